@@ -1,0 +1,148 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { parserFor } from '../parser-for.js';
+import { dnsErrorCodes } from './error-codes.js';
+
+/*
+ * Answer bodies in the upstream's shapes. They list what clients rely on; the upstream may add fields, which pass
+ * through. The exception is `meta.pagination`, of which clients make keyword arguments: exactly six keys.
+ */
+
+const idSchema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const satisfies JSONSchema;
+const timeSchema = { type: 'string', minLength: 1 } as const satisfies JSONSchema;
+const stringMapSchema = { type: 'object', additionalProperties: { type: 'string' } } as const satisfies JSONSchema;
+
+export const zoneSchema = {
+  type: 'object',
+  required: [
+    ...['id', 'name', 'created', 'mode', 'ttl', 'labels', 'protection', 'authoritative_nameservers'],
+    ...['registrar', 'status', 'record_count'],
+  ],
+  properties: {
+    id: idSchema,
+    name: { type: 'string' },
+    created: timeSchema,
+    mode: { enum: ['primary', 'secondary'] },
+    ttl: { type: 'integer' },
+    labels: stringMapSchema,
+    protection: { type: 'object', required: ['delete'], properties: { delete: { type: 'boolean' } } },
+    primary_nameservers: { type: 'array' },
+    authoritative_nameservers: {
+      type: 'object',
+      properties: {
+        assigned: { type: 'array', items: { type: 'string' } },
+        delegated: { type: 'array', items: { type: 'string' } },
+        delegation_last_check: { type: ['string', 'null'], minLength: 1 },
+        delegation_status: { type: 'string' },
+      },
+    },
+    registrar: { type: 'string' },
+    status: { type: 'string', minLength: 1 },
+    record_count: { type: 'integer' },
+  },
+} as const satisfies JSONSchema;
+
+export const answerRecordSchema = {
+  type: 'object',
+  required: ['value', 'comment'],
+  properties: { value: { type: 'string' }, comment: { type: 'string' } },
+} as const satisfies JSONSchema;
+
+export const rrsetSchema = {
+  type: 'object',
+  required: ['id', 'name', 'type', 'ttl', 'labels', 'protection', 'records', 'zone'],
+  properties: {
+    id: { type: 'string' },
+    name: { type: 'string' },
+    type: { type: 'string' },
+    ttl: { type: ['integer', 'null'] },
+    labels: stringMapSchema,
+    protection: { type: 'object', required: ['change'], properties: { change: { type: 'boolean' } } },
+    records: { type: 'array', minItems: 1, items: answerRecordSchema },
+    zone: idSchema,
+  },
+} as const satisfies JSONSchema;
+
+export const actionSchema = {
+  type: 'object',
+  required: ['id', 'command', 'status', 'progress', 'started', 'finished', 'resources', 'error'],
+  properties: {
+    id: idSchema,
+    command: { type: 'string' },
+    status: { enum: ['running', 'success', 'error'] },
+    progress: { type: 'integer', minimum: 0, maximum: 100 },
+    started: timeSchema,
+    finished: { type: ['string', 'null'], minLength: 1 },
+    resources: {
+      type: 'array',
+      items: { type: 'object', required: ['id', 'type'], properties: { id: idSchema, type: { type: 'string' } } },
+    },
+    error: {
+      type: ['object', 'null'],
+      required: ['code', 'message'],
+      properties: { code: { type: 'string' }, message: { type: 'string' } },
+    },
+  },
+} as const satisfies JSONSchema;
+
+export const paginationSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['page', 'per_page', 'previous_page', 'next_page', 'last_page', 'total_entries'],
+  properties: {
+    page: { type: 'integer', minimum: 1 },
+    per_page: { type: 'integer', minimum: 1 },
+    previous_page: { type: ['integer', 'null'] },
+    next_page: { type: ['integer', 'null'] },
+    last_page: { type: 'integer', minimum: 1 },
+    total_entries: { type: 'integer', minimum: 0 },
+  },
+} as const satisfies JSONSchema;
+
+const metaSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['pagination'],
+  properties: { pagination: paginationSchema },
+} as const satisfies JSONSchema;
+
+/** An object of exactly these members, all required. */
+function exactly<P extends Record<string, JSONSchema>>(properties: P) {
+  return { type: 'object', additionalProperties: false, required: Object.keys(properties), properties } as const;
+}
+
+/** An object of at least these members: the upstream may send others beside them. */
+function atLeast<P extends Record<string, JSONSchema>>(properties: P) {
+  return { type: 'object', required: Object.keys(properties), properties } as const;
+}
+
+export const dnsAnswerSchemas = {
+  zoneList: exactly({ zones: { type: 'array', items: zoneSchema }, meta: metaSchema }),
+  zone: exactly({ zone: zoneSchema }),
+  rrsetList: exactly({ rrsets: { type: 'array', items: rrsetSchema }, meta: metaSchema }),
+  rrset: atLeast({ rrset: rrsetSchema }),
+  created: atLeast({ rrset: rrsetSchema, action: actionSchema }),
+  action: atLeast({ action: actionSchema }),
+  actionList: exactly({ actions: { type: 'array', items: actionSchema } }),
+  error: exactly({
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'details'],
+      properties: {
+        code: { type: 'string', examples: Object.keys(dnsErrorCodes) },
+        message: { type: 'string', minLength: 1 },
+        details: { type: ['object', 'null'] },
+      },
+    },
+  }),
+} as const;
+export type DnsAnswer = keyof typeof dnsAnswerSchemas;
+
+export type Pagination = FromSchema<typeof paginationSchema>;
+export type Action = FromSchema<typeof actionSchema>;
+export type Rrset = FromSchema<typeof rrsetSchema>;
+export type Zone = FromSchema<typeof zoneSchema>;
+
+/** Throws `InvalidBody` when an answer is not in the documented shape. */
+export const checkDnsAnswer: Record<DnsAnswer, (body: unknown) => unknown> = Object.fromEntries(
+  Object.entries(dnsAnswerSchemas).map(([name, schema]) => [name, parserFor<unknown>(schema)]),
+) as Record<DnsAnswer, (body: unknown) => unknown>;

@@ -1,0 +1,26 @@
+/**
+ * Every error the gateway makes itself: the HTTP status belongs to the code. What the upstream refuses passes
+ * through with the upstream's own status and code and is not listed here.
+ */
+export const dnsErrorCodes = {
+  invalid_input: { status: 400, meaning: 'The body or a query parameter is not what the endpoint takes.' },
+  unauthorized: { status: 401, meaning: 'No token, or an unknown, expired or revoked one.' },
+  forbidden: { status: 403, meaning: 'The token lacks the scope, or the name or type is not the team’s to write.' },
+  resource_limit_exceeded: { status: 403, meaning: 'The write would take the team or the record set past its limit.' },
+  not_found: { status: 404, meaning: 'No such zone, record set, action or path for this team.' },
+  method_not_allowed: { status: 405, meaning: 'The path exists, the method does not. `Allow` lists those that do.' },
+  conflict: { status: 409, meaning: 'Another write to the same record set is not finished. Send the request again.' },
+  payload_too_large: { status: 413, meaning: 'The body is larger than 1 MiB.' },
+  rate_limit_exceeded: { status: 429, meaning: 'A request limit is exceeded. Retry after the time in `Retry-After`.' },
+  server_error: { status: 500, meaning: 'A fault of the gateway. Quote the `X-Correlation-Id` when you report it.' },
+  upstream_unavailable: { status: 502, meaning: 'The upstream provider cannot be reached or gave no usable answer.' },
+  unavailable: { status: 503, meaning: 'The gateway’s own dependencies are away. Retry after `Retry-After`.' },
+} as const satisfies Record<string, { status: number; meaning: string }>;
+
+export type DnsErrorCode = keyof typeof dnsErrorCodes;
+
+/** What `error.details` holds, by code, in the upstream's shapes; `null` for all other codes. */
+export type DnsErrorDetails =
+  | { fields: { name: string; messages: string[] }[] }
+  | { limits: { name: string }[] }
+  | null;

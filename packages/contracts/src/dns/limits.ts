@@ -1,0 +1,34 @@
+/**
+ * The limits of the DNS record API, as its documentation states them. Request limits and quotas are the defaults
+ * of the gateway's configuration; the others are part of the wire contract and cannot be configured.
+ */
+export const dnsLimits = {
+  /** Records of a team, counted over all its record sets. */
+  recordsPerTeam: 200,
+  recordsPerRrset: 50,
+  /** Length of one record value in Unicode code points. */
+  valueCharacters: 4096,
+  activeTokensPerTeam: 5,
+  requestsPerTokenPerMinute: 120,
+  requestsPerTeamPerMinute: 600,
+  /** Counted before a token is checked. */
+  requestsPerAddressPerMinute: 300,
+  perPageDefault: 25,
+  perPageMax: 50,
+  bodyBytesMax: 1_048_576,
+  labelCharacters: 63,
+  /** Full name, zone included (RFC 1035 section 2.3.4, in presentation format without the final dot). */
+  fullNameCharacters: 253,
+  /** RFC 2181 section 8: a TTL is a 31-bit number. */
+  ttlSecondsMax: 2_147_483_647,
+  /** Ids in one request for actions; clients of the upstream send up to 30. */
+  actionIdsPerRequest: 100,
+} as const;
+
+/** The record types a team may write. Reads show whatever the zone holds at the team's names. */
+export const writableTypes = ['A', 'AAAA', 'CNAME', 'TXT'] as const;
+export type WritableType = (typeof writableTypes)[number];
+
+export function isWritableType(type: string): type is WritableType {
+  return (writableTypes as readonly string[]).includes(type);
+}

@@ -1,0 +1,98 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { InvalidBody, parserFor } from '../parser-for.js';
+import { dnsLimits } from './limits.js';
+
+/*
+ * Request bodies, parsed tolerantly: unknown fields pass through to the upstream, which may know them.
+ * `null` stands for "absent" where clients of the upstream send it so (`ttl`, `comment`, `labels`).
+ */
+
+const ttlSchema = {
+  type: ['integer', 'null'],
+  minimum: 0,
+  maximum: dnsLimits.ttlSecondsMax,
+  description: 'Seconds; empty means that the zone’s default applies.',
+} as const satisfies JSONSchema;
+
+export const recordSchema = {
+  type: 'object',
+  required: ['value'],
+  properties: {
+    value: { type: 'string', minLength: 1, maxLength: dnsLimits.valueCharacters },
+    comment: { type: ['string', 'null'] },
+  },
+} as const satisfies JSONSchema;
+
+const recordsSchema = {
+  type: 'array',
+  minItems: 1,
+  items: recordSchema,
+  description: `1 to ${dnsLimits.recordsPerRrset} records with distinct values.`,
+} as const satisfies JSONSchema;
+
+const labelsSchema = {
+  type: ['object', 'null'],
+  additionalProperties: { type: 'string' },
+} as const satisfies JSONSchema;
+
+export const createRrsetSchema = {
+  type: 'object',
+  required: ['name', 'type', 'records'],
+  properties: {
+    name: { type: 'string' },
+    type: { type: 'string' },
+    ttl: ttlSchema,
+    labels: labelsSchema,
+    records: recordsSchema,
+  },
+} as const satisfies JSONSchema;
+
+export const recordsBodySchema = {
+  type: 'object',
+  required: ['records'],
+  properties: { records: recordsSchema },
+} as const satisfies JSONSchema;
+
+export const addRecordsSchema = {
+  type: 'object',
+  required: ['records'],
+  properties: { records: recordsSchema, ttl: ttlSchema },
+} as const satisfies JSONSchema;
+
+export const changeTtlSchema = {
+  type: 'object',
+  required: ['ttl'],
+  properties: { ttl: ttlSchema },
+} as const satisfies JSONSchema;
+
+/** `records` is not described: whoever sends it gets the upstream's own refusal. */
+export const updateRrsetSchema = {
+  type: 'object',
+  properties: { labels: labelsSchema },
+} as const satisfies JSONSchema;
+
+export type RequestRecord = FromSchema<typeof recordSchema>;
+export type CreateRrset = FromSchema<typeof createRrsetSchema>;
+export type RecordsBody = FromSchema<typeof recordsBodySchema>;
+export type AddRecords = FromSchema<typeof addRecordsSchema>;
+export type ChangeTtl = FromSchema<typeof changeTtlSchema>;
+export type UpdateRrset = FromSchema<typeof updateRrsetSchema>;
+
+export const parseCreateRrset = withDistinctValues(parserFor<CreateRrset>(createRrsetSchema));
+export const parseRecordsBody = withDistinctValues(parserFor<RecordsBody>(recordsBodySchema));
+export const parseAddRecords = withDistinctValues(parserFor<AddRecords>(addRecordsSchema));
+export const parseChangeTtl = parserFor<ChangeTtl>(changeTtlSchema);
+export const parseUpdateRrset = parserFor<UpdateRrset>(updateRrsetSchema);
+
+/** JSON Schema cannot say "distinct by one member"; the sentence is the one clients of the upstream look for. */
+function withDistinctValues<T extends { records: readonly { value: string }[] }>(parse: (body: unknown) => T) {
+  return (body: unknown): T => {
+    const parsed = parse(body);
+    const seen = new Set<string>();
+    const repeated = parsed.records.findIndex((record) => seen.has(record.value) || !seen.add(record.value));
+    if (repeated === -1) return parsed;
+    throw new InvalidBody([
+      { name: `records[${repeated}].value`, message: `duplicate value '${parsed.records[repeated]?.value}'` },
+    ]);
+  };
+}

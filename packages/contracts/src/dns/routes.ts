@@ -1,0 +1,186 @@
+import type { DnsAnswer } from './answers.js';
+import {
+  addRecordsSchema,
+  changeTtlSchema,
+  createRrsetSchema,
+  recordsBodySchema,
+  updateRrsetSchema,
+} from './requests.js';
+
+/** One row of the DNS API. The gateway mounts these rows and no others; OpenAPI and the access tests are made of them. */
+export interface DnsRoute {
+  readonly operationId: string;
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  /** Below `/v1`, parameters in braces. */
+  readonly path: string;
+  readonly summary: string;
+  readonly kind: 'read' | 'write';
+  readonly status: number;
+  readonly answer: DnsAnswer;
+  readonly query?: readonly DnsQueryParameter[];
+  readonly body?: object;
+}
+
+export interface DnsQueryParameter {
+  readonly name: string;
+  readonly description: string;
+  readonly type: 'string' | 'integer';
+  readonly repeatable?: boolean;
+  readonly required?: boolean;
+}
+
+const paging = [
+  { name: 'page', type: 'integer', description: 'Counted from 1.' },
+  { name: 'per_page', type: 'integer', description: 'Default 25; more than 50 counts as 50.' },
+] as const;
+const filters = [
+  { name: 'label_selector', type: 'string', description: 'Upstream’s selector language, for example `env=prod,!old`.' },
+  { name: 'sort', type: 'string', repeatable: true, description: '`id`, `name` or `created`, with `:asc` or `:desc`.' },
+] as const;
+const rrsetPath = '/zones/{zone}/rrsets/{name}/{type}';
+
+export const dnsRoutes = [
+  {
+    operationId: 'listZones',
+    method: 'get',
+    path: '/zones',
+    summary: 'The one zone, as a list',
+    kind: 'read',
+    status: 200,
+    answer: 'zoneList',
+    query: [
+      { name: 'name', type: 'string', description: 'Exact zone name; any other than the zone’s gives an empty list.' },
+      { name: 'mode', type: 'string', description: '`primary` or `secondary`.' },
+      ...filters,
+      ...paging,
+    ],
+  },
+  {
+    operationId: 'getZone',
+    method: 'get',
+    path: '/zones/{zone}',
+    summary: 'The zone, by ID or name',
+    kind: 'read',
+    status: 200,
+    answer: 'zone',
+  },
+  {
+    operationId: 'listRrsets',
+    method: 'get',
+    path: '/zones/{zone}/rrsets',
+    summary: 'The team’s record sets',
+    kind: 'read',
+    status: 200,
+    answer: 'rrsetList',
+    query: [
+      { name: 'name', type: 'string', description: 'Exact relative name.' },
+      { name: 'type', type: 'string', repeatable: true, description: 'Record type.' },
+      ...filters,
+      ...paging,
+    ],
+  },
+  {
+    operationId: 'createRrset',
+    method: 'post',
+    path: '/zones/{zone}/rrsets',
+    summary: 'Create a record set',
+    kind: 'write',
+    status: 201,
+    answer: 'created',
+    body: createRrsetSchema,
+  },
+  {
+    operationId: 'getRrset',
+    method: 'get',
+    path: rrsetPath,
+    summary: 'One record set',
+    kind: 'read',
+    status: 200,
+    answer: 'rrset',
+  },
+  {
+    operationId: 'updateRrset',
+    method: 'put',
+    path: rrsetPath,
+    summary: 'Change the labels of a record set',
+    kind: 'write',
+    status: 200,
+    answer: 'rrset',
+    body: updateRrsetSchema,
+  },
+  {
+    operationId: 'deleteRrset',
+    method: 'delete',
+    path: rrsetPath,
+    summary: 'Delete a record set',
+    kind: 'write',
+    status: 201,
+    answer: 'action',
+  },
+  {
+    operationId: 'setRecords',
+    method: 'post',
+    path: `${rrsetPath}/actions/set_records`,
+    summary: 'Replace all records of a record set',
+    kind: 'write',
+    status: 201,
+    answer: 'action',
+    body: recordsBodySchema,
+  },
+  {
+    operationId: 'addRecords',
+    method: 'post',
+    path: `${rrsetPath}/actions/add_records`,
+    summary: 'Add records; creates the record set when it is absent',
+    kind: 'write',
+    status: 201,
+    answer: 'action',
+    body: addRecordsSchema,
+  },
+  {
+    operationId: 'removeRecords',
+    method: 'post',
+    path: `${rrsetPath}/actions/remove_records`,
+    summary: 'Remove records; deletes the record set with its last record',
+    kind: 'write',
+    status: 201,
+    answer: 'action',
+    body: recordsBodySchema,
+  },
+  {
+    operationId: 'changeTtl',
+    method: 'post',
+    path: `${rrsetPath}/actions/change_ttl`,
+    summary: 'Change the TTL of a record set',
+    kind: 'write',
+    status: 201,
+    answer: 'action',
+    body: changeTtlSchema,
+  },
+  ...(['/actions', '/zones/actions'] as const).flatMap(
+    (path) =>
+      [
+        {
+          operationId: path === '/actions' ? 'listActions' : 'listZoneActions',
+          method: 'get',
+          path,
+          summary: 'Progress of the asked writes, those of the team only',
+          kind: 'read',
+          status: 200,
+          answer: 'actionList',
+          query: [{ name: 'id', type: 'integer', repeatable: true, required: true, description: 'Action ID.' }],
+        },
+        {
+          operationId: path === '/actions' ? 'getAction' : 'getZoneAction',
+          method: 'get',
+          path: `${path}/{id}`,
+          summary: 'Progress of one write',
+          kind: 'read',
+          status: 200,
+          answer: 'action',
+        },
+      ] as const,
+  ),
+] as const satisfies readonly DnsRoute[];
+
+export type DnsOperationId = (typeof dnsRoutes)[number]['operationId'];

@@ -1,0 +1,74 @@
+import pg from 'pg';
+
+/** 64-bit numbers arrive as strings from `pg`; all of ours (upstream ids, counts) stay below 2^53 by contract. */
+const INT8_OID = 20;
+pg.types.setTypeParser(INT8_OID, Number);
+
+/** Where a statement can run: the pool, or one connection inside a transaction. */
+export type Queryable = Pick<pg.ClientBase, 'query'>;
+export type Pool = pg.Pool;
+
+export interface PoolOptions {
+  readonly databaseUrl: string;
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName: string;
+  readonly connectionsMax?: number;
+  /** How long a statement may wait for a free connection before it fails. */
+  readonly connectTimeoutMs?: number;
+  /** The longest a statement may run on the server. */
+  readonly statementTimeoutMs?: number;
+  /** Told about connections that broke while idle; the pool replaces them by itself. */
+  readonly onIdleError: (error: Error) => void;
+}
+
+/** The pool for hot paths and transactions. Connects lazily and recovers by itself when Postgres was away. */
+export function connectPool(options: PoolOptions): Pool {
+  const pool = new pg.Pool({
+    connectionString: options.databaseUrl,
+    application_name: options.applicationName,
+    max: options.connectionsMax ?? 10,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 2_000,
+    statement_timeout: options.statementTimeoutMs ?? 5_000,
+    query_timeout: (options.statementTimeoutMs ?? 5_000) + 1_000,
+    idle_in_transaction_session_timeout: 10_000,
+    keepAlive: true,
+  });
+  pool.on('error', options.onIdleError);
+  return pool;
+}
+
+/**
+ * Runs `work` in one transaction (READ COMMITTED) and hands its value back; rolls back when it throws. A connection
+ * that cannot even roll back is thrown away rather than given to the next caller.
+ */
+export async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('BEGIN');
+    const value = await work(client);
+    await client.query('COMMIT');
+    return value;
+  } catch (error) {
+    await client.query('ROLLBACK').catch((rollbackError: Error) => {
+      broken = rollbackError;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** SQLSTATE classes that mean "the database is away or starting or overloaded", not "the statement is wrong". */
+const awayStates = /^(08|53|57P0[1-5]|57014|25P03)/;
+const awayErrnos = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
+const awayMessages =
+  /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error/i;
+
+/** True when the statement failed because Postgres cannot be reached or used just now: a matter of waiting. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === 'string' && (awayErrnos.has(code) || awayStates.test(code))) return true;
+  return awayMessages.test(error.message);
+}
