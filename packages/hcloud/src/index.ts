@@ -1,1 +1,16 @@
-export {};
+export type {
+  ActionReading,
+  BudgetReading,
+  HcloudClient,
+  HcloudLog,
+  HcloudOptions,
+  RrsetPage,
+  RrsetReading,
+  UpstreamCall,
+  UpstreamWrite,
+  WriteOutcome,
+  ZoneReading,
+} from './client.js';
+export { connectHcloud } from './connect-hcloud.js';
+export { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
+export { sliceElements, sliceMember } from './spans.js';

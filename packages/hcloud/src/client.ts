@@ -1,0 +1,114 @@
+/** The door of this package as types: what callers may ask of the upstream, and everything that may come of it. */
+
+/** Logs come with constant messages and fields. The token and bodies are never among the fields. */
+export interface HcloudLog {
+  warn(message: string, fields?: Record<string, unknown>): unknown;
+  error(message: string, fields?: Record<string, unknown>): unknown;
+}
+
+/** One HTTP call, for metrics: every value comes from a small set, so each may be a label. */
+export interface UpstreamCall {
+  /** method and path pattern, e.g. `GET /zones/{zone}/rrsets` */
+  route: string;
+  /** how the call ended, e.g. `accepted`, `ok`, `absent`, `throttled`, `uncertain` */
+  outcome: string;
+  ms: number;
+}
+
+export interface HcloudOptions {
+  /** with the version, e.g. `https://api.hetzner.cloud/v1`; final slashes do not matter */
+  baseUrl: string;
+  token: string;
+  /** longest time of one HTTP call, default 10,000 */
+  timeoutMs?: number;
+  /** how long after its start a request may still begin a call (waits for budget, pauses, retries), default 8,000 */
+  waitMsMax?: number;
+  log: HcloudLog;
+  onCall?: (call: UpstreamCall) => void;
+  /** wall clock, compared with `RateLimit-Reset` only; durations are measured on the monotonic clock */
+  now?: () => number;
+}
+
+export interface UpstreamWrite {
+  method: 'POST' | 'PUT' | 'DELETE';
+  /** path below the base address, not encoded, e.g. `['zones', '7001', 'rrsets', '@', 'TXT']` */
+  segments: readonly string[];
+  /** sent byte for byte */
+  body: Buffer | null;
+}
+
+export type WriteOutcome =
+  /** 2xx with a JSON object */
+  | { kind: 'accepted'; status: number; body: string }
+  /** the upstream's own refusal, to be passed on unchanged: nothing happened */
+  | { kind: 'refused'; status: number; code: string; body: string }
+  /** the upstream's own 5xx error: may be passed on, but the effect is uncertain */
+  | { kind: 'failed'; status: number; code: string; body: string }
+  /** no answer that can be relied upon: it may have happened */
+  | { kind: 'uncertain'; reason: string }
+  /** surely never arrived */
+  | { kind: 'unreached'; reason: string }
+  /** the budget is used up for longer than `waitMsMax`: nothing happened, nothing will be sent later */
+  | { kind: 'throttled'; retryAfterSeconds: number; resetAt: Date }
+  /** the upstream refuses our own token: nothing happened, our fault */
+  | { kind: 'credentials_refused'; status: number; code: string };
+
+/** The `body` is the text of the zone object exactly as the upstream wrote it, without the `zone` envelope. */
+export type ZoneReading = { kind: 'found'; id: number; name: string; mode: string; body: string } | { kind: 'absent' };
+
+/** The `body` is the text of the rrset object exactly as the upstream wrote it, without the `rrset` envelope. */
+export type RrsetReading = { kind: 'found'; body: string } | { kind: 'absent' };
+
+export interface RrsetPage {
+  /** each `body` is the text of one element exactly as the upstream wrote it */
+  rrsets: { name: string; type: string; body: string }[];
+  nextPage: number | null;
+  totalEntries: number | null;
+}
+
+export interface ActionReading {
+  id: number;
+  status: 'running' | 'success' | 'error';
+  /** the text of the action object exactly as the upstream wrote it */
+  body: string;
+}
+
+/** What the upstream last said about its budget; null before it said anything. */
+export interface BudgetReading {
+  /** requests per hour */
+  limit: number | null;
+  remaining: number | null;
+  /** when the full budget is back */
+  resetAt: Date | null;
+}
+
+export interface HcloudClient {
+  /**
+   * Sends one write. It is repeated only while it surely never reached the upstream or was answered 429, and no call
+   * begins later than `waitMsMax` after the start: the promise settles within `waitMsMax + timeoutMs`.
+   *
+   * @param signal stops what was not sent yet (`unreached`); a call under way runs to its end, for its outcome matters
+   * @throws TypeError when a segment is empty, `.`, `..` or no valid Unicode: nothing is sent
+   */
+  write(request: UpstreamWrite, signal?: AbortSignal): Promise<WriteOutcome>;
+  /** @throws UpstreamUnavailable as all reads do, after safe retries */
+  readZone(idOrName: string | number): Promise<ZoneReading>;
+  /** @throws UpstreamUnavailable */
+  readRrset(zoneId: number, name: string, type: string): Promise<RrsetReading>;
+  /**
+   * Reads one page of at most 100 rrsets.
+   *
+   * @param page counts from 1
+   * @throws UpstreamUnavailable, also when the zone is absent: an absent zone is no empty zone
+   */
+  listRrsets(zoneId: number, page: number): Promise<RrsetPage>;
+  /**
+   * Reads actions, 25 per call. Ids that the upstream does not know are missing in the answer.
+   *
+   * @throws UpstreamUnavailable
+   */
+  readActions(ids: readonly number[]): Promise<ActionReading[]>;
+  budget(): BudgetReading;
+  /** Drops all connections; calls under way end as `uncertain`. */
+  close(): void;
+}
