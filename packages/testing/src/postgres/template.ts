@@ -1,0 +1,83 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type pg from 'pg';
+import { databaseUrl, onConnection } from './connection.js';
+
+const MIGRATIONS_DIR = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url));
+
+/** Any number, as long as nothing else locks it. */
+const TEMPLATE_LOCK = 7_237_001;
+
+type Migration = { name: string; sql: string; checksum: string };
+
+/**
+ * Makes the migrated database that tests copy, once per server and per content of `prisma/migrations`.
+ *
+ * It plays the files itself, because `packages/database`, which knows how to migrate, has tests that need this
+ * package. It leaves the same record behind, so that a process that migrates when it starts finds nothing to do; a
+ * test of `packages/database` holds the two together.
+ *
+ * @returns its name
+ */
+export async function ensureTemplate(serverUrl: string, migrationsDir = MIGRATIONS_DIR): Promise<string> {
+  const migrations = await readMigrations(migrationsDir);
+  const contents = createHash('sha256').update(JSON.stringify(migrations)).digest('hex');
+  const name = `template_${contents.slice(0, 16)}`;
+  await onConnection(serverUrl, async (client) => {
+    if (await exists(client, name)) return;
+    await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]); // freed with the connection
+    if (await exists(client, name)) return;
+    const unfinished = `${name}_unfinished`;
+    await client.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
+    await client.query(`CREATE DATABASE ${unfinished} TEMPLATE template0`);
+    await onConnection(databaseUrl(serverUrl, unfinished), (inside) => migrate(inside, migrations));
+    await client.query(`ALTER DATABASE ${unfinished} WITH ALLOW_CONNECTIONS false`);
+    await client.query(`ALTER DATABASE ${unfinished} RENAME TO ${name}`);
+  });
+  return name;
+}
+
+async function exists(client: pg.Client, database: string): Promise<boolean> {
+  const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [database]);
+  return rowCount === 1;
+}
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const sql = await readFile(join(folder, name, 'migration.sql'), 'utf8');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+/** The table as Prisma makes it. */
+const MIGRATIONS_TABLE = `
+CREATE TABLE "_prisma_migrations" (
+    "id"                    VARCHAR(36) PRIMARY KEY NOT NULL,
+    "checksum"              VARCHAR(64) NOT NULL,
+    "finished_at"           TIMESTAMPTZ,
+    "migration_name"        VARCHAR(255) NOT NULL,
+    "logs"                  TEXT,
+    "rolled_back_at"        TIMESTAMPTZ,
+    "started_at"            TIMESTAMPTZ NOT NULL DEFAULT now(),
+    "applied_steps_count"   INTEGER NOT NULL DEFAULT 0
+)`;
+
+async function migrate(client: pg.Client, migrations: Migration[]): Promise<void> {
+  await client.query(MIGRATIONS_TABLE);
+  for (const { name, sql, checksum } of migrations) {
+    await client.query(sql).catch((cause: unknown) => {
+      throw new Error(`prisma/migrations/${name} cannot be applied.`, { cause });
+    });
+    await client.query(
+      `INSERT INTO "_prisma_migrations" (id, checksum, migration_name, finished_at, applied_steps_count)
+       VALUES ($1, $2, $3, now(), 1)`,
+      [randomUUID(), checksum, name],
+    );
+  }
+}

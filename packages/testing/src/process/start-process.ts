@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+import { waitFor } from '../wait-for.js';
+import { endWithUs } from './end-with-us.js';
+
+export type ProcessSpec = {
+  command: string;
+  args?: string[];
+  /** Laid over our own environment; `undefined` takes a variable away. */
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+  /** Ready once the output has this text or matches this pattern. */
+  readyLine?: string | RegExp;
+  /** Ready once a GET of this address answers with a status below 500. */
+  readyUrl?: string;
+  readyTimeoutMs?: number;
+};
+
+export type Ended = { code: number | null; signal: NodeJS.Signals | null };
+
+export type RunningProcess = {
+  pid: number;
+  /** Everything written so far to stdout and stderr, in the order of arrival. */
+  output(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** Never rejects. */
+  exited: Promise<Ended>;
+  /** SIGTERM, then SIGKILL to its whole process group after `timeoutMs` (default 10,000). Safe to repeat. */
+  stop(options?: { timeoutMs?: number }): Promise<Ended>;
+};
+
+/**
+ * Starts a real process and waits until it is ready. It never outlives us.
+ *
+ * @throws Error with the output when it ends, or is not ready after `readyTimeoutMs` (default 30,000)
+ */
+export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
+  const child = spawn(spec.command, spec.args ?? [], {
+    ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
+    env: environmentOf(spec.env),
+    detached: true, // a group of its own: Ctrl-C at the terminal reaches us only, and we decide
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const running = await watch(child, spec);
+  try {
+    await untilReady(running, spec);
+  } catch (error) {
+    await running.stop({ timeoutMs: 0 });
+    throw new Error(`${titleOf(spec)} did not become ready.\n${running.output()}`, { cause: error });
+  }
+  return running;
+}
+
+function environmentOf(changes: ProcessSpec['env'] = {}): NodeJS.ProcessEnv {
+  const merged: NodeJS.ProcessEnv = { ...process.env, ...changes };
+  for (const [name, value] of Object.entries(merged)) if (value === undefined) delete merged[name];
+  return merged;
+}
+
+const OUTPUT_DRAIN_MS = 500;
+
+const titleOf = ({ command, args = [] }: ProcessSpec): string => [command, ...args].join(' ');
+
+async function watch(child: ChildProcess, spec: ProcessSpec): Promise<RunningProcess> {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const exited = ending(child);
+  const pid = await new Promise<number>((resolve, reject) => {
+    child.once('spawn', () => resolve(child.pid as number));
+    child.once('error', (error) => reject(new Error(`${titleOf(spec)} could not be started.`, { cause: error })));
+  });
+  const callOff = endWithUs({ pid, signal: 'KILL', whom: 'group' });
+  void exited.then(callOff);
+
+  return {
+    pid,
+    exited,
+    output: () => output,
+    kill: (signal) => void child.kill(signal),
+    async stop({ timeoutMs = 10_000 } = {}) {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+      const force = setTimeout(() => killGroup(pid), timeoutMs);
+      try {
+        return await exited;
+      } finally {
+        clearTimeout(force);
+        killGroup(pid); // what it started and left behind
+      }
+    },
+  };
+}
+
+/** The pipes may outlive the process in the hands of its children, so their end is awaited only for a moment. */
+async function ending(child: ChildProcess): Promise<Ended> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const ended = await new Promise<Ended>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+  await Promise.race([closed, pause(OUTPUT_DRAIN_MS, undefined, { ref: false })]);
+  return ended;
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // the group is already gone
+  }
+}
+
+async function untilReady(running: RunningProcess, spec: ProcessSpec): Promise<void> {
+  const { readyLine, readyUrl, readyTimeoutMs = 30_000 } = spec;
+  let ended: Ended | undefined;
+  void running.exited.then((how) => {
+    ended = how;
+  });
+  const isReady = async (): Promise<boolean> => {
+    if (ended !== undefined) return true; // told apart below: waiting on would be in vain
+    if (readyLine !== undefined && !matches(running.output(), readyLine)) return false;
+    return readyUrl === undefined || (await fetch(readyUrl, { signal: AbortSignal.timeout(2_000) })).status < 500;
+  };
+  await waitFor(`${titleOf(spec)} to be ready`, isReady, { timeoutMs: readyTimeoutMs });
+  if (ended !== undefined && (readyLine !== undefined || readyUrl !== undefined)) {
+    throw new Error(`It ended with code ${ended.code}, signal ${ended.signal}.`);
+  }
+}
+
+const matches = (output: string, readyLine: string | RegExp): boolean =>
+  typeof readyLine === 'string' ? output.includes(readyLine) : readyLine.test(output);
