@@ -1,1 +1,42 @@
-export {};
+export {
+  type Config,
+  ConfigError,
+  type ConfigProblem,
+  type ConfigRow,
+  configTable,
+  describeConfig,
+  readConfig,
+} from './config.js';
+export {
+  durationMs,
+  flag,
+  integer,
+  list,
+  oneOf,
+  portOrFree,
+  secret,
+  type TrustProxy,
+  text,
+  trustProxy,
+  url,
+  type Variable,
+  type Variables,
+} from './config-variables.js';
+export { createHealth, type Health, type HealthCheck, type HealthOptions, type Readiness } from './health.js';
+export type { ClientErrorRenderer, HttpTimeouts } from './http-server.js';
+export {
+  createLog,
+  type Log,
+  type LogFields,
+  type LogLevel,
+  type LogOptions,
+  logLevels,
+  type RootLog,
+  silentLog,
+} from './log.js';
+export { createMetrics, type Metrics } from './metrics.js';
+export { redactText } from './redact.js';
+export { requestId, requestLog } from './request-log.js';
+export { type Served, type ServeOptions, serve } from './serve.js';
+export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
+export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';

@@ -1,0 +1,93 @@
+import { type CleanedEnv, type CleanedEnvAccessors, customCleanEnv } from 'envalid';
+import type { Variable, Variables } from './config-variables.js';
+
+/** The values of declared variables, by the names of the variables. */
+export type Config<S extends Variables> = Readonly<Omit<CleanedEnv<S>, keyof CleanedEnvAccessors>>;
+
+export interface ConfigProblem {
+  readonly variable: string;
+  readonly problem: string;
+  readonly expected: string;
+}
+
+/** Every wrong variable at once, so that one restart mends them all. Holds no value of a secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  constructor(readonly problems: readonly ConfigProblem[]) {
+    const lines = problems.map(({ variable, problem, expected }) => `  ${variable} ${problem}. Expected ${expected}.`);
+    super(`The configuration is wrong in ${problems.length} place(s):\n${lines.join('\n')}`);
+  }
+}
+
+/**
+ * Reads and checks all declared variables. An empty variable counts as absent, as charts and compose files write it.
+ *
+ * @throws ConfigError that lists every wrong variable
+ */
+export function readConfig<S extends Variables>(specs: S, env: NodeJS.ProcessEnv): Config<S> {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => name in specs && value !== undefined && value.trim() !== ''),
+  );
+  let problems: ConfigProblem[] = [];
+  const config = customCleanEnv(given, specs, (cleaned) => cleaned, {
+    reporter: ({ errors }) => {
+      problems = Object.entries<Error | undefined>(errors).map(([variable, error]) =>
+        problemOf(variable, specs[variable] as Variable<unknown>, given[variable], error),
+      );
+    },
+  });
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config as Config<S>;
+}
+
+function problemOf(
+  variable: string,
+  spec: Variable<unknown>,
+  value: string | undefined,
+  error: Error | undefined,
+): ConfigProblem {
+  const example = spec.example === undefined ? '' : `, for example ${spec.example}`;
+  const expected = `${spec.meta.expected}${example} (${(spec.desc ?? '').replace(/\.$/, '')})`;
+  if (value === undefined) return { variable, problem: 'is missing', expected };
+  const shown = spec.meta.hidden ? '' : ` (it is ${JSON.stringify(value.slice(0, 80))})`;
+  return { variable, problem: `${error?.message ?? 'is wrong'}${shown}`, expected };
+}
+
+export interface ConfigRow {
+  readonly name: string;
+  readonly type: string;
+  readonly default: string;
+  readonly unit: string;
+  readonly description: string;
+}
+
+/** One row per variable, for documentation. */
+export function describeConfig(specs: Variables): readonly ConfigRow[] {
+  return Object.entries(specs).map(([name, spec]) => ({
+    name,
+    type: spec.meta.type,
+    default: defaultText(spec),
+    unit: spec.meta.unit ?? '',
+    description: spec.example === undefined ? (spec.desc ?? '') : `${spec.desc} Example: \`${spec.example}\``,
+  }));
+}
+
+function defaultText(spec: Variable<unknown>): string {
+  if (!('default' in spec)) return 'required';
+  if (spec.default === undefined) return spec.requiredWhen === undefined ? 'none' : 'none, at times required';
+  if (Array.isArray(spec.default)) return spec.default.length === 0 ? 'empty' : `\`${spec.default.join(',')}\``;
+  return `\`${String(spec.default)}\``;
+}
+
+/** The rows as a Markdown table. */
+export function configTable(specs: Variables): string {
+  const cells = describeConfig(specs).map((row) => [
+    `\`${row.name}\``,
+    row.type,
+    row.default,
+    row.unit,
+    row.description.replaceAll('|', '\\|').replaceAll('\\\\|', '\\|'),
+  ]);
+  const rows = [['Variable', 'Type', 'Default', 'Unit', 'Meaning'], ['---', '---', '---', '---', '---'], ...cells];
+  return `${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}\n`;
+}

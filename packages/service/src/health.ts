@@ -1,0 +1,100 @@
+import { type RequestHandler, Router } from 'express';
+import type { Log } from './log.js';
+
+/** Resolves when the dependency answers, rejects when it does not. */
+export type HealthCheck = (signal: AbortSignal) => Promise<unknown>;
+
+export interface HealthOptions {
+  /** Named by what a reader of `/readyz` should look at: `database`, `redis`. */
+  checks: Readonly<Record<string, HealthCheck>>;
+  /** For each check. Default: 2,000. */
+  deadlineMs?: number;
+  /** An answer serves all callers for so long, so that nobody floods the database through `/readyz`. Default: 500. */
+  freshMs?: number;
+  log: Log;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly failing: readonly string[];
+}
+
+export interface Health {
+  /** 200 while the process lives. */
+  readonly live: RequestHandler;
+  /** 200 when every check passes, else 503 with the names of those that fail and nothing more. */
+  readonly ready: RequestHandler;
+  /** `/healthz` and `/readyz`. */
+  router(): Router;
+  readiness(): Promise<Readiness>;
+  /** Aborted when shutdown begins: long answers end themselves on it. */
+  readonly draining: AbortSignal;
+  /** From now on not ready, for good. */
+  drain(): void;
+}
+
+/** Liveness and readiness of a process. */
+export function createHealth({ checks, deadlineMs = 2_000, freshMs = 500, log }: HealthOptions): Health {
+  const drained = new AbortController();
+  const failingBefore = new Set<string>();
+  let latest: { readonly at: number; readonly answer: Promise<Readiness> } | undefined;
+
+  const passes = async (name: string, check: HealthCheck): Promise<boolean> => {
+    try {
+      await withDeadline(check, deadlineMs);
+      if (failingBefore.delete(name)) log.info('dependency is back', { dependency: name });
+      return true;
+    } catch (error) {
+      // The answer names the check only; why it fails is for us, and once per outage is enough.
+      if (!failingBefore.has(name)) log.error('dependency is not ready', { dependency: name, error });
+      failingBefore.add(name);
+      return false;
+    }
+  };
+  const runChecks = async (): Promise<Readiness> => {
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => ({ name, passed: await passes(name, check) })),
+    );
+    const failing = results.filter(({ passed }) => !passed).map(({ name }) => name);
+    return { ready: failing.length === 0, failing };
+  };
+  const readiness = async (): Promise<Readiness> => {
+    if (latest === undefined || performance.now() - latest.at >= freshMs) {
+      latest = { at: performance.now(), answer: runChecks() };
+    }
+    const answer = await latest.answer;
+    return drained.signal.aborted ? { ready: false, failing: ['shutdown'] } : answer;
+  };
+  const live: RequestHandler = (_req, res) => {
+    res.set('Cache-Control', 'no-store').json({ status: 'ok' });
+  };
+  const ready: RequestHandler = async (_req, res) => {
+    const state = drained.signal.aborted ? { ready: false, failing: ['shutdown'] } : await readiness();
+    res.set('Cache-Control', 'no-store').status(state.ready ? 200 : 503);
+    res.json(state.ready ? { status: 'ok' } : { status: 'unavailable', failing: state.failing });
+  };
+  return {
+    live,
+    ready,
+    router: () => Router().get('/healthz', live).get('/readyz', ready),
+    readiness,
+    draining: drained.signal,
+    drain: () => drained.abort(),
+  };
+}
+
+async function withDeadline(check: HealthCheck, deadlineMs: number): Promise<void> {
+  const gaveUp = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      gaveUp.abort();
+      reject(new Error(`no answer within ${deadlineMs} ms`));
+    }, deadlineMs);
+  });
+  try {
+    await Promise.race([check(gaveUp.signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,106 @@
+import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Express } from 'express';
+
+/** Answers a request that is no HTTP: write the whole answer and end the socket. */
+export type ClientErrorRenderer = (error: NodeJS.ErrnoException, socket: Socket) => void;
+
+export interface HttpTimeouts {
+  /** For all headers of a request. Default: 10,000. */
+  headersMs?: number;
+  /** For a whole request with its body. Default: 30,000. */
+  requestMs?: number;
+  /** Of an unused connection; more than the 60 s that load balancers keep theirs. Default: 65,000. */
+  keepAliveMs?: number;
+  /** Without any byte in either direction while an answer is due: a client that does not read. Default: 120,000. */
+  idleMs?: number;
+}
+
+/**
+ * Constructors whose prototypes already are those of the app. Express sets them on every request and response, which
+ * on Node.js 20 and 22 makes each of them slow for the engine; when they are right from the start nothing changes.
+ */
+function constructorsOf(app: Express) {
+  // Plain functions, for a class would bring a prototype of its own; `.call`, for Reflect.construct is slower.
+  function AppRequest(this: IncomingMessage, socket: Socket): void {
+    (IncomingMessage as unknown as typeof AppRequest).call(this, socket);
+  }
+  AppRequest.prototype = app.request;
+  function AppResponse(this: ServerResponse, req: IncomingMessage, options?: object): void {
+    (ServerResponse as unknown as typeof AppResponse).call(this, req, options);
+  }
+  AppResponse.prototype = app.response;
+  return {
+    IncomingMessage: AppRequest as unknown as typeof IncomingMessage,
+    ServerResponse: AppResponse as unknown as typeof ServerResponse,
+  };
+}
+
+export interface DrainableServer {
+  readonly server: Server;
+  /**
+   * Accepts no new connection, closes unused ones at once, lets requests in flight end, and cuts what is left after
+   * `graceMs`.
+   *
+   * @returns the number of requests that were cut
+   */
+  drain(graceMs: number): Promise<number>;
+}
+
+/** An HTTP server for the app with bounds against slow clients. Does not listen yet. */
+export function buildHttpServer(
+  app: Express,
+  timeouts: HttpTimeouts = {},
+  renderClientError?: ClientErrorRenderer,
+): DrainableServer {
+  const { headersMs = 10_000, requestMs = 30_000, keepAliveMs = 65_000, idleMs = 120_000 } = timeouts;
+  const inFlight = new Set<ServerResponse>();
+  let draining = false;
+
+  const server = createServer({
+    ...constructorsOf(app),
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: keepAliveMs,
+    // How often the first two are looked at: the default of 30 s would let a slow client stay that much longer.
+    connectionsCheckingInterval: Math.min(1_000, headersMs, requestMs),
+  });
+  server.setTimeout(idleMs, (socket) => socket.destroy());
+  server.on('request', (_req, res) => {
+    inFlight.add(res);
+    if (draining) closeAfter(res);
+    res.once('close', () => {
+      inFlight.delete(res);
+      // An answer that had begun before could not announce the end of its connection.
+      if (draining) setImmediate(() => server.closeIdleConnections());
+    });
+  });
+  server.on('request', app);
+  if (renderClientError !== undefined) {
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      const answered = [...inFlight].some((res) => res.socket === socket && res.headersSent);
+      if (error.code === 'ECONNRESET' || !socket.writable || answered) socket.destroy();
+      else renderClientError(error, socket as Socket);
+    });
+  }
+
+  const drain = async (graceMs: number): Promise<number> => {
+    draining = true;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeIdleConnections();
+    for (const res of inFlight) closeAfter(res);
+    let cut = 0;
+    const timer = setTimeout(() => {
+      cut = inFlight.size;
+      server.closeAllConnections();
+    }, graceMs);
+    await closed;
+    clearTimeout(timer);
+    return cut;
+  };
+  return { server, drain };
+}
+
+function closeAfter(res: ServerResponse): void {
+  if (!res.headersSent) res.setHeader('Connection', 'close');
+}

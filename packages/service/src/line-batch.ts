@@ -1,0 +1,65 @@
+import { Writable } from 'node:stream';
+
+const BATCH_CHARACTERS_MAX = 65_536;
+const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
+const FLUSH_MS_MAX = 1_000;
+
+/**
+ * Gathers the lines of one turn of the event loop into one write.
+ *
+ * A reader that stalls (a full pipe) must neither block the process nor fill its memory: past a bound lines are
+ * dropped and counted, and a line about it follows once the reader goes on.
+ */
+export class LineBatch extends Writable {
+  #pending = '';
+  #dropped = 0;
+  readonly #destination: Writable;
+
+  /** @param renderDropped the line that tells how many lines are missing */
+  constructor(
+    destination: Writable,
+    private readonly renderDropped: (lines: number) => string,
+  ) {
+    super({ decodeStrings: false });
+    this.#destination = destination;
+    // A reader that goes away is no reason to end a service; without a listener Node.js would.
+    destination.on('error', () => {});
+    process.once('exit', () => this.#writeOut());
+  }
+
+  override _write(line: string, _encoding: string, next: () => void): void {
+    if (this.#destination.writableLength > BACKLOG_BYTES_MAX) {
+      this.#dropped += 1;
+      next();
+      return;
+    }
+    if (this.#pending === '') setImmediate(() => this.#writeOut());
+    if (this.#dropped > 0) {
+      this.#pending += this.renderDropped(this.#dropped);
+      this.#dropped = 0;
+    }
+    this.#pending += line;
+    if (this.#pending.length > BATCH_CHARACTERS_MAX) this.#writeOut();
+    next();
+  }
+
+  #writeOut(): void {
+    if (this.#pending === '') return;
+    const text = this.#pending;
+    this.#pending = '';
+    this.#destination.write(text);
+  }
+
+  /** Resolves when the destination took every line, or after a second: never rejects. */
+  async flush(): Promise<void> {
+    this.#writeOut();
+    if (this.#destination.writableLength === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, FLUSH_MS_MAX);
+      this.#destination.write('', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+}

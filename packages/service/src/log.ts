@@ -1,0 +1,76 @@
+import type { Writable } from 'node:stream';
+import winston from 'winston';
+import { LineBatch } from './line-batch.js';
+import { redactFields, redactText } from './redact.js';
+
+export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof logLevels)[number];
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** What code needs of a log. The message is a constant, what varies is a field; an error goes into the field `error`. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** The same log with fields on every line. */
+  child(fields: LogFields): Log;
+}
+
+export interface LogOptions {
+  /** Default: info. */
+  level?: LogLevel;
+  /** Name of the process, on every line. */
+  service: string;
+  /** Where the lines go. Default: stdout. */
+  destination?: Writable;
+}
+
+/** The log of a process, which also knows how to write out what it still holds. */
+export interface RootLog extends Log {
+  /** Resolves when all is written, after a second at the latest. Await it before process.exit. */
+  flush(): Promise<void>;
+}
+
+/** One line of JSON per call, redacted, in batches of one write per turn of the event loop. */
+export function createLog({ level = 'info', service, destination = process.stdout }: LogOptions): RootLog {
+  const batch = new LineBatch(
+    destination,
+    (lines) => `${renderLine('warn', 'log lines dropped', service, { lines })}\n`,
+  );
+  const transports = [new winston.transports.Stream({ stream: batch, eol: '\n' })];
+  // Redaction and JSON are one step here: winston's chain of formats would copy each line several times.
+  const format = { transform: (line: winston.Logform.TransformableInfo) => line };
+  const logger = winston.createLogger({ level, levels: winston.config.npm.levels, format, transports });
+  const enabled = new Set<LogLevel>(logLevels.slice(0, logLevels.indexOf(level) + 1));
+
+  const logWith = (bound: LogFields): Log => {
+    const at = (lineLevel: LogLevel) => {
+      if (!enabled.has(lineLevel)) return () => {};
+      return (message: string, fields?: LogFields): void => {
+        const line = { level: lineLevel, message, [MESSAGE]: renderLine(lineLevel, message, service, bound, fields) };
+        logger.log(line);
+      };
+    };
+    return {
+      debug: at('debug'),
+      info: at('info'),
+      warn: at('warn'),
+      error: at('error'),
+      child: (fields) => logWith({ ...bound, ...fields }),
+    };
+  };
+  return { ...logWith({}), flush: () => batch.flush() };
+}
+
+/** A log that writes nothing, for code that is called without one. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
+
+/** Where winston's transports look for the finished line. */
+const MESSAGE = Symbol.for('message');
+
+function renderLine(level: LogLevel, message: string, service: string, bound: LogFields, fields?: LogFields): string {
+  const head = { time: new Date().toISOString(), level, service, message: redactText(message) };
+  // The head goes last in the copy so that a field cannot forge it, and first in the text so that people see it.
+  return JSON.stringify({ ...head, ...redactFields(fields === undefined ? bound : { ...bound, ...fields }), ...head });
+}

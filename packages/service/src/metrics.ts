@@ -1,0 +1,57 @@
+import {
+  Counter,
+  type CounterConfiguration,
+  collectDefaultMetrics,
+  Gauge,
+  type GaugeConfiguration,
+  Histogram,
+  type HistogramConfiguration,
+  Registry,
+} from 'prom-client';
+
+type Made<T> = Omit<T, 'registers'>;
+
+/** The metrics of one process. Labels have few values: route patterns, outcomes, codes, never a team or an id. */
+export interface Metrics {
+  readonly registry: Registry;
+  readonly httpRequestSeconds: Histogram<'route' | 'method' | 'status'>;
+  /** @param config `name` is `corral_<noun>_total` */
+  counter<L extends string = never>(config: Made<CounterConfiguration<L>>): Counter<L>;
+  /** @param config `name` is `corral_<noun>_<unit>` */
+  gauge<L extends string = never>(config: Made<GaugeConfiguration<L>>): Gauge<L>;
+  /** @param config `name` is `corral_<noun>_seconds` or another unit */
+  histogram<L extends string = never>(config: Made<HistogramConfiguration<L>>): Histogram<L>;
+}
+
+const namePattern = /^corral_[a-z][a-z0-9]*(_[a-z0-9]+)+$/;
+
+function checkedName(name: string, end = ''): string {
+  if (!namePattern.test(name) || !name.endsWith(end)) {
+    throw new Error(`Metric ${name}: name it corral_<noun>_<unit>, and a counter corral_<noun>_total.`);
+  }
+  return name;
+}
+
+/** A registry of its own with Node's process metrics and the duration of HTTP requests. */
+export function createMetrics({ service }: { service: string }): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ service });
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const metrics = {
+    registry,
+    counter: <L extends string = never>(config: Made<CounterConfiguration<L>>) =>
+      new Counter<L>({ ...config, name: checkedName(config.name, '_total'), registers }),
+    gauge: <L extends string = never>(config: Made<GaugeConfiguration<L>>) =>
+      new Gauge<L>({ ...config, name: checkedName(config.name), registers }),
+    histogram: <L extends string = never>(config: Made<HistogramConfiguration<L>>) =>
+      new Histogram<L>({ ...config, name: checkedName(config.name), registers }),
+  };
+  const httpRequestSeconds = metrics.histogram({
+    name: 'corral_http_request_duration_seconds',
+    help: 'Time from the first byte of a request to the end of its answer',
+    labelNames: ['route', 'method', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  });
+  return { ...metrics, httpRequestSeconds };
+}

@@ -1,0 +1,30 @@
+import { ConfigError } from './config.js';
+
+/** From sysexits.h: the configuration is wrong, so starting again without a change is pointless. */
+export const EXIT_CONFIG = 78;
+
+/**
+ * Runs the start of a process. When it fails, one clear text goes to stderr and the process ends: with 78 for a wrong
+ * configuration (no stack, all variables at once), else with 1.
+ *
+ * @param name of the process, at the head of the text
+ */
+export async function startOrExit(name: string, start: () => unknown): Promise<void> {
+  try {
+    await start();
+  } catch (error) {
+    process.stderr.write(`${name} cannot start. ${startErrorText(error)}\n`);
+    process.exit(error instanceof ConfigError ? EXIT_CONFIG : 1);
+  }
+}
+
+function startErrorText(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  const texts: string[] = [];
+  for (let link = error, depth = 0; link instanceof Error && depth < 5; link = link.cause, depth += 1) {
+    // A connection tried on two addresses fails with an AggregateError, whose own message is empty.
+    const parts = link instanceof AggregateError ? link.errors.map(String) : [];
+    texts.push([link.message, ...parts].filter((text) => text !== '').join(': '));
+  }
+  return (texts.length > 0 ? texts.join('; because ') : String(error)).replaceAll(/\s*\n\s*/g, ' ');
+}
