@@ -1,0 +1,53 @@
+export interface BudgetState {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Unix time in seconds at which the whole budget is back. */
+  readonly resetsAt: number;
+}
+
+/** The request budget of the project: an hour's worth may go in one burst, and it refills evenly. */
+export class Budget {
+  #limit: number;
+  #level: number;
+  #asOf: number;
+
+  constructor(requestsPerHour: number, nowMs: number) {
+    this.#limit = requestsPerHour;
+    this.#level = requestsPerHour;
+    this.#asOf = nowMs;
+  }
+
+  /** Takes one request. @returns false when none was left */
+  take(nowMs: number): boolean {
+    this.#refill(nowMs);
+    if (this.#level < 1) return false;
+    this.#level -= 1;
+    return true;
+  }
+
+  state(nowMs: number): BudgetState {
+    this.#refill(nowMs);
+    const secondsToFull = ((this.#limit - this.#level) * 3600) / Math.max(this.#limit, 1);
+    return {
+      limit: this.#limit,
+      remaining: Math.floor(this.#level),
+      resetsAt: Math.ceil(nowMs / 1000 + secondsToFull),
+    };
+  }
+
+  /** A new limit without `remaining` starts with a full budget. */
+  set(change: { requestsPerHour?: number; remaining?: number }, nowMs: number): void {
+    this.#refill(nowMs);
+    if (change.requestsPerHour !== undefined) {
+      this.#limit = change.requestsPerHour;
+      this.#level = change.requestsPerHour;
+    }
+    if (change.remaining !== undefined) this.#level = Math.min(change.remaining, this.#limit);
+  }
+
+  #refill(nowMs: number): void {
+    const elapsedMs = Math.max(nowMs - this.#asOf, 0);
+    this.#level = Math.min(this.#limit, this.#level + (elapsedMs * this.#limit) / 3_600_000);
+    this.#asOf = Math.max(nowMs, this.#asOf);
+  }
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import { countCalls } from '../../faults/call-counts.js';
+import { injectFaults } from '../../faults/fault-middleware.js';
+import { RouteTable } from '../../faults/route-table.js';
+import { ApiError, errorBody } from '../api-error.js';
+import { actionRoutes } from './action-routes.js';
+import type { DnsApiDeps } from './api-deps.js';
+import { dnsRoutes } from './routes.js';
+import { rrsetRoutes } from './rrset-routes.js';
+import { zoneRoutes } from './zone-routes.js';
+
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+
+/** The Hetzner Cloud DNS API. Every request counts, and meets budget, faults and token in this order. */
+export function buildDnsApi(deps: DnsApiDeps): Express {
+  const routes = new RouteTable(dnsRoutes);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.use(foldSlashes());
+  app.use(countCalls(deps.calls, routes));
+  app.use(spendBudget(deps));
+  app.use(injectFaults(deps.faults, renderFault));
+  app.use(requireToken(deps.tokens));
+  app.use(refuseUnknown(routes));
+  app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
+  app.use('/v1', actionRoutes(deps));
+  app.use('/v1/zones/:zone/rrsets', rrsetRoutes(deps));
+  app.use('/v1/zones', zoneRoutes(deps));
+  app.use(sendError);
+  return app;
+}
+
+/** Clients whose endpoint ends in a slash send `//zones`. */
+function foldSlashes(): RequestHandler {
+  return (req, _res, next) => {
+    const [path = '', ...query] = req.url.split('?');
+    if (path.includes('//')) req.url = [path.replace(/\/{2,}/g, '/'), ...query].join('?');
+    next();
+  };
+}
+
+function spendBudget({ budget, clock }: DnsApiDeps): RequestHandler {
+  return (_req, res, next) => {
+    const granted = budget.take(clock.now());
+    const { limit, remaining, resetsAt } = budget.state(clock.now());
+    res.set({
+      'X-Correlation-Id': randomBytes(8).toString('hex'),
+      'RateLimit-Limit': String(limit),
+      'RateLimit-Remaining': String(remaining),
+      'RateLimit-Reset': String(resetsAt),
+    });
+    if (granted) return next();
+    throw new ApiError(429, 'rate_limit_exceeded', `limit of ${limit} requests per hour reached`);
+  };
+}
+
+function requireToken(tokens: readonly string[]): RequestHandler {
+  const known = new Set(tokens);
+  return (req, _res, next) => {
+    const token = /^Bearer +(\S+)$/i.exec(req.get('Authorization') ?? '')?.[1];
+    if (token === undefined) throw new ApiError(401, 'unauthorized', 'token is required');
+    if (!known.has(token)) throw new ApiError(401, 'unauthorized', 'the token you have provided is invalid');
+    next();
+  };
+}
+
+function refuseUnknown(routes: RouteTable): RequestHandler {
+  return (req, res, next) => {
+    const route = routes.find(req.path);
+    if (route === null) throw new ApiError(404, 'not_found', 'path not found');
+    if (!route.methods.includes(req.method)) {
+      res.set('Allow', route.methods.join(', '));
+      throw new ApiError(405, 'method_not_allowed', 'method not allowed');
+    }
+    next();
+  };
+}
+
+const sendError: ErrorRequestHandler = (error, _req, res, _next) => {
+  const refusal = error instanceof ApiError ? error : refusalOf(error);
+  res.status(refusal.status).json(errorBody(refusal.code, refusal.message, refusal.details));
+};
+
+/** What Express itself refuses: a path that cannot be decoded, a body that is too large. */
+function refusalOf(error: { status?: number; message?: string }): ApiError {
+  if (error.status === 413) return new ApiError(413, 'payload_too_large', 'the body is too large');
+  if (error.status === 400) return new ApiError(400, 'json_error', 'the request cannot be read');
+  return new ApiError(500, 'server_error', String(error.message ?? 'internal error'));
+}
+
+const usualCodes: Readonly<Record<number, string>> = {
+  400: 'json_error',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  422: 'invalid_input',
+  423: 'locked',
+  429: 'rate_limit_exceeded',
+  500: 'server_error',
+  502: 'bad_gateway',
+  503: 'unavailable',
+  504: 'timeout',
+};
+
+const renderFault = (status: number, code: string | undefined, message: string) =>
+  errorBody(code ?? usualCodes[status] ?? 'unknown_error', message);

@@ -1,0 +1,80 @@
+import { createAdmin, type LocalCloudAdmin } from './admin/admin.js';
+import { buildAdminApp } from './admin/build-admin-app.js';
+import { createClock } from './clock.js';
+import { Budget } from './dns/budget.js';
+import { DnsProject, type ZoneOptions } from './dns/dns-project.js';
+import type { ExtraFields } from './dns/http/bodies.js';
+import { buildDnsApi } from './dns/http/build-dns-api.js';
+import { openJournal } from './dns/journal.js';
+import { CallCounts } from './faults/call-counts.js';
+import { FaultRules } from './faults/fault-rules.js';
+import { listenHttp } from './listen.js';
+
+export interface LocalCloudOptions {
+  /** Default `127.0.0.1`. The admin address always stays on loopback. */
+  host?: string;
+  /** Default 0: a free port. */
+  apiPort?: number;
+  /** UDP and TCP. Default 0: a free port. */
+  dnsPort?: number;
+  /** Default 0: a free port. */
+  adminPort?: number;
+  /** Bearer tokens of the one project. */
+  tokens: readonly string[];
+  /** Made at start unless the data folder has them. */
+  zones: readonly ZoneOptions[];
+  /** Where the state is kept. Default: in memory only. */
+  dataDir?: string;
+  /** How long an action runs, in milliseconds. Default 150. */
+  actionMs?: number;
+  /** Default 3600. */
+  requestsPerHour?: number;
+  /** When reads show a write: at once (default), or when its action succeeded. */
+  visibility?: 'immediate' | 'on-success';
+}
+
+export interface LocalCloud {
+  /** Ends in `/v1`. */
+  readonly apiUrl: string;
+  readonly adminUrl: string;
+  readonly dnsPort: number;
+  readonly admin: LocalCloudAdmin;
+  close(): Promise<void>;
+}
+
+/** Starts the local cloud and returns when all its addresses answer. */
+export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
+  const {
+    host = '127.0.0.1',
+    tokens,
+    zones,
+    actionMs = 150,
+    requestsPerHour = 3600,
+    visibility = 'immediate',
+  } = options;
+  const clock = createClock();
+  const journal = options.dataDir === undefined ? null : openJournal(options.dataDir);
+  const project = new DnsProject({ clock, zones, actionMs, visibility, journal });
+  const budget = new Budget(requestsPerHour, clock.now());
+  const faults = new FaultRules();
+  const calls = new CallCounts();
+  let extra: ExtraFields = {};
+  const setExtraFields = (fields: ExtraFields): void => {
+    extra = fields;
+  };
+  const admin = createAdmin({ project, clock, budget, faults, calls, setExtraFields });
+  const api = buildDnsApi({ project, tokens, clock, budget, faults, calls, extraFields: () => extra });
+
+  const apiServer = await listenHttp(api, host, options.apiPort ?? 0);
+  const adminServer = await listenHttp(buildAdminApp(admin), '127.0.0.1', options.adminPort ?? 0);
+  return {
+    apiUrl: `http://${host}:${apiServer.port}/v1`,
+    adminUrl: `http://127.0.0.1:${adminServer.port}`,
+    dnsPort: 0,
+    admin,
+    async close() {
+      await Promise.all([apiServer.close(), adminServer.close()]);
+      journal?.close();
+    },
+  };
+}
