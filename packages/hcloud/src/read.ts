@@ -1,0 +1,75 @@
+import { classifyRead, printable, type ReadCall } from './classify.js';
+import { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
+import type { JsonBody } from './json-body.js';
+import { backoffMs, sleep, startPatience } from './sleep.js';
+import type { CallDeps } from './write.js';
+
+export interface Reading<T> {
+  route: string;
+  /** encoded, with its query */
+  path: string;
+  /** gives undefined when the body has not the expected shape, which is treated as garbage */
+  parse: (body: JsonBody) => T | undefined;
+}
+
+/** Every repetition after an answer costs budget that writes may need. */
+const attemptsMax = 5;
+const readBackoff = { firstMs: 200, capMs: 2_000 };
+
+/**
+ * Reads, and repeats what may pass.
+ *
+ * @returns null when the upstream says `404 not_found`
+ * @throws UpstreamUnavailable, or UpstreamCredentialsRefused
+ */
+export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promise<T | null> {
+  const patience = startPatience(deps.waitMsMax);
+
+  let attempt = 0;
+  for (;;) {
+    const turn = await deps.budget.turn(patience.leftMs());
+    if (turn.kind !== 'go') {
+      throw new UpstreamUnavailable('its budget is used up', turn.kind === 'too_long' ? turn.retryAfterSeconds : null);
+    }
+    const call = await callOnce(deps, reading);
+
+    if (call.kind === 'parsed') return call.value;
+    if (call.kind === 'absent') return null;
+    if (call.kind === 'rate_limited') continue;
+    if (call.kind === 'credentials_refused') {
+      const code = printable(call.code);
+      deps.log.error('upstream refuses our token', { route: reading.route, status: call.status, code });
+      throw new UpstreamCredentialsRefused(call.status, code);
+    }
+    if (call.kind === 'lasting') throw new UpstreamUnavailable(call.reason);
+
+    const delayMs = backoffMs(attempt, readBackoff);
+    attempt += 1;
+    if (attempt === attemptsMax || delayMs > patience.leftMs()) throw new UpstreamUnavailable(call.reason);
+    await sleep(delayMs);
+  }
+}
+
+type ParsedCall<T> = Exclude<ReadCall, { kind: 'ok' }> | { kind: 'parsed'; value: T };
+
+async function callOnce<T>(
+  { wire, budget, onCall }: CallDeps,
+  { route, path, parse }: Reading<T>,
+): Promise<ParsedCall<T>> {
+  const startedAt = performance.now();
+  const exchange = await wire.exchange({ method: 'GET', path, body: null });
+  if (exchange.kind === 'answered') budget.observe(exchange.headers);
+  else if (!exchange.reached) budget.giveBack();
+
+  const call = parsed(classifyRead(exchange), parse);
+  if (call.kind === 'rate_limited' && exchange.kind === 'answered') budget.refused(exchange.headers);
+  onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });
+  return call;
+}
+
+function parsed<T>(call: ReadCall, parse: Reading<T>['parse']): ParsedCall<T> {
+  if (call.kind !== 'ok') return call;
+  const value = parse(call.body);
+  if (value === undefined) return { kind: 'passing', reason: '200 without a body of the expected shape' };
+  return { kind: 'parsed', value };
+}
