@@ -1,3 +1,5 @@
+export { type ApplyOptions, applyMigrations } from './migrate/apply-migrations.js';
+export { createMigration, type DiffOptions, diffMigrations } from './migrate/diff-migrations.js';
 export { type Listener, type ListenOptions, listen } from './notifications.js';
 export {
   connectPool,

@@ -1,1 +1,40 @@
-export {};
+export { type ActionRecord, type ActionStore, actionStore, OWN_ACTION_ID_BASE } from './action-store.js';
+export { type Admission, decideAdmission, type RecordQuota } from './admission.js';
+export { type AnsweredRecorder, answeredRecorder } from './answered-recorder.js';
+export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
+export { type Comparison, compareRrset } from './compare-rrset.js';
+export {
+  type MirroredRrset,
+  type MirrorStore,
+  mirrorStore,
+  type RrsetScope,
+  type ZoneRecord,
+} from './mirror-store.js';
+export { effectOf, readRrsetBody, recordCountOf, sameLabels, showsEffect } from './rrset-body.js';
+export {
+  assertNever,
+  parseRrsetWrite,
+  parseStoredWrite,
+  type RrsetKey,
+  type RrsetOperation,
+  type RrsetWrite,
+} from './rrset-write.js';
+export { settledAnswer } from './settled-answer.js';
+export { type DueEntry, type Settlement, type SettlementStore, settlementStore } from './settlement-store.js';
+export {
+  type BeginOutcome,
+  type LedgerOptions,
+  type NewWrite,
+  type WriteEnd,
+  type WriteLease,
+  type WriteLedger,
+  writeLedger,
+} from './write-ledger.js';
+export {
+  type ObservedRrset,
+  type ObserveOptions,
+  type ObserveResult,
+  type SyncCounts,
+  type ZoneSyncStore,
+  zoneSyncStore,
+} from './zone-sync-store.js';

@@ -1,0 +1,78 @@
+import { type Listener, listen, type Pool } from '@corral/database';
+import { LRUCache } from 'lru-cache';
+import type { DnsCaller } from './dns-caller.js';
+import { hashDnsToken, isWellFormedDnsToken } from './dns-token.js';
+
+export interface DnsTokenVerifier {
+  /** @returns null for a token that is malformed, unknown, revoked or expired */
+  verify(token: string): Promise<DnsCaller | null>;
+  close(): Promise<void>;
+}
+
+export interface VerifierOptions {
+  readonly pool: Pool;
+  readonly databaseUrl: string;
+  readonly applicationName: string;
+  readonly now?: () => number;
+  readonly onListenError: (error: Error) => void;
+}
+
+/** The channel that a trigger on `dns_token` tells of every change, with the token's hash in hexadecimal. */
+const CHANNEL = 'dns_token_changed';
+/** A bound on memory, and on how long a token stays in it should a notification ever be lost. */
+const CACHED_TOKENS_MAX = 10_000;
+const CACHED_MS = 30_000;
+
+const findCaller = {
+  name: 'dns-token-by-hash',
+  text: `SELECT token.id AS "tokenId", team.id AS "teamId", team.slug AS "teamSlug", token.scopes,
+                token.within_name AS "withinName", token.within_types AS "withinTypes", token.expires_at AS "expiresAt"
+         FROM dns_token token JOIN team ON team.id = token.team_id
+         WHERE token.hash = $1 AND token.revoked_at IS NULL`,
+};
+
+/**
+ * Checks tokens, with those lately seen in memory. They are dropped at once when Postgres tells of a change, and none
+ * is trusted while nobody listens: a revocation takes effect on the next request, or the token is looked up again.
+ */
+export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
+  const now = options.now ?? Date.now;
+  const cache = new LRUCache<string, DnsCaller>({ max: CACHED_TOKENS_MAX, ttl: CACHED_MS });
+  // A look-up that began before a change was told may still bring the old row: it must not be kept.
+  let changesSeen = 0;
+  const listener: Listener = listen({
+    databaseUrl: options.databaseUrl,
+    applicationName: options.applicationName,
+    channels: {
+      [CHANNEL]: (hash) => {
+        changesSeen += 1;
+        cache.delete(hash);
+      },
+    },
+    onGap: () => {
+      changesSeen += 1;
+      cache.clear();
+    },
+    onError: options.onListenError,
+  });
+
+  const lookUp = async (hash: Buffer, key: string): Promise<DnsCaller | null> => {
+    const changesBefore = changesSeen;
+    const { rows } = await options.pool.query<DnsCaller>({ ...findCaller, values: [hash] });
+    const caller = rows[0] ?? null;
+    if (caller !== null && listener.isConnected() && changesSeen === changesBefore) cache.set(key, caller);
+    return caller;
+  };
+
+  return {
+    async verify(token) {
+      if (!isWellFormedDnsToken(token)) return null;
+      const hash = hashDnsToken(token);
+      const key = hash.toString('hex');
+      const caller = (listener.isConnected() ? cache.get(key) : undefined) ?? (await lookUp(hash, key));
+      const expired = caller?.expiresAt != null && caller.expiresAt.getTime() <= now();
+      return expired ? null : caller;
+    },
+    close: () => listener.close(),
+  };
+}

@@ -1,0 +1,43 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+
+export type ConnectOptions = { timeoutMs: number; log: (message: string) => void };
+
+const RETRY_MS_MIN = 100;
+const RETRY_MS_MAX = 2_000;
+
+/** What a server says, or the network says for it, while it starts, stops, or changes places with its standby. */
+const PASSING = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND', // a Compose or Kubernetes service whose name is not yet there
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+]);
+
+/** Connects, and keeps trying for a bounded time while Postgres is starting. */
+export async function connectWhenUp(databaseUrl: string, { timeoutMs, log }: ConnectOptions): Promise<pg.Client> {
+  const deadline = performance.now() + timeoutMs;
+  for (let retryMs = RETRY_MS_MIN; ; retryMs = Math.min(retryMs * 2, RETRY_MS_MAX)) {
+    const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
+    client.on('error', () => undefined); // the query that meets the broken connection reports it
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      if (!isPassing(error) || performance.now() + retryMs > deadline) throw error;
+      if (retryMs === RETRY_MS_MIN) log('waiting for Postgres');
+    }
+    await pause(retryMs);
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  const errors = error instanceof AggregateError ? error.errors : [error];
+  return errors.some(
+    (each) => PASSING.has((each as { code?: string }).code ?? '') || /timeout expired/.test(String(each)),
+  );
+}

@@ -1,0 +1,58 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { ColumnTypeEnum, DriverAdapterError } from '@prisma/driver-adapter-utils';
+import type pg from 'pg';
+
+type Adapter = Awaited<ReturnType<PrismaPg['connect']>>;
+
+/** Prisma's adapter with two repairs, without which its schema engine cannot work through it. */
+export class MigrationAdapter extends PrismaPg {
+  override async connect(): Promise<Adapter> {
+    const adapter = await super.connect();
+    sendScriptsWhole(adapter);
+    readSystemChars(adapter);
+    return adapter;
+  }
+}
+
+/**
+ * The original cuts a script at every semicolon, also inside of comments and function bodies. Sent whole, a script
+ * also takes effect as a whole or not at all: Postgres runs it as one transaction.
+ */
+function sendScriptsWhole(adapter: Adapter): void {
+  adapter.executeScript = async (script) => {
+    await adapter.underlyingDriver().query(script).catch(rethrow);
+  };
+}
+
+function rethrow(error: pg.DatabaseError): never {
+  if (error.code === undefined || error.severity === undefined) throw error;
+  const { code, severity, message, detail, column, hint } = error;
+  throw new DriverAdapterError({ kind: 'postgres', code, severity, message, detail, column, hint });
+}
+
+const SYSTEM_CHAR = 18; // the type `"char"` of the system catalogues
+const TEXT = 25;
+
+/** The original does not know the type `"char"`, which the engine meets when it reads a database's constraints. */
+function readSystemChars(adapter: Adapter): void {
+  const charColumns = new WeakMap<unknown[], number[]>();
+
+  const pool = adapter.underlyingDriver();
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
+  pool.query = (async (...args: unknown[]) => {
+    const { fields, rows, ...rest } = await query(...args);
+    charColumns.set(
+      rows,
+      [...fields.keys()].filter((index) => fields[index]?.dataTypeID === SYSTEM_CHAR),
+    );
+    const known = fields.map((field) => (field.dataTypeID === SYSTEM_CHAR ? { ...field, dataTypeID: TEXT } : field));
+    return { ...rest, rows, fields: known };
+  }) as unknown as pg.Pool['query'];
+
+  const queryRaw = adapter.queryRaw.bind(adapter);
+  adapter.queryRaw = async (statement) => {
+    const result = await queryRaw(statement);
+    for (const index of charColumns.get(result.rows) ?? []) result.columnTypes[index] = ColumnTypeEnum.Character;
+    return result;
+  };
+}

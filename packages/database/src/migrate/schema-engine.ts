@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
+import pg from 'pg';
+import { MigrationAdapter } from './migration-adapter.js';
+
+export type SchemaEngine = bindings.SchemaEngine;
+
+/**
+ * Does `work` with Prisma's schema engine on a database.
+ *
+ * It is the engine of `prisma migrate`, as WebAssembly: the CLI would download a native one from a host that closed
+ * networks do not reach, and a container would need the CLI.
+ */
+export async function withSchemaEngine<T>(databaseUrl: string, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
+  await load();
+  const pool = new pg.Pool({ connectionString: databaseUrl });
+  const adapter = bindMigrationAwareSqlAdapterFactory(new MigrationAdapter(pool));
+  try {
+    const engine = await bindings.SchemaEngine.new({ datamodels: undefined }, () => undefined, adapter);
+    return await work(engine).finally(() => engine.free());
+  } finally {
+    await pool.end(); // the engine leaves it open
+  }
+}
+
+let loaded: Promise<void> | undefined;
+
+function load(): Promise<void> {
+  loaded ??= instantiate();
+  return loaded;
+}
+
+async function instantiate(): Promise<void> {
+  // The engine reports a panic through this global before it traps.
+  Object.assign(globalThis, {
+    PRISMA_WASM_PANIC_REGISTRY: {
+      set_message(message: string) {
+        process.stderr.write(`Prisma's schema engine broke down: ${message}\n`);
+      },
+    },
+  });
+  const glue = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
+  const program = await readFile(join(dirname(glue), 'schema_engine_bg.wasm'));
+  const { instance } = await WebAssembly.instantiate(program, { './schema_engine_bg.js': bindings });
+  (bindings as unknown as EngineGlue).__wbg_set_wasm(instance.exports);
+  (instance.exports as EngineStart).__wbindgen_start();
+}
+
+type EngineGlue = { __wbg_set_wasm(exports: unknown): void };
+type EngineStart = { __wbindgen_start(): void };
+
+// Node.js has it; the types do not, without those of a browser.
+declare const WebAssembly: {
+  instantiate(program: Uint8Array, imports: object): Promise<{ instance: { exports: object } }>;
+};

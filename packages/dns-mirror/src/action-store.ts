@@ -1,0 +1,50 @@
+import type { Pool } from '@corral/database';
+
+export interface ActionRecord {
+  readonly id: number;
+  /** `running`, `success` or `error`. */
+  readonly status: string;
+  /** The upstream's JSON text. */
+  readonly body: string;
+  readonly startedAt: Date;
+  /** When the upstream last told. */
+  readonly checkedAt: Date;
+}
+
+/** Ids of actions that the upstream never made: far above its own, still exact in every client's number type. */
+export const OWN_ACTION_ID_BASE = 2 ** 52;
+
+const findOfTeam = {
+  name: 'actions-of-team',
+  text: `SELECT id, status, body, started_at AS "startedAt", checked_at AS "checkedAt" FROM dns_action
+         WHERE team_id = $1 AND id = ANY($2::bigint[]) ORDER BY id`,
+};
+
+export const actionStore = (pool: Pool) => ({
+  /** Those of the asked actions that are the team's, by id. */
+  async findActions(teamId: string, ids: readonly number[]): Promise<ActionRecord[]> {
+    const { rows } = await pool.query<ActionRecord>({ ...findOfTeam, values: [teamId, ids] });
+    return rows;
+  },
+
+  /**
+   * Records what the upstream told about actions. One that ended in an error changed nothing upstream, though its
+   * write was accepted: its record set is read again.
+   */
+  async recordActions(told: readonly { id: number; status: string; body: string }[]): Promise<void> {
+    if (told.length === 0) return;
+    await pool.query(
+      `WITH told AS (
+         SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS t(id, status, body)
+       ), changed AS (
+         UPDATE dns_action SET status = told.status, body = told.body, checked_at = clock_timestamp()
+         FROM told WHERE dns_action.id = told.id AND dns_action.status = 'running'
+         RETURNING dns_action.audit_entry_id, told.status
+       )
+       UPDATE dns_audit_entry SET recheck_at = clock_timestamp()
+       FROM changed WHERE dns_audit_entry.id = changed.audit_entry_id AND changed.status = 'error'`,
+      [told.map((action) => action.id), told.map((action) => action.status), told.map((action) => action.body)],
+    );
+  },
+});
+export type ActionStore = ReturnType<typeof actionStore>;

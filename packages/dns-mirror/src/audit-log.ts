@@ -1,0 +1,65 @@
+import type { Prisma } from '@corral/database';
+
+export interface AuditRecord {
+  readonly id: number;
+  readonly at: Date;
+  readonly actor: 'token' | 'upstream';
+  readonly token: { id: string; name: string } | null;
+  readonly name: string;
+  readonly type: string;
+  readonly operation: string;
+  readonly state: string;
+  readonly requestBody: string | null;
+  readonly upstreamStatus: number | null;
+  readonly upstreamBody: string | null;
+  readonly foundBody: string | null;
+  readonly completedAt: Date | null;
+}
+
+export interface AuditPage {
+  readonly entries: AuditRecord[];
+  /** Pass it on to get the entries before these; null at the end. */
+  readonly before: number | null;
+}
+
+export interface DnsUsage {
+  readonly records: number;
+  /** Held for writes under way. */
+  readonly reservedRecords: number;
+  readonly rrsets: number;
+  readonly activeTokens: number;
+}
+
+/** What a team did and holds, for people: by Prisma, since nothing here is hot. */
+export const auditLog = (prisma: Prisma) => ({
+  /** Entries of the team, newest first. */
+  async listEntries(teamId: string, { limit, before }: { limit: number; before?: number }): Promise<AuditPage> {
+    const rows = await prisma.dnsAuditEntry.findMany({
+      where: { teamId, ...(before === undefined ? {} : { id: { lt: before } }) },
+      orderBy: { id: 'desc' },
+      take: limit + 1,
+      include: { token: { select: { id: true, name: true } } },
+    });
+    const entries = rows.slice(0, limit).map((row) => ({ ...row, id: Number(row.id), at: row.createdAt }));
+    return { entries, before: rows.length > limit ? (entries.at(-1)?.id ?? null) : null };
+  },
+
+  async readUsage(team: { id: string; slug: string }): Promise<DnsUsage> {
+    const [mirrored, reserved, activeTokens] = await Promise.all([
+      prisma.dnsRrset.aggregate({ where: { ownerLabel: team.slug }, _sum: { recordCount: true }, _count: true }),
+      prisma.dnsAuditEntry.aggregate({
+        where: { teamId: team.id, state: 'pending' },
+        _sum: { reservedRecords: true },
+      }),
+      prisma.dnsToken.count({
+        where: { teamId: team.id, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] },
+      }),
+    ]);
+    return {
+      records: mirrored._sum.recordCount ?? 0,
+      reservedRecords: reserved._sum.reservedRecords ?? 0,
+      rrsets: mirrored._count,
+      activeTokens,
+    };
+  },
+});

@@ -1,0 +1,121 @@
+import type { RequestRecord, Rrset } from '@corral/contracts';
+import { applyEdits, modify } from 'jsonc-parser';
+import { assertNever, type RrsetKey, type RrsetWrite } from './rrset-write.js';
+
+/** The members of a mirrored body that our rules look at. */
+export function readRrsetBody(body: string): Pick<Rrset, 'ttl' | 'labels' | 'records'> {
+  return JSON.parse(body) as Rrset;
+}
+
+export function recordCountOf(body: string | null): number {
+  return body === null ? 0 : readRrsetBody(body).records.length;
+}
+
+/**
+ * What an accepted write leaves of a record set: the body the upstream would state, or null when the set is gone.
+ * Members that the write does not touch, unknown ones included, stay as they are to the byte.
+ *
+ * @param current the mirrored body before the write, null when the set was absent
+ * @param stated the `rrset` of the upstream's answer, where it has one: then nothing needs computing
+ */
+export function effectOf(
+  key: RrsetKey,
+  current: string | null,
+  write: RrsetWrite,
+  stated: string | null,
+): string | null {
+  if (stated !== null) return stated;
+  switch (write.operation) {
+    case 'delete':
+      return null;
+    case 'create':
+      return newBody(key, write);
+    case 'set_records':
+      return current === null
+        ? newBody(key, { ttl: null, labels: {}, records: write.records })
+        : withMember(current, 'records', write.records.map(answerRecord));
+    case 'add_records':
+      return current === null
+        ? newBody(key, { ttl: write.ttl, labels: {}, records: write.records })
+        : withRecordsAdded(current, write.records);
+    case 'remove_records':
+      return current === null ? null : withRecordsRemoved(current, write.records);
+    case 'change_ttl':
+      return current === null ? null : withMember(current, 'ttl', write.ttl);
+    case 'update':
+      return current === null || write.labels === null ? current : withMember(current, 'labels', write.labels);
+    default:
+      return assertNever(write);
+  }
+}
+
+/**
+ * Whether a record set, read some time after a write, shows the write's effect.
+ *
+ * @param found the body read upstream, null when the set is absent there
+ */
+export function showsEffect(found: string | null, write: RrsetWrite): boolean {
+  if (found === null) return write.operation === 'delete' || write.operation === 'remove_records';
+  const { ttl, labels, records } = readRrsetBody(found);
+  const values = new Set(records.map((record) => record.value));
+  const holdsAll = (wanted: readonly RequestRecord[]) => wanted.every((record) => values.has(record.value));
+  switch (write.operation) {
+    case 'create':
+      return ttl === write.ttl && holdsAll(write.records) && values.size === write.records.length;
+    case 'set_records':
+      return holdsAll(write.records) && values.size === write.records.length;
+    case 'add_records':
+      return holdsAll(write.records);
+    case 'remove_records':
+      return !write.records.some((record) => values.has(record.value));
+    case 'change_ttl':
+      return ttl === write.ttl;
+    case 'update':
+      return write.labels === null || sameLabels(labels, write.labels);
+    case 'delete':
+      return false;
+    default:
+      return assertNever(write);
+  }
+}
+
+export function sameLabels(one: Record<string, string>, other: Record<string, string>): boolean {
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && one[key] === other[key])
+  );
+}
+
+function newBody(
+  { zoneId, name, type }: RrsetKey,
+  set: { ttl: number | null; labels: Record<string, string>; records: readonly RequestRecord[] },
+): string {
+  const { ttl, labels, records } = set;
+  const rest = { ttl, labels, protection: { change: false }, records: records.map(answerRecord), zone: zoneId };
+  return JSON.stringify({ id: `${name}/${type}`, name, type, ...rest });
+}
+
+/** Answers always carry a comment, empty when unset; members of a record that we do not know stay with it. */
+function answerRecord(record: RequestRecord): object {
+  return { ...record, comment: record.comment ?? '' };
+}
+
+function withRecordsAdded(current: string, added: readonly RequestRecord[]): string {
+  const { records } = readRrsetBody(current);
+  const present = new Set(records.map((record) => record.value));
+  return withMember(current, 'records', [
+    ...records,
+    ...added.filter((record) => !present.has(record.value)).map(answerRecord),
+  ]);
+}
+
+function withRecordsRemoved(current: string, removed: readonly RequestRecord[]): string | null {
+  const gone = new Set(removed.map((record) => record.value));
+  const left = readRrsetBody(current).records.filter((record) => !gone.has(record.value));
+  return left.length === 0 ? null : withMember(current, 'records', left);
+}
+
+function withMember(body: string, member: string, value: unknown): string {
+  return applyEdits(body, modify(body, [member], value, {}));
+}

@@ -1,0 +1,115 @@
+import { ownerLabelOf } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import { recordCountOf } from './rrset-body.js';
+import type { RrsetKey, RrsetOperation } from './rrset-write.js';
+import { settledAction } from './settled-answer.js';
+
+/** An entry whose record set has to be read upstream. */
+export interface DueEntry {
+  readonly entryId: number;
+  readonly fence: number;
+  readonly key: RrsetKey;
+  readonly operation: RrsetOperation;
+  readonly requestBody: string | null;
+}
+
+export interface Settlement {
+  /** The set as read upstream; null when absent there. */
+  readonly found: string | null;
+  /** Whether the write's effect was seen. */
+  readonly applied: boolean;
+  /** The set is read once more after this time: an action may still have been running. */
+  readonly recheckAfterMs: number;
+}
+
+interface DueRow {
+  id: number;
+  lease_fence: number;
+  zone_id: number;
+  name: string;
+  type: string;
+  operation: RrsetOperation;
+  request_body: string | null;
+}
+
+const dueColumns = 'id, lease_fence, zone_id, name, type, operation, request_body';
+
+export const settlementStore = (pool: Pool) => ({
+  /** Takes over pending entries whose lease ran out: their holder died, or gave up without knowing the outcome. */
+  async claimPending(max: number, leaseMs: number): Promise<DueEntry[]> {
+    const { rows } = await pool.query<DueRow>(
+      `UPDATE dns_audit_entry
+       SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000), lease_fence = lease_fence + 1
+       WHERE id IN (SELECT id FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= clock_timestamp()
+                    ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING ${dueColumns}`,
+      [max, leaseMs],
+    );
+    return rows.map(dueEntry);
+  },
+
+  /** Takes entries whose set has to be read once more; they come again after `retryMs` unless `dropRecheck` is called. */
+  async claimRechecks(max: number, retryMs: number): Promise<DueEntry[]> {
+    const { rows } = await pool.query<DueRow>(
+      `UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
+       WHERE id IN (SELECT id FROM dns_audit_entry WHERE recheck_at <= clock_timestamp()
+                    ORDER BY recheck_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING ${dueColumns}`,
+      [max, retryMs],
+    );
+    return rows.map(dueEntry);
+  },
+
+  async dropRecheck(entryId: number): Promise<void> {
+    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1', [entryId]);
+  },
+
+  /** Gives an entry back that could not be read now: it is due again after `retryMs`. */
+  async postpone({ entryId, fence }: DueEntry, retryMs: number): Promise<void> {
+    await pool.query(
+      `UPDATE dns_audit_entry SET lease_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
+       WHERE id = $1 AND lease_fence = $2 AND state = 'pending'`,
+      [entryId, fence, retryMs],
+    );
+  },
+
+  /** Ends a pending entry with what was found; mirror, entry and action in one statement. False when overtaken. */
+  async settle(due: DueEntry, { found, applied, recheckAfterMs }: Settlement): Promise<boolean> {
+    const { entryId, fence, key } = due;
+    const action = applied ? settledAction({ ...due, found }, new Date()) : null;
+    const { rowCount } = await pool.query(
+      `WITH done AS (
+         UPDATE dns_audit_entry
+         SET state = 'settled', found_body = $3, found_applied = $4, reserved_records = 0, lease_until = NULL,
+             completed_at = clock_timestamp(),
+             recheck_at = clock_timestamp() + make_interval(secs => $5::float8 / 1000)
+         WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
+         RETURNING id, team_id, zone_id, name, type
+       ), kept AS (
+         INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
+         SELECT zone_id, name, type, $6, $7, $3 FROM done WHERE $3::text IS NOT NULL
+         ON CONFLICT (zone_id, name, type) DO UPDATE
+         SET record_count = excluded.record_count, body = excluded.body, updated_at = clock_timestamp()
+       ), gone AS (
+         DELETE FROM dns_rrset USING done
+         WHERE $3::text IS NULL AND dns_rrset.zone_id = done.zone_id AND dns_rrset.name = done.name
+           AND dns_rrset.type = done.type
+       ), started AS (
+         INSERT INTO dns_action (id, team_id, audit_entry_id, status, body)
+         SELECT $8::bigint, team_id, id, 'success', $9 FROM done WHERE $8::bigint IS NOT NULL
+       )
+       SELECT id FROM done`,
+      [
+        ...[entryId, fence, found, applied, recheckAfterMs, ownerLabelOf(key.name), recordCountOf(found)],
+        ...[action?.id ?? null, action?.body ?? null],
+      ],
+    );
+    return rowCount === 1;
+  },
+});
+export type SettlementStore = ReturnType<typeof settlementStore>;
+
+function dueEntry(row: DueRow): DueEntry {
+  const key = { zoneId: row.zone_id, name: row.name, type: row.type };
+  return { entryId: row.id, fence: row.lease_fence, key, operation: row.operation, requestBody: row.request_body };
+}

@@ -1,0 +1,235 @@
+import { ownerLabelOf } from '@corral/contracts';
+import { inTransaction, type Pool } from '@corral/database';
+import { decideAdmission, type RecordQuota } from './admission.js';
+import { recordCountOf } from './rrset-body.js';
+import type { RrsetKey, RrsetWrite } from './rrset-write.js';
+import { settledAnswer } from './settled-answer.js';
+
+/** A write as it enters the ledger. */
+export interface NewWrite {
+  readonly teamId: string;
+  readonly tokenId: string;
+  readonly key: RrsetKey;
+  readonly write: RrsetWrite;
+  readonly requestBody: string | null;
+  /** SHA-256 of token, method, path and body. */
+  readonly requestHash: Buffer;
+}
+
+export interface LedgerOptions {
+  readonly quota: RecordQuota;
+  /** How long nobody else may settle a write that is under way: longer than any upstream call lasts. */
+  readonly leaseMs: number;
+  /** For how long an outcome that never reached its client is kept for the client's next try. */
+  readonly replayMs: number;
+}
+
+/** The right to finish one pending entry. */
+export interface WriteLease {
+  readonly entryId: number;
+  readonly fence: number;
+  /** The mirrored body when the write began. Nobody changes it while the entry is pending. */
+  readonly current: string | null;
+}
+
+export type BeginOutcome =
+  | { kind: 'begun'; lease: WriteLease }
+  /** Another write to the set is under way; `identical` when it is this very request, sent again. */
+  | { kind: 'busy'; identical: boolean }
+  /** This very request was answered before, but its client never got the answer. */
+  | { kind: 'replayed'; entryId: number; status: number; body: string }
+  | { kind: 'refused'; limit: keyof RecordQuota; max: number };
+
+/** How a write under way ends, once that is known. */
+export type WriteEnd =
+  | {
+      state: 'completed';
+      status: number;
+      body: string;
+      /** The set's body now, null when it is gone. */
+      rrset: string | null;
+      action: { id: number; status: string; body: string } | null;
+      recheck: boolean;
+    }
+  | { state: 'refused'; status: number; body: string; recheck: boolean }
+  | { state: 'unsent' };
+
+interface Standing {
+  latest_id: number | null;
+  latest_state: string | null;
+  latest_identical: boolean | null;
+  /** Its answer has not reached its client, as far as the table says, and it is recent. */
+  latest_unanswered: boolean | null;
+  latest_status: number | null;
+  latest_body: string | null;
+  latest_applied: boolean | null;
+  latest_found: string | null;
+  latest_completed_at: Date | null;
+  rrset: string | null;
+  records: number;
+  reserved: number;
+}
+
+const lockTeam = { name: 'ledger-lock-team', text: 'SELECT id FROM team WHERE id = $1 FOR NO KEY UPDATE' };
+
+// One snapshot for the counts of the mirror and of what is pending: a write that finishes between them would be
+// counted twice or not at all.
+const readStanding = {
+  name: 'ledger-standing',
+  text: `
+    SELECT latest.id AS latest_id, latest.state AS latest_state, latest.request_hash = $5 AS latest_identical,
+           (NOT latest.answered
+             AND latest.completed_at > clock_timestamp() - make_interval(secs => $7::float8 / 1000)) AS latest_unanswered,
+           latest.upstream_status AS latest_status, latest.upstream_body AS latest_body,
+           latest.found_applied AS latest_applied, latest.found_body AS latest_found,
+           latest.completed_at AS latest_completed_at,
+           (SELECT body FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3) AS rrset,
+           (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = $1 AND owner_label = $4) AS records,
+           (SELECT coalesce(sum(reserved_records), 0)::int FROM dns_audit_entry
+             WHERE team_id = $6 AND state = 'pending') AS reserved
+    FROM (SELECT 1) AS one
+    LEFT JOIN LATERAL (
+      SELECT id, state, request_hash, answered, upstream_status, upstream_body, found_applied, found_body, completed_at
+      FROM dns_audit_entry
+      WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor = 'token' ORDER BY id DESC LIMIT 1
+    ) AS latest ON true`,
+};
+
+const insertPending = {
+  name: 'ledger-insert-pending',
+  text: `
+    INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, request_body,
+                                 request_hash, reserved_records, lease_until, lease_fence, created_at)
+    VALUES ($1, 'token', $2, $3, $4, $5, $6, 'pending', $7, $8, $9,
+            clock_timestamp() + make_interval(secs => $10::float8 / 1000), 1, clock_timestamp())
+    RETURNING id`,
+};
+
+// One statement, so one commit: entry, mirror and action change together or not at all. A settlement that took the
+// lease over raised the fence; then nothing here takes effect.
+const finishEntry = {
+  name: 'ledger-finish',
+  text: `
+    WITH done AS (
+      UPDATE dns_audit_entry
+      SET state = $3::dns_audit_state, upstream_status = $4, upstream_body = $5, reserved_records = 0,
+          lease_until = NULL, completed_at = clock_timestamp(),
+          recheck_at = CASE WHEN $6 THEN clock_timestamp() END
+      WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
+      RETURNING id, team_id, zone_id, name, type
+    ), kept AS (
+      INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
+      SELECT zone_id, name, type, $9, $10, $8 FROM done WHERE $7 AND $8::text IS NOT NULL
+      ON CONFLICT (zone_id, name, type) DO UPDATE
+      SET record_count = excluded.record_count, body = excluded.body, updated_at = clock_timestamp()
+    ), gone AS (
+      DELETE FROM dns_rrset USING done
+      WHERE $7 AND $8::text IS NULL AND dns_rrset.zone_id = done.zone_id AND dns_rrset.name = done.name
+        AND dns_rrset.type = done.type
+    ), started AS (
+      INSERT INTO dns_action (id, team_id, audit_entry_id, status, body)
+      SELECT $11::bigint, team_id, id, $12, $13 FROM done WHERE $11::bigint IS NOT NULL
+      ON CONFLICT (id) DO NOTHING
+    )
+    SELECT id FROM done`,
+};
+
+/** The ledger of writes under way: what makes quotas, order and the audit log hold across crashes and replicas. */
+export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOptions) => ({
+  /**
+   * First transaction of a write: admits it against the quotas and records it as pending, before anything is sent.
+   *
+   * @param isAnswered entries whose answers this process saw delivered, though the table does not say so yet
+   */
+  begin(newWrite: NewWrite, isAnswered: (entryId: number) => boolean): Promise<BeginOutcome> {
+    const { teamId, tokenId, key, write, requestBody, requestHash } = newWrite;
+    return inTransaction<BeginOutcome>(pool, async (tx) => {
+      await tx.query({ ...lockTeam, values: [teamId] });
+      const { rows } = await tx.query<Standing>({
+        ...readStanding,
+        values: [key.zoneId, key.name, key.type, ownerLabelOf(key.name), requestHash, teamId, replayMs],
+      });
+      const standing = rows[0] as Standing;
+      if (standing.latest_state === 'pending') return { kind: 'busy', identical: standing.latest_identical === true };
+      const replayed = replayOf(newWrite, standing, isAnswered);
+      if (replayed !== null) return replayed;
+      const admission = decideAdmission(write, standing.rrset, standing.records, standing.reserved, quota);
+      if (admission.kind === 'refused') return admission;
+      const inserted = await tx.query<{ id: number }>({
+        ...insertPending,
+        values: [
+          ...[teamId, tokenId, key.zoneId, key.name, key.type, write.operation],
+          ...[requestBody, requestHash, admission.reserve, leaseMs],
+        ],
+      });
+      const entryId = (inserted.rows[0] as { id: number }).id;
+      return { kind: 'begun', lease: { entryId, fence: 1, current: standing.rrset } };
+    });
+  },
+
+  /**
+   * Second transaction: the outcome is known.
+   *
+   * @returns false when a settlement took over meanwhile: it wrote what it found, and nothing was written here
+   */
+  async finish(lease: WriteLease, key: RrsetKey, end: WriteEnd): Promise<boolean> {
+    const sent = end.state === 'unsent' ? null : end;
+    const completed = end.state === 'completed' ? end : null;
+    const { rowCount } = await pool.query({
+      ...finishEntry,
+      values: [
+        ...[lease.entryId, lease.fence, end.state, sent?.status ?? null, sent?.body ?? null, sent?.recheck ?? false],
+        ...[completed !== null, completed?.rrset ?? null, ownerLabelOf(key.name)],
+        ...[recordCountOf(completed?.rrset ?? null)],
+        ...[completed?.action?.id ?? null, completed?.action?.status ?? null, completed?.action?.body ?? null],
+      ],
+    });
+    return rowCount === 1;
+  },
+
+  /**
+   * The outcome is not known: the entry stays pending, keeps its reservation, and may be settled after a moment.
+   *
+   * @param answer what the client was told, where the upstream did say something
+   */
+  async release(
+    lease: WriteLease,
+    settleAfterMs: number,
+    answer: { status: number; body: string } | null,
+  ): Promise<void> {
+    await pool.query(
+      `UPDATE dns_audit_entry
+       SET lease_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000),
+           upstream_status = $4, upstream_body = $5
+       WHERE id = $1 AND lease_fence = $2 AND state = 'pending'`,
+      [lease.entryId, lease.fence, settleAfterMs, answer?.status ?? null, answer?.body ?? null],
+    );
+  },
+
+  /** The clients of these entries have their answers: a later identical request is a new one. */
+  async markAnswered(entryIds: readonly number[]): Promise<void> {
+    await pool.query('UPDATE dns_audit_entry SET answered = true WHERE id = ANY($1)', [entryIds]);
+  },
+});
+export type WriteLedger = ReturnType<typeof writeLedger>;
+
+/**
+ * An identical request gets the first one's outcome only while that one is the latest write to the set: after another
+ * write came in between, sending it again is a wish of its own.
+ */
+function replayOf(
+  { key, write }: NewWrite,
+  standing: Standing,
+  isAnswered: (entryId: number) => boolean,
+): BeginOutcome | null {
+  const { latest_id: entryId, latest_status: status, latest_body: body, latest_state: state } = standing;
+  if (entryId === null || !standing.latest_identical || !standing.latest_unanswered || isAnswered(entryId)) return null;
+  if (state === 'settled' && standing.latest_applied && standing.latest_completed_at !== null) {
+    const settled = { entryId, key, operation: write.operation, found: standing.latest_found };
+    return { kind: 'replayed', entryId, ...settledAnswer(settled, standing.latest_completed_at) };
+  }
+  if ((state === 'completed' || state === 'refused') && status !== null && body !== null) {
+    return { kind: 'replayed', entryId, status, body };
+  }
+  return null;
+}
