@@ -6,6 +6,8 @@ import { DnsProject, type ZoneOptions } from './dns/dns-project.js';
 import type { ExtraFields } from './dns/http/bodies.js';
 import { buildDnsApi } from './dns/http/build-dns-api.js';
 import { openJournal } from './dns/journal.js';
+import type { ServedZone } from './dns/name-server/resolve.js';
+import { startNameServer } from './dns/name-server/start-name-server.js';
 import { CallCounts } from './faults/call-counts.js';
 import { FaultRules } from './faults/fault-rules.js';
 import { listenHttp } from './listen.js';
@@ -36,6 +38,7 @@ export interface LocalCloudOptions {
 export interface LocalCloud {
   /** Ends in `/v1`. */
   readonly apiUrl: string;
+  /** Without a path: the routes are under `/admin`. */
   readonly adminUrl: string;
   readonly dnsPort: number;
   readonly admin: LocalCloudAdmin;
@@ -65,16 +68,31 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   const admin = createAdmin({ project, clock, budget, faults, calls, setExtraFields });
   const api = buildDnsApi({ project, tokens, clock, budget, faults, calls, extraFields: () => extra });
 
-  const apiServer = await listenHttp(api, host, options.apiPort ?? 0);
-  const adminServer = await listenHttp(buildAdminApp(admin), '127.0.0.1', options.adminPort ?? 0);
-  return {
-    apiUrl: `http://${host}:${apiServer.port}/v1`,
-    adminUrl: `http://127.0.0.1:${adminServer.port}`,
-    dnsPort: 0,
-    admin,
-    async close() {
-      await Promise.all([apiServer.close(), adminServer.close()]);
-      journal?.close();
-    },
+  const started: { close(): Promise<void> }[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(started.map((server) => server.close()));
+    journal?.close();
   };
+  const start = async <S extends { close(): Promise<void> }>(starting: Promise<S>): Promise<S> => {
+    const server = await starting;
+    started.push(server);
+    return server;
+  };
+  try {
+    const { port: apiPort } = await start(listenHttp(api, host, options.apiPort ?? 0));
+    const { port: adminPort } = await start(listenHttp(buildAdminApp(admin), '127.0.0.1', options.adminPort ?? 0));
+    const { port: dnsPort } = await start(startNameServer(host, options.dnsPort ?? 0, servedZones(project)));
+    return { apiUrl: `http://${host}:${apiPort}/v1`, adminUrl: `http://127.0.0.1:${adminPort}`, dnsPort, admin, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
+
+/** Zones by name for the name server. A name of digits is no zone's number here. */
+const servedZones =
+  (project: DnsProject) =>
+  (name: string): ServedZone | null => {
+    const zone = /^\d+$/.test(name) ? null : project.findZone(name);
+    return zone && { name: zone.facts.name, ttl: zone.facts.ttl, table: zone.visible };
+  };
