@@ -1,0 +1,223 @@
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { UpstreamUnavailable } from '../src/index.js';
+import { aClient, anError, aWrite } from './a-client.js';
+import { closedBaseUrl, type RawUpstream, rawAnswer, startRawUpstream } from './raw-upstream.js';
+
+let upstream: RawUpstream | undefined;
+
+afterEach(async () => {
+  await upstream?.close();
+  upstream = undefined;
+});
+
+async function connectTo(onRequest: (socket: Socket, text: string) => void, timeoutMs = 2_000) {
+  upstream = await startRawUpstream(onRequest);
+  return { ...aClient({ baseUrl: upstream.baseUrl, timeoutMs }), requests: upstream.requests };
+}
+
+const chunked = 'HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+describe('a write whose connection breaks after the request left', () => {
+  const faults: [string, (socket: Socket) => void][] = [
+    ['a reset without answer', (socket) => socket.resetAndDestroy()],
+    ['an end without answer', (socket) => socket.end()],
+    ['an end within the status line', (socket) => socket.end('HTTP/1.1 20')],
+    ['an end within the headers', (socket) => socket.end('HTTP/1.1 201 Created\r\nContent-Le')],
+    [
+      'half of the announced body',
+      (socket) => socket.end('HTTP/1.1 201 Created\r\nContent-Length: 30\r\n\r\n{"action": {}}'),
+    ],
+    ['chunks without the last one', (socket) => socket.end(`${chunked}e\r\n{"action": {}}\r\n`)],
+    ['half a body of no announced length', (socket) => socket.end('HTTP/1.1 201 Created\r\n\r\n{"action": {')],
+    [
+      'a reset within the body',
+      (socket) => socket.write(`${chunked}e\r\n{"action": {}}\r\n`, () => socket.resetAndDestroy()),
+    ],
+    ['what is no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
+    ['two lengths', (socket) => socket.end('HTTP/1.1 201 Created\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}')],
+    [
+      'an upgrade',
+      (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+    ],
+    [
+      'a compressed body that nobody asked for',
+      (socket) => socket.end(rawAnswer('201 Created', '\u001f\u008b', ['Content-Encoding: gzip'])),
+    ],
+  ];
+
+  it.each(faults)('by %s is uncertain, and is not sent again', async (_what, fault) => {
+    const { client, requests } = await connectTo((socket) => fault(socket));
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome).toEqual({ kind: 'uncertain', reason: expect.any(String) });
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['never answers', () => {}],
+    ['stops within the body', (socket: Socket) => socket.write(`${chunked}2\r\n{"`)],
+  ])('is uncertain when the upstream %s in time', async (_what, fault: (socket: Socket) => void) => {
+    const { client, requests } = await connectTo(fault, 150);
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome).toEqual({ kind: 'uncertain', reason: 'no complete answer within 150 ms' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is uncertain when a body trickles for longer than one call may take', async () => {
+    let trickle: NodeJS.Timeout | undefined;
+    const { client } = await connectTo((socket) => {
+      socket.write('HTTP/1.1 201 Created\r\n\r\n{');
+      trickle = setInterval(() => socket.write(' '), 10);
+    }, 200);
+
+    const outcome = await client.write(aWrite());
+    clearInterval(trickle);
+
+    expect(outcome).toEqual({ kind: 'uncertain', reason: 'no complete answer within 200 ms' });
+  });
+
+  it('is uncertain when a kept connection is closed under it', async () => {
+    const { client, requests } = await connectTo((socket) => {
+      if (requests.length === 1) socket.write(rawAnswer('201 Created', '{}'));
+      else socket.resetAndDestroy();
+    });
+    await client.write(aWrite());
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome.kind).toBe('uncertain');
+    expect(requests).toHaveLength(2);
+  });
+});
+
+describe('a write that finds no connection', () => {
+  it('is unreached when nobody listens, after more than one attempt', async () => {
+    const { client, calls } = aClient({ baseUrl: await closedBaseUrl() });
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome).toEqual({ kind: 'unreached', reason: 'no connection (ECONNREFUSED)' });
+    expect(calls.length).toBeGreaterThan(1);
+    expect(new Set(calls.map((call) => call.outcome))).toEqual(new Set(['unreached']));
+  });
+
+  it('is unreached when the name does not exist', async () => {
+    const { client } = aClient({ baseUrl: 'http://upstream.invalid/v1' });
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome).toEqual({ kind: 'unreached', reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });
+  });
+
+  it('is unreached when the other side breaks off the TLS handshake', async () => {
+    const { client, requests } = await connectTo((socket) => socket.resetAndDestroy());
+    client.close();
+    const secure = aClient({ baseUrl: upstream?.baseUrl.replace('http:', 'https:') ?? '' });
+
+    const outcome = await secure.client.write(aWrite());
+
+    expect(outcome.kind).toBe('unreached');
+    expect(requests.join('')).not.toContain('records');
+  });
+
+  it('is unreached when the TLS handshake hangs', async () => {
+    await connectTo(() => {});
+    const secure = aClient({
+      baseUrl: upstream?.baseUrl.replace('http:', 'https:') ?? '',
+      timeoutMs: 100,
+      waitMsMax: 50,
+    });
+
+    const outcome = await secure.client.write(aWrite());
+
+    expect(outcome).toEqual({ kind: 'unreached', reason: 'no connection within 100 ms' });
+  });
+
+  it('arrives once the upstream is back', async () => {
+    const baseUrl = await closedBaseUrl();
+    const { client, calls } = aClient({ baseUrl, waitMsMax: 5_000 });
+    const writing = client.write(aWrite());
+    while (calls.length === 0) await new Promise(setImmediate);
+
+    upstream = await startRawUpstream(
+      (socket) => socket.write(rawAnswer('201 Created', '{}')),
+      Number(new URL(baseUrl).port),
+    );
+
+    expect((await writing).kind).toBe('accepted');
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('a read whose connection breaks', () => {
+  it('is repeated and succeeds', async () => {
+    const body = '{"zone": {"id": 7001, "name": "example.net", "mode": "primary"}}';
+    const { client, requests } = await connectTo((socket) => {
+      if (requests.length === 1) socket.resetAndDestroy();
+      else socket.write(rawAnswer('200 OK', body));
+    });
+
+    const zone = await client.readZone('example.net');
+
+    expect(zone).toMatchObject({ kind: 'found', id: 7001 });
+  });
+
+  it('ends as UpstreamUnavailable when it stays so', async () => {
+    const { client, requests } = await connectTo((socket) => socket.resetAndDestroy());
+
+    const reading = client.readZone('example.net');
+
+    await expect(reading).rejects.toThrow(UpstreamUnavailable);
+    await expect(reading).rejects.toMatchObject({ reason: expect.stringContaining('ECONNRESET') });
+    expect(requests.length).toBeGreaterThan(1);
+  });
+});
+
+describe('what goes over the wire', () => {
+  const hostile = [
+    '../../servers',
+    '..%2F..%2Fservers',
+    '%2e%2e',
+    'a?type=A',
+    'a#b',
+    'a\\..\\b',
+    'a b\r\nHost: evil',
+    '//evil.test/',
+    ' ',
+  ];
+
+  it.each(hostile)('keeps the name %j inside its own segment', async (name) => {
+    const { client, requests } = await connectTo((socket) =>
+      socket.write(rawAnswer('404 Not Found', anError('not_found'))),
+    );
+
+    await client.write(aWrite({ method: 'DELETE', segments: ['zones', '7001', 'rrsets', name, 'A'], body: null }));
+
+    const target = requests[0]?.split('\r\n')[0]?.split(' ')[1] ?? '';
+    expect(target).toMatch(/^\/v1\/zones\/7001\/rrsets\/[^/?#\\]+\/A$/);
+    expect(decodeURIComponent(target.split('/')[5] ?? '')).toBe(name);
+    expect(requests[0]?.match(/^host:/gim)).toHaveLength(1);
+  });
+
+  it.each([[''], ['.'], ['..']])('is nothing at all for the name %j', async (name) => {
+    const { client, requests } = await connectTo((socket) => socket.end());
+
+    await expect(client.write(aWrite({ segments: ['zones', '7001', 'rrsets', name, 'A'] }))).rejects.toThrow(TypeError);
+    await expect(client.readRrset(7001, name, 'A')).rejects.toThrow(TypeError);
+    expect(requests).toEqual([]);
+  });
+
+  it('are the very bytes of the body, and `@` and `*` as they are', async () => {
+    const { client, requests } = await connectTo((socket) => socket.write(rawAnswer('201 Created', '{}')));
+    const body = Buffer.from('{ "records":[{"value" : "\\u00e9 é"}],\n"ttl":3.6e3 }');
+
+    await client.write({ method: 'POST', segments: ['zones', '@*', 'rrsets'], body });
+
+    expect(requests.join('')).toMatch(/^POST \/v1\/zones\/@\*\/rrsets HTTP\/1.1\r\n/);
+    expect(requests.join('').split('\r\n\r\n')[1]).toBe(body.toString());
+  });
+});

@@ -1,0 +1,47 @@
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { aClient, anError, aToken, aWrite } from './a-client.js';
+import { closedBaseUrl, type RawUpstream, rawAnswer, startRawUpstream } from './raw-upstream.js';
+
+let upstream: RawUpstream | undefined;
+
+afterEach(async () => {
+  await upstream?.close();
+  upstream = undefined;
+});
+
+const everything = (value: unknown) => inspect(value, { depth: 20, showHidden: true, maxStringLength: null });
+
+describe('the token', () => {
+  it.each([
+    ['is refused', rawAnswer('401 Unauthorized', anError('unauthorized', `bad token ${aToken}`))],
+    ['stands in an error code', rawAnswer('500 Oops', anError(aToken))],
+    ['stands where a body should be', rawAnswer('200 OK', aToken)],
+    ['stands in a broken answer', aToken],
+  ])('appears in no error and no log when it %s', async (_what, answer) => {
+    upstream = await startRawUpstream((socket) => socket.end(answer));
+    const { client, logged, calls } = aClient({ baseUrl: upstream.baseUrl });
+
+    const error: unknown = await client.readZone(7001).catch((reason: unknown) => reason);
+    const outcome = await client.write(aWrite());
+
+    expect(upstream.requests.join('')).toContain(aToken);
+    expect(everything([error, (error as Error).stack, logged, calls])).not.toContain(aToken);
+    if (outcome.kind !== 'failed') expect(everything(outcome)).not.toContain(aToken);
+  });
+
+  it('appears in no error when there is no connection', async () => {
+    const { client, logged } = aClient({ baseUrl: await closedBaseUrl() });
+
+    const error: unknown = await client.readZone(7001).catch((reason: unknown) => reason);
+    const outcome = await client.write(aWrite());
+
+    expect(everything([error, outcome, logged])).not.toContain(aToken);
+  });
+
+  it('does not show when the client itself is printed', () => {
+    const { client } = aClient();
+
+    expect(everything(client)).not.toContain(aToken);
+  });
+});

@@ -1,0 +1,242 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import nock from 'nock';
+import { aBaseUrl, aClient, anError, aToken, aWrite } from './a-client.js';
+
+const path = '/v1/zones/7001/rrsets/app/A/actions/set_records';
+const upstream = () => nock('http://upstream.test');
+const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 1_000) + seconds);
+
+beforeEach(() => {
+  nock.disableNetConnect();
+});
+
+afterEach(() => {
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+describe('a write', () => {
+  it('sends the body byte for byte with our token, and gives the answer back byte for byte', async () => {
+    const { client, calls } = aClient();
+    const answer = '{ "action" : {"id": 880012, "progress": 1.0e2, "new": "\\u00e9 é"} }\n';
+    const seen: { body?: unknown; headers?: Record<string, unknown> } = {};
+    upstream()
+      .post(path, (body) => {
+        seen.body = body;
+        return true;
+      })
+      .reply(201, function (this: { req: { headers: Record<string, unknown> } }) {
+        seen.headers = this.req.headers;
+        return answer;
+      });
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome).toEqual({ kind: 'accepted', status: 201, body: answer });
+    expect(seen.body).toEqual({ records: [{ value: '192.0.2.1' }] });
+    expect(seen.headers).toMatchObject({ authorization: `Bearer ${aToken}`, 'content-type': 'application/json' });
+    expect(calls).toEqual([
+      {
+        route: 'POST /zones/{zone}/rrsets/{name}/{type}/actions/set_records',
+        outcome: 'accepted',
+        ms: expect.any(Number),
+      },
+    ]);
+  });
+
+  it('sends a DELETE without body and content type', async () => {
+    const { client } = aClient();
+    upstream()
+      .matchHeader('content-type', (value) => value === undefined)
+      .delete('/v1/zones/7001/rrsets/@/TXT', '')
+      .reply(201, '{"action": {"id": 1}}');
+
+    const outcome = await client.write({
+      method: 'DELETE',
+      segments: ['zones', '7001', 'rrsets', '@', 'TXT'],
+      body: null,
+    });
+
+    expect(outcome.kind).toBe('accepted');
+  });
+
+  it.each([
+    [
+      422,
+      anError('invalid_input'),
+      { kind: 'refused', status: 422, code: 'invalid_input', body: anError('invalid_input') },
+    ],
+    [409, anError('conflict'), { kind: 'refused', status: 409, code: 'conflict', body: anError('conflict') }],
+    [
+      500,
+      anError('server_error'),
+      { kind: 'failed', status: 500, code: 'server_error', body: anError('server_error') },
+    ],
+    [503, anError('unavailable'), { kind: 'failed', status: 503, code: 'unavailable', body: anError('unavailable') }],
+    [502, '<html>', { kind: 'uncertain', reason: '502 without an error body' }],
+    [201, '<html>', { kind: 'uncertain', reason: '201 without a JSON object' }],
+    [401, anError('unauthorized'), { kind: 'credentials_refused', status: 401, code: 'unauthorized' }],
+  ])('answered %i %j is sent once and never again', async (status, body, expected) => {
+    const { client, calls } = aClient();
+    upstream().post(path).reply(status, body);
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome).toEqual(expected);
+    expect(calls).toHaveLength(1);
+  });
+
+  it('follows no redirect, so that the token goes nowhere else', async () => {
+    const { client } = aClient();
+    const elsewhere = nock('http://elsewhere.test').post('/').reply(201, '{}').get('/').reply(200, '{}');
+    upstream().post(path).reply(307, '', { Location: 'http://elsewhere.test/' });
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome).toEqual({ kind: 'uncertain', reason: '307 without an error body' });
+    expect(elsewhere.isDone()).toBe(false);
+  });
+
+  it('refuses an answer beyond the largest size instead of keeping it in memory', async () => {
+    const { client } = aClient();
+    upstream()
+      .post(path)
+      .reply(201, `{"a":"${'x'.repeat(8 * 1024 * 1024)}"}`);
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome.kind).toBe('uncertain');
+  });
+
+  it('keeps a byte order mark visible as garbage instead of dropping it', async () => {
+    const { client } = aClient();
+    upstream().post(path).reply(201, Buffer.from('\uFEFF{}'));
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome.kind).toBe('uncertain');
+  });
+});
+
+describe('a write that meets 429', () => {
+  it('waits the time the upstream names and is sent again', async () => {
+    const { client, calls } = aClient({ waitMsMax: 1_500 });
+    upstream().post(path).reply(429, anError('rate_limit_exceeded'), { 'Retry-After': '1' });
+    upstream().post(path).reply(201, '{"action": {}}');
+
+    const startedAt = performance.now();
+    const outcome = await client.write(aWrite());
+
+    expect(outcome.kind).toBe('accepted');
+    expect(calls.map((call) => call.outcome)).toEqual(['rate_limited', 'accepted']);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(950);
+  });
+
+  it('says when to come back if that is beyond the longest wait', async () => {
+    const { client, calls } = aClient();
+    const resetSeconds = inSeconds(600);
+    upstream()
+      .post(path)
+      .reply(429, '', { 'Retry-After': '17', 'RateLimit-Reset': resetSeconds, 'RateLimit-Remaining': '0' });
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome).toEqual({
+      kind: 'throttled',
+      retryAfterSeconds: 17,
+      resetAt: new Date(Number(resetSeconds) * 1_000),
+    });
+    expect(calls).toHaveLength(1);
+  });
+
+  it('is not sent at all while the known budget lacks for longer', async () => {
+    const { client, calls } = aClient();
+    const headers = { 'RateLimit-Limit': '360', 'RateLimit-Remaining': '0', 'RateLimit-Reset': inSeconds(600) };
+    upstream().post(path).reply(201, '{}', headers);
+    await client.write(aWrite());
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome).toMatchObject({ kind: 'throttled', retryAfterSeconds: 10 });
+    expect(calls).toHaveLength(1);
+    expect(client.budget()).toMatchObject({ limit: 360, remaining: 0 });
+  });
+
+  it('waits in the process for a refill that is near, instead of asking the upstream', async () => {
+    const { client, calls } = aClient();
+    const headers = { 'RateLimit-Limit': '36000', 'RateLimit-Remaining': '0', 'RateLimit-Reset': inSeconds(600) };
+    upstream().post(path).twice().reply(201, '{}', headers);
+    await client.write(aWrite());
+
+    const startedAt = performance.now();
+    const outcome = await client.write(aWrite());
+
+    expect(outcome.kind).toBe('accepted');
+    expect(calls.map((call) => call.outcome)).toEqual(['accepted', 'accepted']);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(90);
+  });
+});
+
+describe('a caller who gives up', () => {
+  it('before the start causes no call', async () => {
+    const { client, calls } = aClient();
+
+    const outcome = await client.write(aWrite(), AbortSignal.abort());
+
+    expect(outcome.kind).toBe('unreached');
+    expect(calls).toEqual([]);
+  });
+
+  it('while it waits for budget causes no call', async () => {
+    const { client, calls } = aClient({ waitMsMax: 10_000 });
+    upstream().post(path).reply(429, '', { 'Retry-After': '5' });
+    const giveUp = new AbortController();
+    const writing = client.write(aWrite(), giveUp.signal);
+    while (calls.length === 0) await new Promise(setImmediate);
+
+    giveUp.abort();
+
+    expect(await writing).toEqual({ kind: 'unreached', reason: 'the caller gave up before it was sent' });
+    expect(calls).toHaveLength(1);
+  });
+
+  it('while the call is under way still learns its outcome', async () => {
+    const { client } = aClient();
+    const giveUp = new AbortController();
+    upstream()
+      .post(path)
+      .reply(201, () => {
+        giveUp.abort();
+        return '{"action": {}}';
+      });
+
+    const outcome = await client.write(aWrite(), giveUp.signal);
+
+    expect(outcome.kind).toBe('accepted');
+  });
+});
+
+describe('connectHcloud', () => {
+  it.each([
+    ['ftp://upstream.test'],
+    ['http://user:secret@upstream.test/v1'],
+    [`${aBaseUrl}?a=b`],
+    [`${aBaseUrl}#a`],
+    ['upstream.test'],
+  ])('refuses the base address %s', (baseUrl) => {
+    expect(() => aClient({ baseUrl })).toThrow();
+  });
+
+  it.each([[''], ['two words'], ['line\nbreak'], ['ünicode']])('refuses the token %j without repeating it', (token) => {
+    expect(() => aClient({ token })).toThrow(/The token .* Set it anew/);
+  });
+
+  it('takes a base address with final slashes', async () => {
+    const { client } = aClient({ baseUrl: `${aBaseUrl}//` });
+    upstream().post(path).reply(201, '{}');
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome.kind).toBe('accepted');
+  });
+});
