@@ -1,4 +1,4 @@
-import { Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 
 const BATCH_CHARACTERS_MAX = 65_536;
 const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
@@ -10,7 +10,7 @@ const FLUSH_MS_MAX = 1_000;
  * A reader that stalls (a full pipe) must neither block the process nor fill its memory: past a bound lines are
  * dropped and counted, and a line about it follows once the reader goes on.
  */
-export class LineBatch extends Writable {
+export class LineBatch {
   #pending = '';
   #dropped = 0;
   readonly #destination: Writable;
@@ -20,27 +20,24 @@ export class LineBatch extends Writable {
     destination: Writable,
     private readonly renderDropped: (lines: number) => string,
   ) {
-    super({ decodeStrings: false });
     this.#destination = destination;
     // A reader that goes away is no reason to end a service; without a listener Node.js would.
     destination.on('error', () => {});
     process.once('exit', () => this.#writeOut());
   }
 
-  override _write(line: string, _encoding: string, next: () => void): void {
+  add(line: string): void {
     if (this.#destination.writableLength > BACKLOG_BYTES_MAX) {
       this.#dropped += 1;
-      next();
       return;
     }
     if (this.#pending === '') setImmediate(() => this.#writeOut());
     if (this.#dropped > 0) {
-      this.#pending += this.renderDropped(this.#dropped);
+      this.#pending += `${this.renderDropped(this.#dropped)}\n`;
       this.#dropped = 0;
     }
-    this.#pending += line;
+    this.#pending += `${line}\n`;
     if (this.#pending.length > BATCH_CHARACTERS_MAX) this.#writeOut();
-    next();
   }
 
   #writeOut(): void {

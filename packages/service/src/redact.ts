@@ -45,18 +45,22 @@ interface Walk {
 
 /**
  * A copy of log fields that is safe to write: secrets are gone by name and by look, errors are plain objects with their
- * whole cause chain, and the size is bounded whatever comes in.
+ * whole cause chain, and the size is bounded whatever comes in. Of equal names the later part's wins.
  */
-export function redactFields(fields: object): Record<string, unknown> {
-  return redactObject(fields, { nodesLeft: NODES_MAX, ancestors: [] });
+export function redactFields(...parts: readonly (object | undefined)[]): Record<string, unknown> {
+  const walk = { nodesLeft: NODES_MAX, ancestors: [] };
+  const clean: Record<string, unknown> = {};
+  for (const part of parts) if (part !== undefined) redactObject(part, walk, clean);
+  return clean;
 }
 
-function redactObject(source: object, walk: Walk): Record<string, unknown> {
-  const clean: Record<string, unknown> = {};
+function redactObject(source: object, walk: Walk, clean: Record<string, unknown> = {}): Record<string, unknown> {
   for (const name of Object.keys(source)) {
     const value = (source as Record<string, unknown>)[name];
     if (value === undefined) continue;
-    clean[name] = value !== null && isSecretName(name) ? REDACTED : redactValue(value, walk);
+    // A count or a yes is no secret, whatever its name.
+    const hides = (typeof value === 'string' || (typeof value === 'object' && value !== null)) && isSecretName(name);
+    clean[name] = hides ? REDACTED : redactValue(value, walk);
   }
   return clean;
 }
