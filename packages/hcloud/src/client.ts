@@ -1,8 +1,7 @@
 /** The door of this package as types: what callers may ask of the upstream, and everything that may come of it. */
 
-/** Logs come with constant messages and fields. The token and bodies are never among the fields. */
+/** The part of a logger that is needed: messages are constant, and neither the token nor a body is among the fields. */
 export interface HcloudLog {
-  warn(message: string, fields?: Record<string, unknown>): unknown;
   error(message: string, fields?: Record<string, unknown>): unknown;
 }
 

@@ -57,12 +57,22 @@ export function openWire(options: { baseUrl: string; token: string; timeoutMs: n
     },
   });
   return {
-    exchange: (outgoing) => exchangeOnce(requester, base, outgoing, options.timeoutMs),
+    async exchange(outgoing) {
+      const exchange = await exchangeOnce(requester, base, outgoing, options.timeoutMs);
+      return exchange.kind === 'answered' && repeats(exchange.body, options.token)
+        ? { kind: 'broken', reached: true, reason: 'the answer repeats our token' }
+        : exchange;
+    },
     close() {
       agents.httpAgent.destroy();
       agents.httpsAgent.destroy();
     },
   };
+}
+
+/** Bodies are passed on to tenants, and an intermediary may echo what it refuses. Short tokens occur by chance. */
+function repeats(body: Buffer, token: string): boolean {
+  return token.length >= 32 && body.includes(token);
 }
 
 function parseBaseUrl(text: string): string {

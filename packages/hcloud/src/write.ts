@@ -49,7 +49,9 @@ export async function sendWrite(
       continue;
     }
     if (call.kind === 'credentials_refused') {
-      log.error('upstream refuses our token', { route, status: call.status, code: printable(call.code) });
+      const refusal = { ...call, code: printable(call.code) };
+      log.error('upstream refuses our token', { route, status: refusal.status, code: refusal.code });
+      return refusal;
     }
     return call;
   }

@@ -26,7 +26,7 @@ export function aClient(overrides: Partial<HcloudOptions> = {}): TestClient {
     token: aToken,
     timeoutMs: 2_000,
     waitMsMax: 300,
-    log: { warn: write, error: write },
+    log: { error: write },
     onCall: (call) => calls.push(call),
     ...overrides,
   });
