@@ -1,5 +1,6 @@
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Express } from 'express';
 
 /** Answers a request that is no HTTP: write the whole answer and end the socket. */
@@ -96,6 +97,8 @@ export function buildHttpServer(
     }, graceMs);
     await closed;
     clearTimeout(timer);
+    // Answers that were cut learn of it after their connections: what they still log belongs before the end.
+    await nextTurn();
     return cut;
   };
   return { server, drain };
