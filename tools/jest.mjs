@@ -2,21 +2,30 @@
  * Runs Jest for the package in the current folder and keeps its result where `npm test` adds the numbers up.
  * Arguments go to Jest: `pnpm --filter @corral/contracts test names`.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 const require = createRequire(import.meta.url);
-const { status } = spawnSync(
+const runDir = mkdtempSync(join(tmpdir(), 'corral-test-run-')); // where this run's test files share a Postgres
+process.on('exit', () => rmSync(runDir, { recursive: true, force: true }));
+
+rmSync('test-results', { recursive: true, force: true }); // a run that dies must not show an older one's numbers
+mkdirSync('test-results');
+const jest = spawn(
   process.execPath,
   [
     '--experimental-vm-modules',
     '--no-warnings',
-    require.resolve('jest/bin/jest.js'),
+    require.resolve('jest/bin/jest'),
     '--passWithNoTests',
     '--json',
     '--outputFile=test-results/jest.json',
     ...process.argv.slice(2),
   ],
-  { stdio: ['inherit', 'ignore', 'inherit'] },
+  { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, CORRAL_TEST_RUN_DIR: runDir } },
 );
-process.exit(status ?? 1);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => jest.kill(signal));
+jest.on('exit', (code) => process.exit(code ?? 1));

@@ -38,9 +38,11 @@ function readSystemChars(adapter: Adapter): void {
   const charColumns = new WeakMap<unknown[], number[]>();
 
   const pool = adapter.underlyingDriver();
-  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult | pg.QueryResult[]>;
   pool.query = (async (...args: unknown[]) => {
-    const { fields, rows, ...rest } = await query(...args);
+    const answer = await query(...args);
+    if (Array.isArray(answer)) return answer; // a script's
+    const { fields, rows, ...rest } = answer;
     charColumns.set(
       rows,
       [...fields.keys()].filter((index) => fields[index]?.dataTypeID === SYSTEM_CHAR),

@@ -44,9 +44,18 @@ async function instantiate(): Promise<void> {
   });
   const glue = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
   const program = await readFile(join(dirname(glue), 'schema_engine_bg.wasm'));
-  const { instance } = await WebAssembly.instantiate(program, { './schema_engine_bg.js': bindings });
+  const { instance } = await WebAssembly.instantiate(program, { './schema_engine_bg.js': importsOf(bindings) });
   (bindings as unknown as EngineGlue).__wbg_set_wasm(instance.exports);
   (instance.exports as EngineStart).__wbindgen_start();
+}
+
+/** The engine forgets the timer of its lock's timeout, which would keep a process alive for ten seconds more. */
+function importsOf(glue: object): object {
+  const patient = Object.entries(glue).map(([name, run]) => {
+    if (!name.startsWith('__wbg_setTimeout_')) return [name, run];
+    return [name, (...args: unknown[]) => (run as (...args: unknown[]) => NodeJS.Timeout)(...args).unref()];
+  });
+  return Object.fromEntries(patient);
 }
 
 type EngineGlue = { __wbg_set_wasm(exports: unknown): void };

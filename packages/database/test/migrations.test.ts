@@ -1,0 +1,182 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createEmptyDatabase, createTestDatabase, freePort, startPostgres, type TestDatabase } from '@corral/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { applyMigrations } from '../src/migrate/apply-migrations.js';
+import { createMigration, diffMigrations } from '../src/migrate/diff-migrations.js';
+
+const migrationsDir = join(process.cwd(), '../../prisma/migrations');
+const schemaFile = join(process.cwd(), '../../prisma/schema.prisma');
+
+let database: TestDatabase;
+let folder: string;
+
+beforeEach(async () => {
+  database = await createEmptyDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'corral-migrations-'));
+});
+
+afterEach(async () => {
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('applyMigrations', () => {
+  it('applies every migration to a new database, and nothing the second time', async () => {
+    const names = await migrationNames(migrationsDir);
+
+    const first = await applyMigrations({ databaseUrl: database.url, migrationsDir });
+    const second = await applyMigrations({ databaseUrl: database.url, migrationsDir });
+
+    expect(first).toEqual(names);
+    expect(second).toEqual([]);
+    expect(await query(database.url, recordOfMigrations)).toEqual(
+      names.map((migration_name) => ({ migration_name, applied_steps_count: 1, finished: true })),
+    );
+  });
+
+  it('lets several processes migrate at once: each migration is applied by one of them', async () => {
+    const all = await Promise.all([1, 2, 3].map(() => applyMigrations({ databaseUrl: database.url, migrationsDir })));
+
+    expect(all.flat()).toEqual(await migrationNames(migrationsDir));
+  });
+
+  it('keeps the rows that are there', async () => {
+    await cp(migrationsDir, folder, { recursive: true });
+    await applyMigrations({ databaseUrl: database.url, migrationsDir: folder });
+    await query(database.url, 'CREATE TABLE keeps AS SELECT 41 AS answer');
+    await addMigration(folder, '99990101000000_next', 'UPDATE keeps SET answer = answer + 1;');
+
+    const applied = await applyMigrations({ databaseUrl: database.url, migrationsDir: folder });
+
+    expect(applied).toEqual(['99990101000000_next']);
+    expect(await query(database.url, 'SELECT answer FROM keeps')).toEqual([{ answer: 42 }]);
+  });
+
+  it('runs a script whole: semicolons in comments and function bodies do not cut it', async () => {
+    await addMigration(
+      folder,
+      '20200101000000_function',
+      "-- one; two\nCREATE FUNCTION one() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM 'a;b'; RETURN 1; END $$;",
+    );
+
+    await applyMigrations({ databaseUrl: database.url, migrationsDir: folder });
+
+    expect(await query(database.url, 'SELECT one()')).toEqual([{ one: 1 }]);
+  });
+
+  it('leaves nothing of a migration that fails, names it, and refuses to go on without a person', async () => {
+    await addMigration(folder, '20200101000000_half', 'CREATE TABLE half (); SELECT no_such_function();');
+    const migrate = () => applyMigrations({ databaseUrl: database.url, migrationsDir: folder });
+
+    await expect(migrate()).rejects.toThrow('no_such_function');
+
+    await expect(migrate()).rejects.toThrow('`20200101000000_half` migration started at');
+    expect(await query(database.url, "SELECT to_regclass('half') AS half")).toEqual([{ half: null }]);
+  });
+
+  it('waits for a Postgres that is still starting', async () => {
+    const port = await freePort();
+    const migration = startPostgresAfterFirstRefusal(port);
+
+    await expect(migration).resolves.toEqual(await migrationNames(migrationsDir));
+  });
+
+  it('gives up on a Postgres that never comes', async () => {
+    const databaseUrl = `postgresql://nobody@127.0.0.1:${await freePort()}/none`;
+
+    const migration = applyMigrations({ databaseUrl, migrationsDir, connectTimeoutMs: 300 });
+
+    await expect(migration).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
+describe('the migrations of this repository', () => {
+  it('lead to schema.prisma: when this fails, run `node packages/database/dist/migrate/main.js new <name>`', async () => {
+    expect(await diffMigrations({ databaseUrl: database.url, migrationsDir, schemaFile })).toBe('');
+  });
+
+  it('are what createTestDatabase applies: a process that migrates there finds nothing to do', async () => {
+    const copy = await createTestDatabase();
+    await applyMigrations({ databaseUrl: database.url, migrationsDir });
+
+    const applied = await applyMigrations({ databaseUrl: copy.url, migrationsDir });
+
+    expect(applied).toEqual([]);
+    expect(await query(copy.url, allColumns)).toEqual(await query(database.url, allColumns));
+    await copy.drop();
+  });
+});
+
+describe('createMigration', () => {
+  const modelled =
+    'datasource db {\n  provider = "postgresql"\n}\nmodel Herd {\n  id Int @id\n  name String @unique\n}\n';
+
+  it('writes the SQL between migrations and schema, after which they agree', async () => {
+    const schema = join(folder, 'schema.prisma');
+    const migrations = join(folder, 'migrations');
+    await mkdir(migrations);
+    await writeFile(schema, modelled);
+    const options = { databaseUrl: database.url, migrationsDir: migrations, schemaFile: schema };
+
+    const written = await createMigration('add_herd', { ...options, now: new Date('2026-01-02T03:04:05Z') });
+
+    expect(written).toBe(join(migrations, '20260102030405_add_herd', 'migration.sql'));
+    expect(await readFile(String(written), 'utf8')).toContain('CREATE TABLE "Herd"');
+    expect((await readdir(migrations)).sort()).toEqual(['20260102030405_add_herd', 'migration_lock.toml']);
+    expect(await diffMigrations(options)).toBe('');
+  });
+
+  it('refuses a name that would make a strange folder', async () => {
+    const schema = join(folder, 'schema.prisma');
+    await writeFile(schema, modelled);
+    const options = { databaseUrl: database.url, migrationsDir: folder, schemaFile: schema, now: new Date() };
+
+    await expect(createMigration('../Oops', options)).rejects.toThrow('is no name for a migration');
+  });
+});
+
+const recordOfMigrations = `
+  SELECT migration_name, applied_steps_count, finished_at IS NOT NULL AS finished
+  FROM _prisma_migrations ORDER BY migration_name`;
+
+const allColumns = `
+  SELECT table_name, column_name, data_type, is_nullable, column_default, character_maximum_length
+  FROM information_schema.columns WHERE table_schema = 'public' ORDER BY table_name, ordinal_position`;
+
+async function migrationNames(dir: string): Promise<string[]> {
+  return (await readdir(dir)).filter((name) => /^\d{14}_/.test(name)).sort();
+}
+
+async function addMigration(dir: string, name: string, sql: string): Promise<void> {
+  await mkdir(join(dir, name), { recursive: true });
+  await writeFile(join(dir, name, 'migration.sql'), sql);
+}
+
+async function query(connectionString: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Only the port is known before the server is: its password is fixed by the data of an earlier start. */
+async function startPostgresAfterFirstRefusal(port: number): Promise<string[]> {
+  const dataDir = join(folder, 'postgres');
+  const earlier = await startPostgres({ dataDir, port });
+  await earlier.stop();
+  let server: Promise<{ stop(): Promise<void> }> | undefined;
+  const log = () => {
+    server ??= startPostgres({ dataDir, port });
+  };
+  try {
+    return await applyMigrations({ databaseUrl: earlier.url, migrationsDir, log });
+  } finally {
+    await (await server)?.stop();
+  }
+}
