@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmptyDatabase, createTestDatabase, freePort, startPostgres, type TestDatabase } from '@corral/testing';
@@ -16,6 +16,7 @@ let folder: string;
 beforeEach(async () => {
   database = await createEmptyDatabase();
   folder = await mkdtemp(join(tmpdir(), 'corral-migrations-'));
+  await chmod(folder, 0o755); // Postgres is another user when we are root
 });
 
 afterEach(async () => {

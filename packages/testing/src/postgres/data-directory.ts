@@ -11,6 +11,8 @@ export type DataDirectory = { path: string; runAs: RunAs; temporary: string[] };
 /** Where root keeps data whose place in the checkout the unprivileged user cannot reach, as below /root. */
 const REACHABLE_HOME = '/var/lib/corral';
 
+const STALE_SERVER_MS_MAX = 15_000;
+
 /** A new folder of the temporary folder, for a server that is thrown away. */
 export async function temporaryDataDirectory(): Promise<DataDirectory> {
   const runAs = unprivilegedUser();
@@ -23,7 +25,10 @@ export async function temporaryDataDirectory(): Promise<DataDirectory> {
  *
  * @throws Error that says what to do when it belongs to another user, or another server runs on it
  */
-export async function persistentDataDirectory(wanted: string): Promise<DataDirectory> {
+export async function persistentDataDirectory(
+  wanted: string,
+  { patienceMs = STALE_SERVER_MS_MAX } = {},
+): Promise<DataDirectory> {
   const place = resolve(wanted);
   if (!existsSync(place)) return { ...(await makeDataDirectory(place)), temporary: [] };
   const path = await realpath(place);
@@ -35,7 +40,7 @@ export async function persistentDataDirectory(wanted: string): Promise<DataDirec
         'Work as that user, or remove the folder (as that user or with sudo).',
     );
   }
-  await endStaleServer(path);
+  await endStaleServer(path, patienceMs);
   return { path, runAs: we === 0 ? await ownerFor(path, uid, gid) : undefined, temporary: [] };
 }
 
@@ -47,7 +52,7 @@ async function makeDataDirectory(place: string): Promise<Omit<DataDirectory, 'te
 
   const elsewhere = join(REACHABLE_HOME, createHash('sha256').update(place).digest('hex').slice(0, 16));
   await mkdir(REACHABLE_HOME, { recursive: true, mode: 0o755 });
-  await endStaleServer(elsewhere);
+  await endStaleServer(elsewhere, STALE_SERVER_MS_MAX);
   await rm(elsewhere, { recursive: true, force: true }); // of a checkout that was here before
   const path = await makeOwned(elsewhere, runAs);
   await symlink(path, place);
@@ -72,7 +77,7 @@ async function ownerFor(path: string, uid: number, gid: number): Promise<RunAs> 
  * After a crash of the machine `postmaster.pid` may name a process that is now something else, and Postgres would
  * refuse to start. After a SIGKILL of its owner the old server may still be on its way out.
  */
-async function endStaleServer(path: string): Promise<void> {
+async function endStaleServer(path: string, patienceMs: number): Promise<void> {
   const dataDir = join(path, 'data');
   const lockFile = join(dataDir, 'postmaster.pid');
   const holder = async (): Promise<number | null> => {
@@ -80,7 +85,7 @@ async function endStaleServer(path: string): Promise<void> {
     return Number.isInteger(pid) && (await isPostgresOn(pid, dataDir)) ? pid : null;
   };
   try {
-    await waitFor('the earlier server to end', async () => (await holder()) === null, { timeoutMs: 15_000 });
+    await waitFor('the earlier server to end', async () => (await holder()) === null, { timeoutMs: patienceMs });
   } catch (cause) {
     throw new Error(`A Postgres (process ${await holder()}) runs on ${path}. Stop the Corral that started it first.`, {
       cause,

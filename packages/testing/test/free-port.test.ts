@@ -1,0 +1,13 @@
+import { createServer } from 'node:net';
+import { expect, it } from '@jest/globals';
+import { freePort } from '../src/free-port.js';
+
+it('gives ports that can be listened on at the same time', async () => {
+  const ports = await Promise.all([freePort(), freePort(), freePort()]);
+
+  const servers = ports.map((port) => createServer().listen(port, '127.0.0.1'));
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))));
+
+  for (const server of servers) server.close();
+  expect(new Set(ports).size).toBe(3);
+});

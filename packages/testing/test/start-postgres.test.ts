@@ -1,0 +1,129 @@
+import { access, chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { onConnection } from '../src/postgres/connection.js';
+import { persistentDataDirectory } from '../src/postgres/data-directory.js';
+import { startPostgres } from '../src/postgres/start-postgres.js';
+import { startProcess } from '../src/process/start-process.js';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'corral-start-postgres-'));
+  await chmod(folder, 0o755);
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const query = async (url: string, sql: string): Promise<unknown> =>
+  (await onConnection(url, (client) => client.query(sql))).rows[0];
+
+describe('startPostgres', () => {
+  it('runs several servers side by side, each on a port of its own', async () => {
+    const [one, two] = await Promise.all([startPostgres(), startPostgres()]);
+
+    expect(await query(one.url, "SELECT current_setting('server_version_num')::int >= 180000 AS ok")).toEqual({
+      ok: true,
+    });
+    expect(await query(two.url, 'SHOW fsync')).toEqual({ fsync: 'off' });
+    expect(one.port).not.toBe(two.port);
+    await Promise.all([one.stop(), two.stop(), two.stop()]);
+  });
+
+  it('keeps the data of a named folder, safely, and comes back at the same address', async () => {
+    const dataDir = join(folder, 'corral', 'postgres');
+    const first = await startPostgres({ dataDir });
+    await query(first.url, 'CREATE TABLE keeps AS SELECT 42 AS answer');
+    await first.stop();
+
+    const second = await startPostgres({ dataDir, port: first.port });
+
+    expect(second.url).toBe(first.url);
+    expect(await query(second.url, 'SELECT answer FROM keeps')).toEqual({ answer: 42 });
+    expect(await query(second.url, 'SHOW fsync')).toEqual({ fsync: 'on' });
+    await second.stop();
+  });
+
+  it('refuses a folder on which a server runs, and says what to do', async () => {
+    const dataDir = join(folder, 'postgres');
+    const running = await startPostgres({ dataDir });
+
+    const taking = persistentDataDirectory(dataDir, { patienceMs: 50 });
+
+    await expect(taking).rejects.toThrow('Stop the Corral that started it first');
+
+    await running.stop();
+  });
+
+  it('starts again after its owner was killed', async () => {
+    const dataDir = join(folder, 'postgres');
+    const library = new URL('../dist/index.js', import.meta.url).href;
+    const script = `import('${library}').then(({ startPostgres }) => startPostgres({ dataDir: '${dataDir}' }))
+      .then(() => { console.log('started'); setInterval(() => undefined, 1000); });`;
+    const owner = await startProcess({ command: process.execPath, args: ['-e', script], readyLine: 'started' });
+    owner.kill('SIGKILL');
+    await owner.exited;
+
+    const server = await startPostgres({ dataDir });
+
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual({ one: 1 });
+    await server.stop();
+  });
+
+  it('starts although postmaster.pid names a process that is by now something else', async () => {
+    const dataDir = join(folder, 'postgres');
+    await (await startPostgres({ dataDir })).stop();
+    await writeFile(join(dataDir, 'data', 'postmaster.pid'), `${process.pid}\n${dataDir}/data\n1\n5432\n`);
+
+    const server = await startPostgres({ dataDir });
+
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual({ one: 1 });
+    await server.stop();
+  });
+
+  it('leaves no temporary folder behind', async () => {
+    const server = await startPostgres();
+    const { data_directory: dataDirectory } = (await query(server.url, 'SHOW data_directory')) as Record<
+      string,
+      string
+    >;
+
+    await server.stop();
+
+    await expect(access(dirname(String(dataDirectory)))).rejects.toThrow('ENOENT');
+  });
+
+  it('says so when the port is taken', async () => {
+    const first = await startPostgres();
+
+    await expect(startPostgres({ port: first.port })).rejects.toThrow(/could not bind/);
+
+    await first.stop();
+  });
+
+  it("says so when the folder is another user's", async () => {
+    const dataDir = join(folder, 'postgres');
+    await mkdir(dataDir);
+    jest.spyOn(process, 'getuid').mockReturnValue(4_242);
+
+    const starting = startPostgres({ dataDir });
+
+    await expect(starting).rejects.toThrow(`${dataDir} belongs to another user`);
+    jest.restoreAllMocks();
+  });
+
+  it('works in a folder that nobody else may enter, also as root, who must run Postgres as somebody else', async () => {
+    await chmod(folder, 0o700);
+    const dataDir = join(folder, 'postgres');
+    const first = await startPostgres({ dataDir });
+    await query(first.url, 'CREATE TABLE keeps AS SELECT 42 AS answer');
+    await first.stop();
+
+    const second = await startPostgres({ dataDir });
+
+    expect(await query(second.url, 'SELECT answer FROM keeps')).toEqual({ answer: 42 });
+    await second.stop();
+    await rm(await realpath(dataDir), { recursive: true });
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import { freePort } from '../src/free-port.js';
+import { type ProcessSpec, startProcess } from '../src/process/start-process.js';
+import { waitFor } from '../src/wait-for.js';
+
+const node = (script: string, rest: Partial<ProcessSpec> = {}): ProcessSpec => ({
+  command: process.execPath,
+  args: ['-e', script],
+  ...rest,
+});
+
+const stayAlive = 'setInterval(() => undefined, 1000);';
+
+describe('startProcess', () => {
+  it('waits for a line, hands over the environment, and collects what both streams say', async () => {
+    const script = `console.error('name', process.env.HERD); setTimeout(() => console.log('listening'), 50); ${stayAlive}`;
+
+    const running = await startProcess(node(script, { env: { HERD: 'acme' }, readyLine: /^listening$/m }));
+
+    expect(running.output()).toBe('name acme\nlistening\n');
+    await running.stop();
+  });
+
+  it('waits for an address to answer', async () => {
+    const port = await freePort();
+    const script = `setTimeout(() => require('http').createServer((_, res) => res.end('up')).listen(${port}), 50);`;
+
+    const running = await startProcess(node(script, { readyUrl: `http://127.0.0.1:${port}/` }));
+
+    expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('up');
+    await running.stop();
+  });
+
+  it('tells how it ended after a signal', async () => {
+    const running = await startProcess(node(`console.log('up'); ${stayAlive}`, { readyLine: 'up' }));
+
+    running.kill('SIGKILL');
+
+    expect(await running.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  it('forces a process that ignores SIGTERM, and may be told to stop twice', async () => {
+    const deaf = `process.on('SIGTERM', () => undefined); console.log('up'); ${stayAlive}`;
+    const running = await startProcess(node(deaf, { readyLine: 'up' }));
+
+    await running.stop({ timeoutMs: 50 });
+
+    expect(await running.stop()).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  it('shows the output of a process that ends instead of becoming ready', async () => {
+    const starting = startProcess(node("console.log('no DATABASE_URL'); process.exit(3)", { readyLine: 'listening' }));
+
+    await expect(starting).rejects.toThrow('no DATABASE_URL');
+  });
+
+  it('ends a process that does not become ready in time', async () => {
+    const starting = startProcess(
+      node(`console.log(process.pid); ${stayAlive}`, { readyLine: 'x', readyTimeoutMs: 300 }),
+    );
+
+    const { message } = await starting.then(
+      () => new Error(),
+      (error: Error) => error,
+    );
+
+    const pid = Number(message.trim().split('\n').at(-1));
+    expect(pid).toBeGreaterThan(0);
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  it('names a command that does not exist', async () => {
+    await expect(startProcess({ command: 'no-such-command' })).rejects.toThrow('no-such-command could not be started');
+  });
+
+  it('lets no process outlive the one that started it, even when that is killed', async () => {
+    const library = new URL('../dist/index.js', import.meta.url).href;
+    const starter = `import('${library}').then(async ({ startProcess }) => {
+      const { pid } = await startProcess({ command: process.execPath, args: ['-e', '${stayAlive}'] });
+      console.log('grandchild ' + pid + '.');
+    }); ${stayAlive}`;
+    const running = await startProcess(node(starter, { readyLine: /grandchild \d+\./ }));
+    const grandchild = Number(/grandchild (\d+)/.exec(running.output())?.[1]);
+    expect(isAlive(grandchild)).toBe(true);
+
+    running.kill('SIGKILL');
+
+    await waitFor('the grandchild to end', () => !isAlive(grandchild));
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
