@@ -100,6 +100,20 @@ describe('a budget', () => {
     expect(turns.map((turn) => turn.kind)).toEqual(['go', 'go', 'too_long']);
   });
 
+  it('keeps the place of those who wait when the upstream states its budget anew', async () => {
+    const { budget } = aBudget();
+    budget.observe(stated(0, { limit: '72000' }));
+    const waiting = budget.turn(60);
+
+    budget.observe(stated(0, { limit: '72000' }));
+    const late = await budget.turn(60);
+    await waiting;
+    budget.observe(stated(0, { limit: '72000' }));
+    const next = await budget.turn(60);
+
+    expect([late.kind, next.kind]).toEqual(['too_long', 'go']);
+  });
+
   it('frees the place of a caller who gives up', async () => {
     const { budget } = aBudget();
     budget.observe(stated(0));

@@ -105,6 +105,24 @@ describe('a write that finds no connection', () => {
     expect(new Set(calls.map((call) => call.outcome))).toEqual(new Set(['unreached']));
   });
 
+  it('is unreached and not throttled, however little budget the upstream stated before it went away', async () => {
+    const headers = [
+      'RateLimit-Limit: 3600',
+      'RateLimit-Remaining: 1',
+      'RateLimit-Reset: 9999999999',
+      'Connection: close',
+    ];
+    const { client, calls } = await connectTo((socket) => socket.end(rawAnswer('201 Created', '{}', headers)));
+    await client.write(aWrite());
+    await upstream?.close();
+    upstream = undefined;
+
+    const outcome = await client.write(aWrite());
+
+    expect(outcome.kind).toBe('unreached');
+    expect(calls.length).toBeGreaterThan(2);
+  });
+
   it('is unreached when the name does not exist', async () => {
     const { client } = aClient({ baseUrl: 'http://upstream.invalid/v1' });
 
