@@ -1,0 +1,127 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Log, Metrics } from '@corral/service';
+import type { Job } from 'bullmq';
+import { type BackendOptions, openWorker } from './backend.js';
+import { connectionErrorLog } from './connection-log.js';
+import { answerWithin } from './deadline.js';
+import { type JobName, type JobPayloads, jobRules, type QueueName, queueNames } from './jobs.js';
+
+export interface JobContext {
+  /** 1 for the first run. */
+  readonly attempt: number;
+  /** Aborted when the process cannot wait any longer for this job. */
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+export type JobHandlers = {
+  readonly [N in JobName]: (payload: JobPayloads[N], context: JobContext) => Promise<unknown>;
+};
+
+export interface WorkerOptions extends BackendOptions {
+  handlers: JobHandlers;
+  /** Jobs of one queue that run at the same time in this process. */
+  concurrency: number;
+  log: Log;
+  metrics?: Metrics;
+  /** How long running jobs may go on after `close`. Default: 20,000. */
+  closeMs?: number;
+  /** After so long without a sign of life of its worker a job is given to another one. Default: 30,000. */
+  lockMs?: number;
+}
+
+export interface StartedWorker {
+  /** Resolves when every queue is being served for the first time. */
+  readonly ready: Promise<void>;
+  /** Fetches no more jobs and waits for those that run, up to `closeMs`. Never rejects. */
+  close(): Promise<void>;
+}
+
+const LATE = Symbol('late');
+const REOPEN_MS = 1_000;
+const ABORTED_MS_MAX = 1_000;
+/** A job is a hint that is safe to repeat, so workers that die over it are no reason to forget it soon. */
+const STALLED_MAX = 10;
+
+/** Serves all queues. The backend may be away, now or later: the worker goes on when it is back. */
+export function startWorker(options: WorkerOptions): StartedWorker {
+  const aborter = new AbortController();
+  const run = jobRunner(options, aborter.signal);
+  const serving = queueNames.map((queue) => serveQueue(queue, run, options));
+  const close = async (): Promise<void> => {
+    const { closeMs = 20_000, log } = options;
+    const closed = Promise.all(serving.map((queue) => queue.close()));
+    if ((await answerWithin(closed, closeMs, LATE)) !== LATE) return;
+    aborter.abort();
+    if ((await answerWithin(closed, ABORTED_MS_MAX, LATE)) !== LATE) return;
+    // Another worker gets these jobs when their locks expire.
+    log.warn('jobs cut at close', { closeMs });
+    await answerWithin(Promise.all(serving.map((queue) => queue.disconnect())), ABORTED_MS_MAX, LATE);
+  };
+  return {
+    ready: Promise.all(serving.map((queue) => queue.ready)).then(() => undefined),
+    close: () => close().catch((error: unknown) => options.log.warn('queue not closed', { error })),
+  };
+}
+
+type RunJob = (job: Job) => Promise<void>;
+
+function serveQueue(queue: QueueName, run: RunJob, options: WorkerOptions) {
+  const { concurrency, log, lockMs = 30_000 } = options;
+  const settings = { concurrency, lockDuration: lockMs, stalledInterval: lockMs, maxStalledCount: STALLED_MAX };
+  const reportError = connectionErrorLog(log.child({ queue }));
+  const open = () => openWorker(queue, run, settings, options, reportError);
+  let worker = open();
+  const stop = new AbortController();
+
+  const start = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      try {
+        await worker.waitUntilReady();
+        return;
+      } catch (error) {
+        reportError(error);
+        // BullMQ remembers a failed start on Postgres for good.
+        await worker.close().catch(reportError);
+        await pause(REOPEN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+        if (!stop.signal.aborted) worker = open();
+      }
+    }
+  };
+  const ready = start();
+  return {
+    ready,
+    close: async () => {
+      stop.abort();
+      await worker.close();
+    },
+    disconnect: () => worker.disconnect(),
+  };
+}
+
+function jobRunner({ handlers, log, metrics }: WorkerOptions, signal: AbortSignal): RunJob {
+  const seconds = metrics?.histogram({
+    name: 'corral_job_duration_seconds',
+    help: 'Time of one run of a job, by outcome',
+    labelNames: ['job', 'outcome'],
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300],
+  });
+  return async (job) => {
+    const name = job.name as JobName;
+    const attempt = job.attemptsMade + 1;
+    const jobLog = log.child({ job: name, jobId: job.id });
+    const startedAt = performance.now();
+    const observe = (outcome: 'done' | 'failed') =>
+      seconds?.observe({ job: name in jobRules ? name : 'unknown', outcome }, (performance.now() - startedAt) / 1000);
+    try {
+      // A release that is newer may have sent what this one does not know.
+      if (!(name in jobRules)) throw new Error(`No handler for the job ${name}: is another release running?`);
+      const handle = handlers[name] as (payload: unknown, context: JobContext) => Promise<unknown>;
+      await handle(job.data, { attempt, signal, log: jobLog });
+      observe('done');
+    } catch (error) {
+      observe('failed');
+      jobLog.error('job failed', { attempt, willRetry: attempt < (job.opts.attempts ?? 1), error });
+      throw error;
+    }
+  };
+}
