@@ -20,9 +20,16 @@ export {
   type RrsetWrite,
 } from './rrset-write.js';
 export { settledAnswer } from './settled-answer.js';
-export { type DueEntry, type Settlement, type SettlementStore, settlementStore } from './settlement-store.js';
+export {
+  type DueEntry,
+  type DueRecheck,
+  type Settlement,
+  type SettlementStore,
+  settlementStore,
+} from './settlement-store.js';
 export {
   type BeginOutcome,
+  type DeliveryCheck,
   type LedgerOptions,
   type NewWrite,
   type WriteEnd,
@@ -31,6 +38,7 @@ export {
   writeLedger,
 } from './write-ledger.js';
 export {
+  type DriftKind,
   type ObservedRrset,
   type ObserveOptions,
   type ObserveResult,

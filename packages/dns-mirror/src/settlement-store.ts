@@ -13,6 +13,14 @@ export interface DueEntry {
   readonly requestBody: string | null;
 }
 
+/** An entry whose record set is read once more. */
+export interface DueRecheck {
+  readonly entryId: number;
+  readonly key: RrsetKey;
+  /** When it comes again unless it is dropped. */
+  readonly recheckAt: Date;
+}
+
 export interface Settlement {
   /** The set as read upstream; null when absent there. */
   readonly found: string | null;
@@ -22,46 +30,56 @@ export interface Settlement {
   readonly recheckAfterMs: number;
 }
 
-interface DueRow {
+interface KeyRow {
   id: number;
-  lease_fence: number;
   zone_id: number;
   name: string;
   type: string;
+}
+interface DueRow extends KeyRow {
+  lease_fence: number;
   operation: RrsetOperation;
   request_body: string | null;
 }
-
-const dueColumns = 'id, lease_fence, zone_id, name, type, operation, request_body';
+interface RecheckRow extends KeyRow {
+  recheck_at: Date;
+}
 
 export const settlementStore = (pool: Pool) => ({
-  /** Takes over pending entries whose lease ran out: their holder died, or gave up without knowing the outcome. */
+  /**
+   * Takes over pending entries whose lease ran out: their holder died, or gave up without knowing the outcome. Those
+   * due longest come first, so that one which cannot be read holds up no other.
+   */
   async claimPending(max: number, leaseMs: number): Promise<DueEntry[]> {
     const { rows } = await pool.query<DueRow>(
       `UPDATE dns_audit_entry
        SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000), lease_fence = lease_fence + 1
        WHERE id IN (SELECT id FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= clock_timestamp()
-                    ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING ${dueColumns}`,
+                    ORDER BY lease_until, id LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING id, lease_fence, zone_id, name, type, operation, request_body`,
       [max, leaseMs],
     );
     return rows.map(dueEntry);
   },
 
   /** Takes entries whose set has to be read once more; they come again after `retryMs` unless `dropRecheck` is called. */
-  async claimRechecks(max: number, retryMs: number): Promise<DueEntry[]> {
-    const { rows } = await pool.query<DueRow>(
+  async claimRechecks(max: number, retryMs: number): Promise<DueRecheck[]> {
+    const { rows } = await pool.query<RecheckRow>(
       `UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
        WHERE id IN (SELECT id FROM dns_audit_entry WHERE recheck_at <= clock_timestamp()
-                    ORDER BY recheck_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-       RETURNING ${dueColumns}`,
+                    ORDER BY recheck_at, id LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING id, zone_id, name, type, recheck_at`,
       [max, retryMs],
     );
-    return rows.map(dueEntry);
+    return rows.map((row) => ({ entryId: row.id, key: keyOf(row), recheckAt: row.recheck_at }));
   },
 
-  async dropRecheck(entryId: number): Promise<void> {
-    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1', [entryId]);
+  /** The set was read. A recheck that was asked for meanwhile stays. */
+  async dropRecheck({ entryId, recheckAt }: DueRecheck): Promise<void> {
+    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1 AND recheck_at = $2', [
+      entryId,
+      recheckAt,
+    ]);
   },
 
   /** Gives an entry back that could not be read now: it is due again after `retryMs`. */
@@ -106,10 +124,25 @@ export const settlementStore = (pool: Pool) => ({
     );
     return rowCount === 1;
   },
+
+  /** For how long the oldest due entry has been waiting to be settled, in seconds; 0 when none is due. */
+  async readBacklogSeconds(): Promise<number> {
+    const { rows } = await pool.query<{ seconds: number | null }>(
+      `SELECT extract(epoch FROM clock_timestamp() - min(lease_until))::float8 AS seconds
+       FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= clock_timestamp()`,
+    );
+    return rows[0]?.seconds ?? 0;
+  },
 });
 export type SettlementStore = ReturnType<typeof settlementStore>;
 
 function dueEntry(row: DueRow): DueEntry {
-  const key = { zoneId: row.zone_id, name: row.name, type: row.type };
-  return { entryId: row.id, fence: row.lease_fence, key, operation: row.operation, requestBody: row.request_body };
+  return {
+    ...{ entryId: row.id, fence: row.lease_fence, key: keyOf(row) },
+    ...{ operation: row.operation, requestBody: row.request_body },
+  };
+}
+
+function keyOf({ zone_id, name, type }: KeyRow): RrsetKey {
+  return { zoneId: zone_id, name, type };
 }

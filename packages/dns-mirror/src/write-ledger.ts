@@ -54,12 +54,15 @@ export type WriteEnd =
   | { state: 'refused'; status: number; body: string; recheck: boolean }
   | { state: 'unsent' };
 
+/** Told the entry, and whether the table says that its answer was delivered: the table may lag behind this process. */
+export type DeliveryCheck = (entryId: number, recorded: boolean) => boolean;
+
 interface Standing {
   latest_id: number | null;
   latest_state: string | null;
   latest_identical: boolean | null;
-  /** Its answer has not reached its client, as far as the table says, and it is recent. */
-  latest_unanswered: boolean | null;
+  latest_answered: boolean | null;
+  latest_recent: boolean | null;
   latest_status: number | null;
   latest_body: string | null;
   latest_applied: boolean | null;
@@ -78,8 +81,8 @@ const readStanding = {
   name: 'ledger-standing',
   text: `
     SELECT latest.id AS latest_id, latest.state AS latest_state, latest.request_hash = $5 AS latest_identical,
-           (NOT latest.answered
-             AND latest.completed_at > clock_timestamp() - make_interval(secs => $7::float8 / 1000)) AS latest_unanswered,
+           latest.answered AS latest_answered,
+           latest.completed_at > clock_timestamp() - make_interval(secs => $7::float8 / 1000) AS latest_recent,
            latest.upstream_status AS latest_status, latest.upstream_body AS latest_body,
            latest.found_applied AS latest_applied, latest.found_body AS latest_found,
            latest.completed_at AS latest_completed_at,
@@ -139,9 +142,9 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
   /**
    * First transaction of a write: admits it against the quotas and records it as pending, before anything is sent.
    *
-   * @param isAnswered entries whose answers this process saw delivered, though the table does not say so yet
+   * @param wasDelivered whether the client of an identical earlier write has its answer; only then is this a new one
    */
-  begin(newWrite: NewWrite, isAnswered: (entryId: number) => boolean): Promise<BeginOutcome> {
+  begin(newWrite: NewWrite, wasDelivered: DeliveryCheck): Promise<BeginOutcome> {
     const { teamId, tokenId, key, write, requestBody, requestHash } = newWrite;
     return inTransaction<BeginOutcome>(pool, async (tx) => {
       await tx.query({ ...lockTeam, values: [teamId] });
@@ -151,7 +154,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
       });
       const standing = rows[0] as Standing;
       if (standing.latest_state === 'pending') return { kind: 'busy', identical: standing.latest_identical === true };
-      const replayed = replayOf(newWrite, standing, isAnswered);
+      const replayed = replayOf(newWrite, standing, wasDelivered);
       if (replayed !== null) return replayed;
       const admission = decideAdmission(write, standing.rrset, standing.records, standing.reserved, quota);
       if (admission.kind === 'refused') return admission;
@@ -220,10 +223,11 @@ export type WriteLedger = ReturnType<typeof writeLedger>;
 function replayOf(
   { key, write }: NewWrite,
   standing: Standing,
-  isAnswered: (entryId: number) => boolean,
+  wasDelivered: DeliveryCheck,
 ): BeginOutcome | null {
   const { latest_id: entryId, latest_status: status, latest_body: body, latest_state: state } = standing;
-  if (entryId === null || !standing.latest_identical || !standing.latest_unanswered || isAnswered(entryId)) return null;
+  if (entryId === null || !standing.latest_identical || !standing.latest_recent) return null;
+  if (wasDelivered(entryId, standing.latest_answered === true)) return null;
   if (state === 'settled' && standing.latest_applied && standing.latest_completed_at !== null) {
     const settled = { entryId, key, operation: write.operation, found: standing.latest_found };
     return { kind: 'replayed', entryId, ...settledAnswer(settled, standing.latest_completed_at) };

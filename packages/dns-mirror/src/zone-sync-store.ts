@@ -20,7 +20,10 @@ export interface ObserveOptions {
   readonly purpose: 'import' | 'sync';
 }
 
-export type ObserveResult = Comparison | 'skipped';
+export type DriftKind = 'added' | 'changed' | 'removed';
+
+/** `skipped`: a write of ours is under way or too fresh for the read to prove anything. */
+export type ObserveResult = Exclude<Comparison, 'drifted'> | DriftKind | 'skipped';
 
 export interface SyncCounts {
   readonly rrsetsSeen: number;
@@ -30,6 +33,9 @@ export interface SyncCounts {
   readonly skipped: number;
 }
 
+/** Any number, as long as no other advisory lock has it as its first key. */
+const ZONE_LOCKS = 7_237_001;
+
 export const zoneSyncStore = (pool: Pool) => ({
   /** Postgres' clock: the one that stamps the writes. */
   async readClock(): Promise<Date> {
@@ -37,15 +43,53 @@ export const zoneSyncStore = (pool: Pool) => ({
     return (rows[0] as { now: Date }).now;
   },
 
-  /** Keeps the zone as stated. @returns whether the mirror knew the zone before */
-  async saveZone(zone: { id: number; name: string; body: string }): Promise<'known' | 'new'> {
-    const { rows } = await pool.query<{ inserted: boolean }>(
+  /** Keeps the zone as stated. Fails when the mirror knows another zone by that name. */
+  async saveZone(zone: { id: number; name: string; body: string }): Promise<void> {
+    await pool.query(
       `INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, $2, $3, clock_timestamp())
-       ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body, synced_at = excluded.synced_at
-       RETURNING xmax = 0 AS inserted`,
+       ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body, synced_at = excluded.synced_at`,
       [zone.id, zone.name, zone.body],
     );
-    return rows[0]?.inserted ? 'new' : 'known';
+  },
+
+  /** Whether a walk over the zone was ever completed. Until then what it finds is an import, not drift. */
+  async wasSynced(zoneId: number): Promise<boolean> {
+    const { rowCount } = await pool.query(
+      `SELECT 1 FROM dns_sync_run WHERE zone_id = $1 AND state = 'succeeded' LIMIT 1`,
+      [zoneId],
+    );
+    return rowCount !== 0;
+  },
+
+  /**
+   * Runs `work` as the only walk over the zone, across processes. The lock ends with its connection, so a process that
+   * dies leaves none behind.
+   *
+   * @returns `busy` when another walk is under way: `work` did not run
+   */
+  async withZoneLock<T>(zoneName: string, work: () => Promise<T>): Promise<T | 'busy'> {
+    const holder = await pool.connect();
+    let broken: Error | undefined;
+    // Between statements nobody else listens, and an error that nobody hears would end the process.
+    const noteBroken = (error: Error): void => {
+      broken = error;
+    };
+    holder.on('error', noteBroken);
+    try {
+      const { rows } = await holder.query<{ taken: boolean }>(
+        'SELECT pg_try_advisory_lock($1, hashtext($2)) AS taken',
+        [ZONE_LOCKS, zoneName],
+      );
+      if (!rows[0]?.taken) return 'busy';
+      try {
+        return await work();
+      } finally {
+        await holder.query('SELECT pg_advisory_unlock($1, hashtext($2))', [ZONE_LOCKS, zoneName]).catch(noteBroken);
+      }
+    } finally {
+      holder.off('error', noteBroken);
+      holder.release(broken);
+    }
   },
 
   /** The mirrored bodies of the given sets, by `name/TYPE`. */
@@ -65,6 +109,11 @@ export const zoneSyncStore = (pool: Pool) => ({
       [zoneId, after?.name ?? '', after?.type ?? '', max],
     );
     return rows;
+  },
+
+  /** Whether a read of the set at that time would prove nothing: then it need not be made. */
+  async isContested(key: RrsetKey, readAt: Date, graceMs: number): Promise<boolean> {
+    return isContested(pool, key, readAt, graceMs);
   },
 
   /**
@@ -87,25 +136,43 @@ export const zoneSyncStore = (pool: Pool) => ({
       const comparison = compareRrset(key.type, mirrored, found);
       if (comparison === 'same') return comparison;
       await writeMirror(tx, key, ownerLabel, found);
-      if (comparison === 'drifted' && purpose === 'sync') {
+      if (comparison === 'restated') return comparison;
+      if (purpose === 'sync') {
         await tx.query(
           `INSERT INTO dns_audit_entry (team_id, actor, zone_id, name, type, operation, state, found_body, created_at, completed_at)
            VALUES ($1, 'upstream', $2, $3, $4, 'drift', 'observed', $5, clock_timestamp(), clock_timestamp())`,
           [team.rows[0]?.id ?? null, key.zoneId, key.name, key.type, found],
         );
       }
-      return comparison;
+      return mirrored === null ? 'added' : found === null ? 'removed' : 'changed';
     });
   },
 
-  /** Records the start of a walk. A request that came with an id of its own can be followed by it. */
+  /**
+   * Records the start of a walk; a request that came with an id of its own can be followed by it. Only the holder of
+   * the zone's lock calls it, so other runs that still count as running have lost their process.
+   */
   async startRun(zoneName: string, reason: string, runId: string | null): Promise<string> {
+    await pool.query(
+      `UPDATE dns_sync_run SET state = 'failed', failure = $3, finished_at = clock_timestamp()
+       WHERE zone_name = $1 AND state = 'running' AND id IS DISTINCT FROM $2::uuid`,
+      [zoneName, runId, 'Its process ended before the run did.'],
+    );
     const { rows } = await pool.query<{ id: string }>(
       `INSERT INTO dns_sync_run (id, zone_name, reason, state) VALUES (coalesce($3::uuid, gen_random_uuid()), $1, $2, 'running')
        ON CONFLICT (id) DO UPDATE SET state = 'running', failure = NULL, finished_at = NULL RETURNING id`,
       [zoneName, reason, runId],
     );
     return (rows[0] as { id: string }).id;
+  },
+
+  /** Answers a request that no walk was made for. */
+  async refuseRun(zoneName: string, reason: string, runId: string, failure: string): Promise<void> {
+    await pool.query(
+      `INSERT INTO dns_sync_run (id, zone_name, reason, state, failure, finished_at)
+       VALUES ($3, $1, $2, 'failed', $4, clock_timestamp()) ON CONFLICT (id) DO NOTHING`,
+      [zoneName, reason, runId, failure],
+    );
   },
 
   async finishRun(runId: string, zoneId: number, counts: SyncCounts): Promise<void> {
@@ -122,16 +189,30 @@ export const zoneSyncStore = (pool: Pool) => ({
       [runId, failure],
     );
   },
+
+  /** Seconds since a walk over the zone last succeeded, by whichever process; null when none ever did. */
+  async readSyncAgeSeconds(zoneName: string): Promise<number | null> {
+    const { rows } = await pool.query<{ seconds: number | null }>(
+      `SELECT extract(epoch FROM clock_timestamp() - max(finished_at))::float8 AS seconds
+       FROM dns_sync_run WHERE zone_name = $1 AND state = 'succeeded'`,
+      [zoneName],
+    );
+    return rows[0]?.seconds ?? null;
+  },
 });
 export type ZoneSyncStore = ReturnType<typeof zoneSyncStore>;
 
-async function isContested(tx: Queryable, key: RrsetKey, readAt: Date, graceMs: number): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `SELECT 1 FROM dns_audit_entry
+/** An accepted write shows when its action has ended, which we may have seen; else it is given the grace. */
+async function isContested(db: Queryable, key: RrsetKey, readAt: Date, graceMs: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `SELECT 1 FROM dns_audit_entry AS entry
      WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor = 'token'
        AND (state = 'pending'
-            OR (state = 'completed' AND completed_at > $4::timestamptz - make_interval(secs => $5::float8 / 1000))
-            OR (state = 'settled' AND completed_at > $4::timestamptz))
+            OR (state IN ('completed', 'settled') AND completed_at >= $4::timestamptz)
+            OR (state = 'completed' AND completed_at > $4::timestamptz - make_interval(secs => $5::float8 / 1000)
+                AND NOT EXISTS (SELECT 1 FROM dns_action
+                                WHERE audit_entry_id = entry.id AND status <> 'running'
+                                  AND checked_at < $4::timestamptz)))
      LIMIT 1`,
     [key.zoneId, key.name, key.type, readAt, graceMs],
   );

@@ -1,0 +1,59 @@
+import { type DnsErrorCode, type DnsErrorDetails, dnsErrorCodes } from '@corral/contracts';
+
+export interface DnsErrorOptions {
+  readonly details?: DnsErrorDetails;
+  /** Seconds, whole and at least 1. */
+  readonly retryAfterSeconds?: number;
+  /** Only for our log. */
+  readonly cause?: unknown;
+}
+
+/**
+ * The one error of this API. `message` is for the caller and says what to do; it holds no ids and no times, because
+ * clients show it in places where a changing text counts as a change.
+ */
+export class DnsError extends Error {
+  override readonly name = 'DnsError';
+  readonly details: DnsErrorDetails;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(
+    readonly code: DnsErrorCode,
+    message: string,
+    { details = null, retryAfterSeconds, cause }: DnsErrorOptions = {},
+  ) {
+    super(message, { cause });
+    this.details = details;
+    this.retryAfterSeconds = retryAfterSeconds ?? null;
+  }
+
+  get status(): number {
+    return dnsErrorCodes[this.code].status;
+  }
+}
+
+/** One wrong field of a body or query. */
+export function invalidInput(name: string, message: string): DnsError {
+  return new DnsError('invalid_input', `${name} ${message}`, { details: { fields: [{ name, messages: [message] }] } });
+}
+
+/** The same for what is absent and for what the caller may not see. */
+export function notFound(what: 'zone' | 'record set' | 'action' | 'path'): DnsError {
+  return new DnsError('not_found', `The ${what} does not exist.`);
+}
+
+/** For a while: a dependency of ours is away. */
+export function unavailable(cause?: unknown): DnsError {
+  return new DnsError('unavailable', 'The service is not available just now. Send the request again in a moment.', {
+    retryAfterSeconds: 5,
+    cause,
+  });
+}
+
+export function upstreamUnavailable(cause?: unknown): DnsError {
+  return new DnsError(
+    'upstream_unavailable',
+    'The upstream provider cannot be reached or gave no usable answer. Read the record set before you write again.',
+    { cause },
+  );
+}

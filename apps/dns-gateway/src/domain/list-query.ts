@@ -1,0 +1,97 @@
+import { dnsLimits, type Pagination } from '@corral/contracts';
+import { DnsError, invalidInput } from '../dns-error.js';
+import { type LabelPredicate, parseLabelSelector } from './label-selector.js';
+
+export interface Page {
+  readonly page: number;
+  readonly perPage: number;
+}
+
+export interface SortKey {
+  readonly by: 'id' | 'name' | 'created';
+  readonly descending: boolean;
+}
+
+export interface RrsetQuery extends Page {
+  readonly name: string | null;
+  readonly types: readonly string[];
+  readonly labels: LabelPredicate | null;
+  readonly sort: readonly SortKey[];
+}
+
+/**
+ * Reads `page` and `per_page`. More than 50 per page counts as 50: clients of the upstream ask for 100 and follow
+ * `last_page`.
+ *
+ * @throws DnsError `invalid_input` for what is no whole number from 1 on
+ */
+export function parsePage(query: URLSearchParams): Page {
+  return {
+    page: positiveInteger(query, 'page') ?? 1,
+    perPage: Math.min(positiveInteger(query, 'per_page') ?? dnsLimits.perPageDefault, dnsLimits.perPageMax),
+  };
+}
+
+/** @throws DnsError `invalid_input` naming the parameter */
+export function parseRrsetQuery(query: URLSearchParams): RrsetQuery {
+  return { ...parsePage(query), name: query.get('name'), types: query.getAll('type'), ...parseSelection(query) };
+}
+
+/** `label_selector` and `sort`, which all lists share. */
+export function parseSelection(query: URLSearchParams): Pick<RrsetQuery, 'labels' | 'sort'> {
+  const selector = query.get('label_selector');
+  const labels = selector === null || selector === '' ? null : parseLabelSelector(selector);
+  if (labels === undefined) throw invalidInput('label_selector', 'is not a valid selector');
+  return { labels, sort: query.getAll('sort').map(parseSortKey) };
+}
+
+/** Ids of actions, in the order asked. Keys beside `id` are ignored: clients send `page` and `sort` along. */
+export function parseActionIds(query: URLSearchParams): number[] {
+  const texts = query.getAll('id');
+  if (texts.length === 0) throw invalidInput('id', 'is required: name at least one action');
+  if (texts.length > dnsLimits.actionIdsPerRequest) {
+    throw invalidInput('id', `may be given ${dnsLimits.actionIdsPerRequest} times at the most`);
+  }
+  return texts.map((text) => {
+    const id = parseId(text);
+    if (id === null) throw invalidInput('id', 'has to be a whole number');
+    return id;
+  });
+}
+
+/** @returns null for what cannot be an id of the upstream */
+export function parseId(text: string): number | null {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(id) ? id : null;
+}
+
+/** Exactly the six keys that clients know, counted after the team's filter. */
+export function paginationOf({ page, perPage }: Page, total: number): Pagination {
+  const lastPage = Math.max(1, Math.ceil(total / perPage));
+  return {
+    page,
+    per_page: perPage,
+    previous_page: page > 1 ? Math.min(page - 1, lastPage) : null,
+    next_page: page < lastPage ? page + 1 : null,
+    last_page: lastPage,
+    total_entries: total,
+  };
+}
+
+function positiveInteger(query: URLSearchParams, key: string): number | null {
+  const texts = query.getAll(key);
+  if (texts.length === 0) return null;
+  const value = texts.length === 1 ? parseId(texts[0] as string) : null;
+  if (value === null) throw invalidInput(key, 'has to be one whole number from 1 on');
+  return value;
+}
+
+function parseSortKey(text: string): SortKey {
+  const match = /^(id|name|created)(?::(asc|desc))?$/.exec(text);
+  if (match === null) {
+    throw new DnsError('invalid_input', 'sort has to be id, name or created, with :asc or :desc behind it', {
+      details: { fields: [{ name: 'sort', messages: ['unknown field or direction'] }] },
+    });
+  }
+  return { by: match[1] as SortKey['by'], descending: match[2] === 'desc' };
+}

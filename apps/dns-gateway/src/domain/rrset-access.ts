@@ -1,0 +1,49 @@
+import { callerRoot, type DnsCaller, maySee, mayWriteType } from '@corral/auth';
+import { isAtOrBelow, isWritableType, parseRrsetName, writableTypes } from '@corral/contracts';
+import type { RrsetKey, RrsetScope, ZoneRecord } from '@corral/dns-mirror';
+import { DnsError, notFound } from '../dns-error.js';
+
+/** What a caller sees of a zone. */
+export function scopeOf(caller: DnsCaller, zone: ZoneRecord): RrsetScope {
+  return { zoneId: zone.id, teamSlug: caller.teamSlug, root: callerRoot(caller) };
+}
+
+/**
+ * The set that a read names. Reads show every type the zone holds at the team's names.
+ *
+ * @throws DnsError `not_found` for a malformed or foreign name, the same as for an absent set
+ */
+export function readableRrset(caller: DnsCaller, zone: ZoneRecord, name: string, type: string): RrsetKey {
+  if (parseRrsetName(name, zone.name) === null || !maySee(caller, name) || !/^[A-Z0-9]{1,16}$/.test(type)) {
+    throw notFound('record set');
+  }
+  return { zoneId: zone.id, name, type };
+}
+
+/**
+ * The set that a write names.
+ *
+ * @throws DnsError `forbidden` for the apex, a malformed or foreign name, or a type that is not the caller's to write.
+ *   Nothing in it depends on whether the name exists.
+ */
+export function writableRrset(caller: DnsCaller, zone: ZoneRecord, name: string, type: string): RrsetKey {
+  if (parseRrsetName(name, zone.name) === null) {
+    throw new DnsError(
+      'forbidden',
+      `The name is not valid: use lower-case labels of letters, digits, hyphens and underscores below ${caller.teamSlug}, relative to the zone and without a final dot.`,
+    );
+  }
+  if (!isAtOrBelow(name, caller.teamSlug)) {
+    throw new DnsError('forbidden', `The name is not yours: write at ${caller.teamSlug} and names below it.`);
+  }
+  if (!maySee(caller, name)) {
+    throw new DnsError('forbidden', `This token writes at ${callerRoot(caller)} and names below it only.`);
+  }
+  if (!isWritableType(type)) {
+    throw new DnsError('forbidden', `The type cannot be written: use one of ${writableTypes.join(', ')}.`);
+  }
+  if (!mayWriteType(caller, type)) {
+    throw new DnsError('forbidden', `This token writes the types ${caller.withinTypes.join(', ')} only.`);
+  }
+  return { zoneId: zone.id, name, type };
+}

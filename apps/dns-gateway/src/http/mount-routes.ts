@@ -1,0 +1,45 @@
+import type { DnsOperationId, DnsRoute } from '@corral/contracts';
+import { type RequestHandler, Router } from 'express';
+import { DnsError } from '../dns-error.js';
+import { rawBody } from './json-body.js';
+
+export type DnsHandlers = Readonly<Record<DnsOperationId, RequestHandler>>;
+
+/**
+ * Mounts the rows of the route table. A method that a path has no row for is answered 405 with the methods it has;
+ * paths without a row fall through to 404.
+ */
+export function mountRoutes(routes: readonly DnsRoute[], handlers: DnsHandlers): Router {
+  const router = Router({ caseSensitive: true });
+  for (const [path, rows] of groupByPath(routes)) {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const mounted = router.route(pattern);
+    for (const row of rows) {
+      const handler = handlers[row.operationId as DnsOperationId];
+      const named: RequestHandler = (_req, res, next) => {
+        res.locals.route = path;
+        next();
+      };
+      mounted[row.method](named, ...(row.kind === 'write' ? [rawBody()] : []), handler);
+    }
+    mounted.all(refuseMethod(rows));
+  }
+  return router;
+}
+
+/** Literal segments before parameters, so that `/zones/actions` is not taken for a zone. */
+function groupByPath(routes: readonly DnsRoute[]): [string, DnsRoute[]][] {
+  const groups = new Map<string, DnsRoute[]>();
+  for (const route of routes) groups.set(route.path, [...(groups.get(route.path) ?? []), route]);
+  const rank = (path: string) => path.replaceAll(/\{\w+\}/g, '~');
+  return [...groups].sort(([one], [other]) => (rank(one) < rank(other) ? -1 : 1));
+}
+
+function refuseMethod(rows: readonly DnsRoute[]): RequestHandler {
+  const methods = rows.flatMap((row) => (row.method === 'get' ? ['GET', 'HEAD'] : [row.method.toUpperCase()]));
+  const allow = methods.join(', ');
+  return (req, res) => {
+    res.setHeader('Allow', allow);
+    throw new DnsError('method_not_allowed', `${req.method} is not supported here. Supported: ${allow}.`);
+  };
+}

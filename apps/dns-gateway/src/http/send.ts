@@ -1,0 +1,9 @@
+import type { Response } from 'express';
+
+/** Sends JSON text as it is. `end` rather than `send`: no ETag is computed over the body and nothing is parsed. */
+export function sendJsonText(res: Response, status: number, body: string): void {
+  res.statusCode = status;
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  res.setHeader('Content-Length', Buffer.byteLength(body));
+  res.end(body);
+}

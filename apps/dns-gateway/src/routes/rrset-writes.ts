@@ -1,0 +1,143 @@
+import { type DnsCaller, dnsCallerOf } from '@corral/auth';
+import {
+  type AnsweredRecorder,
+  type MirrorStore,
+  parseRrsetWrite,
+  type RrsetKey,
+  type RrsetOperation,
+  type RrsetWrite,
+  readRrsetBody,
+  sameLabels,
+  type ZoneRecord,
+} from '@corral/dns-mirror';
+import type { UpstreamWrite } from '@corral/hcloud';
+import type { Request, RequestHandler, Response } from 'express';
+import { notFound } from '../dns-error.js';
+import { scopeOf, writableRrset } from '../domain/rrset-access.js';
+import type { RrsetWriter, WriteAnswer } from '../domain/rrset-writer.js';
+import type { ZoneDirectory } from '../domain/zone-directory.js';
+import { jsonObjectBody } from '../http/json-body.js';
+import { sendJsonText } from '../http/send.js';
+import { rrsetParams } from './rrsets.js';
+
+export interface RrsetWriteRoutesDeps {
+  readonly zones: ZoneDirectory;
+  readonly mirror: MirrorStore;
+  readonly writer: RrsetWriter;
+  readonly answered: AnsweredRecorder;
+}
+
+type WriteRoute =
+  | 'createRrset'
+  | 'updateRrset'
+  | 'deleteRrset'
+  | 'setRecords'
+  | 'addRecords'
+  | 'removeRecords'
+  | 'changeTtl';
+
+const recordActions = {
+  setRecords: 'set_records',
+  addRecords: 'add_records',
+  removeRecords: 'remove_records',
+  changeTtl: 'change_ttl',
+} as const satisfies Partial<Record<WriteRoute, RrsetOperation>>;
+
+/** Writes. Checks come in one order: zone (404), body (400), name and type (403), quota (403), upstream. */
+export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute, RequestHandler> {
+  const { zones, mirror, writer } = deps;
+
+  const forward = async (res: Response, request: ForwardedWrite): Promise<void> => {
+    const { caller, key, write, bytes, method, below } = request;
+    const segments = ['zones', String(key.zoneId), 'rrsets', ...below];
+    const upstream: UpstreamWrite = { method, segments, body: bytes };
+    const answer = await writer.write({ caller, key, write, bytes, upstream });
+    noteDelivery(res, answer, deps.answered);
+    sendJsonText(res, answer.status, answer.body);
+  };
+
+  const recordAction =
+    (operation: RrsetOperation): RequestHandler =>
+    async (req, res) => {
+      const { caller, zone } = await begin(zones, req, res);
+      const { bytes, value } = jsonObjectBody(req);
+      const write = parseRrsetWrite(operation, value);
+      const { name, type } = rrsetParams(req);
+      const key = writableRrset(caller, zone, name, type);
+      await forward(res, { caller, key, write, bytes, method: 'POST', below: [name, type, 'actions', operation] });
+    };
+
+  return {
+    setRecords: recordAction(recordActions.setRecords),
+    addRecords: recordAction(recordActions.addRecords),
+    removeRecords: recordAction(recordActions.removeRecords),
+    changeTtl: recordAction(recordActions.changeTtl),
+
+    async createRrset(req, res) {
+      const { caller, zone } = await begin(zones, req, res);
+      const { bytes, value } = jsonObjectBody(req);
+      const write = parseRrsetWrite('create', value);
+      const { name, type } = value as { name: string; type: string };
+      const key = writableRrset(caller, zone, name, type);
+      await forward(res, { caller, key, write, bytes, method: 'POST', below: [] });
+    },
+
+    async deleteRrset(req, res) {
+      const { caller, zone } = await begin(zones, req, res);
+      const { name, type } = rrsetParams(req);
+      const key = writableRrset(caller, zone, name, type);
+      await forward(res, {
+        caller,
+        key,
+        write: { operation: 'delete' },
+        bytes: null,
+        method: 'DELETE',
+        below: [name, type],
+      });
+    },
+
+    async updateRrset(req, res) {
+      const { caller, zone } = await begin(zones, req, res);
+      const { bytes, value } = jsonObjectBody(req);
+      const write = parseRrsetWrite('update', value);
+      const { name, type } = rrsetParams(req);
+      const key = writableRrset(caller, zone, name, type);
+      const body = await mirror.findRrset(scopeOf(caller, zone), name, type);
+      if (body === null) throw notFound('record set');
+      // Clients end every update with this call, whether labels changed or not.
+      if (changesNothing(write, value, body)) sendJsonText(res, 200, `{"rrset":${body}}`);
+      else await forward(res, { caller, key, write, bytes, method: 'PUT', below: [name, type] });
+    },
+  };
+}
+
+interface ForwardedWrite {
+  readonly caller: DnsCaller;
+  readonly key: RrsetKey;
+  readonly write: RrsetWrite;
+  readonly bytes: Buffer | null;
+  readonly method: UpstreamWrite['method'];
+  /** Path segments below the zone's record sets. */
+  readonly below: readonly string[];
+}
+
+async function begin(
+  zones: ZoneDirectory,
+  req: Request,
+  res: Response,
+): Promise<{ caller: DnsCaller; zone: ZoneRecord }> {
+  return { caller: dnsCallerOf(res), zone: await zones.resolve(req.params.zone as string) };
+}
+
+/** Only a body of nothing but labels can be answered here; whatever else it holds is the upstream's to judge. */
+function changesNothing(write: RrsetWrite, value: object, body: string): boolean {
+  if (write.operation !== 'update' || Object.keys(value).some((member) => member !== 'labels')) return false;
+  return write.labels === null || sameLabels(write.labels, readRrsetBody(body).labels);
+}
+
+/** An answer counts as delivered once it was handed to a connection that was still there. */
+function noteDelivery(res: Response, { entryId }: WriteAnswer, answered: AnsweredRecorder): void {
+  res.once('finish', () => {
+    if (!res.destroyed && res.socket !== null && !res.socket.destroyed) answered.note(entryId);
+  });
+}

@@ -1,0 +1,51 @@
+import { dnsCallerOf } from '@corral/auth';
+import type { MirrorStore } from '@corral/dns-mirror';
+import type { Request, RequestHandler } from 'express';
+import { notFound } from '../dns-error.js';
+import { type Page, paginationOf, parseRrsetQuery } from '../domain/list-query.js';
+import { readableRrset, scopeOf } from '../domain/rrset-access.js';
+import { isPlain, selectRrsets } from '../domain/select-rrsets.js';
+import type { ZoneDirectory } from '../domain/zone-directory.js';
+import { queryOf } from '../http/query.js';
+import { sendJsonText } from '../http/send.js';
+
+export interface RrsetRoutesDeps {
+  readonly zones: ZoneDirectory;
+  readonly mirror: MirrorStore;
+}
+
+/** Reads of record sets: all from the mirror, none costs an upstream call. */
+export function rrsetRoutes({ zones, mirror }: RrsetRoutesDeps): Record<'listRrsets' | 'getRrset', RequestHandler> {
+  return {
+    async listRrsets(req, res) {
+      const zone = await zones.resolve(req.params.zone as string);
+      const query = parseRrsetQuery(queryOf(req));
+      const scope = scopeOf(dnsCallerOf(res), zone);
+      if (isPlain(query)) {
+        const { total, bodies } = await mirror.pageRrsets(scope, query.perPage, (query.page - 1) * query.perPage);
+        sendJsonText(res, 200, listBody(bodies, query, total));
+        return;
+      }
+      const { total, bodies } = selectRrsets(await mirror.listRrsets(scope), query);
+      sendJsonText(res, 200, listBody(bodies.join(','), query, total));
+    },
+
+    async getRrset(req, res) {
+      const zone = await zones.resolve(req.params.zone as string);
+      const caller = dnsCallerOf(res);
+      const { name, type } = rrsetParams(req);
+      const key = readableRrset(caller, zone, name, type);
+      const body = await mirror.findRrset(scopeOf(caller, zone), key.name, key.type);
+      if (body === null) throw notFound('record set');
+      sendJsonText(res, 200, `{"rrset":${body}}`);
+    },
+  };
+}
+
+export function rrsetParams(req: Request): { name: string; type: string } {
+  return { name: req.params.name as string, type: req.params.type as string };
+}
+
+function listBody(bodies: string, page: Page, total: number): string {
+  return `{"rrsets":[${bodies}],"meta":{"pagination":${JSON.stringify(paginationOf(page, total))}}}`;
+}

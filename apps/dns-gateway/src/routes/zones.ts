@@ -1,0 +1,34 @@
+import type { RequestHandler } from 'express';
+import { paginationOf, parsePage, parseSelection } from '../domain/list-query.js';
+import type { ZoneDirectory } from '../domain/zone-directory.js';
+import { queryOf } from '../http/query.js';
+import { sendJsonText } from '../http/send.js';
+
+export interface ZoneRoutesDeps {
+  readonly zones: ZoneDirectory;
+}
+
+export function zoneRoutes({ zones }: ZoneRoutesDeps): Record<'listZones' | 'getZone', RequestHandler> {
+  return {
+    async listZones(req, res) {
+      const query = queryOf(req);
+      const page = parsePage(query);
+      const { labels } = parseSelection(query);
+      const zone = await zones.read();
+      const stated = JSON.parse(zone.body) as { mode: string; labels: Record<string, string> };
+      const asked =
+        (query.get('name') ?? zone.name) === zone.name &&
+        (query.get('mode') ?? stated.mode) === stated.mode &&
+        (labels === null || labels(stated.labels));
+      const meta = { pagination: paginationOf(page, asked ? 1 : 0) };
+      const listed = asked && page.page === 1 ? zone.body : '';
+      sendJsonText(res, 200, `{"zones":[${listed}],"meta":${JSON.stringify(meta)}}`);
+    },
+
+    async getZone(req, res) {
+      await zones.resolve(req.params.zone as string);
+      const { body } = await zones.read();
+      sendJsonText(res, 200, `{"zone":${body}}`);
+    },
+  };
+}
