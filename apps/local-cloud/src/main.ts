@@ -2,11 +2,13 @@ import { readOptions } from './read-options.js';
 import { startLocalCloud } from './start-local-cloud.js';
 
 const cloud = await startLocalCloud(readOptions(process.env));
-const { apiUrl, adminUrl, dnsPort } = cloud;
-process.stdout.write(`${JSON.stringify({ event: 'ready', apiUrl, adminUrl, dnsPort })}\n`);
 
+// Before the ready line: whoever reads it may stop the process at once.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => {
     cloud.close().then(() => process.exit(0));
   });
 }
+
+const { apiUrl, adminUrl, dnsPort } = cloud;
+process.stdout.write(`${JSON.stringify({ event: 'ready', apiUrl, adminUrl, dnsPort })}\n`);

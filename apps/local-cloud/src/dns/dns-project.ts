@@ -64,7 +64,7 @@ export class DnsProject {
 
   constructor(options: ProjectOptions) {
     this.#options = options;
-    for (const entry of options.journal?.entries ?? []) this.#apply(entry);
+    for (const entry of options.journal?.read() ?? []) this.#apply(entry);
     for (const zone of options.zones) if (!this.#idsByName.has(zone.name)) this.#createZone(zone);
     options.journal?.compact(this.#state());
   }

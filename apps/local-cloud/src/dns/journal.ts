@@ -21,8 +21,8 @@ export interface RrsetChange {
 }
 
 export interface Journal {
-  /** Entries of earlier runs, oldest first. */
-  readonly entries: readonly JournalEntry[];
+  /** Reads the entries of earlier runs, oldest first. */
+  read(): JournalEntry[];
   /** Replaces the file by these entries: earlier history shrinks to the state it led to. */
   compact(entries: Iterable<JournalEntry>): void;
   /** Returns when the operating system has the entry: a killed process loses nothing that it answered. */
@@ -36,10 +36,9 @@ const FILE = 'dns.jsonl';
 export function openJournal(dataDir: string): Journal {
   mkdirSync(dataDir, { recursive: true });
   const path = join(dataDir, FILE);
-  const entries = existsSync(path) ? parseJournal(readFileSync(path, 'utf8'), path) : [];
   let file: number | null = null;
   return {
-    entries,
+    read: () => (existsSync(path) ? parseJournal(readFileSync(path, 'utf8'), path) : []),
     compact(kept) {
       const fresh = `${path}.new`;
       const target = openSync(fresh, 'w');

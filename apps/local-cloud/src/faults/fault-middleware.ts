@@ -43,10 +43,8 @@ function sendInjected(res: Response, effect: FaultEffect, renderError: RenderErr
   const { status = 500, code, message = 'injected fault', contentType = 'application/json' } = effect;
   const body = effect.body === undefined ? renderError(status, code, message) : effect.body;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  res.removeHeader('ETag');
-  res
-    .status(status)
-    .set('Content-Type', contentType)
-    .set('Content-Length', String(Buffer.byteLength(text)))
-    .end(text);
+  // Set past Express, which would add a charset to any text type.
+  res.setHeader('Content-Type', contentType);
+  res.setHeader('Content-Length', Buffer.byteLength(text));
+  res.status(status).end(text);
 }

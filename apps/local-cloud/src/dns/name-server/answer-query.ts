@@ -46,12 +46,12 @@ function answerDecoded(
   if (question === undefined || more.length > 0) return headerOnly(message, 'FORMERR');
   const opt = query.additionals?.find((record): record is OptAnswer => record.type === 'OPT');
   const bytesMax = transport === 'tcp' ? TCP_BYTES_MAX : udpBytes(opt);
-  const whole = encode(message, question, opt, answerOf(question, findZone));
+  // dns-packet reads names as UTF-8; what is not could not be written back as it came.
+  if (question.name.includes('\ufffd')) return headerOnly(message, 'REFUSED');
+  const reply = answerOf(question, findZone);
+  const whole = encode(message, question, opt, reply);
   if (whole.length <= bytesMax) return whole;
-  return encode(message, question, opt, {
-    rcode: 'NOERROR',
-    flags: packet.TRUNCATED_RESPONSE | packet.AUTHORITATIVE_ANSWER,
-  });
+  return encode(message, question, opt, { rcode: reply.rcode, flags: reply.flags | packet.TRUNCATED_RESPONSE });
 }
 
 interface Reply {

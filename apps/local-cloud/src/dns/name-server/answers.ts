@@ -1,5 +1,7 @@
 import type { Answer } from 'dns-packet';
 import { parseCharacterStrings } from '../character-strings.js';
+import { isRrsetType } from '../model.js';
+import { isRecordValue } from '../record-values.js';
 import { absoluteName } from './absolute-name.js';
 import type { ServedRrset } from './resolve.js';
 
@@ -56,12 +58,17 @@ const renders: Readonly<Record<string, Render>> = {
   },
 };
 
-/** Turns a set into the records of a DNS message: one per value. */
+/**
+ * Turns a set into the records of a DNS message: one per value.
+ *
+ * @throws Error for a value that is none of its type, which only a set forced by hand can hold
+ */
 export function renderAnswers({ owner, ttl, rrset, zoneName }: ServedRrset): Answer[] {
   const render = renders[rrset.type];
   if (render === undefined) return [];
   const host = (name: string): string => absoluteName(name, zoneName);
-  return rrset.records.map(
-    ({ value }) => ({ type: rrset.type, name: owner, class: 'IN', ttl, data: render(value, host) }) as Answer,
-  );
+  return rrset.records.map(({ value }) => {
+    if (!isRrsetType(rrset.type) || !isRecordValue(rrset.type, value)) throw new Error('The value is not of its type.');
+    return { type: rrset.type, name: owner, class: 'IN', ttl, data: render(value, host) } as Answer;
+  });
 }

@@ -29,6 +29,9 @@ export interface Resolution {
   readonly authorities: readonly ServedRrset[];
 }
 
+/** A chain as long as this is a mistake in the zone. */
+const CHAIN_MAX = 16;
+
 const refused: Resolution = { rcode: 'REFUSED', authoritative: false, answers: [], authorities: [] };
 
 /**
@@ -67,7 +70,7 @@ export function resolve(
     seen.add(name);
     owner = absoluteName(alias.records[0]?.value ?? '.', zone.name);
     const target = owner.toLowerCase();
-    if (!isWithin(target, zone.name) || seen.has(relativeName(target, zone.name))) {
+    if (!isWithin(target, zone.name) || seen.has(relativeName(target, zone.name)) || seen.size >= CHAIN_MAX) {
       return { rcode: 'NOERROR', authoritative: true, answers, authorities: [] };
     }
   }

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { readOptions } from './read-options.js';
+
+describe('options from the environment', () => {
+  it('leave out what is not set, so that defaults hold', () => {
+    const options = readOptions({
+      LOCAL_CLOUD_TOKENS: 'a, b',
+      LOCAL_CLOUD_ZONES: 'example.net,demo.test',
+      LOCAL_CLOUD_DATA_DIR: '',
+    });
+
+    expect(options).toEqual({ tokens: ['a', 'b'], zones: [{ name: 'example.net' }, { name: 'demo.test' }] });
+  });
+
+  it('are read as numbers where they are numbers', () => {
+    const options = readOptions({
+      LOCAL_CLOUD_TOKENS: 'a',
+      LOCAL_CLOUD_ZONES: 'example.net',
+      LOCAL_CLOUD_API_PORT: '8080',
+      LOCAL_CLOUD_ACTION_MS: '0',
+    });
+
+    expect(options).toMatchObject({ apiPort: 8080, actionMs: 0 });
+  });
+
+  it('are refused with one message that names every wrong variable', () => {
+    const read = () => readOptions({ LOCAL_CLOUD_TOKENS: ',', LOCAL_CLOUD_API_PORT: '70000' });
+
+    expect(read).toThrow(/LOCAL_CLOUD_TOKENS/);
+    expect(read).toThrow(/LOCAL_CLOUD_ZONES/);
+    expect(read).toThrow(/LOCAL_CLOUD_API_PORT/);
+  });
+});

@@ -1,0 +1,35 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { startTestCloud, type TestCloud } from './start-test-cloud.js';
+
+let cloud: TestCloud;
+afterEach(() => cloud.close());
+
+describe('the request budget', () => {
+  it('is spent by every request, and told in the headers', async () => {
+    cloud = await startTestCloud();
+
+    await cloud.call('GET', '/zones', undefined, {});
+    const { headers } = await cloud.call('GET', '/nowhere');
+
+    expect(headers.get('RateLimit-Limit')).toBe('3600');
+    expect(headers.get('RateLimit-Remaining')).toBe('3598');
+    expect(Number(headers.get('RateLimit-Reset')) - Date.now() / 1000).toBeLessThan(4);
+    expect(headers.get('X-Correlation-Id')).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  it('refuses when it is spent, and grants again as the clock runs', async () => {
+    cloud = await startTestCloud({ requestsPerHour: 36 });
+    cloud.admin.setBudget({ remaining: 1 });
+
+    const statuses = [await cloud.call('GET', '/zones'), await cloud.call('GET', '/zones')];
+    cloud.admin.advanceClock(100_000);
+    const later = await cloud.call('GET', '/zones');
+
+    expect(statuses.map(({ status }) => status)).toEqual([200, 429]);
+    expect(statuses[1]?.body).toEqual({
+      error: { code: 'rate_limit_exceeded', message: 'limit of 36 requests per hour reached', details: null },
+    });
+    expect(statuses[1]?.headers.get('RateLimit-Remaining')).toBe('0');
+    expect(later.status).toBe(200);
+  });
+});

@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+const main = new URL('../dist/main.js', import.meta.url).pathname;
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'local-cloud-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+async function start(): Promise<{ child: ChildProcess; ready: Record<string, unknown> }> {
+  const env = { LOCAL_CLOUD_TOKENS: 'secret', LOCAL_CLOUD_ZONES: 'example.net', LOCAL_CLOUD_DATA_DIR: dataDir };
+  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  return { child, ready: JSON.parse(line) };
+}
+
+async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown[]> {
+  child.kill(signal);
+  return once(child, 'exit');
+}
+
+describe('the process', () => {
+  it('says where it listens, and ends cleanly on SIGTERM', async () => {
+    const { child, ready } = await start();
+
+    expect(ready).toEqual({
+      event: 'ready',
+      apiUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+      adminUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      dnsPort: expect.any(Number),
+    });
+    expect(await stop(child, 'SIGTERM')).toEqual([0, null]);
+  });
+
+  it('loses no write that it answered when it is killed', async () => {
+    const headers = { Authorization: 'Bearer secret' };
+    const first = await start();
+    const body = JSON.stringify({ name: 'app', type: 'A', records: [{ value: '192.0.2.1' }] });
+    const created = await fetch(`${first.ready.apiUrl}/zones/7001/rrsets`, { method: 'POST', headers, body });
+    await stop(first.child, 'SIGKILL');
+
+    const second = await start();
+    const found = await fetch(`${second.ready.apiUrl}/zones/7001/rrsets/app/A`, { headers });
+    await stop(second.child, 'SIGTERM');
+
+    expect([created.status, found.status]).toEqual([201, 200]);
+  });
+});
