@@ -21,6 +21,7 @@ const jest = spawn(
     '--no-warnings',
     require.resolve('jest/bin/jest'),
     '--passWithNoTests',
+    ...(process.env.CORRAL_JEST_WORKERS ? [`--maxWorkers=${process.env.CORRAL_JEST_WORKERS}`] : []),
     '--json',
     '--outputFile=test-results/jest.json',
     ...process.argv.slice(2),

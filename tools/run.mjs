@@ -1,0 +1,177 @@
+/**
+ * What `npm start`, `npm test`, `npm run admin`, `npm run bench` and `npm run reset` enter. It works in a fresh clone,
+ * with Node.js and npm alone: it installs and builds what is missing or out of date, then hands over. It has no
+ * dependencies. All it says itself goes to stderr, so that `npm run -s admin -- … | jq` gets nothing else.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NODE_VERSION_MIN = [20, 19];
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const inRoot = (...path) => join(root, ...path);
+const say = (line) => process.stderr.write(`${line}\n`);
+
+/** What runs, and what has to be built for it. The test runner has the rest built by itself, to report on it. */
+const commands = {
+  start: { program: 'tools/dist/start/main.js', build: [] },
+  test: { program: 'tools/dist/test/main.js', build: ['--filter=@corral/tools'] },
+  bench: { program: 'tools/dist/bench/main.js', build: [] },
+  admin: { program: 'apps/admin/dist/main.js', build: ['--filter=@corral/admin'] },
+};
+
+const [name, ...args] = process.argv.slice(2);
+checkNode();
+if (name === 'reset') {
+  reset();
+} else if (Object.hasOwn(commands, name)) {
+  const { program, build: filters } = commands[name];
+  if (name === 'start') refuseWhileStarted('It is already running in this folder');
+  install();
+  build(filters);
+  handOver(program);
+} else {
+  fail(`Usage: node tools/run.mjs ${[...Object.keys(commands), 'reset'].join('|')} [arguments]`);
+}
+
+function fail(message) {
+  say(message);
+  process.exit(1);
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  const [majorMin, minorMin] = NODE_VERSION_MIN;
+  if (major > majorMin || (major === majorMin && minor >= minorMin)) return;
+  fail(`Corral needs Node.js ${NODE_VERSION_MIN.join('.')} or newer; this is ${process.versions.node}.`);
+}
+
+/** Installs when `node_modules` is missing, or was made from another lock file, Node.js or kind of machine. */
+function install() {
+  const stamp = inRoot('node_modules', '.corral-installed');
+  const lockFile = readFileSync(inRoot('pnpm-lock.yaml'));
+  const wanted = createHash('sha256')
+    .update(lockFile)
+    .update(`${process.versions.modules} ${process.platform} ${process.arch}`)
+    .digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  const { devDependencies } = JSON.parse(readFileSync(inRoot('package.json'), 'utf8'));
+  say('Installing dependencies (the first time takes a minute or two) …');
+  const pnpm = ['--yes', `pnpm@${devDependencies.pnpm}`, 'install', '--frozen-lockfile', '--reporter=append-only'];
+  // CI: pnpm asks no questions.
+  quietly(
+    process.platform === 'win32' ? 'npx.cmd' : 'npx',
+    pnpm,
+    { CI: 'true' },
+    'The dependencies could not be installed.',
+  );
+  writeFileSync(stamp, wanted);
+}
+
+function build(filters) {
+  const turbo = inRoot('node_modules', '.bin', 'turbo');
+  quietly(turbo, ['run', 'build', '--output-logs=errors-only', ...filters], {}, 'The build failed.');
+}
+
+/** Runs a command, whose output nobody wants to read unless it fails. */
+function quietly(command, commandArgs, extraEnv, failure) {
+  const { status, signal, stdout, stderr, error } = spawnSync(command, commandArgs, {
+    cwd: root,
+    env: { ...environment(), ...extraEnv },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  if (status === 0) return;
+  if (signal === 'SIGINT' || status === 130) process.exit(130);
+  say(`${stdout ?? ''}${stderr ?? ''}`.trimEnd());
+  fail(`${failure} Command: ${command} ${commandArgs.join(' ')}${error ? ` (${error.message})` : ''}`);
+}
+
+function environment() {
+  const env = {
+    ...process.env,
+    PATH: `${inRoot('node_modules', '.bin')}${delimiter}${process.env.PATH ?? ''}`,
+    TURBO_TELEMETRY_DISABLED: '1',
+    TURBO_NO_UPDATE_NOTIFIER: '1',
+  };
+  // `npm run -s` would also silence the npm that installs, and so hide why that failed.
+  delete env.npm_config_loglevel;
+  return env;
+}
+
+function handOver(program) {
+  if (!existsSync(inRoot(program)))
+    fail(`There is no ${program}: \`npm run ${name}\` is not available in this version.`);
+  const child = spawn(process.execPath, ['--enable-source-maps', inRoot(program), ...args], {
+    env: environment(),
+    stdio: 'inherit',
+  });
+  if (name === 'start') noteStarted(child.pid);
+  // At a terminal Ctrl-C reaches the child without us, and a second one would mean "at once".
+  const forwarded = process.stdin.isTTY ? ['SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => forwarded.includes(signal) && child.kill(signal));
+  }
+  child.on('error', (error) => fail(error.message));
+  child.on('exit', (code, signal) => {
+    if (name === 'start') rmSync(startedFile(), { force: true });
+    process.exit(code ?? 128 + constants.signals[signal]);
+  });
+}
+
+function startedFile() {
+  return inRoot('.corral', 'start.pid');
+}
+
+function noteStarted(pid) {
+  mkdirSync(inRoot('.corral'), { recursive: true, mode: 0o700 });
+  writeFileSync(startedFile(), String(pid));
+}
+
+function refuseWhileStarted(reason) {
+  if (!existsSync(startedFile())) return;
+  const pid = Number(readFileSync(startedFile(), 'utf8'));
+  if (isOurs(pid)) fail(`${reason} (process ${pid}). Stop it first, with Ctrl-C where it runs or \`kill ${pid}\`.`);
+}
+
+/** After a crash of the machine the number may be another program's. */
+function isOurs(pid) {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (error.code !== 'EPERM') return false;
+  }
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(commands.start.program);
+  } catch {
+    return true; // no Linux, or not ours to read: believe it
+  }
+}
+
+/** Removes the state of `npm start`, and what a link in it leads to: root's Postgres may lie outside of the checkout. */
+function reset() {
+  const folder = inRoot('.corral');
+  if (!existsSync(folder)) return say('There is nothing to reset.');
+  refuseWhileStarted('`npm start` is running in this folder');
+  for (const entry of readdirSync(folder)) {
+    const path = join(folder, entry);
+    if (lstatSync(path).isSymbolicLink() && existsSync(path))
+      rmSync(realpathSync(path), { recursive: true, force: true });
+  }
+  rmSync(folder, { recursive: true, force: true });
+  say('Removed .corral/. The next `npm start` begins anew.');
+}
