@@ -1,1 +1,65 @@
-export {};
+import { connectPool } from '@corral/database';
+import { connectHcloud } from '@corral/hcloud';
+import { connectQueue } from '@corral/queue';
+import { createHealth, createLog, createMetrics, onShutdown, readConfig, serve, startOrExit } from '@corral/service';
+import { buildWatchApp } from './build-watch-app.js';
+import { buildWorkers } from './build-workers.js';
+import { configSpec } from './config.js';
+
+/** How long a read may wait for budget and retries before its last call begins. */
+const UPSTREAM_WAIT_MS = 8_000;
+
+await startOrExit('reconciler', async () => {
+  const service = 'reconciler';
+  const config = readConfig(configSpec, process.env);
+  const log = createLog({ level: config.LOG_LEVEL, service });
+  const metrics = createMetrics({ service });
+  const pool = connectPool({
+    databaseUrl: config.DATABASE_URL,
+    applicationName: 'corral-reconciler',
+    onIdleError: (error) => log.warn('database connection lost', { error }),
+  });
+  const backend = { redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL };
+  const queue = connectQueue({ ...backend, log });
+  const upstreamSeconds = metrics.histogram({
+    name: 'corral_upstream_call_duration_seconds',
+    help: 'Time of one call of the upstream API, by route and how it ended',
+    labelNames: ['route', 'outcome'],
+    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  });
+  const hcloud = connectHcloud({
+    baseUrl: config.HCLOUD_API_URL,
+    token: config.HCLOUD_TOKEN,
+    timeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    waitMsMax: UPSTREAM_WAIT_MS,
+    log,
+    onCall: ({ route, outcome, ms }) => upstreamSeconds.observe({ route, outcome }, ms / 1000),
+  });
+  const settings = {
+    zoneName: config.DNS_ZONE_NAME,
+    syncIntervalMs: config.DNS_SYNC_INTERVAL,
+    settleIntervalMs: config.DNS_SETTLE_INTERVAL,
+    graceMs: config.DNS_SETTLE_GRACE,
+    upstreamReadMsMax: UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
+    closeMs: config.SHUTDOWN_GRACE / 2,
+  };
+  const workers = buildWorkers({ settings, pool, queue, backend, hcloud, metrics, log });
+  const health = createHealth({
+    checks: { database: () => pool.query('SELECT 1'), queue: () => queue.ping() },
+    log,
+  });
+  const served = await serve({
+    app: buildWatchApp(metrics, health),
+    port: config.METRICS_PORT,
+    shutdownGraceMs: 1_000,
+    ...{ metrics, health, log },
+  });
+  const worker = workers.start();
+  onShutdown({ log, graceMs: config.SHUTDOWN_GRACE }, [
+    { name: 'jobs', close: () => worker.close() },
+    { name: 'queue', close: () => queue.close() },
+    { name: 'upstream', close: () => hcloud.close() },
+    { name: 'database', close: () => pool.end() },
+    { name: 'metrics', close: () => served.close() },
+  ]);
+});

@@ -1,0 +1,46 @@
+import type { RrsetKey } from '@corral/dns-mirror';
+import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
+import { unlessStopped } from '../loop/unless-stopped.js';
+
+export type RrsetSource = Pick<HcloudClient, 'readRrset' | 'readZone'>;
+
+/** The upstream stated a set in a shape that the mirror cannot hold. It concerns this set only. */
+export class UnusableRrset extends Error {
+  override readonly name = 'UnusableRrset';
+}
+
+/**
+ * Gives the set's body, or null when it is absent.
+ *
+ * @throws UpstreamUnavailable, UnusableRrset, Stopped
+ */
+export type ReadRrset = (key: RrsetKey) => Promise<string | null>;
+
+/**
+ * Reads single sets for one pass. The upstream says the same of an absent set and of a zone that our token does not
+ * reach, as after a change of projects; so absence counts only once the zone itself was seen.
+ */
+export function upstreamReader(source: RrsetSource, signal: AbortSignal): ReadRrset {
+  const seenZones = new Set<number>();
+  return async ({ zoneId, name, type }) => {
+    const rrset = await unlessStopped(() => source.readRrset(zoneId, name, type), signal);
+    if (rrset.kind === 'found') {
+      assertUsable(rrset.body);
+      return rrset.body;
+    }
+    if (!seenZones.has(zoneId)) {
+      const zone = await unlessStopped(() => source.readZone(zoneId), signal);
+      if (zone.kind === 'absent') throw new UpstreamUnavailable(`zone ${zoneId} is not in the upstream project`);
+      seenZones.add(zoneId);
+    }
+    return null;
+  };
+}
+
+/** @throws UnusableRrset when the body has no records: the mirror counts them, and rules compare them */
+export function assertUsable(body: string): void {
+  const { records } = JSON.parse(body) as { records?: unknown };
+  const isUsable =
+    Array.isArray(records) && records.length > 0 && records.every((record) => typeof record?.value === 'string');
+  if (!isUsable) throw new UnusableRrset('The upstream stated a record set without usable records.');
+}

@@ -1,0 +1,26 @@
+/** The process is shutting down: what was begun is left for the next one. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+  constructor() {
+    super('The reconciler is shutting down.');
+  }
+}
+
+/**
+ * Makes a read and waits for it only until the signal: nothing hangs on a read that nobody looks at any more.
+ *
+ * @throws Stopped when the signal comes first; an answer or error that comes later is dropped
+ */
+export async function unlessStopped<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) throw new Stopped();
+  let stop: () => void = () => undefined;
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(new Stopped());
+  });
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([read(), stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
