@@ -1,0 +1,206 @@
+import type { AddressInfo } from 'node:net';
+import { dnsTokenStore, dnsTokenVerifier, lastUsedRecorder, type NewDnsToken, type TeamRecord, teamStore } from '@corral/auth';
+import { dnsLimits } from '@corral/contracts';
+import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
+import { answeredRecorder, writeLedger, zoneSyncStore } from '@corral/dns-mirror';
+import { connectHcloud, type HcloudClient } from '@corral/hcloud';
+import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
+import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
+import { createTestDatabase } from '@corral/testing';
+import { type AppConfig, buildApp } from '../../src/build-app.js';
+import { renderClientError } from '../../src/http/client-error.js';
+import { type Buckets, memoryBuckets } from '../../src/limits/buckets.js';
+import { buildTestServer } from './test-server.js';
+
+export const ZONE = 'example.test';
+const UPSTREAM_TOKEN = 'upstream-token-of-the-tests-0123456789-0123456789-0123456789-01';
+
+export interface TestTeam extends TeamRecord {
+  readonly token: string;
+  readonly tokenId: string;
+}
+
+export interface TestGateway {
+  /** Base address, ends in `/v1`. */
+  readonly url: string;
+  readonly zoneId: number;
+  readonly cloud: LocalCloud;
+  readonly pool: Pool;
+  readonly prisma: Prisma;
+  readonly databaseUrl: string;
+  readonly acme: TestTeam;
+  readonly globex: TestTeam;
+  /** One request; a string or Buffer body goes out as it is, anything else as JSON. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  createTeam(slug: string): Promise<TestTeam>;
+  issueToken(team: TeamRecord, wanted?: Partial<NewDnsToken>): Promise<{ token: string; tokenId: string }>;
+  /** Upstream calls so far, by `METHOD pattern`. */
+  upstreamCalls(): number;
+  /** Mirrors the upstream's zone as it is now. */
+  syncZone(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  /** Default: acme's token; null for none. */
+  readonly token?: string | null;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  readonly json: any;
+}
+
+export interface GatewayOptions {
+  readonly config?: Partial<AppConfig>;
+  readonly actionMs?: number;
+  readonly buckets?: Buckets;
+  readonly recordsPerTeam?: number;
+  readonly timeoutMs?: number;
+  readonly waitMsMax?: number;
+  readonly log?: Log;
+  /** In place of the local cloud. */
+  readonly upstreamUrl?: string;
+}
+
+/** The gateway as `main.ts` wires it, on a database of its own and a local cloud, over real sockets. */
+export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const database = await createTestDatabase();
+  const cloud = await startLocalCloud({
+    tokens: [UPSTREAM_TOKEN],
+    zones: [{ name: ZONE }],
+    actionMs: options.actionMs ?? 30,
+    requestsPerHour: 3_600_000,
+  });
+  const log = options.log ?? silentLog;
+  const pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+  const prisma = connectPrisma(database.url);
+  const upstream = connectHcloud({
+    baseUrl: options.upstreamUrl ?? cloud.apiUrl,
+    token: UPSTREAM_TOKEN,
+    timeoutMs: options.timeoutMs ?? 2_000,
+    waitMsMax: options.waitMsMax ?? 1_000,
+    log,
+  });
+  const direct = connectHcloud({ baseUrl: cloud.apiUrl, token: UPSTREAM_TOKEN, log });
+  const zoneId = await mirrorZone(pool, direct);
+
+  const verifier = dnsTokenVerifier({
+    pool,
+    databaseUrl: database.url,
+    applicationName: 'test',
+    onListenError: () => undefined,
+  });
+  const ledger = writeLedger(pool, {
+    quota: { recordsPerTeam: options.recordsPerTeam ?? dnsLimits.recordsPerTeam, recordsPerRrset: 50 },
+    leaseMs: 20_000,
+    replayMs: 60_000,
+  });
+  const answered = answeredRecorder(ledger, 60_000, () => undefined);
+  const lastUsed = lastUsedRecorder(pool, () => undefined);
+  const app = buildApp({
+    config: {
+      zoneName: ZONE,
+      publicUrl: '/v1',
+      trustProxy: false,
+      limits: { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 },
+      turnMsMax: 3_000,
+      settleAfterMs: 200,
+      actionPollMs: 50,
+      actionRunningMsMax: 60_000,
+      ...options.config,
+    },
+    ...{ pool, ledger, upstream, verifier, lastUsed, answered, log },
+    buckets: options.buckets ?? memoryBuckets(Date.now),
+    health: createHealth({ checks: { database: () => pool.query('SELECT 1') }, log }),
+    metrics: createMetrics({ service: 'test' }),
+  });
+  const server = buildTestServer(app, renderClientError);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${origin}/v1`;
+
+  const teams = teamStore(prisma);
+  const tokens = dnsTokenStore(prisma);
+  const issueToken = async (team: TeamRecord, wanted: Partial<NewDnsToken> = {}) => {
+    const { token, record } = await tokens.issueToken(team, { name: 'test', ...wanted });
+    return { token, tokenId: record.id };
+  };
+  const createTeam = async (slug: string): Promise<TestTeam> => {
+    const team = await teams.createTeam(slug);
+    return { ...team, ...(await issueToken(team)) };
+  };
+  const acme = await createTeam('acme');
+  const globex = await createTeam('globex');
+
+  return {
+    ...{ url, zoneId, cloud, pool, prisma, databaseUrl: database.url, acme, globex, createTeam, issueToken },
+    call: (method, path, { token = acme.token, body, headers = {} } = {}) =>
+      call(path.startsWith('/v1') ? `${origin}${path}` : `${url}${path}`, method, token, body, headers),
+    upstreamCalls: () => cloud.admin.calls().total,
+    syncZone: async () => void (await mirrorZone(pool, direct)),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await answered.close();
+      await lastUsed.close();
+      await verifier.close();
+      upstream.close();
+      direct.close();
+      await pool.end();
+      await prisma.$disconnect();
+      await cloud.close();
+      await database.drop();
+    },
+  };
+}
+
+async function call(
+  url: string,
+  method: string,
+  token: string | null,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const raw = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: (raw ? body : JSON.stringify(body)) as string }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+}
+
+/** What the reconciler's zone sync does, in its simplest form. */
+async function mirrorZone(pool: Pool, upstream: HcloudClient): Promise<number> {
+  const store = zoneSyncStore(pool);
+  const zone = await upstream.readZone(ZONE);
+  if (zone.kind === 'absent') throw new Error('The local cloud has no such zone');
+  await store.saveZone(zone);
+  const readAt = await store.readClock();
+  const seen = new Set<string>();
+  for (let page: number | null = 1; page !== null; ) {
+    const listed = await upstream.listRrsets(zone.id, page);
+    for (const { name, type, body } of listed.rrsets) {
+      seen.add(`${name}/${type}`);
+      await store.observe({ key: { zoneId: zone.id, name, type }, found: body, readAt }, { graceMs: 0, purpose: 'sync' });
+    }
+    page = listed.nextPage;
+  }
+  for (const { name, type } of await store.listKeysAfter(zone.id, null, 10_000)) {
+    if (seen.has(`${name}/${type}`)) continue;
+    await store.observe({ key: { zoneId: zone.id, name, type }, found: null, readAt }, { graceMs: 0, purpose: 'sync' });
+  }
+  return zone.id;
+}
