@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { endWithUs } from '@corral/testing';
 
 export type TurboRun = {
   packages: string[];
@@ -18,7 +19,7 @@ export function turboRunner(root: string) {
     /** Ends what runs, and starts no more. */
     interrupt() {
       isInterrupted = true;
-      running?.kill('SIGINT');
+      if (running?.pid !== undefined && running.exitCode === null) process.kill(-running.pid, 'SIGTERM');
     },
 
     /** @returns whether all tasks succeeded */
@@ -31,11 +32,18 @@ export function turboRunner(root: string) {
         cwd: root,
         env: { ...process.env, ...env },
         stdio: ['ignore', 'inherit', 'inherit'],
-        detached: true, // Ctrl-C at the terminal reaches us only, and we end turbo before Postgres
+        // Ctrl-C at the terminal reaches us only, and we end turbo before Postgres. We tell all of its group: what we
+        // start is a launcher, which keeps signals to itself.
+        detached: true,
       });
       running = turbo;
+      const callOff =
+        turbo.pid === undefined ? () => undefined : endWithUs({ pid: turbo.pid, signal: 'TERM', whom: 'group' });
       return new Promise((resolve) => {
-        turbo.once('exit', (code) => resolve(code === 0));
+        turbo.once('exit', (code) => {
+          callOff();
+          resolve(code === 0);
+        });
         turbo.once('error', (error) => {
           console.error(`turbo could not be started: ${error.message}`);
           resolve(false);
