@@ -42,7 +42,7 @@ export const dnsTokenStore = (prisma: Prisma) => ({
       // Counting and inserting under the team's row: two issues at once cannot both be the fifth.
       await tx.$queryRaw`SELECT id FROM team WHERE id = ${team.id}::uuid FOR NO KEY UPDATE`;
       const active = await tx.dnsToken.count({
-        where: { teamId: team.id, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] },
+        where: { teamId: team.id, ...inForce() },
       });
       if (active >= dnsLimits.activeTokensPerTeam) {
         throw new TeamRuleError(
@@ -69,6 +69,14 @@ export const dnsTokenStore = (prisma: Prisma) => ({
     return prisma.dnsToken.findMany({ where: { teamId: team.id }, orderBy: { createdAt: 'asc' }, select: shown });
   },
 
+  /** Whether a token's text opens the team's door just now. */
+  async isInForce(team: TeamRecord, token: string): Promise<boolean> {
+    const count = await prisma.dnsToken.count({
+      where: { teamId: team.id, hash: new Uint8Array(hashDnsToken(token)), ...inForce() },
+    });
+    return count === 1;
+  },
+
   /** Revokes for good; gateways learn of it at commit. @returns false when the team has no such token still in force */
   async revokeToken(team: TeamRecord, tokenId: string): Promise<boolean> {
     const { count } = await prisma.dnsToken.updateMany({
@@ -79,6 +87,10 @@ export const dnsTokenStore = (prisma: Prisma) => ({
   },
 });
 export type DnsTokenStore = ReturnType<typeof dnsTokenStore>;
+
+function inForce() {
+  return { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] };
+}
 
 function assertNarrowing(team: TeamRecord, { withinName, withinTypes = [], expiresAt }: NewDnsToken): void {
   if (withinName !== undefined && (!isAtOrBelow(withinName, team.slug) || parseRrsetName(withinName, '') === null)) {

@@ -1,0 +1,20 @@
+import { portOrFree, secret, text, url } from '@corral/service';
+
+const freePort = 'Any free one if not set.';
+
+/** What can be set in the environment of `npm start`. */
+export const startConfig = {
+  DNS_ZONE_NAME: text({ default: 'example.test', desc: 'The zone that is served.' }),
+  DNS_GATEWAY_PORT: portOrFree({ default: undefined, desc: `Port of the DNS gateway. ${freePort}` }),
+  LOCAL_CLOUD_API_PORT: portOrFree({ default: undefined, desc: `Port of the local cloud’s API. ${freePort}` }),
+  LOCAL_CLOUD_DNS_PORT: portOrFree({ default: undefined, desc: `Port of its DNS server. ${freePort}` }),
+  LOCAL_CLOUD_ADMIN_PORT: portOrFree({ default: undefined, desc: `Port of its admin address. ${freePort}` }),
+  DATABASE_URL: secret({ default: undefined, desc: 'A Postgres to use in place of the embedded one.' }),
+  REDIS_URL: secret({ default: undefined, desc: 'A Redis for the queue and the request limits.' }),
+  HCLOUD_API_URL: url({ default: undefined, desc: 'An upstream to use in place of the local cloud.' }),
+  HCLOUD_TOKEN: secret({
+    default: undefined,
+    desc: 'The token for that upstream.',
+    requiredWhen: (config) => config.HCLOUD_API_URL !== undefined,
+  }),
+};

@@ -1,0 +1,61 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { freePort } from '@corral/testing';
+
+export interface StateFolder {
+  path(...parts: string[]): string;
+  read<T>(file: string): T | null;
+  /** Mode 0600: these files hold tokens. Readers see the old file or the new one, never half of it. */
+  write(file: string, value: unknown): void;
+}
+
+/** `.corral/`: all that `npm start` keeps between runs. */
+export function stateFolder(root: string): StateFolder {
+  mkdirSync(join(root, 'logs'), { recursive: true, mode: 0o700 });
+  return {
+    path: (...parts) => join(root, ...parts),
+    read(file) {
+      try {
+        return JSON.parse(readFileSync(join(root, file), 'utf8'));
+      } catch {
+        return null;
+      }
+    },
+    write(file, value) {
+      const target = join(root, file);
+      writeFileSync(`${target}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+      renameSync(`${target}.new`, target);
+    },
+  };
+}
+
+export type PortName = 'dnsGateway' | 'gatewayMetrics' | 'reconcilerMetrics' | 'cloudApi' | 'cloudDns' | 'cloudAdmin';
+export type Ports = Record<PortName, number>;
+
+/**
+ * Ports for all parts: those that are set, else those of the last run, so that clients configured then still work, else
+ * free ones. A part that is started again gets the same port.
+ */
+export async function choosePorts(folder: StateFolder, set: Partial<Ports>): Promise<Ports> {
+  const last = folder.read<Partial<Ports>>('ports.json') ?? {};
+  const names: PortName[] = [
+    ...(['dnsGateway', 'gatewayMetrics', 'reconcilerMetrics', 'cloudApi', 'cloudDns', 'cloudAdmin'] as const),
+  ];
+  const ports = {} as Ports;
+  for (const name of names) {
+    const wished = set[name] ?? last[name];
+    const keeps = wished !== undefined && (set[name] !== undefined || (await isFree(wished)));
+    ports[name] = keeps ? wished : await freePort();
+  }
+  folder.write('ports.json', ports);
+  return ports;
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
