@@ -16,6 +16,10 @@ export const configSpec = {
   HCLOUD_API_URL: url({ desc: 'The upstream API, with its version.', default: 'https://api.hetzner.cloud/v1' }),
   HCLOUD_TOKEN: secret({ desc: 'Token of the upstream project that holds the zone.' }),
   UPSTREAM_TIMEOUT_MS: durationMs({ desc: 'Longest time of one upstream call.', min: 100, default: 10_000 }),
+  UPSTREAM_WAIT_MS: durationMs({
+    desc: 'How long a read may wait for the upstream’s budget or retry before it gives up.',
+    default: 8_000,
+  }),
   DNS_SYNC_INTERVAL: durationMs({
     desc: 'How often the mirror is compared with the whole zone. One run costs an upstream call per 100 record sets.',
     min: 1_000,
@@ -30,7 +34,7 @@ export const configSpec = {
     desc: 'How long after an accepted write the upstream may not show it yet.',
     default: 60_000,
   }),
-  METRICS_PORT: portOrFree({ desc: 'Port of /metrics, /healthz and /readyz.', default: 9102 }),
+  METRICS_PORT: portOrFree({ desc: 'Port of /metrics, /healthz and /readyz.', default: 9091 }),
   LOG_LEVEL: oneOf(logLevels, { desc: 'The least severe lines that are logged.', default: 'info' }),
-  SHUTDOWN_GRACE: durationMs({ desc: 'Longest time that an orderly end takes.', min: 1_000, default: 10_000 }),
+  SHUTDOWN_GRACE_MS: durationMs({ desc: 'Longest time that an orderly end takes.', min: 1_000, default: 10_000 }),
 };

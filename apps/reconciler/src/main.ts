@@ -6,9 +6,6 @@ import { buildWatchApp } from './build-watch-app.js';
 import { buildWorkers } from './build-workers.js';
 import { configSpec } from './config.js';
 
-/** How long a read may wait for budget and retries before its last call begins. */
-const UPSTREAM_WAIT_MS = 8_000;
-
 await startOrExit('reconciler', async () => {
   const service = 'reconciler';
   const config = readConfig(configSpec, process.env);
@@ -22,16 +19,15 @@ await startOrExit('reconciler', async () => {
   const backend = { redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL };
   const queue = connectQueue({ ...backend, log });
   const upstreamSeconds = metrics.histogram({
-    name: 'corral_upstream_call_duration_seconds',
-    help: 'Time of one call of the upstream API, by route and how it ended',
+    name: 'corral_upstream_call_seconds',
+    help: 'Calls of the upstream API',
     labelNames: ['route', 'outcome'],
-    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
   const hcloud = connectHcloud({
     baseUrl: config.HCLOUD_API_URL,
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
-    waitMsMax: UPSTREAM_WAIT_MS,
+    waitMsMax: config.UPSTREAM_WAIT_MS,
     log,
     onCall: ({ route, outcome, ms }) => upstreamSeconds.observe({ route, outcome }, ms / 1000),
   });
@@ -40,8 +36,8 @@ await startOrExit('reconciler', async () => {
     syncIntervalMs: config.DNS_SYNC_INTERVAL,
     settleIntervalMs: config.DNS_SETTLE_INTERVAL,
     graceMs: config.DNS_SETTLE_GRACE,
-    upstreamReadMsMax: UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
-    closeMs: config.SHUTDOWN_GRACE / 2,
+    upstreamReadMsMax: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
+    closeMs: config.SHUTDOWN_GRACE_MS / 2,
   };
   const workers = buildWorkers({ settings, pool, queue, backend, hcloud, metrics, log });
   const health = createHealth({
@@ -55,7 +51,7 @@ await startOrExit('reconciler', async () => {
     ...{ metrics, health, log },
   });
   const worker = workers.start();
-  onShutdown({ log, graceMs: config.SHUTDOWN_GRACE }, [
+  onShutdown({ log, graceMs: config.SHUTDOWN_GRACE_MS }, [
     { name: 'jobs', close: () => worker.close() },
     { name: 'queue', close: () => queue.close() },
     { name: 'upstream', close: () => hcloud.close() },

@@ -51,8 +51,8 @@ export function dnsMetrics(metrics: Metrics, { zoneName, sync, settlements }: Me
 }
 
 /** Without the database there is no value: none is better than an old one, and the other metrics are still told. */
-async function setOrForget(gauge: { set(value: number): void; reset(): void }, read: () => Promise<number | null>) {
-  gauge.reset();
+async function setOrForget(gauge: { set(value: number): void; remove(): void }, read: () => Promise<number | null>) {
+  gauge.remove(); // `reset` would leave a 0
   const value = await read().catch(() => null);
   if (value !== null) gauge.set(value);
 }

@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  addLostWrite,
+  addTeam,
+  getEntry,
+  ledgerOf,
+  mirroredValues,
+  mirrorZone,
+  type Reconciling,
+  readEntries,
+  records,
+  running,
+  startReconciling,
+  type TestTeam,
+  type TestWrite,
+  ZONE,
+} from './support/start-reconciling.js';
+
+let at: Reconciling;
+let acme: TestTeam;
+beforeAll(async () => {
+  at = await startReconciling();
+  await mirrorZone(at);
+  acme = await addTeam(at, 'acme');
+});
+afterAll(() => at.stop());
+beforeEach(async () => {
+  at.cloud.admin.clearFaults();
+  at.cloud.admin.resetCalls();
+  await at.pool.query('DELETE FROM dns_action');
+  await at.pool.query('DELETE FROM dns_audit_entry');
+  await at.pool.query('DELETE FROM dns_rrset');
+  for (const { name, type } of at.cloud.admin.zones()[0]?.rrsets ?? []) {
+    if (name !== '@') at.cloud.admin.deleteRrset(ZONE, name, type);
+  }
+});
+
+const upstreamHolds = (name: string, values: string[], ttl: number | null = null, labels = {}) =>
+  at.cloud.admin.putRrset(ZONE, name, 'A', { ttl, labels, records: records(...values) });
+describe('a write whose outcome nobody knows', () => {
+  const one = { records: records('192.0.2.1') };
+  it.each<[string, Omit<TestWrite, 'name'>, string[] | null, { ttl?: number; labels?: object }, boolean]>([
+    ['a create that arrived', { operation: 'create', body: one }, ['192.0.2.1'], {}, true],
+    ['a create that did not', { operation: 'create', body: one }, null, {}, false],
+    ['a create beside another one', { operation: 'create', body: one }, ['192.0.2.9'], {}, false],
+    ['new records that arrived', { operation: 'set_records', body: one }, ['192.0.2.1'], {}, true],
+    ['new records that did not', { operation: 'set_records', body: one }, ['192.0.2.1', '192.0.2.2'], {}, false],
+    ['added records that arrived', { operation: 'add_records', body: one }, ['192.0.2.2', '192.0.2.1'], {}, true],
+    ['added records that did not', { operation: 'add_records', body: one }, ['192.0.2.2'], {}, false],
+    ['removed records that left', { operation: 'remove_records', body: one }, ['192.0.2.2'], {}, true],
+    ['removed records that were all', { operation: 'remove_records', body: one }, null, {}, true],
+    ['removed records that stayed', { operation: 'remove_records', body: one }, ['192.0.2.1'], {}, false],
+    ['a new TTL that arrived', { operation: 'change_ttl', body: { ttl: 60 } }, ['192.0.2.1'], { ttl: 60 }, true],
+    ['a new TTL that did not', { operation: 'change_ttl', body: { ttl: 60 } }, ['192.0.2.1'], { ttl: 90 }, false],
+    [
+      'new labels that arrived',
+      { operation: 'update', body: { labels: { a: 'b' } } },
+      ['192.0.2.1'],
+      { labels: { a: 'b' } },
+      true,
+    ],
+    ['new labels that did not', { operation: 'update', body: { labels: { a: 'b' } } }, ['192.0.2.1'], {}, false],
+    ['a deletion that arrived', { operation: 'delete', body: null }, null, {}, true],
+    ['a deletion that did not', { operation: 'delete', body: null }, ['192.0.2.1'], {}, false],
+  ])('is settled by reading its set: %s', async (_what, write, upstream, { ttl, labels }, applied) => {
+    if (upstream !== null) upstreamHolds('www.acme', upstream, ttl ?? null, labels ?? {});
+    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', ...write });
+
+    const result = await at.workers.settleWrites(running());
+
+    expect(result).toEqual({ settled: 1, rechecked: 0, end: 'done' });
+    expect(await getEntry(at, entryId)).toMatchObject({
+      ...{ state: 'settled', found_applied: applied, reserved_records: 0, lease_until: null },
+      recheck_at: expect.any(Date),
+    });
+    expect(await mirroredValues(at, 'www.acme')).toEqual(upstream);
+  });
+
+  it('has a finished action of ours where its effect was found, so that a poll of it ends', async () => {
+    upstreamHolds('www.acme', ['192.0.2.1']);
+    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
+
+    await at.workers.settleWrites(running());
+
+    const { rows } = await at.pool.query('SELECT * FROM dns_action');
+    expect(rows).toEqual([expect.objectContaining({ audit_entry_id: entryId, status: 'success', team_id: acme.id })]);
+  });
+
+  it('is left to its holder while the lease lasts', async () => {
+    const lost = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
+    await at.pool.query(`UPDATE dns_audit_entry SET lease_until = clock_timestamp() + interval '1 minute'`);
+
+    const result = await at.workers.settleWrites(running());
+
+    expect(result.settled).toBe(0);
+    expect((await getEntry(at, lost.entryId)).state).toBe('pending');
+  });
+
+  it('cannot be ended any more by a holder that was only slow', async () => {
+    upstreamHolds('www.acme', ['192.0.2.7']);
+    const lost = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
+    await at.workers.settleWrites(running());
+
+    const finished = await ledgerOf(at.pool).finish(
+      { entryId: lost.entryId, fence: 1, current: null },
+      lost.write.key,
+      { state: 'completed', status: 201, body: '{}', rrset: '{"records":[{}]}', action: null, recheck: false },
+    );
+
+    expect(finished).toBe(false);
+    expect((await getEntry(at, lost.entryId)).state).toBe('settled');
+    expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.7']);
+  });
+
+  it('is settled once when two reconcilers look at the same time', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `n${index}.acme`);
+    for (const name of names) await addLostWrite(at, acme, { name, operation: 'create', body: one });
+
+    const results = await Promise.all([at.workers.settleWrites(running()), at.another().settleWrites(running())]);
+
+    expect(results.reduce((sum, { settled }) => sum + settled, 0)).toBe(names.length);
+    expect(await readEntries(at, `state = 'settled'`)).toHaveLength(names.length);
+  });
+
+  it('is taken up again when the one who settled it died, after its lease', async () => {
+    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
+    const died = at.another({}, { readRrset: () => new Promise(() => undefined) });
+    const dying = new AbortController();
+    void died.settleWrites(dying.signal).catch(() => undefined);
+    while ((await getEntry(at, entryId)).lease_fence === 1);
+    await at.pool.query('UPDATE dns_audit_entry SET lease_until = clock_timestamp()');
+
+    const result = await at.workers.settleWrites(running());
+
+    expect(result.settled).toBe(1);
+    expect(await getEntry(at, entryId)).toMatchObject({ state: 'settled', lease_fence: 3 });
+    dying.abort();
+  });
+});
+
+describe('while the upstream is away', () => {
+  const away = { match: { path: '/v1/' }, times: null, effect: { status: 503 } };
+
+  it('one entry pays for finding out, and all stay pending with what they hold', async () => {
+    for (const name of ['a.acme', 'b.acme', 'c.acme']) {
+      await addLostWrite(at, acme, { name, operation: 'create', body: { records: records('192.0.2.1') } });
+    }
+    at.cloud.admin.addFaults(away);
+
+    const result = await at.workers.settleWrites(running());
+
+    expect(result).toEqual({ settled: 0, rechecked: 0, end: 'away' });
+    const entries = await readEntries(at);
+    expect(entries.map(({ state, reserved_records }) => [state, reserved_records])).toEqual(
+      Array(3).fill(['pending', 1]),
+    );
+    expect(entries.filter(({ lease_fence }) => lease_fence > 1)).toHaveLength(1);
+  });
+
+  it('the writes wait, and are settled when it is back', async () => {
+    upstreamHolds('www.acme', ['192.0.2.1']);
+    const body = { records: records('192.0.2.1') };
+    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
+    at.cloud.admin.addFaults(away);
+    await at.workers.settleWrites(running());
+    at.cloud.admin.clearFaults();
+    await at.pool.query('UPDATE dns_audit_entry SET lease_until = clock_timestamp()');
+
+    const result = await at.workers.settleWrites(running());
+
+    expect(result.settled).toBe(1);
+    expect(await getEntry(at, entryId)).toMatchObject({ state: 'settled', found_applied: true });
+  });
+
+  it('an entry that cannot be read holds up no other', async () => {
+    const body = { records: records('192.0.2.1') };
+    const bad = await addLostWrite(at, acme, { name: 'bad.acme', operation: 'create', body });
+    const good = await addLostWrite(at, acme, { name: 'good.acme', operation: 'create', body });
+    at.cloud.admin.addFaults({ match: { path: 'bad' }, times: null, effect: { status: 500, code: 'server_error' } });
+
+    await at.workers.settleWrites(running());
+    await at.pool.query('UPDATE dns_audit_entry SET lease_until = clock_timestamp() WHERE id = $1', [bad.entryId]);
+    await at.workers.settleWrites(running());
+
+    expect((await getEntry(at, good.entryId)).state).toBe('settled');
+    expect((await getEntry(at, bad.entryId)).state).toBe('pending');
+  });
+
+  it('a zone that our token does not reach proves no absence', async () => {
+    const body = { records: records('192.0.2.1') };
+    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'delete', body });
+    const notFound = { status: 404, code: 'not_found' };
+    at.cloud.admin.addFaults({ match: { path: '/v1/zones/' }, times: null, effect: notFound });
+
+    const result = await at.workers.settleWrites(running());
+
+    expect(result.end).toBe('away');
+    expect((await getEntry(at, entryId)).state).toBe('pending');
+  });
+
+  it('a shutdown gives the entry back at once', async () => {
+    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'delete', body: null });
+    const stop = new AbortController();
+    const readRrset = () => {
+      stop.abort();
+      return new Promise<never>(() => undefined);
+    };
+
+    const result = await at.another({}, { readRrset }).settleWrites(stop.signal);
+
+    expect(result.end).toBe('stopped');
+    expect((await at.workers.settleWrites(running())).settled).toBe(1);
+    expect((await getEntry(at, entryId)).state).toBe('settled');
+  });
+});
+
+describe('the second look', () => {
+  const body = { records: records('192.0.2.1') };
+  const lookAgainNow = () => at.pool.query('UPDATE dns_audit_entry SET recheck_at = clock_timestamp()');
+  const grow = () => at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '5 minutes'`);
+
+  it('finds an effect that showed only after the settlement', async () => {
+    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
+    await at.workers.settleWrites(running());
+    upstreamHolds('www.acme', ['192.0.2.1']);
+    await lookAgainNow();
+
+    const result = await at.workers.settleWrites(running());
+
+    expect(result).toEqual({ settled: 0, rechecked: 1, end: 'done' });
+    expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.1']);
+    expect((await getEntry(at, entryId)).recheck_at).toBeNull();
+  });
+
+  it('of an accepted write waits, without an upstream call, while its action may be running', async () => {
+    const { entryId, write } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
+    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null }, write.key, {
+      ...{ state: 'completed', status: 201, body: '{}', recheck: true },
+      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
+      action: { id: 1, status: 'running', body: '{}' },
+    });
+    at.cloud.admin.resetCalls();
+
+    const early = await at.workers.settleWrites(running());
+
+    expect(early.rechecked).toBe(0);
+    expect(at.cloud.admin.calls().total).toBe(0);
+    expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.1']);
+    await grow();
+    await lookAgainNow();
+    expect((await at.workers.settleWrites(running())).rechecked).toBe(1);
+    expect(await mirroredValues(at, 'www.acme')).toBeNull();
+  });
+
+  it('of a write whose action is known to have failed comes at once', async () => {
+    const { entryId, write } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
+    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null }, write.key, {
+      ...{ state: 'completed', status: 201, body: '{}', recheck: true },
+      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
+      action: { id: 1, status: 'error', body: '{}' },
+    });
+
+    const result = await at.workers.settleWrites(running());
+
+    expect(result.rechecked).toBe(1);
+    expect(await mirroredValues(at, 'www.acme')).toBeNull();
+  });
+
+  it('that was asked for again while the set was read is not forgotten', async () => {
+    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
+    await at.workers.settleWrites(running());
+    await lookAgainNow();
+    const asksAgain = at.another(
+      {},
+      {
+        async readRrset(...key) {
+          await at.pool.query(`UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + interval '1 hour'`);
+          return at.hcloud.readRrset(...key);
+        },
+      },
+    );
+
+    await asksAgain.settleWrites(running());
+
+    expect((await getEntry(at, entryId)).recheck_at).not.toBeNull();
+  });
+});

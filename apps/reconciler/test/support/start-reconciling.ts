@@ -1,0 +1,185 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { connectPool, type Pool } from '@corral/database';
+import { type NewWrite, parseStoredWrite, type RrsetOperation, writeLedger, zoneSyncStore } from '@corral/dns-mirror';
+import { connectHcloud, type HcloudClient } from '@corral/hcloud';
+import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
+import type { Queue } from '@corral/queue';
+import { createMetrics, type Metrics, silentLog } from '@corral/service';
+import { createTestDatabase } from '@corral/testing';
+import { buildWorkers, type WorkerSettings, type Workers } from '../../src/build-workers.js';
+
+export const ZONE = 'example.test';
+export const UPSTREAM_TOKEN = 'x'.repeat(64);
+
+export interface Reconciling {
+  readonly databaseUrl: string;
+  readonly pool: Pool;
+  readonly cloud: LocalCloud;
+  readonly hcloud: HcloudClient;
+  readonly zoneId: number;
+  readonly workers: Workers;
+  /** Jobs that were asked for, in place of a queue. */
+  readonly nudges: { name: string; payload: unknown; options: unknown }[];
+  /** A second reconciler beside the first, with metrics of its own. */
+  another(settings?: Partial<WorkerSettings>, upstream?: Partial<HcloudClient>): Workers;
+  metric(name: string, labels?: Record<string, string>): Promise<number | undefined>;
+  stop(): Promise<void>;
+}
+
+export const settings: WorkerSettings = {
+  zoneName: ZONE,
+  syncIntervalMs: 600_000,
+  settleIntervalMs: 5_000,
+  graceMs: 60_000,
+  upstreamReadMsMax: 1_000,
+  closeMs: 2_000,
+};
+
+/** A reconciler on a database of its own and an upstream of its own, whose loops the test calls itself. */
+export async function startReconciling(cloudOptions: Partial<LocalCloudOptions> = {}): Promise<Reconciling> {
+  const database = await createTestDatabase();
+  const cloud = await startLocalCloud({
+    tokens: [UPSTREAM_TOKEN],
+    zones: [{ name: ZONE }],
+    actionMs: 0,
+    requestsPerHour: 1_000_000,
+    ...cloudOptions,
+  });
+  const pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'reconciler test',
+    onIdleError: () => undefined,
+  });
+  const hcloud = connectHcloud({
+    baseUrl: cloud.apiUrl,
+    token: UPSTREAM_TOKEN,
+    timeoutMs: 500,
+    waitMsMax: 100,
+    log: silentLog,
+  });
+  const nudges: Reconciling['nudges'] = [];
+  const queue = {
+    nudge: async (name: string, payload: unknown, options: unknown) => void nudges.push({ name, payload, options }),
+  } as unknown as Queue;
+  const buildWith = (metrics: Metrics, changed: Partial<WorkerSettings> = {}, upstream: Partial<HcloudClient> = {}) =>
+    buildWorkers({
+      settings: { ...settings, ...changed },
+      ...{ pool, queue, metrics, log: silentLog },
+      backend: { databaseUrl: database.url },
+      hcloud: { ...hcloud, ...upstream },
+    });
+  const metrics = createMetrics({ service: 'test' });
+  const zoneId = cloud.admin.zones()[0]?.id as number;
+  return {
+    databaseUrl: database.url,
+    ...{ pool, cloud, hcloud, zoneId, nudges },
+    workers: buildWith(metrics),
+    another: (changed, upstream) => buildWith(createMetrics({ service: 'test' }), changed, upstream),
+    async metric(name, labels = {}) {
+      const values = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
+      const wanted = Object.entries(labels);
+      return values.find((value) =>
+        wanted.every(([label, text]) => (value.labels as Record<string, unknown>)[label] === text),
+      )?.value;
+    },
+    async stop() {
+      hcloud.close();
+      await cloud.close();
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+/** Keeps the zone in the mirror without any set, as after an import of an empty zone. */
+export async function mirrorZone({ pool, hcloud }: Reconciling): Promise<void> {
+  const zone = await hcloud.readZone(ZONE);
+  if (zone.kind === 'found') await zoneSyncStore(pool).saveZone(zone);
+}
+
+export interface TestTeam {
+  readonly id: string;
+  readonly slug: string;
+  readonly tokenId: string;
+}
+
+export async function addTeam({ pool }: Reconciling, slug: string): Promise<TestTeam> {
+  const team = await pool.query<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
+  const id = team.rows[0]?.id as string;
+  const token = await pool.query<{ id: string }>(
+    `INSERT INTO dns_token (team_id, name, hash, scopes, within_types) VALUES ($1, 'test', $2, '{dns}', '{}') RETURNING id`,
+    [id, randomBytes(32)],
+  );
+  return { id, slug, tokenId: token.rows[0]?.id as string };
+}
+
+export interface TestWrite {
+  readonly name: string;
+  readonly type?: string;
+  readonly operation: RrsetOperation;
+  readonly body: object | null;
+}
+
+/** A write whose holder died or gave up: pending, and its lease lies in the past. */
+export async function addLostWrite(
+  { pool, zoneId }: Reconciling,
+  team: TestTeam,
+  { name, type = 'A', operation, body }: TestWrite,
+): Promise<{ entryId: number; write: NewWrite }> {
+  const full = operation === 'create' ? { name, type, ...body } : body;
+  const requestBody = full === null ? null : JSON.stringify(full);
+  const parsed = parseStoredWrite(operation, requestBody);
+  if (parsed === null) throw new Error('The test wants to send a body that no write has.');
+  const write: NewWrite = {
+    ...{ teamId: team.id, tokenId: team.tokenId, key: { zoneId, name, type }, write: parsed, requestBody },
+    requestHash: createHash('sha256').update(randomUUID()).digest(),
+  };
+  const begun = await ledgerOf(pool).begin(write, () => true);
+  if (begun.kind !== 'begun') throw new Error(`The write did not begin: ${begun.kind}.`);
+  return { entryId: begun.lease.entryId, write };
+}
+
+/** With leases that have run out as soon as they are given. */
+export const ledgerOf = (pool: Pool, leaseMs = 0) =>
+  writeLedger(pool, { quota: { recordsPerTeam: 200, recordsPerRrset: 50 }, leaseMs, replayMs: 60_000 });
+
+export interface EntryRow {
+  id: number;
+  state: string;
+  actor: string;
+  operation: string;
+  name: string;
+  team_id: string | null;
+  found_applied: boolean | null;
+  found_body: string | null;
+  reserved_records: number;
+  lease_until: Date | null;
+  lease_fence: number;
+  recheck_at: Date | null;
+}
+
+export async function readEntries({ pool }: Pick<Reconciling, 'pool'>, where = 'true'): Promise<EntryRow[]> {
+  const { rows } = await pool.query<EntryRow>(`SELECT * FROM dns_audit_entry WHERE ${where} ORDER BY id`);
+  return rows;
+}
+
+export async function getEntry(at: Pick<Reconciling, 'pool'>, entryId: number): Promise<EntryRow> {
+  const [entry] = await readEntries(at, `id = ${entryId}`);
+  if (entry === undefined) throw new Error(`There is no entry ${entryId}.`);
+  return entry;
+}
+
+/** The values that the mirror holds of a set; null when it has none. */
+export async function mirroredValues({ pool }: Pick<Reconciling, 'pool'>, name: string, type = 'A') {
+  const { rows } = await pool.query<{ body: string }>('SELECT body FROM dns_rrset WHERE name = $1 AND type = $2', [
+    name,
+    type,
+  ]);
+  const body = rows[0]?.body;
+  if (body === undefined) return null;
+  return (JSON.parse(body) as { records: { value: string }[] }).records.map((record) => record.value);
+}
+
+export const records = (...values: string[]) => values.map((value) => ({ value }));
+
+export const running = (): AbortSignal => new AbortController().signal;

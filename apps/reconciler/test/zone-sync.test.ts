@@ -1,0 +1,348 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  addLostWrite,
+  addTeam,
+  ledgerOf,
+  mirroredValues,
+  type Reconciling,
+  readEntries,
+  records,
+  running,
+  startReconciling,
+  type TestTeam,
+  ZONE,
+} from './support/start-reconciling.js';
+
+let at: Reconciling;
+let acme: TestTeam;
+beforeAll(async () => {
+  at = await startReconciling();
+  acme = await addTeam(at, 'acme');
+});
+afterAll(() => at.stop());
+
+const sync = (workers = at.workers, runId?: string) => workers.zoneSync({ reason: 'request', runId }, running());
+const put = (name: string, ...values: string[]) =>
+  at.cloud.admin.putRrset(ZONE, name, 'A', { records: records(...values) });
+const readRuns = async () => (await at.pool.query('SELECT * FROM dns_sync_run ORDER BY started_at')).rows;
+const drifts = () => readEntries(at, `operation = 'drift'`);
+const noCounts = { added: 0, changed: 0, removed: 0, skipped: 0 };
+
+beforeEach(async () => {
+  at.cloud.admin.clearFaults();
+  await at.pool.query('TRUNCATE dns_action, dns_audit_entry, dns_sync_run, dns_rrset, dns_zone');
+  for (const { name, type } of at.cloud.admin.zones()[0]?.rrsets ?? []) {
+    if (name !== '@') at.cloud.admin.deleteRrset(ZONE, name, type);
+  }
+});
+
+describe('the first sync of a zone', () => {
+  it('imports every set without calling any of them drift', async () => {
+    for (let index = 0; index < 120; index += 1) put(`n${index}.acme`, '192.0.2.1');
+    put('nobodys', '192.0.2.2');
+
+    const result = await sync();
+
+    expect(result).toMatchObject({ kind: 'succeeded', counts: { ...noCounts, rrsetsSeen: 123, added: 123 } });
+    expect(await mirroredValues(at, 'n77.acme')).toEqual(['192.0.2.1']);
+    expect(await mirroredValues(at, 'nobodys')).toEqual(['192.0.2.2']);
+    expect(await readEntries(at)).toEqual([]);
+    expect(await at.metric('corral_dns_drift_total')).toBeUndefined();
+    expect(await readRuns()).toEqual([
+      expect.objectContaining({ state: 'succeeded', zone_id: at.zoneId, rrsets_seen: 123, added: 123 }),
+    ]);
+  });
+
+  it('keeps bodies to the byte, unknown fields included', async () => {
+    at.cloud.admin.setExtraFields({ rrset: { novelty: { deep: [1] } } } as never);
+    put('www.acme', '192.0.2.1');
+    await sync();
+    const stated = await at.hcloud.readRrset(at.zoneId, 'www.acme', 'A');
+    at.cloud.admin.setExtraFields({});
+
+    const { rows } = await at.pool.query(`SELECT body FROM dns_rrset WHERE name = 'www.acme'`);
+    expect(stated).toEqual({ kind: 'found', body: rows[0].body });
+  });
+
+  it('goes on as an import after a process that died half-way', async () => {
+    put('www.acme', '192.0.2.1');
+    await sync();
+    await at.pool.query(`UPDATE dns_sync_run SET state = 'running', finished_at = NULL`);
+    await at.pool.query('DELETE FROM dns_rrset');
+
+    await sync();
+
+    expect(await drifts()).toEqual([]);
+    expect((await readRuns()).map(({ state }) => state)).toEqual(['failed', 'succeeded']);
+  });
+});
+
+describe('a later sync', () => {
+  beforeEach(async () => {
+    put('kept.acme', '192.0.2.1');
+    put('changes.acme', '192.0.2.1');
+    put('goes.acme', '192.0.2.1');
+    await sync();
+  });
+
+  it('repairs what somebody added, changed and removed, and tells of each', async () => {
+    const before = await Promise.all(
+      ['added', 'changed', 'removed'].map(async (kind) => (await at.metric('corral_dns_drift_total', { kind })) ?? 0),
+    );
+    put('comes.acme', '192.0.2.5');
+    put('changes.acme', '192.0.2.6');
+    at.cloud.admin.deleteRrset(ZONE, 'goes.acme', 'A');
+
+    const result = await sync();
+
+    expect(result).toMatchObject({ counts: { added: 1, changed: 1, removed: 1, skipped: 0 } });
+    expect(await mirroredValues(at, 'comes.acme')).toEqual(['192.0.2.5']);
+    expect(await mirroredValues(at, 'changes.acme')).toEqual(['192.0.2.6']);
+    expect(await mirroredValues(at, 'goes.acme')).toBeNull();
+    const told = (await drifts()).map(({ name, actor, state, team_id, found_body }) => [
+      ...[name, actor, state, team_id],
+      found_body !== null,
+    ]);
+    expect(told).toHaveLength(3);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        ['comes.acme', 'upstream', 'observed', acme.id, true],
+        ['changes.acme', 'upstream', 'observed', acme.id, true],
+        ['goes.acme', 'upstream', 'observed', acme.id, false],
+      ]),
+    );
+    const after = await Promise.all(
+      ['added', 'changed', 'removed'].map((kind) => at.metric('corral_dns_drift_total', { kind })),
+    );
+    expect(after).toEqual(before.map((count) => count + 1));
+  });
+
+  it('tells of drift at a name that belongs to no team', async () => {
+    put('nobodys', '192.0.2.2');
+
+    await sync();
+
+    expect(await drifts()).toEqual([expect.objectContaining({ name: 'nobodys', team_id: null })]);
+  });
+
+  it('takes the raised serial over in silence', async () => {
+    put('kept.acme', '192.0.2.9');
+    at.cloud.admin.putRrset(ZONE, 'kept.acme', 'A', { records: records('192.0.2.1') });
+    const soa = await at.hcloud.readRrset(at.zoneId, '@', 'SOA');
+
+    const result = await sync();
+
+    expect(result).toMatchObject({ counts: noCounts });
+    expect(await drifts()).toEqual([]);
+    const { rows } = await at.pool.query(`SELECT body FROM dns_rrset WHERE type = 'SOA'`);
+    expect(soa).toEqual({ kind: 'found', body: rows[0].body });
+  });
+
+  it('never writes upstream', async () => {
+    put('changes.acme', '192.0.2.6');
+    at.cloud.admin.resetCalls();
+
+    await sync();
+
+    expect(Object.keys(at.cloud.admin.calls().byRoute).filter((route) => !route.startsWith('GET '))).toEqual([]);
+  });
+
+  it('believes no list that a shifted page left incomplete', async () => {
+    const shifted = at.another(
+      {},
+      {
+        async listRrsets(zoneId, page) {
+          const full = await at.hcloud.listRrsets(zoneId, page);
+          return { ...full, rrsets: full.rrsets.filter(({ name }) => name !== 'kept.acme') };
+        },
+      },
+    );
+
+    const result = await sync(shifted);
+
+    expect(result).toMatchObject({ counts: { ...noCounts, rrsetsSeen: 5 } });
+    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
+  });
+
+  it('confirms a bounded number of absences per run, and asks for another run', async () => {
+    for (let index = 0; index < 130; index += 1) put(`n${index}.acme`, '192.0.2.1');
+    await sync();
+    for (let index = 0; index < 130; index += 1) at.cloud.admin.deleteRrset(ZONE, `n${index}.acme`, 'A');
+    at.nudges.length = 0;
+
+    await at.workers.handlers['zone-sync']({ reason: 'schedule' }, { signal: running() } as never);
+
+    expect((await readRuns()).at(-1)).toMatchObject({ removed: 100, skipped: 30 });
+    expect(at.nudges).toEqual([
+      { name: 'zone-sync', payload: { reason: 'schedule' }, options: { jobId: 'again', delayMs: 60_000 } },
+    ]);
+  });
+
+  it('leaves a set alone while a write to it is under way', async () => {
+    await addLostWrite(at, acme, { name: 'kept.acme', operation: 'delete', body: null });
+    await addLostWrite(at, acme, { name: 'goes.acme', operation: 'delete', body: null });
+    put('kept.acme', '192.0.2.9');
+    at.cloud.admin.deleteRrset(ZONE, 'goes.acme', 'A');
+
+    const result = await sync();
+
+    expect(result).toMatchObject({ counts: { ...noCounts, skipped: 2 } });
+    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
+    expect(await mirroredValues(at, 'goes.acme')).toEqual(['192.0.2.1']);
+  });
+
+  it('leaves a set alone while an accepted write may not show yet', async () => {
+    const { entryId, write } = await addLostWrite(at, acme, {
+      name: 'kept.acme',
+      operation: 'set_records',
+      body: { records: records('192.0.2.8') },
+    });
+    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null }, write.key, {
+      ...{ state: 'completed', status: 201, body: '{}', recheck: false },
+      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.8"}]}',
+      action: { id: 7, status: 'running', body: '{}' },
+    });
+
+    const fresh = await sync();
+
+    expect(fresh).toMatchObject({ counts: { ...noCounts, skipped: 1 } });
+    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.8']);
+    await at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '2 minutes'`);
+    expect(await sync()).toMatchObject({ counts: { changed: 1, skipped: 0 } });
+  });
+
+  it('keeps what it holds of a set that it cannot understand, and compares the others', async () => {
+    put('changes.acme', '192.0.2.6');
+    const odd = at.another(
+      {},
+      {
+        async listRrsets(zoneId, page) {
+          const full = await at.hcloud.listRrsets(zoneId, page);
+          const rrsets = full.rrsets.map((rrset) => (rrset.name === 'kept.acme' ? { ...rrset, body: '{}' } : rrset));
+          return { ...full, rrsets };
+        },
+      },
+    );
+
+    const result = await sync(odd);
+
+    expect(result).toMatchObject({ kind: 'succeeded', counts: { changed: 1, removed: 0 } });
+    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
+  });
+});
+
+describe('a sync that cannot be made', () => {
+  const lastRun = async () => (await readRuns()).at(-1);
+
+  it('says so when the project has no such zone', async () => {
+    const result = await sync(at.another({ zoneName: 'other.test' }));
+
+    expect(result).toMatchObject({ kind: 'failed', cause: 'lasting' });
+    expect(await lastRun()).toMatchObject({
+      state: 'failed',
+      failure: 'The upstream project has no zone other.test. Check DNS_ZONE_NAME and HCLOUD_TOKEN.',
+    });
+  });
+
+  it('refuses a zone that is not primary', async () => {
+    const secondary = { kind: 'found', id: at.zoneId, name: ZONE, mode: 'secondary', body: '{}' } as const;
+
+    await sync(at.another({}, { readZone: async () => secondary }));
+
+    expect((await lastRun())?.failure).toMatch(/is secondary upstream/);
+  });
+
+  it('refuses a zone of that name with another number, and changes nothing', async () => {
+    put('kept.acme', '192.0.2.1');
+    await sync();
+    const anew = { kind: 'found', id: 4711, name: ZONE, mode: 'primary', body: '{}' } as const;
+
+    await sync(at.another({}, { readZone: async () => anew }));
+
+    expect(await lastRun()).toMatchObject({ state: 'failed', failure: expect.stringMatching(/number 4711 upstream/) });
+    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
+  });
+
+  it('fails while the upstream is away, keeps the mirror, and is wanted again soon', async () => {
+    put('kept.acme', '192.0.2.1');
+    await sync();
+    at.cloud.admin.addFaults({ match: { path: 'rrsets' }, times: null, effect: { status: 503 } });
+    at.nudges.length = 0;
+
+    await at.workers.handlers['zone-sync']({ reason: 'schedule' }, { signal: running() } as never);
+
+    expect(await lastRun()).toMatchObject({ state: 'failed', failure: expect.stringMatching(/unavailable/) });
+    expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
+    expect(at.nudges).toEqual([expect.objectContaining({ options: { jobId: 'again', delayMs: 30_000 } })]);
+  });
+
+  it('is left to another process at a shutdown: the job fails, and the run can be taken up by its id', async () => {
+    const runId = randomUUID();
+    const stop = new AbortController();
+    const hangs = at.another(
+      {},
+      {
+        listRrsets: () => {
+          stop.abort();
+          return new Promise<never>(() => undefined);
+        },
+      },
+    );
+
+    await expect(
+      hangs.handlers['zone-sync']({ reason: 'request', runId }, { signal: stop.signal } as never),
+    ).rejects.toThrow('shutting down');
+    expect(await lastRun()).toMatchObject({ id: runId, state: 'running' });
+
+    await sync(at.workers, runId);
+    expect(await readRuns()).toEqual([expect.objectContaining({ id: runId, state: 'succeeded' })]);
+  });
+});
+
+describe('two syncs at once', () => {
+  it('are one: the second ends at once, and says so to whoever asked for it', async () => {
+    let goOn: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let hasBegun: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => {
+      hasBegun = resolve;
+    });
+    const slow = at.another(
+      {},
+      {
+        async readZone(name) {
+          hasBegun();
+          await held;
+          return at.hcloud.readZone(name);
+        },
+      },
+    );
+    const first = sync(slow);
+    await begun;
+    const runId = randomUUID();
+
+    const second = await sync(at.workers, runId);
+
+    expect(second).toEqual({ kind: 'already running' });
+    expect((await readRuns()).find(({ id }) => id === runId)).toMatchObject({
+      state: 'failed',
+      failure: 'Another sync of this zone is running.',
+    });
+    goOn();
+    expect(await first).toMatchObject({ kind: 'succeeded' });
+    expect(await sync()).toMatchObject({ kind: 'succeeded' });
+  });
+});
+
+describe('the age of the last sync', () => {
+  it('is told by every process, and not at all before the first', async () => {
+    expect(await at.metric('corral_dns_sync_age_seconds')).toBeUndefined();
+
+    await sync(at.another());
+
+    expect(await at.metric('corral_dns_sync_age_seconds')).toBeLessThan(30);
+  });
+});
