@@ -126,11 +126,26 @@ function handOver(program) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => forwarded.includes(signal) && child.kill(signal));
   }
+  // npm ends at once when it is told to, its shell with it, and neither tells us.
+  const before = ancestors();
+  setInterval(() => ancestors() !== before && child.kill('SIGTERM'), 500).unref();
   child.on('error', (error) => fail(error.message));
   child.on('exit', (code, signal) => {
     if (name === 'start') rmSync(startedFile(), { force: true });
     process.exit(code ?? 128 + constants.signals[signal]);
   });
+}
+
+/** Those who wait for us: our parent and, when that is the shell of an npm script, npm. */
+function ancestors() {
+  const parent = process.ppid;
+  if (!process.env.npm_lifecycle_event) return `${parent}`;
+  try {
+    const [, grandparent] = readFileSync(`/proc/${parent}/stat`, 'utf8').split(') ').at(-1).split(' ');
+    return `${parent} ${grandparent}`;
+  } catch {
+    return `${parent}`; // no Linux
+  }
 }
 
 function startedFile() {

@@ -23,6 +23,9 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const turbo = turboRunner(root);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, turbo.interrupt);
 
+const parent = process.ppid;
+setInterval(() => process.ppid !== parent && turbo.interrupt(), 500).unref();
+
 const { chosen, patterns } = chooseTests(await listTestedPackages(root), process.argv.slice(2));
 await forgetResults(root, chosen);
 const succeeded = await runTests(chosen, patterns);
