@@ -166,15 +166,6 @@ export const zoneSyncStore = (pool: Pool) => ({
     return (rows[0] as { id: string }).id;
   },
 
-  /** Answers a request that no walk was made for. */
-  async refuseRun(zoneName: string, reason: string, runId: string, failure: string): Promise<void> {
-    await pool.query(
-      `INSERT INTO dns_sync_run (id, zone_name, reason, state, failure, finished_at)
-       VALUES ($3, $1, $2, 'failed', $4, clock_timestamp()) ON CONFLICT (id) DO NOTHING`,
-      [zoneName, reason, runId, failure],
-    );
-  },
-
   async finishRun(runId: string, zoneId: number, counts: SyncCounts): Promise<void> {
     await pool.query(
       `UPDATE dns_sync_run SET state = 'succeeded', zone_id = $2, rrsets_seen = $3, added = $4, changed = $5,

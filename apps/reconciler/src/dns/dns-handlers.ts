@@ -13,6 +13,7 @@ export interface DnsHandlerDeps {
 
 /** A failure that may pass is worth another walk long before the next scheduled one. */
 const RETRY_MS = 30_000;
+const TURN_MS = 1_000;
 
 /** What the jobs of the queue `dns` do. */
 export function dnsHandlers({ settle, sync, queue, graceMs }: DnsHandlerDeps): JobHandlers {
@@ -32,6 +33,10 @@ export function dnsHandlers({ settle, sync, queue, graceMs }: DnsHandlerDeps): J
       const result = await sync({ runId, reason }, signal);
       // A job that fails is given to another process, with the id by which its run is followed.
       if (result.kind === 'stopped') throw new Stopped();
+      // Whoever follows a run wants one that began after the request: it comes after the one that is running.
+      if (result.kind === 'already running' && runId !== undefined) {
+        await queue.nudge('zone-sync', { runId, reason }, { jobId: runId, delayMs: TURN_MS });
+      }
       const againMs = syncAgainMs(result, graceMs);
       if (againMs !== null) {
         await queue.nudge('zone-sync', { reason: 'schedule' }, { jobId: 'again', delayMs: againMs });

@@ -51,7 +51,6 @@ export const zoneSync =
     });
     if (result !== 'busy') return result;
     log.info('zone sync already running', { zone: zoneName, reason });
-    if (runId !== undefined) await store.refuseRun(zoneName, reason, runId, 'Another sync of this zone is running.');
     return { kind: 'already running' };
   };
 

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { connectQueue } from '@corral/queue';
+import { silentLog } from '@corral/service';
+import {
+  freePort,
+  isRedisInstalled,
+  type RunningProcess,
+  redisForTests,
+  startProcess,
+  type TestRedis,
+  waitFor,
+} from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import {
+  addLostWrite,
+  addTeam,
+  getEntry,
+  mirroredValues,
+  type Reconciling,
+  records,
+  startReconciling,
+  type TestTeam,
+  UPSTREAM_TOKEN,
+  ZONE,
+} from './support/start-reconciling.js';
+
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const backends = [['Postgres'], ...(isRedisInstalled() || process.env.CORRAL_TEST_REDIS_URL ? [['Redis']] : [])];
+
+describe.each(backends)('the reconciler as a process, with jobs on %s', (backend) => {
+  let at: Reconciling;
+  let redis: TestRedis | null = null;
+  let acme: TestTeam;
+  const started: RunningProcess[] = [];
+
+  beforeAll(async () => {
+    if (backend === 'Redis') redis = await redisForTests();
+    at = await startReconciling();
+    acme = await addTeam(at, 'acme');
+  }, 60_000);
+  afterEach(async () => {
+    at.cloud.admin.clearFaults();
+    await Promise.all(started.splice(0).map((running) => running.stop()));
+  });
+  afterAll(async () => {
+    await at.stop();
+    await redis?.stop();
+  });
+
+  const startReconciler = async (env: Record<string, string> = {}) => {
+    const port = await freePort();
+    const running = await startProcess({
+      command: process.execPath,
+      args: [main],
+      env: {
+        ...{ DATABASE_URL: at.databaseUrl, REDIS_URL: redis?.url, METRICS_PORT: String(port), DNS_ZONE_NAME: ZONE },
+        ...{ HCLOUD_API_URL: at.cloud.apiUrl, HCLOUD_TOKEN: UPSTREAM_TOKEN, DNS_SETTLE_INTERVAL: '200ms' },
+        ...{ SHUTDOWN_GRACE_MS: '4s', ...env },
+      },
+      readyUrl: `http://127.0.0.1:${port}/readyz`,
+    });
+    started.push(running);
+    return { ...running, metricsUrl: `http://127.0.0.1:${port}/metrics` };
+  };
+  const openQueue = () => connectQueue({ redisUrl: redis?.url, databaseUrl: at.databaseUrl, log: silentLog });
+  const findRun = async (runId: string) =>
+    (await at.pool.query('SELECT * FROM dns_sync_run WHERE id = $1', [runId])).rows[0];
+
+  it('syncs at its start, settles what is due, makes a requested run, and ends in order', async () => {
+    at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: records('192.0.2.1') });
+    const reconciler = await startReconciler();
+    await waitFor('the first sync', async () => (await mirroredValues(at, 'www.acme')) !== null);
+    const lost = await addLostWrite(at, acme, { name: 'www.acme', operation: 'delete', body: null });
+    const queue = openQueue();
+    const runId = randomUUID();
+
+    await waitFor('the settlement', async () => (await getEntry(at, lost.entryId)).state === 'settled');
+    await queue.send('zone-sync', { reason: 'request', runId });
+    await waitFor('the requested run', async () => (await findRun(runId))?.finished_at);
+
+    const metrics = await (await fetch(reconciler.metricsUrl)).text();
+    expect(metrics).toMatch(/corral_dns_settlements_total\{.*outcome="not_applied".*\} 1/);
+    expect(metrics).toMatch(/corral_dns_sync_age_seconds\{/);
+    expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
+    expect(reconciler.output()).not.toContain(UPSTREAM_TOKEN);
+    await queue.close();
+  }, 60_000);
+
+  it('hands a run that hangs over to the next process when it is told to end', async () => {
+    at.cloud.admin.addFaults({ match: { path: '/rrsets' }, times: null, effect: { hang: true } });
+    const first = await startReconciler({ DNS_SYNC_INTERVAL: '1h' });
+    const queue = openQueue();
+    await waitFor('the sync of the start', async () => {
+      const { rows } = await at.pool.query(`SELECT id FROM dns_sync_run WHERE state = 'running'`);
+      return rows.length === 1;
+    });
+
+    const stoppedAt = performance.now();
+    const end = await first.stop();
+
+    expect(end).toEqual({ code: 0, signal: null });
+    expect(performance.now() - stoppedAt).toBeLessThan(8_000);
+    at.cloud.admin.clearFaults();
+    await startReconciler({ DNS_SYNC_INTERVAL: '1h' });
+    await waitFor('a sync by the next process', async () => {
+      const { rows } = await at.pool.query(
+        `SELECT id FROM dns_sync_run WHERE state = 'succeeded' AND finished_at > clock_timestamp() - interval '5 seconds'`,
+      );
+      return rows.length > 0;
+    });
+    await queue.close();
+  }, 60_000);
+
+  if (backend === 'Redis') {
+    it('goes on after Redis lost everything', async () => {
+      await startReconciler();
+      const client = new Redis(redis?.url as string);
+      await client.flushall();
+      const lost = await addLostWrite(at, acme, { name: 'late.acme', operation: 'delete', body: null });
+
+      await waitFor('the settlement', async () => (await getEntry(at, lost.entryId)).state === 'settled');
+
+      client.disconnect();
+    }, 60_000);
+  }
+});
