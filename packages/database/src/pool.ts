@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import pg from 'pg';
 
 /** 64-bit numbers arrive as strings from `pg`; all of ours (upstream ids, counts) stay below 2^53 by contract. */
@@ -44,31 +45,41 @@ export function connectPool(options: PoolOptions): Pool {
 export async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
+  // The pool listens to idle connections only: an error that nobody hears would end the process.
+  const noteBroken = (error: Error): void => {
+    broken = error;
+  };
+  client.on('error', noteBroken);
   try {
     await client.query('BEGIN');
     const value = await work(client);
     await client.query('COMMIT');
     return value;
   } catch (error) {
-    await client.query('ROLLBACK').catch((rollbackError: Error) => {
-      broken = rollbackError;
-    });
+    await client.query('ROLLBACK').catch(noteBroken);
     throw error;
   } finally {
+    client.off('error', noteBroken);
     client.release(broken);
   }
 }
 
 /** SQLSTATE classes that mean "the database is away or starting or overloaded", not "the statement is wrong". */
 const awayStates = /^(08|53|57P0[1-5]|57014|25P03)/;
-const awayErrnos = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
+const awayErrnos = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
+  ...['ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
+]);
+/** "The database is not currently accepting connections", as during a restore. */
+const CLOSED_TO_CONNECTIONS = '55000';
 const awayMessages =
   /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error/i;
 
 /** True when the statement failed because Postgres cannot be reached or used just now: a matter of waiting. */
 export function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = (error as { code?: unknown }).code;
+  if (!types.isNativeError(error)) return false;
+  const { code, severity } = error as Error & { code?: unknown; severity?: unknown };
   if (typeof code === 'string' && (awayErrnos.has(code) || awayStates.test(code))) return true;
+  if (code === CLOSED_TO_CONNECTIONS && severity === 'FATAL') return true;
   return awayMessages.test(error.message);
 }
