@@ -45,7 +45,10 @@ export function listen(options: ListenOptions): Listener {
       connected = true;
       options.onGap();
       while (!stopped.signal.aborted) {
-        const end = await Promise.race([lost, delay(PROBE_MS, null, { ref: false, signal: stopped.signal }).catch(() => null)]);
+        const end = await Promise.race([
+          lost,
+          delay(PROBE_MS, null, { ref: false, signal: stopped.signal }).catch(() => null),
+        ]);
         if (end !== null) throw end;
         if (!stopped.signal.aborted) await client.query('SELECT 1');
       }

@@ -1,0 +1,105 @@
+import { createEmptyDatabase, startPostgres, type TestDatabase, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { type Listener, listen } from '../src/index.js';
+import { killConnections } from './kill-connections.js';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createEmptyDatabase();
+});
+afterAll(() => database.drop());
+
+const listeners: Listener[] = [];
+afterEach(async () => {
+  await Promise.all(listeners.splice(0).map((listener) => listener.close()));
+});
+
+describe('listen', () => {
+  it('hands every payload to the function of its channel', async () => {
+    const { listener, heard } = start();
+    await waitFor('the listener to connect', listener.isConnected);
+
+    await notify('first', 'a');
+    await notify('other', 'b');
+    await notify('second', 'c');
+
+    await waitFor('both notifications', () => heard.length === 2);
+    expect(heard).toEqual(['first a', 'second c']);
+  });
+
+  it('tells of a gap once it listens, so that nothing from before is trusted', async () => {
+    const { listener, gaps } = start();
+    expect(listener.isConnected()).toBe(false);
+
+    await waitFor('the listener to connect', listener.isConnected);
+
+    expect(gaps()).toBe(1);
+  });
+
+  it('connects anew when its connection is killed, telling of the gap at both of its ends', async () => {
+    const { listener, gaps, heard, errors } = start();
+    await waitFor('the listener to connect', listener.isConnected);
+
+    await killConnections(database.url, 'listener');
+    await waitFor('the loss to be noticed', () => gaps() === 2);
+    expect(listener.isConnected()).toBe(false);
+    await waitFor('the listener to come back', listener.isConnected);
+    await notify('first', 'after');
+
+    await waitFor('the notification', () => heard.length === 1);
+    expect(gaps()).toBe(3);
+    expect(errors).toHaveLength(1);
+  });
+
+  it('keeps trying while the server is away', async () => {
+    const server = await startPostgres();
+    const { listener, errors } = start(server.url);
+    await waitFor('the listener to connect', listener.isConnected);
+
+    await server.stop();
+
+    await waitFor('a second try to fail', () => errors.length >= 2);
+    expect(listener.isConnected()).toBe(false);
+  });
+
+  it('closes while it is connected, and while it cannot connect', async () => {
+    const connected = start();
+    await waitFor('the listener to connect', connected.listener.isConnected);
+    const lost = start('postgresql://nobody@127.0.0.1:1/nowhere');
+    await waitFor('a try to fail', () => lost.errors.length > 0);
+
+    await connected.listener.close();
+    await lost.listener.close();
+
+    expect(connected.listener.isConnected()).toBe(false);
+    expect(connected.errors).toEqual([]);
+  });
+});
+
+function start(databaseUrl = database.url) {
+  const heard: string[] = [];
+  const errors: Error[] = [];
+  let gaps = 0;
+  const listener = listen({
+    databaseUrl,
+    applicationName: 'listener',
+    channels: {
+      first: (payload) => heard.push(`first ${payload}`),
+      second: (payload) => heard.push(`second ${payload}`),
+    },
+    onGap: () => {
+      gaps += 1;
+    },
+    onError: (error) => errors.push(error),
+  });
+  listeners.push(listener);
+  return { listener, heard, errors, gaps: () => gaps };
+}
+
+async function notify(channel: string, payload: string): Promise<void> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query('SELECT pg_notify($1, $2)', [channel, payload]);
+  await client.end();
+}
