@@ -23,7 +23,9 @@ export function announcement({ dnsUrl, zoneName, teams, localCloud, docsUrl, log
     `  DNS API      ${dnsUrl}   (reference: ${docsUrl})`,
     `  Zone         ${zoneName}`,
     ...teams.map(({ slug, dnsToken }) => `  Team ${slug.padEnd(7)} ${dnsToken}`),
-    ...(localCloud === null ? [] : [`  Local cloud  ${localCloud.adminUrl} (faults, call counts, contents)`]),
+    ...(localCloud === null
+      ? []
+      : [`  Local cloud  ${localCloud.adminUrl}/admin/zones (contents; faults and call counts beside it)`]),
     `  Logs         ${logs}`,
     '',
     'Try, in another shell:',

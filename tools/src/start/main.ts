@@ -120,7 +120,7 @@ async function startLocalCloud(
   lastToken: string | undefined,
 ): Promise<Upstream> {
   const hcloudToken = lastToken ?? randomBytes(32).toString('hex');
-  const adminUrl = `http://${LOOPBACK}:${ports.cloudAdmin}/admin`;
+  const adminUrl = `http://${LOOPBACK}:${ports.cloudAdmin}`;
   await run({
     ...program(folder, 'local-cloud'),
     env: {
@@ -131,7 +131,7 @@ async function startLocalCloud(
       LOCAL_CLOUD_ZONES: zoneNames.join(','),
       LOCAL_CLOUD_DATA_DIR: folder.path('local-cloud'),
     },
-    readyUrl: `${adminUrl}/calls`,
+    readyUrl: `${adminUrl}/admin/calls`,
   });
   return { hcloudUrl: `http://${LOOPBACK}:${ports.cloudApi}/v1`, hcloudToken, adminUrl };
 }

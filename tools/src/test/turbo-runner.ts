@@ -25,7 +25,12 @@ export function turboRunner(root: string) {
     /** @returns whether all tasks succeeded */
     run({ packages, patterns, env, packagesAtOnce }: TurboRun): Promise<boolean> {
       if (packages.length === 0 || isInterrupted) return Promise.resolve(true);
-      const flags = ['--continue', '--output-logs=new-only', '--log-order=grouped', `--concurrency=${packagesAtOnce}`];
+      const flags = [
+        '--continue=dependencies-successful',
+        '--output-logs=new-only',
+        '--log-order=grouped',
+        `--concurrency=${packagesAtOnce}`,
+      ];
       const filters = packages.map((name) => `--filter=${name}`);
       const rest = patterns.length > 0 ? ['--', ...patterns] : [];
       const turbo = spawn('turbo', ['run', 'test', ...flags, ...filters, ...rest], {

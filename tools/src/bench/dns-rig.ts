@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { dnsTokenStore, teamStore } from '@corral/auth';
+import { applyMigrations, connectPool, connectPrisma, type Pool } from '@corral/database';
+import { zoneSyncStore } from '@corral/dns-mirror';
+import { freePort, startPostgres, startProcess } from '@corral/testing';
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+export const ZONE = 'bench.test';
+const UPSTREAM_TOKEN = 'upstream-token-of-the-benchmark-0123456789';
+const UNLIMITED = '1000000000';
+
+export interface DnsRig {
+  readonly gatewayUrl: string;
+  readonly cloudUrl: string;
+  readonly cloudToken: string;
+  readonly zoneId: number;
+  readonly token: string;
+  readonly pool: Pool;
+  /** Calls that the upstream has seen so far. */
+  upstreamCalls(): Promise<number>;
+  startBareExpress(bodies: Record<string, string>): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Real processes on a durable Postgres of their own, with the request limits out of the way. */
+export async function startDnsRig(): Promise<DnsRig> {
+  const folder = mkdtempSync(join(tmpdir(), 'corral-bench-'));
+  const postgres = await startPostgres({ dataDir: join(folder, 'postgres') });
+  const stops: (() => Promise<unknown>)[] = [
+    () => postgres.stop(),
+    async () => rmSync(folder, { recursive: true, force: true }),
+  ];
+  await applyMigrations({ databaseUrl: postgres.url, migrationsDir: join(repository, 'prisma', 'migrations') });
+  const run = async (file: string, env: Record<string, string>, readyUrl: string) => {
+    const child = await startProcess({
+      command: process.execPath,
+      args: [join(repository, file)],
+      env: { NODE_ENV: 'production', ...env },
+      readyUrl,
+    });
+    stops.unshift(() => child.stop());
+  };
+
+  const [apiPort, adminPort, gatewayPort] = [await freePort(), await freePort(), await freePort()];
+  const adminUrl = `http://127.0.0.1:${adminPort}`;
+  const cloudUrl = `http://127.0.0.1:${apiPort}/v1`;
+  await run(
+    'apps/local-cloud/dist/main.js',
+    {
+      LOCAL_CLOUD_API_PORT: String(apiPort),
+      LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
+      LOCAL_CLOUD_TOKENS: UPSTREAM_TOKEN,
+      LOCAL_CLOUD_ZONES: ZONE,
+      LOCAL_CLOUD_REQUESTS_PER_HOUR: UNLIMITED,
+      LOCAL_CLOUD_DATA_DIR: join(folder, 'local-cloud'),
+    },
+    `${adminUrl}/admin/calls`,
+  );
+  const pool = connectPool({
+    databaseUrl: postgres.url,
+    applicationName: 'bench',
+    onIdleError: () => undefined,
+    statementTimeoutMs: 300_000,
+  });
+  stops.unshift(() => pool.end());
+  const zoneId = await mirrorZone(pool, cloudUrl);
+  const token = await issueToken(postgres.url);
+  await run(
+    'apps/dns-gateway/dist/main.js',
+    {
+      DATABASE_URL: postgres.url,
+      DNS_ZONE_NAME: ZONE,
+      HCLOUD_API_URL: cloudUrl,
+      HCLOUD_TOKEN: UPSTREAM_TOKEN,
+      PORT: String(gatewayPort),
+      METRICS_PORT: '0',
+      HOST: '127.0.0.1',
+      LIMIT_PER_ADDRESS: UNLIMITED,
+      LIMIT_PER_TOKEN: UNLIMITED,
+      LIMIT_PER_TEAM: UNLIMITED,
+      DNS_RECORDS_PER_TEAM: '100000',
+    },
+    `http://127.0.0.1:${gatewayPort}/readyz`,
+  );
+
+  return {
+    ...{ cloudUrl, zoneId, token, pool, cloudToken: UPSTREAM_TOKEN, gatewayUrl: `http://127.0.0.1:${gatewayPort}/v1` },
+    upstreamCalls: async () => ((await (await fetch(`${adminUrl}/admin/calls`)).json()) as { total: number }).total,
+    async startBareExpress(bodies) {
+      const port = await freePort();
+      const env = { PORT: String(port), BODIES: JSON.stringify(bodies) };
+      const [firstPath] = Object.keys(bodies);
+      await run('tools/dist/bench/bare-express.js', env, `http://127.0.0.1:${port}${firstPath}`);
+      return `http://127.0.0.1:${port}`;
+    },
+    async stop() {
+      for (const stop of stops) await stop();
+    },
+  };
+}
+
+async function mirrorZone(pool: Pool, cloudUrl: string): Promise<number> {
+  const response = await fetch(`${cloudUrl}/zones/${ZONE}`, { headers: { authorization: `Bearer ${UPSTREAM_TOKEN}` } });
+  const { zone } = (await response.json()) as { zone: { id: number; name: string } };
+  await zoneSyncStore(pool).saveZone({ ...zone, body: JSON.stringify(zone) });
+  return zone.id;
+}
+
+async function issueToken(databaseUrl: string): Promise<string> {
+  const prisma = connectPrisma(databaseUrl);
+  const team = await teamStore(prisma).createTeam('acme');
+  const { token } = await dnsTokenStore(prisma).issueToken(team, { name: 'bench' });
+  await prisma.$disconnect();
+  return token;
+}
