@@ -1,5 +1,6 @@
 import { isAtOrBelow } from '@corral/contracts';
 import type { Pool, Queryable } from '@corral/database';
+import DataLoader from 'dataloader';
 
 export interface ZoneRecord {
   readonly id: number;
@@ -25,13 +26,18 @@ export interface RrsetScope {
 }
 
 const findZoneByName = { name: 'zone-by-name', text: 'SELECT id, name, body FROM dns_zone WHERE name = $1' };
-const findRrsetBody = {
-  name: 'rrset-by-key',
-  text: 'SELECT body FROM dns_rrset WHERE zone_id = $1 AND owner_label = $2 AND name = $3 AND type = $4',
+// Any number of sets in one statement: it costs little more than one.
+const findRrsetBodies = {
+  name: 'rrsets-by-key',
+  text: `
+    SELECT asked.position::int, rrset.body
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY
+      AS asked(zone_id, owner_label, name, type, position)
+    JOIN dns_rrset AS rrset USING (zone_id, owner_label, name, type)`,
 };
 const inScope = `zone_id = $1 AND owner_label = $2 AND (name = $3 OR right(name, length($3) + 1) = '.' || $3)`;
 
-// The page arrives as one string of bodies, ready to be sent: nothing is parsed or built again on the way.
+// The page arrives as one string, ready to be sent: nothing is parsed or built again on the way.
 const pageOfBodies = {
   name: 'rrset-page',
   text: `
@@ -47,33 +53,94 @@ const allInScope = {
   text: `SELECT name, type, body, first_seen_at AS "firstSeenAt" FROM dns_rrset WHERE ${inScope}`,
 };
 
-/** Reads of the mirror. Each takes the team, costs one prepared statement, and no upstream call. */
-export const mirrorStore = (db: Pool | Queryable) => ({
-  async findZone(name: string): Promise<ZoneRecord | null> {
-    const { rows } = await db.query<ZoneRecord>({ ...findZoneByName, values: [name] });
-    return rows[0] ?? null;
-  },
+interface RrsetLookUp {
+  readonly scope: RrsetScope;
+  readonly name: string;
+  readonly type: string;
+}
 
-  /** The body of one set, null when the scope has none by that name and type. */
-  async findRrset({ zoneId, teamSlug, root }: RrsetScope, name: string, type: string): Promise<string | null> {
-    if (!isAtOrBelow(name, root)) return null;
-    const { rows } = await db.query<{ body: string }>({ ...findRrsetBody, values: [zoneId, teamSlug, name, type] });
-    return rows[0]?.body ?? null;
-  },
+interface PageLookUp {
+  readonly scope: RrsetScope;
+  readonly limit: number;
+  readonly offset: number;
+}
 
-  /** One page in the order of ids (`name/TYPE`, by bytes), as JSON texts joined by commas. `offset` counts from 0. */
-  async pageRrsets(scope: RrsetScope, limit: number, offset: number): Promise<{ total: number; bodies: string }> {
-    const { rows } = await db.query<{ total: number; bodies: string }>({
+export interface RrsetPage {
+  readonly total: number;
+  /** JSON texts joined by commas. */
+  readonly bodies: string;
+}
+
+/**
+ * Reads of the mirror. Each takes the team, costs one prepared statement at most, and no upstream call. Reads that
+ * arrive in the same turn of the event loop share a statement; it is sent after all of them have arrived, so each sees
+ * every write that was answered before.
+ */
+export const mirrorStore = (db: Pool | Queryable) => {
+  const findBodies = async (asked: readonly RrsetLookUp[]): Promise<(string | null)[]> => {
+    const { rows } = await db.query<{ position: number; body: string }>({
+      ...findRrsetBodies,
+      values: [
+        asked.map(({ scope }) => scope.zoneId),
+        asked.map(({ scope }) => scope.teamSlug),
+        asked.map(({ name }) => name),
+        asked.map(({ type }) => type),
+      ],
+    });
+    const bodies: (string | null)[] = asked.map(() => null);
+    for (const { position, body } of rows) bodies[position - 1] = body;
+    return bodies;
+  };
+  const findPage = async ({ scope, limit, offset }: PageLookUp): Promise<RrsetPage> => {
+    const { rows } = await db.query<RrsetPage>({
       ...pageOfBodies,
       values: [scope.zoneId, scope.teamSlug, scope.root, limit, offset],
     });
-    return rows[0] as { total: number; bodies: string };
-  },
+    return rows[0] as RrsetPage;
+  };
+  const rrsets = loadTogether(
+    findBodies,
+    ({ scope, name, type }) => `${scope.zoneId}/${scope.teamSlug}/${name}/${type}`,
+  );
+  const pages = loadTogether(
+    (asked: readonly PageLookUp[]) => Promise.all(asked.map(findPage)),
+    ({ scope, limit, offset }) => `${scope.zoneId}/${scope.teamSlug}/${scope.root}/${limit}/${offset}`,
+  );
 
-  /** Every set of the scope, for the filters that SQL does not serve. Bounded by the team's quota. */
-  async listRrsets({ zoneId, teamSlug, root }: RrsetScope): Promise<MirroredRrset[]> {
-    const { rows } = await db.query<MirroredRrset>({ ...allInScope, values: [zoneId, teamSlug, root] });
-    return rows;
-  },
-});
+  return {
+    async findZone(name: string): Promise<ZoneRecord | null> {
+      const { rows } = await db.query<ZoneRecord>({ ...findZoneByName, values: [name] });
+      return rows[0] ?? null;
+    },
+
+    /** The body of one set, null when the scope has none by that name and type. */
+    async findRrset(scope: RrsetScope, name: string, type: string): Promise<string | null> {
+      return isAtOrBelow(name, scope.root) ? rrsets({ scope, name, type }) : null;
+    },
+
+    /** One page in the order of ids (`name/TYPE`, by bytes). `offset` counts from 0. */
+    pageRrsets(scope: RrsetScope, limit: number, offset: number): Promise<RrsetPage> {
+      return pages({ scope, limit, offset });
+    },
+
+    /** Every set of the scope, for the filters that SQL does not serve. Bounded by the team's quota. */
+    async listRrsets({ zoneId, teamSlug, root }: RrsetScope): Promise<MirroredRrset[]> {
+      const { rows } = await db.query<MirroredRrset>({ ...allInScope, values: [zoneId, teamSlug, root] });
+      return rows;
+    },
+  };
+};
 export type MirrorStore = ReturnType<typeof mirrorStore>;
+
+/** Nothing is kept: a look-up is shared with those of the same turn only, never answered from an earlier one. */
+function loadTogether<K, V>(load: (keys: readonly K[]) => Promise<V[]>, cacheKeyFn: (key: K) => string) {
+  const loader = new DataLoader<K, V, string>(load, {
+    cacheKeyFn,
+    batchScheduleFn: (send) =>
+      setImmediate(() => {
+        loader.clearAll();
+        send();
+      }),
+  });
+  return (key: K): Promise<V> => loader.load(key);
+}
