@@ -1,1 +1,8 @@
-export {};
+import { runAdmin } from './run-admin.js';
+
+process.exitCode = await runAdmin(process.argv.slice(2), {
+  env: process.env,
+  folder: process.cwd(),
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+});

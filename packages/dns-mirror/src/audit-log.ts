@@ -13,7 +13,17 @@ export interface AuditRecord {
   readonly upstreamStatus: number | null;
   readonly upstreamBody: string | null;
   readonly foundBody: string | null;
+  /** Whether the write's effect was found, where it was settled. */
+  readonly foundApplied: boolean | null;
   readonly completedAt: Date | null;
+}
+
+export interface AuditQuery {
+  readonly limit: number;
+  /** Only entries before this one, as an earlier page told. */
+  readonly before?: number;
+  readonly name?: string;
+  readonly type?: string;
 }
 
 export interface AuditPage {
@@ -33,9 +43,14 @@ export interface DnsUsage {
 /** What a team did and holds, for people: by Prisma, since nothing here is hot. */
 export const auditLog = (prisma: Prisma) => ({
   /** Entries of the team, newest first. */
-  async listEntries(teamId: string, { limit, before }: { limit: number; before?: number }): Promise<AuditPage> {
+  async listEntries(teamId: string, { limit, before, name, type }: AuditQuery): Promise<AuditPage> {
     const rows = await prisma.dnsAuditEntry.findMany({
-      where: { teamId, ...(before === undefined ? {} : { id: { lt: before } }) },
+      where: {
+        teamId,
+        ...(before === undefined ? {} : { id: { lt: before } }),
+        ...(name === undefined ? {} : { name }),
+        ...(type === undefined ? {} : { type }),
+      },
       orderBy: { id: 'desc' },
       take: limit + 1,
       include: { token: { select: { id: true, name: true } } },

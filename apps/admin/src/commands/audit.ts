@@ -1,0 +1,65 @@
+import { type AuditRecord, auditLog } from '@corral/dns-mirror';
+import { Command, InvalidArgumentError } from 'commander';
+import { renderTable } from '../output/table.js';
+import type { WithContext } from '../run-admin.js';
+
+interface AuditOptions {
+  readonly limit: number;
+  readonly before?: number;
+  readonly name?: string;
+  readonly type?: string;
+}
+
+export function auditCommand(withContext: WithContext): Command {
+  return new Command('audit')
+    .argument('<team>')
+    .description('show what a team wrote and what was found changed, newest first')
+    .option('--limit <n>', 'entries to show, 1 to 1000', wholeNumber(1_000), 20)
+    .option('--before <cursor>', 'entries before this one, as the last page told', wholeNumber(Number.MAX_SAFE_INTEGER))
+    .option('--name <name>', 'only record sets of this name')
+    .option('--type <type>', 'only record sets of this type')
+    .action(
+      withContext(async ({ getTeam, prisma, print }, slug: string, options: AuditOptions) => {
+        const team = await getTeam(slug);
+        const { entries, before } = await auditLog(prisma).listEntries(team.id, options);
+        const more = before === null ? '' : `\nMore with --before ${before}.\n`;
+        const text = entries.length === 0 ? 'There are no such entries.\n' : auditTable(entries) + more;
+        print({ entries: entries.map(shownEntry), before }, text);
+      }),
+    );
+}
+
+const wholeNumber = (max: number) => (text: string) => {
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > max) throw new InvalidArgumentError(`Give a whole number from 1 to ${max}.`);
+  return value;
+};
+
+/** Exactly these members, whatever else a row holds. */
+function shownEntry(entry: AuditRecord) {
+  const { id, at, actor, token, name, type, operation, state, foundApplied, completedAt } = entry;
+  const { requestBody, upstreamStatus, upstreamBody, foundBody } = entry;
+  return {
+    ...{ id, at, actor, token, name, type, operation, state, foundApplied, completedAt },
+    ...{ requestBody, upstreamStatus, upstreamBody, foundBody },
+  };
+}
+
+function auditTable(entries: readonly AuditRecord[]): string {
+  return renderTable(entries, {
+    ENTRY: ({ id }) => id,
+    TIME: ({ at }) => at.toISOString(),
+    BY: ({ token }) => (token === null ? 'upstream' : token.name),
+    OPERATION: ({ operation }) => operation,
+    NAME: ({ name }) => name,
+    TYPE: ({ type }) => type,
+    OUTCOME: outcomeOf,
+    STATUS: ({ upstreamStatus }) => upstreamStatus,
+  });
+}
+
+function outcomeOf({ state, foundApplied, foundBody }: AuditRecord): string {
+  if (state === 'settled') return foundApplied ? 'found applied' : 'found not applied';
+  if (state === 'observed') return foundBody === null ? 'found removed' : 'found changed';
+  return state;
+}

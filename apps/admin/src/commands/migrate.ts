@@ -1,0 +1,27 @@
+import { fileURLToPath } from 'node:url';
+import { applyMigrations } from '@corral/database';
+import { Command } from 'commander';
+import type { WithContext } from '../run-admin.js';
+
+const migrationsDir = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url));
+const CONNECT_MS = 10_000;
+
+export function migrateCommand(withContext: WithContext): Command {
+  return new Command('migrate')
+    .description('bring the database up to the newest migration; safe to repeat, and while services run')
+    .action(
+      withContext(async ({ io, settings, print, tell }) => {
+        const applied = await applyMigrations({
+          databaseUrl: settings.databaseUrl,
+          migrationsDir: io.env.MIGRATIONS_DIR || migrationsDir,
+          connectTimeoutMs: CONNECT_MS,
+          log: (line) => tell(`${line}\n`),
+        });
+        const text =
+          applied.length === 0
+            ? 'The database was up to date.'
+            : `The database is up to date: ${applied.length} applied.`;
+        print({ applied }, `${text}\n`);
+      }),
+    );
+}

@@ -1,0 +1,93 @@
+import type { DnsTokenRecord } from '@corral/auth';
+import { Command, InvalidArgumentError } from 'commander';
+import { parseExpiry } from '../expiry.js';
+import { OperatorError } from '../operator-error.js';
+import { renderTable } from '../output/table.js';
+import type { WithContext } from '../run-admin.js';
+
+interface IssueOptions {
+  readonly name: string;
+  readonly expires?: Date;
+  readonly within?: string;
+  readonly types?: readonly string[];
+}
+
+export function tokenCommand(withContext: WithContext): Command {
+  const command = new Command('token').description('issue, list and revoke tokens of the DNS API');
+  command
+    .command('issue <team>')
+    .description('issue a token and print it, this once')
+    .requiredOption('--name <text>', 'what it is for, as lists and the audit log show it')
+    .option('--expires <when>', 'a time (RFC 3339) or a span: 12h, 30d, 8w (default: never)', expiryOption)
+    .option('--within <name>', 'only this name and those below it, for example ci.acme (default: all of the team)')
+    .option('--types <list>', 'writes only these record types, for example A,TXT (default: all four)', listOption)
+    .action(
+      withContext(async ({ getTeam, tokens, print }, slug: string, options: IssueOptions) => {
+        const { name, expires, within, types } = options;
+        const wanted = { name, expiresAt: expires, withinName: within, withinTypes: types };
+        const { token, record } = await tokens.issueToken(await getTeam(slug), wanted);
+        print({ token, ...record }, issuedText(slug, token, record));
+      }),
+    );
+  command
+    .command('list <team>')
+    .description('list the tokens of a team, revoked ones included')
+    .action(
+      withContext(async ({ getTeam, tokens, print }, slug: string) => {
+        const list = await tokens.listTokens(await getTeam(slug));
+        print(list, list.length === 0 ? `Team ${slug} has no tokens.\n` : tokenTable(list, new Date()));
+      }),
+    );
+  command
+    .command('revoke <team> <token-id>')
+    .description('revoke a token for good; requests with it fail from then on')
+    .action(
+      withContext(async ({ getTeam, tokens, print }, slug: string, tokenId: string) => {
+        const team = await getTeam(slug);
+        if (!uuidPattern.test(tokenId) || !(await tokens.revokeToken(team, tokenId))) {
+          throw new OperatorError(
+            `Team "${slug}" has no token ${tokenId} that could be revoked. \`token list ${slug}\` shows the ids.`,
+          );
+        }
+        print({ id: tokenId, revoked: true }, `Token ${tokenId} of team ${slug} is revoked.\n`);
+      }),
+    );
+  return command;
+}
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function expiryOption(text: string): Date {
+  const expiry = parseExpiry(text, new Date());
+  if (expiry === null)
+    throw new InvalidArgumentError('Give a time such as 2027-01-31T00:00:00Z or a span such as 30d.');
+  return expiry;
+}
+
+function listOption(text: string): string[] {
+  const words = text.split(',').map((word) => word.trim());
+  if (words.includes('')) throw new InvalidArgumentError('Give types parted by commas, such as A,TXT.');
+  return words;
+}
+
+function issuedText(slug: string, token: string, record: DnsTokenRecord): string {
+  const until = record.expiresAt === null ? 'until it is revoked' : `until ${record.expiresAt.toISOString()}`;
+  return `Token "${record.name}" of team ${slug}, valid ${until}:\n\n  ${token}\n\nIt is shown only this once: keep it in a safe place now. Its id is ${record.id}.\n`;
+}
+
+function tokenTable(tokens: readonly DnsTokenRecord[], now: Date): string {
+  return renderTable(tokens, {
+    ID: ({ id }) => id,
+    NAME: ({ name }) => name,
+    STATE: (token) => stateOf(token, now),
+    WITHIN: ({ withinName, withinTypes }) => [withinName ?? '', withinTypes.join(',')].filter(Boolean).join(' '),
+    CREATED: ({ createdAt }) => createdAt.toISOString(),
+    EXPIRES: ({ expiresAt }) => expiresAt?.toISOString() ?? null,
+    'LAST USED': ({ lastUsedAt }) => lastUsedAt?.toISOString() ?? null,
+  });
+}
+
+function stateOf({ revokedAt, expiresAt }: DnsTokenRecord, now: Date): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
+}

@@ -1,0 +1,29 @@
+import { dnsLimits } from '@corral/contracts';
+import { auditLog } from '@corral/dns-mirror';
+import { Command } from 'commander';
+import { renderTable } from '../output/table.js';
+import type { WithContext } from '../run-admin.js';
+
+export function usageCommand(withContext: WithContext): Command {
+  return new Command('usage')
+    .argument('<team>')
+    .description('show how much of its quotas a team uses')
+    .action(
+      withContext(async ({ getTeam, prisma, print }, slug: string) => {
+        const usage = await auditLog(prisma).readUsage(await getTeam(slug));
+        const limits = { records: dnsLimits.recordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam };
+        const rows: [string, number, number | null][] = [
+          ['records', usage.records, limits.records],
+          ['records held for writes under way', usage.reservedRecords, null],
+          ['record sets', usage.rrsets, null],
+          ['active tokens', usage.activeTokens, limits.activeTokens],
+        ];
+        const table = renderTable(rows, {
+          OF: ([what]) => what,
+          USED: ([, used]) => used,
+          LIMIT: ([, , limit]) => limit,
+        });
+        print({ team: slug, ...usage, limits }, table);
+      }),
+    );
+}

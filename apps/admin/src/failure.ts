@@ -1,0 +1,35 @@
+import { TeamRuleError } from '@corral/auth';
+import { isDatabaseAway } from '@corral/database';
+import { QueueUnavailable } from '@corral/queue';
+import { redactText } from '@corral/service';
+import { OperatorError } from './operator-error.js';
+
+const DATABASE_AWAY = 'The database does not answer. Check that Postgres runs and that DATABASE_URL is right.';
+const NO_TABLES = 'The database is not up to date. Run the command `migrate` first.';
+/** Of Prisma: the server cannot be reached, refuses us, has no such database, or gave no connection in time. */
+const awayCodes = new Set(['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1017', 'P2024']);
+/** Of Prisma and Postgres: no such table or column. */
+const tableCodes = new Set(['P2021', 'P2022', '42P01', '42703']);
+
+/** What went wrong, in one sentence for the one at the terminal. Never a stack, never a secret. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof OperatorError || error instanceof TeamRuleError || error instanceof QueueUnavailable) {
+    return error.message;
+  }
+  const chain = causesOf(error);
+  if (chain.some((link) => isDatabaseAway(link) || awayCodes.has(codeOf(link)))) return DATABASE_AWAY;
+  if (chain.some((link) => tableCodes.has(codeOf(link)))) return NO_TABLES;
+  const message = error instanceof Error ? error.message : String(error);
+  return redactText(`It failed unexpectedly: ${message.trim().split('\n').at(-1) ?? ''}`);
+}
+
+function causesOf(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  for (let link = error; link instanceof Error && chain.length < 5; link = link.cause) chain.push(link);
+  return chain;
+}
+
+function codeOf(error: unknown): string {
+  const { code, errorCode } = error as { code?: unknown; errorCode?: unknown };
+  return String(code ?? errorCode ?? '');
+}

@@ -1,0 +1,65 @@
+import { Command, CommanderError } from 'commander';
+import { type AdminContext, type AdminIo, withContext } from './admin-context.js';
+import { auditCommand } from './commands/audit.js';
+import { migrateCommand } from './commands/migrate.js';
+import { teamCommand } from './commands/team.js';
+import { tokenCommand } from './commands/token.js';
+import { usageCommand } from './commands/usage.js';
+import { zoneCommand } from './commands/zone.js';
+import { sentenceOf } from './failure.js';
+
+/** Wraps the action of a command: arguments and options as commander hands them over, behind a context. */
+export type WithContext = <A extends unknown[]>(
+  action: (context: AdminContext, ...args: A) => Promise<void>,
+) => (...args: A) => Promise<void>;
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+/**
+ * Runs one command line.
+ *
+ * @param argv without the program's own name
+ * @returns the exit code: 0, 1 when it could not be done, 2 when it was not understood
+ */
+export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<number> {
+  const program = new Command('admin')
+    .description('The operator’s command of Corral.')
+    .option('--json', 'print results as JSON')
+    .helpOption('-h, --help', 'show help')
+    .addHelpText(
+      'after',
+      '\nDATABASE_URL, REDIS_URL and DNS_ZONE_NAME say which installation is meant; without them it is the one\nthat `npm start` runs in this folder.',
+    )
+    .exitOverride()
+    .configureOutput({ writeOut: io.out, writeErr: io.err });
+  const withIo: WithContext =
+    (action) =>
+    (...args) =>
+      withContext(io, { json: program.opts().json === true }, (context) => action(context, ...args));
+  for (const command of [
+    teamCommand(withIo),
+    tokenCommand(withIo),
+    usageCommand(withIo),
+    auditCommand(withIo),
+    zoneCommand(withIo),
+    migrateCommand(withIo),
+  ]) {
+    program.addCommand(inherit(command, program));
+  }
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    io.err(`${sentenceOf(error)}\n`);
+    return EXIT_FAILED;
+  }
+}
+
+/** A command that is built apart does not take over what its parent does with errors and output. */
+function inherit(command: Command, parent: Command): Command {
+  command.copyInheritedSettings(parent);
+  for (const child of command.commands) inherit(child, command);
+  return command;
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from './operator-error.js';
+
+/** Which installation the command is for. */
+export interface Settings {
+  readonly databaseUrl: string;
+  readonly redisUrl: string | undefined;
+  readonly zoneName: string | undefined;
+}
+
+/** Where `npm start` says how to reach what it started. */
+const DEVELOPMENT_FILE = join('.corral', 'admin.json');
+
+/**
+ * Reads the environment; where it names no database, the installation that `npm start` runs in this folder. The two are
+ * never mixed: half of one and half of the other would be a third one.
+ *
+ * @throws OperatorError when neither names a database
+ */
+export function readSettings(env: NodeJS.ProcessEnv, folder: string): Settings {
+  const source = env.DATABASE_URL?.trim() ? env : readDevelopmentFile(folder);
+  const value = (name: string): string | undefined => source[name]?.trim() || undefined;
+  const databaseUrl = value('DATABASE_URL');
+  if (databaseUrl === undefined) {
+    throw new OperatorError(
+      'No database is known. Set DATABASE_URL, or start the development set-up with `npm start`.',
+    );
+  }
+  if (!/^postgres(ql)?:\/\//.test(databaseUrl)) {
+    throw new OperatorError('DATABASE_URL has to start with postgresql://.');
+  }
+  return { databaseUrl, redisUrl: value('REDIS_URL'), zoneName: value('DNS_ZONE_NAME') };
+}
+
+function readDevelopmentFile(folder: string): Record<string, string | undefined> {
+  let text: string;
+  try {
+    text = readFileSync(join(folder, DEVELOPMENT_FILE), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw new OperatorError(`${DEVELOPMENT_FILE} cannot be read. Set DATABASE_URL instead.`, { cause: error });
+  }
+  try {
+    const values = JSON.parse(text) as Record<string, unknown>;
+    return Object.fromEntries(
+      Object.entries(values).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    );
+  } catch (cause) {
+    throw new OperatorError(`${DEVELOPMENT_FILE} is damaged. Run \`npm start\` again, or set DATABASE_URL.`, { cause });
+  }
+}

@@ -1,0 +1,29 @@
+import { dnsLimits } from '@corral/contracts';
+import { renderTable } from '../output/table.js';
+import type { SyncRun } from './follow-run.js';
+import type { Ownership } from './ownership-report.js';
+
+export function runText(zoneName: string, { rrsetsSeen, added, changed, removed, skipped }: SyncRun): string {
+  const difference = `${added} added, ${changed} changed, ${removed} removed`;
+  const later = skipped === 0 ? '' : ` ${skipped} could not be compared yet; another sync follows by itself.`;
+  return `Zone ${zoneName}: ${rrsetsSeen} record sets upstream; in the mirror ${difference}.${later}\n`;
+}
+
+export function ownershipText({ teams, ownerless }: Ownership): string {
+  const shares =
+    teams.length === 0
+      ? 'There are no teams yet.\n'
+      : renderTable(teams, {
+          TEAM: ({ team }) => team,
+          'RECORD SETS': ({ rrsets }) => rrsets,
+          RECORDS: ({ records }) => records,
+          QUOTA: ({ isOverQuota }) => (isOverQuota ? `past ${dnsLimits.recordsPerTeam}: can only remove` : 'within'),
+        });
+  if (ownerless.length === 0) return `${shares}\nEvery record set belongs to a team.\n`;
+  const orphans = renderTable(ownerless, {
+    NAME: ({ name }) => name,
+    TYPE: ({ type }) => type,
+    RECORDS: ({ records }) => records,
+  });
+  return `${shares}\nThese ${ownerless.length} belong to no team. A team gets those below its name when it is created:\n\n${orphans}`;
+}
