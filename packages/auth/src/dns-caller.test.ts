@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { callerRoot, type DnsCaller, maySee, mayWriteType } from './dns-caller.js';
+
+const caller = (of: Partial<DnsCaller> = {}): DnsCaller => ({
+  ...{ tokenId: 't', teamId: 'a', teamSlug: 'acme', scopes: ['dns'] },
+  ...{ withinName: null, withinTypes: [], expiresAt: null, ...of },
+});
+
+describe('what a caller sees', () => {
+  it.each([
+    ['acme', true],
+    ['api.acme', true],
+    ['*.acme', true],
+    ['a.b.c.acme', true],
+    ['xacme', false],
+    ['api.xacme', false],
+    ['acme.globex', false],
+    ['globex', false],
+    ['@', false],
+    ['', false],
+    ['.acme', true], // no valid name: whoever parses names refuses it
+    ['ACME', false],
+  ])('with a token of the team: %j %p', (name, seen) => {
+    expect(maySee(caller(), name)).toBe(seen);
+  });
+
+  it.each([
+    ['prod.acme', true],
+    ['api.prod.acme', true],
+    ['acme', false],
+    ['dev.acme', false],
+    ['xprod.acme', false],
+  ])('with a token narrowed to prod.acme: %j %p', (name, seen) => {
+    expect(maySee(caller({ withinName: 'prod.acme' }), name)).toBe(seen);
+  });
+
+  it('never leaves the team, whatever a token is narrowed to', () => {
+    expect(maySee(caller({ withinName: 'globex' }), 'globex')).toBe(false);
+  });
+
+  it('starts at the name that the token is narrowed to, else at the team', () => {
+    expect(callerRoot(caller())).toBe('acme');
+    expect(callerRoot(caller({ withinName: 'prod.acme' }))).toBe('prod.acme');
+  });
+});
+
+describe('the types a caller writes', () => {
+  it('are all, unless the token names some', () => {
+    expect(mayWriteType(caller(), 'A')).toBe(true);
+    expect(mayWriteType(caller({ withinTypes: ['TXT'] }), 'TXT')).toBe(true);
+    expect(mayWriteType(caller({ withinTypes: ['TXT'] }), 'A')).toBe(false);
+    expect(mayWriteType(caller({ withinTypes: ['TXT'] }), 'txt')).toBe(false);
+  });
+});

@@ -1,0 +1,27 @@
+import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
+import { createTestDatabase } from '@corral/testing';
+import { dnsTokenStore, teamStore } from '../src/index.js';
+
+export interface AuthDatabase {
+  readonly url: string;
+  readonly pool: Pool;
+  readonly prisma: Prisma;
+  readonly teams: ReturnType<typeof teamStore>;
+  readonly tokens: ReturnType<typeof dnsTokenStore>;
+  close(): Promise<void>;
+}
+
+/** A database of its own for one test file, with both ways to it. */
+export async function openAuthDatabase(): Promise<AuthDatabase> {
+  const database = await createTestDatabase();
+  const pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+  const prisma = connectPrisma(database.url);
+  return {
+    ...{ url: database.url, pool, prisma, teams: teamStore(prisma), tokens: dnsTokenStore(prisma) },
+    async close() {
+      await pool.end();
+      await prisma.$disconnect();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import type { Pool } from '@corral/database';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type DnsTokenVerifier, dnsTokenVerifier, mintDnsToken, type TeamRecord } from '../src/index.js';
+import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
+
+const LISTENER = 'verifier under test';
+
+let database: AuthDatabase;
+let team: TeamRecord;
+let open: { verifier: DnsTokenVerifier; lookUps: () => number; holdNext: () => () => void; errors: Error[] };
+
+beforeAll(async () => {
+  database = await openAuthDatabase();
+});
+afterAll(() => database.close());
+afterEach(() => open.verifier.close());
+
+describe('a token', () => {
+  it('is known by its text: whose it is, and what it may', async () => {
+    await start('known');
+    const expiresAt = new Date(Date.now() + 3_600_000);
+    const narrowing = { withinName: 'api.known', withinTypes: ['TXT'], expiresAt };
+    const { token, record } = await database.tokens.issueToken(team, { name: 'narrow', ...narrowing });
+
+    expect(await open.verifier.verify(token)).toEqual({
+      ...{ tokenId: record.id, teamId: team.id, teamSlug: 'known', scopes: ['dns'] },
+      ...{ withinName: 'api.known', withinTypes: ['TXT'], expiresAt },
+    });
+  });
+
+  it('is looked up once while it is in use', async () => {
+    await start('warm');
+    const { token } = await issue();
+
+    for (let time = 0; time < 10; time += 1) expect(await open.verifier.verify(token)).not.toBeNull();
+
+    expect(open.lookUps()).toBe(1);
+  });
+
+  it('that was never issued is refused, and costs no look-up where its checksum is wrong', async () => {
+    await start('never');
+
+    expect(await open.verifier.verify('x'.repeat(64))).toBeNull();
+    expect(await open.verifier.verify('')).toBeNull();
+    expect(open.lookUps()).toBe(0);
+    expect(await open.verifier.verify(mintDnsToken())).toBeNull();
+    expect(open.lookUps()).toBe(1);
+  });
+
+  it('that is issued after it was refused is accepted', async () => {
+    await start('late');
+    const { token, id } = await issue();
+    await sql(`UPDATE dns_token SET revoked_at = now() WHERE id = '${id}'`);
+    expect(await open.verifier.verify(token)).toBeNull();
+
+    await sql(`UPDATE dns_token SET revoked_at = NULL WHERE id = '${id}'`);
+
+    expect(await open.verifier.verify(token)).not.toBeNull();
+  });
+
+  it('ends at its expiry, warm or not', async () => {
+    let now = Date.now();
+    await start('expiring', () => now);
+    const { token } = await issue(new Date(now + 60_000));
+    expect(await open.verifier.verify(token)).not.toBeNull();
+
+    now += 59_999;
+    expect(await open.verifier.verify(token)).not.toBeNull();
+    now += 1;
+
+    expect(await open.verifier.verify(token)).toBeNull();
+  });
+});
+
+describe('a change of a warm token', () => {
+  it.each([
+    ['its revocation by another process', 'UPDATE dns_token SET revoked_at = now()'],
+    ['its expiry being moved to the past', `UPDATE dns_token SET expires_at = now() - interval '1 s'`],
+    ['its deletion', 'DELETE FROM dns_token'],
+  ])('takes effect as soon as Postgres tells: %s', async (_what, statement) => {
+    await start(`change-${statement.length}`);
+    const { token, id } = await issue();
+    expect(await open.verifier.verify(token)).not.toBeNull();
+
+    await sql(`${statement} WHERE id = '${id}'`);
+
+    await waitFor('the token to be refused', async () => (await open.verifier.verify(token)) === null, shortly);
+  });
+
+  it('of its scopes is seen', async () => {
+    await start('scopes');
+    const { token, id } = await issue();
+    await open.verifier.verify(token);
+
+    await sql(`UPDATE dns_token SET scopes = '{other}' WHERE id = '${id}'`);
+
+    const changed = async () => (await open.verifier.verify(token))?.scopes.includes('other');
+    await waitFor('the new scopes', changed, shortly);
+  });
+
+  it('drops no other token from memory', async () => {
+    await start('others');
+    const [one, other] = [await issue(), await issue()];
+    await open.verifier.verify(one.token);
+    await open.verifier.verify(other.token);
+
+    await sql(`UPDATE dns_token SET revoked_at = now() WHERE id = '${one.id}'`);
+    await waitFor('the token to be refused', async () => (await open.verifier.verify(one.token)) === null, shortly);
+    const before = open.lookUps();
+    await open.verifier.verify(other.token);
+
+    expect(open.lookUps()).toBe(before);
+  });
+});
+
+describe('a look-up that a revocation overtakes', () => {
+  it('is not remembered', async () => {
+    await start('race');
+    const [raced, witness] = [await issue(), await issue()];
+    await open.verifier.verify(witness.token);
+    const release = open.holdNext();
+    const verdict = open.verifier.verify(raced.token); // has read its row, and waits
+    await waitFor('the row to be read', () => open.lookUps() === 2);
+
+    await sql(`UPDATE dns_token SET revoked_at = now() WHERE id IN ('${raced.id}', '${witness.id}')`);
+    const heard = async () => (await open.verifier.verify(witness.token)) === null;
+    await waitFor('the verifier to hear of the change', heard, shortly);
+    release();
+
+    expect(await verdict).not.toBeNull(); // it was valid when the request came
+    expect(await open.verifier.verify(raced.token)).toBeNull();
+  });
+});
+
+describe('while nobody listens for changes', () => {
+  it('no token is trusted from memory, and all is as before once somebody does', async () => {
+    await start('gap');
+    const [revoked, kept] = [await issue(), await issue()];
+    await open.verifier.verify(revoked.token);
+    await open.verifier.verify(kept.token);
+
+    await sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${LISTENER}'`);
+    await waitFor('the loss to be noticed', () => open.errors.length === 1);
+    await sql(`UPDATE dns_token SET revoked_at = now() WHERE id = '${revoked.id}'`);
+
+    expect(await open.verifier.verify(revoked.token)).toBeNull();
+    expect(await open.verifier.verify(kept.token)).not.toBeNull();
+    await waitUntilWarm(kept.token);
+    expect(await open.verifier.verify(revoked.token)).toBeNull();
+  });
+});
+
+const shortly = { timeoutMs: 5_000 }; // far below the time for which a token stays in memory
+
+async function start(slug: string, now: () => number = Date.now): Promise<void> {
+  team = await database.teams.createTeam(slug);
+  let lookUps = 0;
+  let gate: Promise<void> | null = null;
+  const pool = {
+    query: async (statement: string) => {
+      const waitsFor = gate;
+      gate = null;
+      const result = await database.pool.query(statement);
+      lookUps += 1;
+      await waitsFor;
+      return result;
+    },
+  } as unknown as Pool;
+  const errors: Error[] = [];
+  const verifier = dnsTokenVerifier({
+    ...{ pool, now, databaseUrl: database.url, applicationName: LISTENER },
+    onListenError: (error) => errors.push(error),
+  });
+  const holdNext = () => {
+    let release = (): void => undefined;
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    return release;
+  };
+  open = { verifier, errors, holdNext, lookUps: () => lookUps };
+  const { token, id } = await issue();
+  await waitUntilWarm(token);
+  await sql(`DELETE FROM dns_token WHERE id = '${id}'`);
+  await waitFor('the first token to be dropped', async () => (await verifier.verify(token)) === null);
+  lookUps = 0;
+}
+
+/** Only a verifier that listens keeps tokens in memory. */
+async function waitUntilWarm(token: string): Promise<void> {
+  await waitFor('the verifier to keep a token', async () => {
+    const before = open.lookUps();
+    await open.verifier.verify(token);
+    return open.lookUps() === before;
+  });
+}
+
+async function issue(expiresAt?: Date): Promise<{ token: string; id: string }> {
+  const { token, record } = await database.tokens.issueToken(team, { name: 'test', expiresAt });
+  return { token, id: record.id };
+}
+
+const sql = (statement: string) => database.pool.query(statement);

@@ -1,0 +1,103 @@
+import { reservedSlugs } from '@corral/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { hashDnsToken, isWellFormedDnsToken, TeamRuleError } from '../src/index.js';
+import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
+
+let database: AuthDatabase;
+beforeAll(async () => {
+  database = await openAuthDatabase();
+});
+afterAll(() => database.close());
+
+describe('a team', () => {
+  it('is created once, found by its slug and listed in the order of slugs', async () => {
+    const { teams } = database;
+    const created = await teams.createTeam('zeta');
+    await teams.createTeam('alpha');
+
+    expect(await teams.findTeam('zeta')).toEqual(created);
+    expect(await teams.findTeam('nobody')).toBeNull();
+    expect((await teams.listTeams()).map((team) => team.slug)).toEqual(['alpha', 'zeta']);
+    await expect(teams.createTeam('zeta')).rejects.toThrow('A team "zeta" exists already.');
+  });
+
+  it('is created by one of many who try at once', async () => {
+    const tries = Array.from({ length: 8 }, () => database.teams.createTeam('wanted'));
+
+    const ends = await Promise.allSettled(tries);
+
+    expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1);
+    for (const end of ends) if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(TeamRuleError);
+  });
+
+  it.each([
+    ['', 'A', 'Acme', '-acme', 'acme-', 'ac me', 'ac.me', '_dmarc', 'ä', 'a'.repeat(64), '@', '*'],
+    reservedSlugs,
+  ])('cannot be called %j or the like', async (...slugs) => {
+    for (const slug of slugs) await expect(database.teams.createTeam(slug)).rejects.toThrow(TeamRuleError);
+  });
+});
+
+describe('the tokens of a team', () => {
+  it('are told once as text, and stored as a hash', async () => {
+    const team = await database.teams.createTeam('hashed');
+
+    const { token, record } = await database.tokens.issueToken(team, { name: 'ci' });
+
+    expect(isWellFormedDnsToken(token)).toBe(true);
+    const row = await database.prisma.dnsToken.findUniqueOrThrow({ where: { id: record.id } });
+    expect(Buffer.from(row.hash).equals(hashDnsToken(token))).toBe(true);
+    expect(JSON.stringify({ row, record, listed: await database.tokens.listTokens(team) })).not.toContain(token);
+  });
+
+  it('are five active ones at the most, however many are issued at once', async () => {
+    const team = await database.teams.createTeam('crowded');
+    const tries = Array.from({ length: 20 }, (_, at) => database.tokens.issueToken(team, { name: `t${at}` }));
+
+    const ends = await Promise.allSettled(tries);
+
+    expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(5);
+    const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+    for (const refusal of refusals) expect(refusal).toBeInstanceOf(TeamRuleError);
+    expect(String(refusals[0])).toContain('holds 5 active tokens');
+    expect(await database.tokens.listTokens(team)).toHaveLength(5);
+  });
+
+  it('do not count when they are revoked or expired', async () => {
+    const team = await database.teams.createTeam('renewing');
+    const issued = [];
+    for (let at = 0; at < 5; at += 1) issued.push(await database.tokens.issueToken(team, { name: `t${at}` }));
+    const [revoked, expired] = issued.map(({ record }) => record.id);
+    await expect(database.tokens.issueToken(team, { name: 'sixth' })).rejects.toThrow(TeamRuleError);
+
+    await database.tokens.revokeToken(team, revoked as string);
+    await database.pool.query(`UPDATE dns_token SET expires_at = now() - interval '1 s' WHERE id = $1`, [expired]);
+
+    await database.tokens.issueToken(team, { name: 'sixth' });
+    await database.tokens.issueToken(team, { name: 'seventh' });
+    await expect(database.tokens.issueToken(team, { name: 'eighth' })).rejects.toThrow(TeamRuleError);
+  });
+
+  it('are revoked by their own team, once', async () => {
+    const [owner, stranger] = [await database.teams.createTeam('owner'), await database.teams.createTeam('stranger')];
+    const { record } = await database.tokens.issueToken(owner, { name: 'ci' });
+
+    expect(await database.tokens.revokeToken(stranger, record.id)).toBe(false);
+    expect(await database.tokens.revokeToken(owner, record.id)).toBe(true);
+    expect(await database.tokens.revokeToken(owner, record.id)).toBe(false);
+    expect((await database.tokens.listTokens(owner))[0]?.revokedAt).toBeInstanceOf(Date);
+  });
+
+  it.each([
+    ['the name of another team', { withinName: 'globex' }],
+    ['a name that only ends alike', { withinName: 'xnarrow' }],
+    ['a name that is not valid', { withinName: 'a b.narrow' }],
+    ['a type nobody may write', { withinTypes: ['NS'] }],
+    ['a time that is past', { expiresAt: new Date(0) }],
+    ['no time at all', { expiresAt: new Date(Number.NaN) }],
+  ])('cannot be narrowed to %s', async (_what, narrowing) => {
+    const team = (await database.teams.findTeam('narrow')) ?? (await database.teams.createTeam('narrow'));
+
+    await expect(database.tokens.issueToken(team, { name: 'ci', ...narrowing })).rejects.toThrow(TeamRuleError);
+  });
+});
