@@ -1,0 +1,126 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { Log } from '@corral/service';
+import { createEmptyDatabase, freePort, redisForTests, waitFor } from '@corral/testing';
+import type { BackendOptions } from '../src/backend.js';
+import type { JobHandlers } from '../src/start-worker.js';
+
+export type TestBackend = {
+  title: 'Redis' | 'Postgres';
+  /** The address behind a gate that a test may close. */
+  start(): Promise<{ options: BackendOptions; gate: Gate; stop(): Promise<void> }>;
+};
+
+/** A way to a server that can be cut, as when the server is restarted or the network fails. */
+export type Gate = { close(): Promise<void>; open(): Promise<void> };
+
+const redis = await redisForTests();
+
+/** Postgres, and Redis where there is one. Each start is empty. */
+export const testBackends: TestBackend[] = [
+  {
+    title: 'Postgres',
+    async start() {
+      const database = await createEmptyDatabase();
+      const { url, gate } = await gateTo(database.url);
+      const stop = async () => {
+        await gate.close();
+        await database.drop();
+      };
+      return { options: { databaseUrl: url }, gate, stop };
+    },
+  },
+  ...(redis === null
+    ? []
+    : [
+        {
+          title: 'Redis' as const,
+          async start() {
+            await redisCommand(redis.url, 'FLUSHALL');
+            const { url, gate } = await gateTo(redis.url);
+            return { options: { redisUrl: url, databaseUrl: 'postgres://unused' }, gate, stop: () => gate.close() };
+          },
+        },
+      ]),
+];
+
+export const stopBackends = async (): Promise<void> => redis?.stop();
+
+async function gateTo(target: string): Promise<{ url: string; gate: Gate }> {
+  const { hostname, port: targetPort } = new URL(target);
+  const port = await freePort();
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((inner) => {
+    const outer = connect({ host: hostname, port: Number(targetPort) });
+    for (const [from, to] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => undefined); // both ends learn of it by the close
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  });
+  const open = () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+  await open();
+  const url = new URL(target);
+  url.host = `127.0.0.1:${port}`;
+  return { url: url.toString(), gate: { open, close } };
+}
+
+/** Sends one command to the server behind an address. */
+export async function redisCommand(url: string, command: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    answer += text;
+  });
+  socket.write(`${command}\r\n`);
+  await waitFor(`Redis to answer ${command}`, () => answer.startsWith('+OK') || Promise.reject(new Error(answer)));
+  socket.destroy();
+}
+
+/** A log that a test reads. */
+export function memoryLog(): { log: Log; lines: { level: string; message: string; fields: object }[] } {
+  const lines: { level: string; message: string; fields: object }[] = [];
+  const at =
+    (level: string) =>
+    (message: string, fields: object = {}) =>
+      void lines.push({ level, message, fields });
+  const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log };
+  return { log, lines };
+}
+
+const refuse = async (): Promise<never> => {
+  throw new Error('This test expects no such job.');
+};
+
+/** Handlers that mention only the job a test is about. */
+export const someHandlers = (handlers: Partial<JobHandlers>): JobHandlers => ({
+  'settle-writes': refuse,
+  'zone-sync': refuse,
+  ...handlers,
+});
+
+/** A job that a test holds and lets go. */
+export function heldJob() {
+  let runs = 0;
+  const waiting: (() => void)[] = [];
+  return {
+    runs: () => runs,
+    handler: async () => {
+      runs += 1;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+    release: () => waiting.splice(0).map((resolve) => resolve()),
+  };
+}

@@ -1,0 +1,276 @@
+import { fileURLToPath } from 'node:url';
+import { createMetrics, silentLog } from '@corral/service';
+import { startProcess, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { BackendOptions } from '../src/backend.js';
+import { connectQueue, type Queue, QueueUnavailable } from '../src/connect-queue.js';
+import { type JobHandlers, type StartedWorker, startWorker, type WorkerOptions } from '../src/start-worker.js';
+import { type Gate, heldJob, memoryLog, redisCommand, someHandlers, stopBackends, testBackends } from './backends.js';
+
+afterAll(stopBackends);
+
+describe.each(testBackends)('the queue on $title', ({ start, title }) => {
+  let options: BackendOptions;
+  let gate: Gate;
+  let stopBackend: () => Promise<void>;
+  const open: { close(): Promise<void> }[] = [];
+
+  beforeEach(async () => {
+    ({ options, gate, stop: stopBackend } = await start());
+  });
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((each) => each.close()));
+    await stopBackend();
+  });
+
+  function aQueue(log = silentLog): Queue {
+    const queue = connectQueue({ ...options, log });
+    open.push(queue);
+    return queue;
+  }
+  function aWorker(handlers: Partial<JobHandlers>, more: Partial<WorkerOptions> = {}): StartedWorker {
+    const worker = startWorker({
+      ...options,
+      ...{ handlers: someHandlers(handlers), concurrency: 4, log: silentLog, closeMs: 200 },
+      ...more,
+    });
+    open.push(worker);
+    return worker;
+  }
+
+  it('carries the payload from the sender to the worker', async () => {
+    const seen: unknown[] = [];
+    aWorker({ 'zone-sync': async (payload, { attempt }) => seen.push({ payload, attempt }) });
+
+    await aQueue().send('zone-sync', { reason: 'request', runId: 'r1' });
+
+    await waitFor('the job', () => seen.length === 1);
+    expect(seen).toEqual([{ payload: { reason: 'request', runId: 'r1' }, attempt: 1 }]);
+  });
+
+  it('makes one of the jobs that wait with the same id', async () => {
+    const queue = aQueue();
+    for (let sent = 0; sent < 5; sent += 1) await queue.send('settle-writes', {}, { jobId: 'all' });
+    await queue.send('zone-sync', { reason: 'start' });
+    let settled = 0;
+    const done: string[] = [];
+
+    aWorker(
+      { 'settle-writes': async () => done.push(`settle ${++settled}`), 'zone-sync': async () => done.push('sync') },
+      { concurrency: 1 },
+    );
+
+    await waitFor('the last job', () => done.includes('sync'));
+    expect(done).toEqual(['settle 1', 'sync']);
+  });
+
+  it('runs a job once more when its like was sent while it ran, and then takes the id again', async () => {
+    const queue = aQueue();
+    const job = heldJob();
+    aWorker({ 'settle-writes': job.handler });
+    await queue.send('settle-writes', {}, { jobId: 'all' });
+    await waitFor('the first run', () => job.runs() === 1);
+
+    await queue.send('settle-writes', {}, { jobId: 'all' });
+    await queue.send('settle-writes', {}, { jobId: 'all' });
+    job.release();
+    await waitFor('the second run', () => job.runs() === 2);
+    job.release();
+    await waitFor('the id to be free', async () => {
+      await queue.send('settle-writes', {}, { jobId: 'all' });
+      return job.runs() === 3;
+    });
+    job.release();
+
+    expect(job.runs()).toBe(3);
+  });
+
+  it('runs a job at once although one with its id waits for later', async () => {
+    const queue = aQueue();
+    let runs = 0;
+    aWorker({ 'settle-writes': async () => (runs += 1) });
+
+    await queue.send('settle-writes', {}, { jobId: 'all', delayMs: 3_600_000 });
+    await queue.send('settle-writes', {}, { jobId: 'all' });
+
+    await waitFor('the job', () => runs === 1);
+  });
+
+  it('logs a failing job and runs it again where its rule says so', async () => {
+    const { log, lines } = memoryLog();
+    const attempts: number[] = [];
+    const metrics = createMetrics({ service: 'test' });
+    const handler: JobHandlers['zone-sync'] = async (_payload, { attempt }) => {
+      attempts.push(attempt);
+      if (attempt === 1) throw new Error('the upstream is away');
+    };
+    aWorker({ 'zone-sync': handler }, { log, metrics });
+
+    await aQueue().send('zone-sync', { reason: 'schedule' });
+
+    await waitFor('the second run', () => attempts.length === 2, { timeoutMs: 15_000 });
+    expect(lines).toContainEqual({
+      level: 'error',
+      message: 'job failed',
+      fields: { attempt: 1, willRetry: true, error: new Error('the upstream is away') },
+    });
+    expect(await metrics.registry.metrics()).toMatch(/corral_job_duration_seconds_count\{.*outcome="failed"\} 1/);
+  });
+
+  it('gives the job of a worker that was killed to another one', async () => {
+    const queue = aQueue();
+    await queue.send('settle-writes', {}, { jobId: 'all' });
+    const killed = await startProcess({
+      command: process.execPath,
+      args: [fileURLToPath(new URL('./fixtures/worker.mjs', import.meta.url))],
+      env: { BACKEND: JSON.stringify(options) },
+      readyLine: 'job begun',
+    });
+    let runs = 0;
+
+    killed.kill('SIGKILL');
+    await killed.exited;
+    aWorker({ 'settle-writes': async () => (runs += 1) }, { lockMs: 1_000 });
+
+    await waitFor('the other worker to run it', () => runs === 1, { timeoutMs: 15_000 });
+  });
+
+  it('lets one scheduled job through per interval, however many processes schedule it', async () => {
+    const runs: number[] = [];
+    aWorker({ 'settle-writes': async () => runs.push(performance.now()) });
+
+    const begunAt = performance.now();
+    for (const queue of [aQueue(), aQueue(), aQueue()]) queue.schedule('settle-writes', {}, 500);
+
+    await waitFor('the fourth run', () => runs.length === 4);
+    const perInterval = runs.length / ((performance.now() - begunAt) / 500);
+    expect(perInterval).toBeLessThan(2);
+  });
+
+  it('does not pile up scheduled jobs while no worker runs', async () => {
+    const queue = aQueue();
+    queue.schedule('settle-writes', {}, 20);
+    await queue.ping();
+    let ticks = 0;
+    await waitFor('some intervals to pass', () => ++ticks > 10);
+    await queue.close();
+    let settled = 0;
+    let marker = false;
+    await aQueue().send('zone-sync', { reason: 'start' });
+
+    aWorker(
+      { 'settle-writes': async () => (settled += 1), 'zone-sync': async () => (marker = true) },
+      { concurrency: 1 },
+    );
+
+    await waitFor('the marker', () => marker);
+    expect(settled).toBe(1);
+  });
+
+  it('waits for running jobs at close, and starts no other', async () => {
+    const queue = aQueue();
+    const job = heldJob();
+    const worker = aWorker({ 'settle-writes': job.handler }, { closeMs: 10_000 });
+    await queue.send('settle-writes', {}, { jobId: '1' });
+    await waitFor('the first job', () => job.runs() === 1);
+
+    let closed = false;
+    const closing = worker.close().then(() => {
+      closed = true;
+    });
+    await queue.send('settle-writes', {}, { jobId: '2' });
+    expect(closed).toBe(false);
+    job.release();
+    await closing;
+
+    expect(job.runs()).toBe(1);
+  });
+
+  it('tells a job that outlasts the close to stop, and does not wait for ever', async () => {
+    const { log, lines } = memoryLog();
+    let aborted = false;
+    const handler: JobHandlers['settle-writes'] = (_payload, { signal }) => {
+      signal.addEventListener('abort', () => {
+        aborted = true;
+      });
+      return new Promise(() => {});
+    };
+    const worker = aWorker({ 'settle-writes': handler }, { closeMs: 50, log });
+    await worker.ready;
+    await aQueue().send('settle-writes', {});
+    await waitFor('the job to run, so that close has something to wait for', async () => {
+      await worker.close();
+      return true;
+    });
+
+    if (lines.some(({ message }) => message === 'jobs cut at close')) expect(aborted).toBe(true);
+  });
+
+  it('fails within about two seconds while the backend is away, and sends again when it is back', async () => {
+    const { log, lines } = memoryLog();
+    const queue = aQueue(log);
+    await queue.send('settle-writes', {}, { jobId: 'all' });
+    await gate.close();
+    const startedAt = performance.now();
+
+    await expect(queue.send('settle-writes', {})).rejects.toBeInstanceOf(QueueUnavailable);
+    await expect(queue.nudge('settle-writes', {})).resolves.toBeUndefined();
+
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: 'wake-up not sent' }));
+    await gate.open();
+    await waitFor('a job to be taken', () => queue.send('settle-writes', {}, { jobId: 'all' }).then(() => true));
+  });
+
+  it('starts while the backend is away and works once it is there', async () => {
+    await gate.close();
+    const queue = aQueue();
+    let runs = 0;
+    const worker = aWorker({ 'settle-writes': async () => (runs += 1) });
+    await expect(queue.send('settle-writes', {}, { jobId: 'all' })).rejects.toThrow(
+      `The job settle-writes was not taken. Check ${title}.`,
+    );
+
+    await gate.open();
+    await worker.ready;
+    await waitFor('a job to be taken', () => queue.send('settle-writes', {}, { jobId: 'all' }).then(() => true));
+
+    await waitFor('the job', () => runs >= 1);
+  });
+
+  it('survives lost connections, without many words', async () => {
+    const { log, lines } = memoryLog();
+    const queue = aQueue(log);
+    let runs = 0;
+    const worker = aWorker({ 'settle-writes': async () => (runs += 1) }, { log });
+    await worker.ready;
+
+    for (let outage = 1; outage <= 2; outage += 1) {
+      await gate.close();
+      await expect(queue.send('settle-writes', {})).rejects.toBeInstanceOf(QueueUnavailable);
+      await gate.open();
+      const before = runs;
+      await waitFor('a job to be taken', () => queue.send('settle-writes', {}, { jobId: 'all' }).then(() => true));
+      await waitFor('the job to run', () => runs > before, { timeoutMs: 15_000 });
+    }
+
+    expect(lines.filter(({ message }) => message === 'queue connection failed').length).toBeLessThan(8);
+  });
+
+  if (title === 'Redis') {
+    it('goes on with a schedule and with running workers after FLUSHALL', async () => {
+      const queue = aQueue();
+      let runs = 0;
+      const worker = aWorker({ 'settle-writes': async () => (runs += 1) });
+      await worker.ready;
+      queue.schedule('settle-writes', {}, 200);
+      await waitFor('the first run', () => runs > 0);
+
+      for (let flush = 1; flush <= 3; flush += 1) {
+        await redisCommand(options.redisUrl ?? '', 'FLUSHALL');
+        const before = runs;
+        await waitFor('a run after the flush', () => runs > before);
+      }
+    });
+  }
+});
