@@ -1,0 +1,142 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { InvalidBody } from '../parser-for.js';
+import { parseAddRecords, parseChangeTtl, parseCreateRrset, parseRecordsBody, parseUpdateRrset } from './requests.js';
+
+const records = [{ value: '192.0.2.1' }];
+const aCreation = (change: object = {}) => ({ name: 'api.acme', type: 'A', records, ...change });
+const without = (member: string) => Object.fromEntries(Object.entries(aCreation()).filter(([name]) => name !== member));
+
+function namesOf(parse: (body: unknown) => unknown, body: unknown): string[] {
+  try {
+    parse(body);
+  } catch (error) {
+    if (error instanceof InvalidBody) return error.fields.map((field) => field.name);
+    throw error;
+  }
+  return [];
+}
+
+describe('the body of a creation', () => {
+  it.each([
+    ['name, type and records', aCreation()],
+    ['a ttl', aCreation({ ttl: 300 })],
+    ['a ttl of 0, which is the upstream’s to judge', aCreation({ ttl: 0 })],
+    ['the longest ttl', aCreation({ ttl: 2_147_483_647 })],
+    ['a null ttl', aCreation({ ttl: null })],
+    ['labels', aCreation({ labels: { env: 'prod', empty: '' } })],
+    ['empty labels', aCreation({ labels: {} })],
+    ['null labels', aCreation({ labels: null })],
+    ['a comment', aCreation({ records: [{ value: 'x', comment: 'blue' }] })],
+    ['an empty comment', aCreation({ records: [{ value: 'x', comment: '' }] })],
+    ['a null comment', aCreation({ records: [{ value: 'x', comment: null }] })],
+    ['fields that nobody knows yet', aCreation({ geo: { eu: 1 }, records: [{ value: 'x', weight: 3 }] })],
+    ['a value of 4,096 characters', aCreation({ records: [{ value: 'x'.repeat(4_096) }] })],
+    ['4,096 characters beyond 16 bits', aCreation({ records: [{ value: '😀'.repeat(4_096) }] })],
+    ['values that differ in case only', aCreation({ records: [{ value: 'a' }, { value: 'A' }] })],
+  ])('may have %s', (_what, body) => {
+    const before = structuredClone(body);
+
+    expect(parseCreateRrset(body)).toBe(body);
+    expect(body).toEqual(before);
+  });
+
+  it.each([
+    ['no name', without('name'), ['name']],
+    ['no type', without('type'), ['type']],
+    ['no records', without('records'), ['records']],
+    ['nothing at all', {}, ['name', 'type', 'records']],
+    ['a name that is no text', aCreation({ name: 1 }), ['name']],
+    ['a null name', aCreation({ name: null }), ['name']],
+    ['a type that is no text', aCreation({ type: ['A'] }), ['type']],
+    ['empty records', aCreation({ records: [] }), ['records']],
+    ['null records', aCreation({ records: null }), ['records']],
+    ['records that are no array', aCreation({ records: { value: 'x' } }), ['records']],
+    ['a record that is text', aCreation({ records: ['192.0.2.1'] }), ['records[0]']],
+    ['a record without a value', aCreation({ records: [...records, { comment: 'x' }] }), ['records[1].value']],
+    ['a null value', aCreation({ records: [{ value: null }] }), ['records[0].value']],
+    ['a value that is a number', aCreation({ records: [{ value: 1 }] }), ['records[0].value']],
+    ['an empty value', aCreation({ records: [{ value: '' }] }), ['records[0].value']],
+    ['a value of 4,097 characters', aCreation({ records: [{ value: 'x'.repeat(4_097) }] }), ['records[0].value']],
+    ['a comment that is no text', aCreation({ records: [{ value: 'x', comment: 1 }] }), ['records[0].comment']],
+    ['the same value twice', aCreation({ records: [...records, ...records] }), ['records[1].value']],
+    ['a ttl that is text', aCreation({ ttl: '300' }), ['ttl']],
+    ['an empty text for a ttl', aCreation({ ttl: '' }), ['ttl']],
+    ['a ttl with a fraction', aCreation({ ttl: 1.5 }), ['ttl']],
+    ['a negative ttl', aCreation({ ttl: -1 }), ['ttl']],
+    ['a ttl of 2^31', aCreation({ ttl: 2 ** 31 }), ['ttl']],
+    ['a ttl of 2^53', aCreation({ ttl: 2 ** 53 }), ['ttl']],
+    ['a ttl beyond all numbers', JSON.parse(JSON.stringify(aCreation()).replace('{', '{"ttl":1e999,')), ['ttl']],
+    ['a ttl of true', aCreation({ ttl: true }), ['ttl']],
+    ['labels that are an array', aCreation({ labels: [] }), ['labels']],
+    ['a label that is a number', aCreation({ labels: { env: 1 } }), ['labels.env']],
+    ['a null label', aCreation({ labels: { env: null } }), ['labels.env']],
+  ])('is refused for %s, and the refusal names the field', (_what, body, names) => {
+    expect(namesOf(parseCreateRrset, body)).toEqual(names.length === 1 ? expect.arrayContaining(names) : names);
+  });
+
+  it('calls a repeated value by the sentence that clients look for', () => {
+    const body = aCreation({ records: [{ value: '"x"' }, { value: 'y' }, { value: '"x"' }] });
+
+    expect(() => parseCreateRrset(body)).toThrow(/duplicate value '"x"'/);
+    expect(namesOf(parseCreateRrset, body)).toEqual(['records[2].value']);
+  });
+
+  it.each([null, [], 'text', 1, true, undefined])('is never %j', (body) => {
+    expect(namesOf(parseCreateRrset, body)).toEqual(['']);
+  });
+});
+
+describe('the bodies of the actions', () => {
+  it.each([
+    ['set_records and remove_records', parseRecordsBody, { records, later: true }],
+    ['add_records without a ttl', parseAddRecords, { records }],
+    ['add_records with a ttl', parseAddRecords, { records, ttl: 120 }],
+    ['add_records with a null ttl', parseAddRecords, { records, ttl: null }],
+    ['change_ttl', parseChangeTtl, { ttl: 600 }],
+    ['change_ttl to the zone’s default', parseChangeTtl, { ttl: null }],
+    ['an update of nothing', parseUpdateRrset, {}],
+    ['an update of labels', parseUpdateRrset, { labels: { env: 'prod' } }],
+    ['an update with null labels', parseUpdateRrset, { labels: null }],
+    ['an update with records, which the upstream refuses itself', parseUpdateRrset, { records: 'anything' }],
+  ])('are taken as they come: %s', (_what, parse: (body: unknown) => unknown, body) => {
+    expect(parse(body)).toBe(body);
+  });
+
+  it.each([
+    ['no records', parseRecordsBody, {}, ['records']],
+    ['empty records', parseRecordsBody, { records: [] }, ['records']],
+    ['repeated values', parseRecordsBody, { records: [...records, ...records] }, ['records[1].value']],
+    ['a ttl as text beside records', parseAddRecords, { records, ttl: '1' }, ['ttl']],
+    ['repeated values to add', parseAddRecords, { records: [...records, ...records] }, ['records[1].value']],
+    ['no ttl to change to', parseChangeTtl, {}, ['ttl']],
+    ['a ttl as text', parseChangeTtl, { ttl: '600' }, ['ttl']],
+    ['a label that is no text', parseUpdateRrset, { labels: { env: 1 } }, ['labels.env']],
+  ])('are refused for %s', (_what, parse: (body: unknown) => unknown, body, names) => {
+    expect(namesOf(parse, body)).toEqual(names);
+  });
+});
+
+it('no body, whatever it holds, gets anything but itself or a refusal that names a field', () => {
+  const parsers = [parseCreateRrset, parseRecordsBody, parseAddRecords, parseChangeTtl, parseUpdateRrset];
+  const member = fc.constantFrom('name', 'type', 'ttl', 'labels', 'records', 'value', 'comment', '__proto__', 'other');
+  const anyBody = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom(null, true, 0, -1, 300, 2 ** 53, 'A', '', 'api.acme'),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(member, tie('value'), { maxKeys: 5 }),
+    ),
+  })).value;
+  fc.assert(
+    fc.property(fc.constantFrom(...parsers), anyBody, (parse: (body: unknown) => unknown, body) => {
+      try {
+        expect(parse(body)).toBe(body);
+      } catch (error) {
+        expect(error).toBeInstanceOf(InvalidBody);
+        expect((error as InvalidBody).fields.length).toBeGreaterThan(0);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { InvalidBody, parserFor } from './parser-for.js';
+
+const parse = parserFor<{ a: number }>({
+  type: 'object',
+  required: ['a'],
+  properties: {
+    a: { type: 'integer' },
+    list: { type: 'array', items: { type: 'object', required: ['b'], properties: { b: { type: 'string' } } } },
+    map: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+});
+
+function refusal(body: unknown): InvalidBody {
+  try {
+    parse(body);
+  } catch (error) {
+    if (error instanceof InvalidBody) return error;
+    throw error;
+  }
+  throw new Error('The body was accepted');
+}
+
+describe('a parser', () => {
+  it('hands back the very object it was given, unknown fields and all', () => {
+    const body = { a: 1, later: { deep: [1] } };
+
+    expect(parse(body)).toBe(body);
+    expect(body).toEqual({ a: 1, later: { deep: [1] } });
+  });
+
+  it('turns no text into a number', () => {
+    expect(refusal({ a: '1' }).fields).toEqual([{ name: 'a', message: 'must be integer' }]);
+  });
+
+  it.each([
+    ['a missing field', {}, ['a']],
+    ['a missing field of an item', { a: 1, list: [{ b: 'x' }, {}] }, ['list[1].b']],
+    ['a wrong field of an item', { a: 1, list: [{ b: 2 }] }, ['list[0].b']],
+    ['a wrong item', { a: 1, list: [null] }, ['list[0]']],
+    ['a member of a map', { a: 1, map: { 'x/y~z': 1 } }, ['map.x/y~z']],
+    ['two wrong places at once', { a: 'x', map: 3 }, ['a', 'map']],
+    ['the body itself, with no name', 'text', ['']],
+  ])('names the place of %s', (_what, body, names) => {
+    expect(refusal(body).fields.map((field) => field.name)).toEqual(names);
+  });
+
+  it('says of a wrong body as a whole that it is the body', () => {
+    expect(refusal(7).message).toBe('body must be object');
+  });
+
+  it('never quotes what was sent', () => {
+    expect(refusal({ a: 'secret-value', list: 'secret-value' }).message).not.toContain('secret-value');
+  });
+
+  it('lists a bounded number of wrong places, however many there are', () => {
+    const list = Array.from({ length: 5_000 }, () => ({}));
+
+    expect(refusal({ a: 1, list }).fields).toHaveLength(20);
+  });
+});
