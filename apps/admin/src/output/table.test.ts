@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { renderTable } from './table.js';
+
+describe('a table', () => {
+  it('has columns as wide as their widest cell, and no blanks at the ends of lines', () => {
+    const rows = [
+      { name: 'a', count: 10 },
+      { name: 'longer', count: null },
+    ];
+
+    const table = renderTable(rows, { NAME: ({ name }) => name, COUNT: ({ count }) => count });
+
+    expect(table).toBe('NAME    COUNT\na       10\nlonger  -\n');
+  });
+
+  it('has one line per row, whatever a cell holds', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' })), (values) => {
+        const table = renderTable(values, { VALUE: (value) => value });
+
+        expect(table.split('\n')).toHaveLength(values.length + 2);
+        expect(table).not.toContain('\u001b');
+      }),
+    );
+  });
+});

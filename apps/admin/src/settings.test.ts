@@ -1,0 +1,45 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readSettings } from './settings.js';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'corral-settings-'));
+  mkdirSync(join(folder, '.corral'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const writeFile = (text: string) => writeFileSync(join(folder, '.corral', 'admin.json'), text);
+
+describe('which installation a command is for', () => {
+  it('is the one in the environment, as a whole', () => {
+    writeFile('{"DATABASE_URL":"postgresql://dev/x","DNS_ZONE_NAME":"dev.test","REDIS_URL":"redis://dev"}');
+
+    const settings = readSettings({ DATABASE_URL: 'postgres://prod/x' }, folder);
+
+    expect(settings).toEqual({ databaseUrl: 'postgres://prod/x', redisUrl: undefined, zoneName: undefined });
+  });
+
+  it('is else the one that runs in this folder', () => {
+    writeFile('{"DATABASE_URL":"postgresql://dev/x","DNS_ZONE_NAME":"dev.test"}');
+
+    const settings = readSettings({ DATABASE_URL: ' ', DNS_ZONE_NAME: 'prod.test' }, folder);
+
+    expect(settings).toEqual({ databaseUrl: 'postgresql://dev/x', redisUrl: undefined, zoneName: 'dev.test' });
+  });
+
+  it.each([
+    ['there is no such file', {}, '/nowhere', /Set DATABASE_URL/],
+    ['the address is of another kind', { DATABASE_URL: 'mysql://x' }, '/nowhere', /postgresql:/],
+  ])('is asked for when %s', (_what, env, where, sentence) => {
+    expect(() => readSettings(env, where)).toThrow(sentence);
+  });
+
+  it('is asked for when the file is damaged', () => {
+    writeFile('{"DATABASE_URL":');
+
+    expect(() => readSettings({}, folder)).toThrow(/damaged/);
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { followRun, type SyncRun } from './follow-run.js';
+
+const running: SyncRun = {
+  ...{ state: 'running', failure: null },
+  ...{ rrsetsSeen: 0, added: 0, changed: 0, removed: 0, skipped: 0 },
+};
+const done: SyncRun = { ...running, state: 'succeeded', rrsetsSeen: 7 };
+
+/** Answers the polls one after the other: the run, or whether another one is under way. */
+const sourceOf = (...polls: (SyncRun | 'other running' | 'nothing')[]) => {
+  let poll: SyncRun | 'other running' | 'nothing' = 'nothing';
+  return {
+    async findRun() {
+      poll = polls.shift() ?? poll;
+      return typeof poll === 'string' ? null : poll;
+    },
+    isAnyRunning: async () => poll === 'other running',
+  };
+};
+
+describe('a requested run', () => {
+  it('is followed to its end, and each change is told once', async () => {
+    const told: string[] = [];
+
+    const run = await followRun(sourceOf('nothing', running, running, done), 'id', {
+      takenWithinMs: 5_000,
+      onWait: (what) => told.push(what),
+    });
+
+    expect(run.rrsetsSeen).toBe(7);
+    expect(told).toEqual(['begun']);
+  });
+
+  it('is waited for while another one is under way, however long that takes', async () => {
+    const told: string[] = [];
+    const source = sourceOf('other running', 'other running', 'other running', running, done);
+
+    await followRun(source, 'id', { takenWithinMs: 300, onWait: (what) => told.push(what) });
+
+    expect(told).toEqual(['waiting for another', 'begun']);
+  });
+
+  it('is given up when nobody begins it', async () => {
+    const following = followRun(sourceOf('nothing'), 'id', { takenWithinMs: 300, onWait: () => undefined });
+
+    await expect(following).rejects.toThrow(/No reconciler took the job/);
+  });
+
+  it('fails with its reason', async () => {
+    const failed: SyncRun = { ...running, state: 'failed', failure: 'The zone is gone.' };
+
+    const following = followRun(sourceOf(failed), 'id', { takenWithinMs: 300, onWait: () => undefined });
+
+    await expect(following).rejects.toThrow('The sync failed. The zone is gone.');
+  });
+});

@@ -1,0 +1,215 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isWellFormedDnsToken } from '@corral/auth';
+import { createEmptyDatabase, startProcess } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startAdmin, type TestAdmin } from './support/start-admin.js';
+
+let admin: TestAdmin;
+beforeAll(async () => {
+  admin = await startAdmin();
+});
+afterAll(() => admin.stop());
+
+describe('team', () => {
+  it('creates a team and lists it', async () => {
+    const created = await admin.run('team', 'create', 'acme');
+    const listed = await admin.run('team', 'list');
+
+    expect(created).toMatchObject({ code: 0, err: '' });
+    expect(listed.out).toMatch(/^TEAM {2}CREATED {19}ID\nacme {2}20/);
+  });
+
+  it.each([
+    ['a reserved word', 'www', /cannot be a team's name/],
+    ['no label', 'Not A Label', /cannot be a team's name/],
+    ['taken', 'acme', /exists already/],
+  ])('refuses a name that is %s, in one sentence', async (_why, slug, sentence) => {
+    const { code, out, err } = await admin.run('team', 'create', slug);
+
+    expect(code).toBe(1);
+    expect(out).toBe('');
+    expect(err).toMatch(sentence);
+    expect(err.trimEnd()).not.toContain('\n');
+  });
+});
+
+describe('token', () => {
+  it('is shown by the command that issues it, and by no other', async () => {
+    const issued = await admin.run('token', 'issue', 'acme', '--name', 'ci');
+    const listed = await admin.run('token', 'list', 'acme');
+
+    const token = /^ {2}(\S+)$/m.exec(issued.out)?.[1] ?? '';
+    expect(isWellFormedDnsToken(token)).toBe(true);
+    expect(issued.out).toContain('shown only this once');
+    expect(listed.out).toMatch(/ci +active/);
+    expect(listed.out).not.toContain(token);
+  });
+
+  it('can expire, and be narrowed to a name and to types', async () => {
+    const issued = await admin.json<{ expiresAt: string; withinName: string; withinTypes: string[] }>(
+      ...['token', 'issue', 'acme', '--name', 'narrow', '--expires', '30d'],
+      ...['--within', 'ci.acme', '--types', 'A,TXT'],
+    );
+
+    expect(issued).toMatchObject({ withinName: 'ci.acme', withinTypes: ['A', 'TXT'] });
+    const daysLeft = (Date.parse(issued.expiresAt) - Date.now()) / 86_400_000;
+    expect(daysLeft).toBeCloseTo(30, 1);
+  });
+
+  it.each([
+    ['a name of another team', ['--within', 'ci.globex'], 1, /narrowed to "acme"/],
+    ['a type that nobody writes', ['--types', 'MX'], 1, /type "MX"/],
+    ['a time in the past', ['--expires', '2020-01-01T00:00:00Z'], 1, /future/],
+    ['a time that is none', ['--expires', 'soon'], 2, /30d/],
+  ])('is refused for %s', async (_what, options, code, sentence) => {
+    const refused = await admin.run('token', 'issue', 'acme', '--name', 'x', ...options);
+
+    expect(refused.code).toBe(code);
+    expect(refused.err).toMatch(sentence);
+  });
+
+  it('is revoked once, by its id and its team', async () => {
+    await admin.run('team', 'create', 'globex');
+    const { id } = await admin.json<{ id: string }>('token', 'issue', 'acme', '--name', 'old');
+
+    const byOthers = await admin.run('token', 'revoke', 'globex', id);
+    const revoked = await admin.run('token', 'revoke', 'acme', id);
+    const again = await admin.run('token', 'revoke', 'acme', id);
+    const unknown = await admin.run('token', 'revoke', 'acme', 'no-uuid');
+
+    expect([byOthers.code, revoked.code, again.code, unknown.code]).toEqual([1, 0, 1, 1]);
+    expect((await admin.run('token', 'list', 'acme')).out).toMatch(/old +revoked/);
+  });
+
+  it('is refused past the quota, with what to do', async () => {
+    await admin.run('team', 'create', 'many');
+    for (let index = 0; index < 5; index += 1) await admin.run('token', 'issue', 'many', '--name', `t${index}`);
+
+    const sixth = await admin.run('token', 'issue', 'many', '--name', 'sixth');
+
+    expect(sixth).toMatchObject({ code: 1, err: expect.stringMatching(/5 active tokens.*Revoke one first/) });
+  });
+});
+
+describe('usage and audit', () => {
+  beforeAll(async () => {
+    await admin.run('team', 'create', 'busy');
+    const { id } = await admin.json<{ id: string }>('token', 'issue', 'busy', '--name', 'writer');
+    await admin.pool.query(
+      `INSERT INTO dns_zone (id, name, body, synced_at) VALUES (7001, 'example.test', '{}', now())`,
+    );
+    await admin.pool.query(
+      `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
+       VALUES (7001, 'www.busy', 'A', 'busy', 3, '{}'), (7001, 'busy', 'TXT', 'busy', 1, '{}')`,
+    );
+    await admin.pool.query(
+      `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, found_applied,
+                                    upstream_status, reserved_records, lease_until)
+       SELECT id, 'token', $1::uuid, 7001, name, type, operation, state::dns_audit_state, applied, status, reserved, until
+       FROM team, (VALUES ('www.busy', 'A', 'create', 'completed', NULL::boolean, 201, 0, NULL::timestamptz),
+                          ('busy', 'TXT', 'set_records', 'settled', true, NULL, 0, NULL),
+                          ('new.busy', 'A', 'create', 'pending', NULL, NULL, 2, now()))
+                   AS entry (name, type, operation, state, applied, status, reserved, until)
+       WHERE slug = 'busy'`,
+      [id],
+    );
+  });
+
+  it('usage shows each quota beside what is used', async () => {
+    const { out } = await admin.run('usage', 'busy');
+
+    expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['OF', 'USED', 'LIMIT'],
+      ['records', '4', '200'],
+      ['records held for writes under way', '2', '-'],
+      ['record sets', '2', '-'],
+      ['active tokens', '1', '5'],
+      [''],
+    ]);
+  });
+
+  it('audit shows the newest first, in pages', async () => {
+    const first = await admin.json<{ entries: { name: string }[]; before: number }>('audit', 'busy', '--limit', '2');
+    const rest = await admin.json<typeof first>('audit', 'busy', '--before', String(first.before));
+
+    expect(first.entries.map(({ name }) => name)).toEqual(['new.busy', 'busy']);
+    expect(rest).toMatchObject({ entries: [{ name: 'www.busy', token: { name: 'writer' } }], before: null });
+  });
+
+  it('audit shows the outcome of each entry, filtered by name and type', async () => {
+    const text = await admin.run('audit', 'busy', '--name', 'busy', '--type', 'TXT');
+    const none = await admin.run('audit', 'busy', '--name', 'busy', '--type', 'A');
+
+    expect(text.out).toMatch(/writer {2}set_records {2}busy {2}TXT {3}found applied {2}-\n$/);
+    expect(none.out).toBe('There are no such entries.\n');
+  });
+});
+
+describe('a command that cannot be done', () => {
+  it.each([
+    ['an unknown team', ['usage', 'nobody'], 1, /no team "nobody"/],
+    ['an unknown command', ['fly'], 2, /unknown command 'fly'/],
+    ['a missing argument', ['usage'], 2, /missing required argument/],
+    ['a limit that is none', ['audit', 'acme', '--limit', '0'], 2, /whole number from 1/],
+  ])('says so for %s, without a stack', async (_what, argv, code, sentence) => {
+    const { code: ended, err } = await admin.run(...argv);
+
+    expect(ended).toBe(code);
+    expect(err).toMatch(sentence);
+    expect(err).not.toMatch(/^\s+at /m);
+  });
+
+  it('says which variable to set when no database is known', async () => {
+    expect(await admin.runWith({}, 'team', 'list')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/DATABASE_URL/),
+    });
+  });
+
+  it('says that the database is away, and not its password', async () => {
+    const env = { DATABASE_URL: 'postgresql://corral:hunter2@127.0.0.1:1/corral' };
+
+    const { code, err } = await admin.runWith(env, 'team', 'list');
+
+    expect(code).toBe(1);
+    expect(err).toMatch(/^The database does not answer\./);
+    expect(err).not.toContain('hunter2');
+  });
+});
+
+describe('migrate', () => {
+  it('makes a fresh database usable, and finds nothing to do the second time', async () => {
+    const database = await createEmptyDatabase();
+    const env = { DATABASE_URL: database.url };
+
+    const before = await admin.runWith(env, 'team', 'list');
+    const first = await admin.runWith(env, 'migrate');
+    const after = await admin.runWith(env, 'team', 'list');
+    const second = await admin.runWith(env, '--json', 'migrate');
+
+    expect(before).toMatchObject({ code: 1, err: expect.stringMatching(/`migrate` first/) });
+    expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/is up to date: \d+ applied/) });
+    expect(after.out).toMatch(/no teams yet/);
+    expect(JSON.parse(second.out)).toEqual({ applied: [] });
+    await database.drop();
+  });
+});
+
+describe('the program', () => {
+  const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+  it('finds the installation that runs in its folder, and exits with its code', async () => {
+    await mkdir(join(admin.folder, '.corral'));
+    await writeFile(join(admin.folder, '.corral', 'admin.json'), JSON.stringify({ DATABASE_URL: admin.databaseUrl }));
+    const spec = { command: process.execPath, cwd: admin.folder, env: { DATABASE_URL: undefined } };
+
+    const done = await startProcess({ ...spec, args: [main, 'team', 'list', '--json'] });
+    const refused = await startProcess({ ...spec, args: [main, 'team', 'create', 'www'] });
+
+    expect(await done.exited).toEqual({ code: 0, signal: null });
+    expect(JSON.parse(done.output())).toContainEqual(expect.objectContaining({ slug: 'acme' }));
+    expect(await refused.exited).toEqual({ code: 1, signal: null });
+  });
+});
