@@ -1,5 +1,5 @@
 import type { RequestRecord, Rrset } from '@corral/contracts';
-import { applyEdits, modify } from 'jsonc-parser';
+import { applyEdits, findNodeAtLocation, modify, type Node, parseTree } from 'jsonc-parser';
 import { assertNever, type RrsetKey, type RrsetWrite } from './rrset-write.js';
 
 /** The members of a mirrored body that our rules look at. */
@@ -102,18 +102,25 @@ function answerRecord(record: RequestRecord): object {
 }
 
 function withRecordsAdded(current: string, added: readonly RequestRecord[]): string {
-  const { records } = readRrsetBody(current);
-  const present = new Set(records.map((record) => record.value));
-  return withMember(current, 'records', [
-    ...records,
-    ...added.filter((record) => !present.has(record.value)).map(answerRecord),
-  ]);
+  const present = new Set(readRrsetBody(current).records.map((record) => record.value));
+  const fresh = added
+    .filter((record) => !present.has(record.value))
+    .map((record) => JSON.stringify(answerRecord(record)));
+  return withRecords(current, (texts) => [...texts, ...fresh]);
 }
 
 function withRecordsRemoved(current: string, removed: readonly RequestRecord[]): string | null {
   const gone = new Set(removed.map((record) => record.value));
-  const left = readRrsetBody(current).records.filter((record) => !gone.has(record.value));
-  return left.length === 0 ? null : withMember(current, 'records', left);
+  const stays = readRrsetBody(current).records.map((record) => !gone.has(record.value));
+  if (!stays.includes(true)) return null;
+  return withRecords(current, (texts) => texts.filter((_text, at) => stays[at]));
+}
+
+/** Changes the list of records as texts, so that those that stay keep their bytes. */
+function withRecords(body: string, change: (texts: string[]) => string[]): string {
+  const list = findNodeAtLocation(parseTree(body) as Node, ['records']) as Node;
+  const texts = (list.children ?? []).map(({ offset, length }) => body.slice(offset, offset + length));
+  return `${body.slice(0, list.offset)}[${change(texts).join(',')}]${body.slice(list.offset + list.length)}`;
 }
 
 function withMember(body: string, member: string, value: unknown): string {
