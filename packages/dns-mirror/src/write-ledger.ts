@@ -220,11 +220,7 @@ export type WriteLedger = ReturnType<typeof writeLedger>;
  * An identical request gets the first one's outcome only while that one is the latest write to the set: after another
  * write came in between, sending it again is a wish of its own.
  */
-function replayOf(
-  { key, write }: NewWrite,
-  standing: Standing,
-  wasDelivered: DeliveryCheck,
-): BeginOutcome | null {
+function replayOf({ key, write }: NewWrite, standing: Standing, wasDelivered: DeliveryCheck): BeginOutcome | null {
   const { latest_id: entryId, latest_status: status, latest_body: body, latest_state: state } = standing;
   if (entryId === null || !standing.latest_identical || !standing.latest_recent) return null;
   if (wasDelivered(entryId, standing.latest_answered === true)) return null;

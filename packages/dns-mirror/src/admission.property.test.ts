@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { decideAdmission, type RecordQuota } from './admission.js';
+import { effectOf, recordCountOf } from './rrset-body.js';
+import type { RrsetKey, RrsetWrite } from './rrset-write.js';
+
+const quota: RecordQuota = { recordsPerTeam: 12, recordsPerRrset: 5 };
+const names = ['a', 'b', 'c', 'd'];
+
+const records = fc
+  .uniqueArray(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 7 })
+  .map((values) => values.map((value) => ({ value: `192.0.2.${value}` })));
+const write: fc.Arbitrary<RrsetWrite> = fc.oneof(
+  records.map((of) => ({ operation: 'create' as const, ttl: null, labels: {}, records: of })),
+  records.map((of) => ({ operation: 'set_records' as const, records: of })),
+  records.map((of) => ({ operation: 'add_records' as const, ttl: null, records: of })),
+  records.map((of) => ({ operation: 'remove_records' as const, records: of })),
+  fc.constant({ operation: 'change_ttl' as const, ttl: 60 }),
+  fc.constant({ operation: 'delete' as const }),
+);
+const step = fc.oneof(
+  fc.record({ do: fc.constant('begin' as const), name: fc.constantFrom(...names), write }),
+  fc.record({ do: fc.constant('finish' as const), name: fc.constantFrom(...names), accepted: fc.boolean() }),
+);
+
+describe('admission', () => {
+  it('never lets a team or a set past its quota, however writes begin and finish between each other', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const ledger = aLedger();
+        for (const each of steps) {
+          if (each.do === 'begin') ledger.begin(each.name, each.write);
+          else ledger.finish(each.name, each.accepted);
+          expect(ledger.recordsOfTeam()).toBeLessThanOrEqual(quota.recordsPerTeam);
+          expect(ledger.recordsOfLargestSet()).toBeLessThanOrEqual(quota.recordsPerRrset);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('admits what fits to the last record, and refuses the next one', () => {
+    const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(4) }, null);
+    const add = (count: number, team: number): unknown =>
+      decideAdmission({ operation: 'add_records', ttl: null, records: valuesOf(count, 100) }, body, team, 2, quota);
+
+    expect(add(1, 9)).toEqual({ kind: 'admitted', reserve: 1 });
+    expect(add(1, 10)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
+    expect(add(2, 4)).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 5 });
+  });
+
+  it('lets a team that an import took past its quota shrink, and nothing else', () => {
+    const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(9) }, null);
+    const decide = (of: RrsetWrite): string => decideAdmission(of, body, 40, 0, quota).kind;
+
+    expect(decide({ operation: 'remove_records', records: valuesOf(1) })).toBe('admitted');
+    expect(decide({ operation: 'set_records', records: valuesOf(8) })).toBe('admitted');
+    expect(decide({ operation: 'set_records', records: valuesOf(9) })).toBe('admitted');
+    expect(decide({ operation: 'change_ttl', ttl: 60 })).toBe('admitted');
+    expect(decide({ operation: 'delete' })).toBe('admitted');
+    expect(decide({ operation: 'add_records', ttl: null, records: valuesOf(1, 100) })).toBe('refused');
+    expect(decide({ operation: 'set_records', records: valuesOf(10) })).toBe('refused');
+  });
+
+  it('leaves it to the upstream to refuse values that are there already', () => {
+    const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(5) }, null);
+    const again: RrsetWrite = { operation: 'add_records', ttl: null, records: valuesOf(5) };
+
+    expect(decideAdmission(again, body, 12, 0, quota)).toEqual({ kind: 'admitted', reserve: 0 });
+  });
+});
+
+/** What the ledger does around the rule: one write at a time per set, reservations until its end. */
+function aLedger() {
+  const bodies = new Map<string, string>();
+  const pending = new Map<string, { write: RrsetWrite; reserve: number }>();
+  const counts = (): number[] => [...bodies.values()].map(recordCountOf);
+  const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
+  return {
+    recordsOfTeam: () => sum(counts()),
+    recordsOfLargestSet: () => Math.max(0, ...counts()),
+    begin(name: string, of: RrsetWrite) {
+      if (pending.has(name)) return;
+      const reserved = sum([...pending.values()].map(({ reserve }) => reserve));
+      const admission = decideAdmission(of, bodies.get(name) ?? null, sum(counts()), reserved, quota);
+      if (admission.kind === 'admitted') pending.set(name, { write: of, reserve: admission.reserve });
+    },
+    finish(name: string, accepted: boolean) {
+      const ended = pending.get(name);
+      pending.delete(name);
+      if (ended === undefined || !accepted) return;
+      const left = effectOf(keyOf(name), bodies.get(name) ?? null, ended.write, null);
+      if (left === null) bodies.delete(name);
+      else bodies.set(name, left);
+    },
+  };
+}
+
+const keyOf = (name: string): RrsetKey => ({ zoneId: 1, name, type: 'A' });
+const valuesOf = (count: number, from = 0) => Array.from({ length: count }, (_, at) => ({ value: `v${from + at}` }));
