@@ -50,6 +50,11 @@ function parseJson(text: string): unknown {
 
 const checkedMembers = new Set(['name', 'type', 'ttl', 'labels', 'records', 'value', 'comment']);
 
+/** By way of capitals, because decoders that ignore case take a long s (U+017F) for an s, too: `recordſ` is `records`. */
+function foldCase(member: string): string {
+  return member.toUpperCase().toLowerCase();
+}
+
 /**
  * Finds a member that is there twice, or once in another case: which of them counts differs between parsers, so what
  * is checked here might not be what the upstream reads.
@@ -65,7 +70,7 @@ export function findAmbiguousMember(text: string): string | null {
       onObjectEnd: () => void seen.pop(),
       onObjectProperty: (member, _offset, _length, _line, _character, pathOf) => {
         const members = seen[seen.length - 1] as Set<string>;
-        const folded = member.toLowerCase();
+        const folded = foldCase(member);
         const respelled = folded !== member && checkedMembers.has(folded) && pathOf()[0] !== 'labels';
         if (members.has(member) || respelled) found ??= member.slice(0, 64);
         members.add(member);
