@@ -50,7 +50,7 @@ export const zoneSync =
       return runOnce(deps, id, reason, signal);
     });
     if (result !== 'busy') return result;
-    log.info('zone sync already running', { zone: zoneName, reason });
+    log.debug('zone sync already running', { zone: zoneName, reason });
     return { kind: 'already running' };
   };
 
