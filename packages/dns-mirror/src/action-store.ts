@@ -36,9 +36,12 @@ export const actionStore = (pool: Pool) => ({
     await pool.query(
       `WITH told AS (
          SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS t(id, status, body)
+       ), locked AS MATERIALIZED (
+         -- In one order, so that two processes that are told of the same actions never wait for each other.
+         SELECT id FROM dns_action WHERE id = ANY($1) AND status = 'running' ORDER BY id FOR UPDATE
        ), changed AS (
          UPDATE dns_action SET status = told.status, body = told.body, checked_at = clock_timestamp()
-         FROM told WHERE dns_action.id = told.id AND dns_action.status = 'running'
+         FROM told JOIN locked USING (id) WHERE dns_action.id = told.id AND dns_action.status = 'running'
          RETURNING dns_action.audit_entry_id, told.status
        )
        UPDATE dns_audit_entry SET recheck_at = clock_timestamp()

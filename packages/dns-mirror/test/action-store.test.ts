@@ -1,0 +1,100 @@
+import { connectPool } from '@corral/database';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ActionStore, actionStore, type WriteLedger } from '../src/index.js';
+import {
+  accepted,
+  addOf,
+  begin,
+  bodyOf,
+  keyOf,
+  type MirrorDatabase,
+  newWrite,
+  openMirrorDatabase,
+  type TestTeam,
+} from './mirror-database.js';
+
+let database: MirrorDatabase;
+let ledger: WriteLedger;
+let store: ActionStore;
+let team: TestTeam;
+let teams = 0;
+
+beforeAll(async () => {
+  database = await openMirrorDatabase();
+  ledger = database.ledger();
+  store = actionStore(database.pool);
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  teams += 1;
+  team = await database.createTeam(`team-${teams}`);
+});
+
+async function startAction(name = `api.${team.slug}`): Promise<{ id: number; entryId: number }> {
+  const lease = await begin(ledger, newWrite(team, name, addOf(1)));
+  const end = accepted(bodyOf(name, 1));
+  await ledger.finish(lease, keyOf(name), end);
+  return { id: end.action.id, entryId: lease.entryId };
+}
+
+describe('the actions of a team', () => {
+  it('are those of its own writes: foreign and unknown ones are left out', async () => {
+    const mine = await startAction();
+    const stranger = await database.createTeam(`stranger-${teams}`);
+
+    expect((await store.findActions(team.id, [1, mine.id, mine.id])).map(({ id }) => id)).toEqual([mine.id]);
+    expect(await store.findActions(stranger.id, [mine.id])).toEqual([]);
+  });
+
+  it('are told in the order of their ids, as the upstream last stated them', async () => {
+    const [one, two] = [await startAction('a'), await startAction('b')];
+
+    await store.recordActions([{ id: two.id, status: 'success', body: '{ "id": 2 }' }]);
+
+    const found = await store.findActions(team.id, [two.id, one.id]);
+    expect(found.map(({ id, status }) => ({ id, status }))).toEqual([
+      { id: one.id, status: 'running' },
+      { id: two.id, status: 'success' },
+    ]);
+    expect(found[1]?.body).toBe('{ "id": 2 }');
+  });
+
+  it('stay finished, whatever is told later', async () => {
+    const { id } = await startAction();
+    await store.recordActions([{ id, status: 'success', body: '"first"' }]);
+
+    await store.recordActions([{ id, status: 'running', body: '"late"' }]);
+
+    expect((await store.findActions(team.id, [id]))[0]).toMatchObject({ status: 'success', body: '"first"' });
+  });
+
+  it('have their set read again when they end in an error, and only then', async () => {
+    const [failed, done] = [await startAction('a'), await startAction('b')];
+
+    await store.recordActions([
+      { id: failed.id, status: 'error', body: '{}' },
+      { id: done.id, status: 'success', body: '{}' },
+      { id: 1, status: 'error', body: '{}' },
+    ]);
+
+    expect((await database.entry(failed.entryId)).recheck_at).toBeInstanceOf(Date);
+    expect((await database.entry(done.entryId)).recheck_at).toBeNull();
+  });
+
+  it('are recorded by two processes at once without one waiting for the other for ever', async () => {
+    const ids: number[] = [];
+    for (let at = 0; at < 25; at += 1) ids.push((await startAction(`n${at}.${team.slug}`)).id);
+    const open = () =>
+      connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+    const pools = [open(), open()];
+
+    for (let round = 0; round < 40; round += 1) {
+      const told = ids.map((id) => ({ id, status: 'running', body: `{"round":${round}}` }));
+      const all = pools.map((pool, at) => actionStore(pool).recordActions(at === 0 ? told : told.toReversed()));
+      await Promise.all(all);
+    }
+
+    expect((await store.findActions(team.id, ids)).every(({ body }) => body === '{"round":39}')).toBe(true);
+    await Promise.all(pools.map((pool) => pool.end()));
+  });
+});
