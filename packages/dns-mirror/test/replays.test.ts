@@ -1,0 +1,149 @@
+import { checkDnsAnswer } from '@corral/contracts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type BeginOutcome,
+  type DeliveryCheck,
+  settlementStore,
+  type WriteEnd,
+  type WriteLedger,
+} from '../src/index.js';
+import {
+  accepted,
+  addOf,
+  begin,
+  bodyOf,
+  keyOf,
+  type MirrorDatabase,
+  neverDelivered,
+  newWrite,
+  openMirrorDatabase,
+  type TestTeam,
+} from './mirror-database.js';
+
+let database: MirrorDatabase;
+let ledger: WriteLedger;
+let team: TestTeam;
+let name: string;
+let teams = 0;
+
+beforeAll(async () => {
+  database = await openMirrorDatabase();
+  ledger = database.ledger();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  teams += 1;
+  team = await database.createTeam(`team-${teams}`);
+  name = `api.${team.slug}`;
+});
+
+const sendAgain = (wasDelivered: DeliveryCheck = neverDelivered): Promise<BeginOutcome> =>
+  ledger.begin(newWrite(team, name, addOf(1)), wasDelivered);
+
+async function ended(end: WriteEnd): Promise<number> {
+  const lease = await begin(ledger, newWrite(team, name, addOf(1)));
+  await ledger.finish(lease, keyOf(name), end);
+  return lease.entryId;
+}
+
+const completedAgo = (entryId: number, seconds: number) =>
+  database.pool.query(
+    'UPDATE dns_audit_entry SET completed_at = completed_at - make_interval(secs => $2) WHERE id = $1',
+    [entryId, seconds],
+  );
+
+describe('a request that is sent again', () => {
+  it('gets the answer that never arrived, word for word', async () => {
+    const end = accepted(bodyOf(name, 1));
+    const entryId = await ended(end);
+
+    const again = { kind: 'replayed', entryId, status: 201, body: end.body };
+    expect(await sendAgain()).toEqual(again);
+    expect(await sendAgain()).toEqual(again);
+  });
+
+  it('gets the refusal that never arrived', async () => {
+    const body = '{"error":{"code":"conflict"}}';
+    const entryId = await ended({ state: 'refused', status: 409, body, recheck: false });
+
+    expect(await sendAgain()).toEqual({ kind: 'replayed', entryId, status: 409, body });
+  });
+
+  it.each([
+    ['this process saw its answer delivered', async () => undefined, (() => true) as DeliveryCheck],
+    ['another process recorded the delivery', (id: number) => ledger.markAnswered([id]), neverDelivered],
+  ])('is a new write once %s', async (_what, deliver, wasDelivered) => {
+    await deliver(await ended(accepted(bodyOf(name, 1))));
+
+    expect(await sendAgain(wasDelivered)).toMatchObject({ kind: 'begun' });
+  });
+
+  it('is a new write after it surely never reached the upstream', async () => {
+    await ended({ state: 'unsent' });
+
+    expect(await sendAgain()).toMatchObject({ kind: 'begun' });
+  });
+
+  it('is a new write after another one came in between: it is a wish of its own', async () => {
+    await ended(accepted(bodyOf(name, 1)));
+    const between = await begin(ledger, newWrite(team, name, { operation: 'delete' }));
+    await ledger.finish(between, keyOf(name), accepted(null));
+
+    expect(await sendAgain()).toMatchObject({ kind: 'begun' });
+  });
+
+  it('is not disturbed by a write to another set in between', async () => {
+    const entryId = await ended(accepted(bodyOf(name, 1)));
+    const other = `b.${name}`;
+    await ledger.finish(await begin(ledger, newWrite(team, other, addOf(1))), keyOf(other), accepted(bodyOf(other, 1)));
+
+    expect(await sendAgain()).toMatchObject({ kind: 'replayed', entryId });
+  });
+
+  it('is a new write by another token, or with another body', async () => {
+    await ended(accepted(bodyOf(name, 1)));
+
+    const asAnother = newWrite(team, name, addOf(1), 'with another token');
+    expect(await ledger.begin(asAnother, neverDelivered)).toMatchObject({ kind: 'begun' });
+  });
+
+  it('gets the first answer within a minute, and is a new write after it', async () => {
+    const entryId = await ended(accepted(bodyOf(name, 1)));
+
+    await completedAgo(entryId, 55);
+    expect(await sendAgain()).toMatchObject({ kind: 'replayed' });
+    await completedAgo(entryId, 6);
+
+    expect(await sendAgain()).toMatchObject({ kind: 'begun' });
+  });
+});
+
+describe('a request whose first copy was settled', () => {
+  async function settled(found: string | null, applied: boolean): Promise<number> {
+    const lease = await begin(ledger, newWrite(team, name, addOf(1)));
+    await ledger.release(lease, 0, null);
+    const store = settlementStore(database.pool);
+    const due = await store.claimPending(100, 10_000);
+    const mine = due.find(({ entryId }) => entryId === lease.entryId);
+    if (mine === undefined) throw new Error('The released write is not due');
+    await store.settle(mine, { found, applied, recheckAfterMs: 60_000 });
+    return lease.entryId;
+  }
+
+  it('gets an answer as the upstream’s where the effect was found', async () => {
+    const entryId = await settled(bodyOf(name, 1), true);
+
+    const again = await sendAgain();
+
+    expect(again).toMatchObject({ kind: 'replayed', entryId, status: 201 });
+    const body = again.kind === 'replayed' ? JSON.parse(again.body) : null;
+    checkDnsAnswer.action(body);
+    expect(body.action).toMatchObject({ status: 'success', command: 'add_rrset_records' });
+  });
+
+  it('is a new write where the effect was not found', async () => {
+    await settled(null, false);
+
+    expect(await sendAgain()).toMatchObject({ kind: 'begun' });
+  });
+});
