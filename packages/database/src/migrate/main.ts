@@ -49,6 +49,7 @@ async function deploy(databaseUrl: string | undefined, migrationsDir: string): P
 async function onScratch<T>(serverUrl: string | undefined, work: (databaseUrl: string) => Promise<T>): Promise<T> {
   if (serverUrl) return withScratchDatabase(serverUrl, work);
   // For developers only, so the package is there with the other development dependencies, and not in an image.
+  // biome-ignore lint/style/noRestrictedImports: never reached by a service
   const { startPostgres } = await import('@corral/testing');
   const server = await startPostgres();
   try {

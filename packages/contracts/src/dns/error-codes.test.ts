@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { dnsErrorCodes } from './error-codes.js';
+
+describe('docs/errors.md', () => {
+  it('lists every code with its status and meaning, and no other', () => {
+    const page = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
+
+    const listed = page.split('\n').filter((line) => /^\| \d{3} \|/.test(line));
+
+    expect(listed).toEqual(
+      Object.entries(dnsErrorCodes).map(([code, { status, meaning }]) => `| ${status} | \`${code}\` | ${meaning} |`),
+    );
+  });
+});
