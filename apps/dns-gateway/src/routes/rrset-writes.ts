@@ -137,7 +137,9 @@ function changesNothing(write: RrsetWrite, value: object, body: string): boolean
 
 /** An answer counts as delivered once it was handed to a connection that was still there. */
 function noteDelivery(res: Response, { entryId }: WriteAnswer, answered: AnsweredRecorder): void {
+  // By the time of `finish` an answer is detached from its connection; the request still has it.
+  const { socket } = res.req;
   res.once('finish', () => {
-    if (!res.destroyed && res.socket !== null && !res.socket.destroyed) answered.note(entryId);
+    if (!socket.destroyed) answered.note(entryId);
   });
 }
