@@ -67,12 +67,14 @@ function coalesce(deps: ActionProgressDeps): (ids: readonly number[]) => Promise
     wanted = new Set();
     next = null;
     lastCallAt = deps.now();
-    running = deps.read(ids).then(
+    const refreshed = deps.read(ids).then(
       (told) => deps.store.recordActions(told),
       // The clients get what was last known: "still running" is true enough, and they ask again.
       (error: Error) => deps.onReadError(error),
     );
-    await running;
+    // Whatever becomes of this call, the next one only has to wait for its end.
+    running = refreshed.catch(() => undefined);
+    await refreshed;
   };
 
   return (ids) => {
