@@ -1,5 +1,12 @@
 import type { AddressInfo } from 'node:net';
-import { dnsTokenStore, dnsTokenVerifier, lastUsedRecorder, type NewDnsToken, type TeamRecord, teamStore } from '@corral/auth';
+import {
+  dnsTokenStore,
+  dnsTokenVerifier,
+  lastUsedRecorder,
+  type NewDnsToken,
+  type TeamRecord,
+  teamStore,
+} from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
 import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
 import { answeredRecorder, writeLedger, zoneSyncStore } from '@corral/dns-mirror';
@@ -13,7 +20,7 @@ import { type Buckets, memoryBuckets } from '../../src/limits/buckets.js';
 import { buildTestServer } from './test-server.js';
 
 export const ZONE = 'example.test';
-const UPSTREAM_TOKEN = 'upstream-token-of-the-tests-0123456789-0123456789-0123456789-01';
+export const UPSTREAM_TOKEN = 'upstream-token-of-the-tests-0123456789-0123456789-0123456789-01';
 
 export interface TestTeam extends TeamRecord {
   readonly token: string;
@@ -66,17 +73,17 @@ export interface GatewayOptions {
   readonly log?: Log;
   /** In place of the local cloud. */
   readonly upstreamUrl?: string;
+  /** Another replica: shares the database, the local cloud and the teams of this one, which has to be closed last. */
+  readonly beside?: TestGateway;
 }
 
 /** The gateway as `main.ts` wires it, on a database of its own and a local cloud, over real sockets. */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
-  const database = await createTestDatabase();
-  const cloud = await startLocalCloud({
-    tokens: [UPSTREAM_TOKEN],
-    zones: [{ name: ZONE }],
-    actionMs: options.actionMs ?? 30,
-    requestsPerHour: 3_600_000,
-  });
+  const { beside } = options;
+  const database =
+    beside === undefined ? await createTestDatabase() : { url: beside.databaseUrl, drop: async () => {} };
+  const cloud =
+    beside === undefined ? await startTestCloud(options.actionMs) : { ...beside.cloud, close: async () => {} };
   const log = options.log ?? silentLog;
   const pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
   const prisma = connectPrisma(database.url);
@@ -135,8 +142,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     const team = await teams.createTeam(slug);
     return { ...team, ...(await issueToken(team)) };
   };
-  const acme = await createTeam('acme');
-  const globex = await createTeam('globex');
+  const acme = beside?.acme ?? (await createTeam('acme'));
+  const globex = beside?.globex ?? (await createTeam('globex'));
 
   return {
     ...{ url, zoneId, cloud, pool, prisma, databaseUrl: database.url, acme, globex, createTeam, issueToken },
@@ -159,6 +166,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     },
   };
 }
+
+const startTestCloud = (actionMs = 30): Promise<LocalCloud> =>
+  startLocalCloud({ tokens: [UPSTREAM_TOKEN], zones: [{ name: ZONE }], actionMs, requestsPerHour: 3_600_000 });
 
 async function call(
   url: string,
@@ -194,7 +204,10 @@ async function mirrorZone(pool: Pool, upstream: HcloudClient): Promise<number> {
     const listed = await upstream.listRrsets(zone.id, page);
     for (const { name, type, body } of listed.rrsets) {
       seen.add(`${name}/${type}`);
-      await store.observe({ key: { zoneId: zone.id, name, type }, found: body, readAt }, { graceMs: 0, purpose: 'sync' });
+      await store.observe(
+        { key: { zoneId: zone.id, name, type }, found: body, readAt },
+        { graceMs: 0, purpose: 'sync' },
+      );
     }
     page = listed.nextPage;
   }
