@@ -66,7 +66,7 @@ describe('a label selector', () => {
     const present = (of: Labels, name: string) => Object.keys(of).includes(name);
     type Requirement = { text: string; holds: (of: Labels) => boolean };
     const requirement: fc.Arbitrary<Requirement> = fc.oneof(
-      key.map((k) => ({ text: k, holds: (of) => present(of, k) })),
+      key.map((k) => ({ text: k, holds: (of: Labels) => present(of, k) })),
       fc.tuple(key, space).map(([k, s]) => ({ text: `!${s}${k}`, holds: (of: Labels) => !present(of, k) })),
       fc.tuple(key, value, space, fc.constantFrom('=', '==', '!=')).map(([k, v, s, operator]) => ({
         text: `${k}${s}${operator}${s}${v}`,

@@ -1,0 +1,113 @@
+import { checkDnsAnswer } from '@corral/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectRefusal } from './support/expect-refusal.js';
+import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+const get = (path: string) => gateway.call('GET', path);
+
+describe('GET /zones', () => {
+  it('lists the one zone as the upstream states it, at no upstream call', async () => {
+    const before = gateway.upstreamCalls();
+
+    const answer = await get('/zones');
+
+    expect(answer.status).toBe(200);
+    checkDnsAnswer.zoneList(answer.json);
+    expect(answer.json.zones).toMatchObject([{ id: gateway.zoneId, name: ZONE, mode: 'primary' }]);
+    expect(answer.json.meta.pagination).toEqual({
+      ...{ page: 1, per_page: 25, previous_page: null, next_page: null, last_page: 1, total_entries: 1 },
+    });
+    expect(gateway.upstreamCalls()).toBe(before);
+  });
+
+  it.each([
+    [`name=${ZONE}`, 1],
+    ['name=EXAMPLE.TEST', 0],
+    [`name=${ZONE}.`, 0],
+    ['name=test', 0],
+    ['name=www.example.test', 0],
+    ['name=', 0],
+    ['mode=primary', 1],
+    ['mode=secondary', 0],
+    ['label_selector=env', 0],
+    ['label_selector=!env', 1],
+    ['label_selector=', 1],
+    ['sort=id%3Aasc&page=1&per_page=50', 1],
+    ['sort=name%3Adesc&sort=created', 1],
+    ['unknown=1', 1],
+  ])('with %s has %i zones', async (query, count) => {
+    const { status, json } = await get(`/zones?${query}`);
+
+    expect(status).toBe(200);
+    checkDnsAnswer.zoneList(json);
+    expect([json.zones.length, json.meta.pagination.total_entries]).toEqual([count, count]);
+  });
+
+  it('ends after its one page', async () => {
+    const { json } = await get('/zones?page=2');
+
+    checkDnsAnswer.zoneList(json);
+    expect(json.zones).toEqual([]);
+    expect(json.meta.pagination).toMatchObject({ page: 2, previous_page: 1, next_page: null, last_page: 1 });
+  });
+
+  it('counts per_page=100 as 50, and says so: some clients send it', async () => {
+    const { status, json } = await get('/zones?per_page=100');
+
+    expect([status, json.meta.pagination.per_page]).toEqual([200, 50]);
+  });
+
+  it.each(['page=0', 'page=x', 'per_page=0', 'per_page=x', 'per_page=-1', 'sort=ttl', 'label_selector=a%20b'])(
+    'refuses %s by name',
+    async (query) => {
+      const answer = await expectRefusal(gateway, () => get(`/zones?${query}`), 400, 'invalid_input');
+
+      expect(answer.json.error.details.fields[0].name).toBe(query.split('=')[0]);
+    },
+  );
+});
+
+describe('GET /zones/{zone}', () => {
+  it('is the same zone by ID and by name', async () => {
+    const [byName, byId] = await Promise.all([get(`/zones/${ZONE}`), get(`/zones/${gateway.zoneId}`)]);
+
+    expect(byName.status).toBe(200);
+    checkDnsAnswer.zone(byName.json);
+    expect(byId.text).toBe(byName.text);
+  });
+
+  it('states id and name before everything else, for clients that cut the text', async () => {
+    expect((await get(`/zones/${ZONE}`)).text).toMatch(
+      new RegExp(`^\\{"zone":\\{"id":${gateway.zoneId},"name":"${ZONE}"`),
+    );
+    expect((await get('/zones')).text).toMatch(new RegExp(`^\\{"zones":\\[\\{"id":${gateway.zoneId},"name":"${ZONE}"`));
+  });
+
+  it.each([
+    'other.test',
+    'www.example.test',
+    'test',
+    'EXAMPLE.TEST',
+    'example.test.',
+    '1',
+    '0',
+    '07001',
+    '-1',
+    '%00',
+    '@',
+  ])('%s does not exist', async (zone) => {
+    await expectRefusal(gateway, () => get(`/zones/${zone}`), 404, 'not_found');
+  });
+
+  it.each(['GET', 'POST'])('an unknown zone is absent to %s of its record sets', async (method) => {
+    const send = () => gateway.call(method, '/zones/other.test/rrsets', method === 'POST' ? { body: '{broken' } : {});
+
+    await expectRefusal(gateway, send, 404, 'not_found');
+  });
+});
