@@ -1,3 +1,4 @@
+import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   addLostWrite,
@@ -127,8 +128,8 @@ describe('a write whose outcome nobody knows', () => {
     const died = at.another({}, { readRrset: () => new Promise(() => undefined) });
     const dying = new AbortController();
     void died.settleWrites(dying.signal).catch(() => undefined);
-    while ((await getEntry(at, entryId)).lease_fence === 1);
-    await at.pool.query('UPDATE dns_audit_entry SET lease_until = clock_timestamp()');
+    await waitFor('the entry to be taken', async () => (await getEntry(at, entryId)).lease_fence > 1);
+    await at.pool.query("UPDATE dns_audit_entry SET lease_until = clock_timestamp() - interval '1 second'");
 
     const result = await at.workers.settleWrites(running());
 
@@ -164,7 +165,7 @@ describe('while the upstream is away', () => {
     at.cloud.admin.addFaults(away);
     await at.workers.settleWrites(running());
     at.cloud.admin.clearFaults();
-    await at.pool.query('UPDATE dns_audit_entry SET lease_until = clock_timestamp()');
+    await at.pool.query("UPDATE dns_audit_entry SET lease_until = clock_timestamp() - interval '1 second'");
 
     const result = await at.workers.settleWrites(running());
 
@@ -179,7 +180,10 @@ describe('while the upstream is away', () => {
     at.cloud.admin.addFaults({ match: { path: 'bad' }, times: null, effect: { status: 500, code: 'server_error' } });
 
     await at.workers.settleWrites(running());
-    await at.pool.query('UPDATE dns_audit_entry SET lease_until = clock_timestamp() WHERE id = $1', [bad.entryId]);
+    await at.pool.query(
+      "UPDATE dns_audit_entry SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1",
+      [bad.entryId],
+    );
     await at.workers.settleWrites(running());
 
     expect((await getEntry(at, good.entryId)).state).toBe('settled');
@@ -209,7 +213,7 @@ describe('while the upstream is away', () => {
     const result = await at.another({}, { readRrset }).settleWrites(stop.signal);
 
     expect(result.end).toBe('stopped');
-    expect((await at.workers.settleWrites(running())).settled).toBe(1);
+    await waitFor('the next one to take it', async () => (await at.workers.settleWrites(running())).settled === 1);
     expect((await getEntry(at, entryId)).state).toBe('settled');
   });
 });
@@ -220,7 +224,7 @@ describe('the second look', () => {
   const passSome = async (time: '1 second' | '5 minutes') => {
     await at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '${time}'`);
     await at.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '${time}'`);
-    await at.pool.query('UPDATE dns_audit_entry SET recheck_at = clock_timestamp()');
+    await at.pool.query(`UPDATE dns_audit_entry SET recheck_at = clock_timestamp() - interval '1 second'`);
   };
 
   it('finds an effect that showed only after the settlement', async () => {

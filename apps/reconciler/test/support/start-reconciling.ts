@@ -139,8 +139,8 @@ export async function addLostWrite(
   return { entryId: begun.lease.entryId, write };
 }
 
-/** With leases that have run out as soon as they are given. */
-export const ledgerOf = (pool: Pool, leaseMs = 0) =>
+/** With leases that have run out before they are given. */
+export const ledgerOf = (pool: Pool, leaseMs = -1_000) =>
   writeLedger(pool, { quota: { recordsPerTeam: 200, recordsPerRrset: 50 }, leaseMs, replayMs: 60_000 });
 
 export interface EntryRow {
