@@ -22,6 +22,10 @@ describe('the canonical path', () => {
     ['/ok%20/%/ok%20', '/ok%20/%25/ok%20'],
     ['/a/../b', '/a/../b'],
     ['/%2e%2e/b', '/%2e%2e/b'],
+    ['http://dns.example.test/v1/zones', 'http://dns.example.test/v1/zones'],
+    ['HTTPS://dns.example.test:8443//v1//%', 'HTTPS://dns.example.test:8443/v1/%25'],
+    ['http://dns.example.test', 'http://dns.example.test'],
+    ['/http://dns.example.test/v1', '/http:/dns.example.test/v1'],
     ['*', '*'],
     ['', ''],
   ])('of %j is %j', (path, canonical) => {
