@@ -1,0 +1,201 @@
+import { checkDnsAnswer, type DnsOperationId, type DnsRoute, dnsRoutes } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectError, expectRefusal } from './support/expect-refusal.js';
+import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+/*
+ * Walks the route table itself, so that no route can be forgotten: a route that is not in `howToCall` fails, and it
+ * does not compile either. Each is called as nobody, as a stranger (another team) and as the owner.
+ */
+
+interface HowToCall {
+  /** What to fill in for acme's own things. `name` is a fresh set of type A for each call. */
+  readonly own: (own: Own) => Filled;
+  /** The same call for things that nobody has. */
+  readonly absent: (own: Own) => Filled;
+  /** What a stranger gets: the team's things are `hidden` (404), `forbidden` (403), left out, or there are none. */
+  readonly stranger: 'hidden' | 'forbidden' | 'left out' | 'shared';
+}
+interface Own {
+  readonly name: string;
+  readonly actionId: number;
+}
+interface Filled {
+  readonly path: string;
+  readonly body?: object;
+}
+
+const records = [{ value: '192.0.2.7' }];
+const setPath = (name: string) => `/zones/${ZONE}/rrsets/${name}/A`;
+const onSet = (below: string, stranger: HowToCall['stranger'], body?: object): HowToCall => ({
+  own: ({ name }) => ({ path: `${setPath(name)}${below}`, ...(body === undefined ? {} : { body }) }),
+  absent: () => ({ path: `${setPath('none.acme')}${below}`, ...(body === undefined ? {} : { body }) }),
+  stranger,
+});
+const ABSENT_ACTION = 4_000_000_000;
+const onActions = (path: (id: number) => string, stranger: HowToCall['stranger']): HowToCall => ({
+  own: ({ actionId }) => ({ path: path(actionId) }),
+  absent: () => ({ path: path(ABSENT_ACTION) }),
+  stranger,
+});
+const zoneOnly = (below: string, stranger: HowToCall['stranger']): HowToCall => ({
+  own: () => ({ path: `/zones${below.replace('Z', ZONE)}` }),
+  absent: () => ({ path: `/zones${below.replace('Z', 'other.test')}` }),
+  stranger,
+});
+
+const howToCall: Record<DnsOperationId, HowToCall> = {
+  listZones: zoneOnly('', 'shared'),
+  getZone: zoneOnly('/Z', 'shared'),
+  listRrsets: zoneOnly('/Z/rrsets', 'left out'),
+  createRrset: {
+    own: ({ name }) => ({ path: `/zones/${ZONE}/rrsets`, body: { name: `new.${name}`, type: 'A', records } }),
+    absent: () => ({ path: `/zones/${ZONE}/rrsets`, body: { name: 'none.acme', type: 'A', records } }),
+    stranger: 'forbidden',
+  },
+  getRrset: onSet('', 'hidden'),
+  updateRrset: onSet('', 'forbidden', { labels: { env: 'prod' } }),
+  deleteRrset: onSet('', 'forbidden'),
+  setRecords: onSet('/actions/set_records', 'forbidden', { records }),
+  addRecords: onSet('/actions/add_records', 'forbidden', { records }),
+  removeRecords: onSet('/actions/remove_records', 'forbidden', { records: [{ value: '192.0.2.1' }] }),
+  changeTtl: onSet('/actions/change_ttl', 'forbidden', { ttl: 600 }),
+  listActions: onActions((id) => `/actions?id=${id}`, 'left out'),
+  getAction: onActions((id) => `/actions/${id}`, 'hidden'),
+  listZoneActions: onActions((id) => `/zones/actions?id=${id}`, 'left out'),
+  getZoneAction: onActions((id) => `/zones/actions/${id}`, 'hidden'),
+};
+
+let gateway: TestGateway;
+let calls = 0;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+/** A set of acme's with its finished creation. */
+async function makeOwn(): Promise<Own> {
+  calls += 1;
+  const name = `own-${calls}.acme`;
+  const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
+  const created = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
+  expect(created.status).toBe(201);
+  return { name, actionId: created.json.action.id };
+}
+
+function send(route: DnsRoute, { path, body }: Filled, token: string | null): Promise<Answer> {
+  return gateway.call(route.method.toUpperCase(), path, { token, ...(body === undefined ? {} : { body }) });
+}
+
+describe.each(dnsRoutes.map((route) => [route.operationId, route as DnsRoute] as const))('%s', (operationId, route) => {
+  const how = howToCall[operationId];
+
+  it('is a route that this test knows how to call', () => {
+    expect(how).toBeDefined();
+  });
+
+  it('says nothing to nobody', async () => {
+    const own = await makeOwn();
+
+    const answer = await expectRefusal(gateway, () => send(route, how.own(own), null), 401, 'unauthorized');
+
+    const elsewhere = await gateway.call('GET', '/no/such/path', { token: null });
+    expect(answer.text).toBe(elsewhere.text);
+    expect((await send(route, how.absent(own), null)).text).toBe(answer.text);
+  });
+
+  it.each(['revoked', 'expired', 'unknown'])('says nothing to the holder of a token that is %s', async (why) => {
+    const own = await makeOwn();
+    const token = await uselessToken(why);
+
+    await expectRefusal(gateway, () => send(route, how.own(own), token), 401, 'unauthorized');
+  });
+
+  it('is forbidden to a token without the scope dns', async () => {
+    const own = await makeOwn();
+    const team = await gateway.createTeam(`scoped-${own.actionId}`);
+    const { token } = await gateway.issueToken(team, { scopes: ['clusters'] });
+
+    await expectRefusal(gateway, () => send(route, how.own(own), token), 403, 'forbidden');
+  });
+
+  it('gives a stranger no more than what does not exist', async () => {
+    const own = await makeOwn();
+    const { token } = gateway.globex;
+    const ask = () => send(route, how.own(own), token);
+    const absent = await send(route, how.absent(own), token);
+
+    if (how.stranger === 'hidden' || how.stranger === 'forbidden') {
+      const [status, code] = how.stranger === 'hidden' ? [404, 'not_found'] : [403, 'forbidden'];
+      const answer = await expectRefusal(gateway, ask, status as number, code as string);
+      expect(answer.text).toBe(absent.text);
+    } else {
+      const before = gateway.upstreamCalls();
+      const answer = await ask();
+      expect([answer.status, gateway.upstreamCalls()]).toEqual([200, before]);
+      checkDnsAnswer[route.answer](answer.json);
+      expect(answer.text).not.toContain('acme');
+      expect(answer.text).not.toContain(String(own.actionId));
+    }
+  });
+
+  it('serves the owner', async () => {
+    const own = await makeOwn();
+
+    const answer = await send(route, how.own(own), gateway.acme.token);
+
+    expect([answer.status, answer.text]).toEqual([route.status, expect.anything()]);
+    checkDnsAnswer[route.answer](answer.json);
+  });
+
+  it('refuses every method that its path has no row for, and names those it has', async () => {
+    const own = await makeOwn();
+    const methods = dnsRoutes.filter(({ path }) => path === route.path).map(({ method }) => method.toUpperCase());
+    const served = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    const others = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'].filter((m) => !served.includes(m));
+
+    for (const method of others) {
+      const path = how.own(own).path;
+      const answer = await expectRefusal(gateway, () => gateway.call(method, path), 405, 'method_not_allowed');
+      expect(answer.headers.get('allow')).toBe(served.join(', '));
+    }
+  });
+});
+
+it('every GET answers HEAD with the same headers and no body', async () => {
+  const own = await makeOwn();
+  await waitFor('the end of the action', async () => {
+    const { json } = await gateway.call('GET', `/actions/${own.actionId}`);
+    return json.action.status === 'success';
+  });
+  for (const route of dnsRoutes.filter(({ method }) => method === 'get') as DnsRoute[]) {
+    const { path } = howToCall[route.operationId as DnsOperationId].own(own);
+
+    const [head, get] = [await gateway.call('HEAD', path), await gateway.call('GET', path)];
+
+    expect([route.path, head.status, head.text]).toEqual([route.path, 200, '']);
+    expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
+    expect(head.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  }
+});
+
+it('a stranger learns from no error whether a name of another team exists', async () => {
+  const own = await makeOwn();
+  const { token } = gateway.globex;
+  const bodies = new Set<string>();
+  for (const name of [own.name, 'none.acme', 'acme', 'hooli', 'a.b.c.hooli']) {
+    const answer = await gateway.call('GET', setPath(name), { token });
+    expectError(answer, 404, 'not_found');
+    bodies.add(answer.text);
+  }
+  expect(bodies.size).toBe(1);
+});
+
+async function uselessToken(why: string): Promise<string> {
+  if (why === 'unknown') return `${gateway.acme.token.slice(0, -1)}${gateway.acme.token.endsWith('a') ? 'b' : 'a'}`;
+  const { token, tokenId } = await gateway.issueToken(gateway.acme);
+  const column = why === 'revoked' ? 'revoked_at' : 'expires_at';
+  await gateway.pool.query(`UPDATE dns_token SET ${column} = now() - interval '1 second' WHERE id = $1`, [tokenId]);
+  return token;
+}

@@ -1,0 +1,184 @@
+import { gzipSync } from 'node:zlib';
+import { dnsLimits } from '@corral/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectRefusal, fieldsOf } from './support/expect-refusal.js';
+import { type CallOptions, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+const create = (body: unknown, headers?: CallOptions['headers']) => () =>
+  gateway.call('POST', `/zones/${ZONE}/rrsets`, { body, ...(headers === undefined ? {} : { headers }) });
+const records = [{ value: '192.0.2.1' }];
+const aCreation = (change: object = {}) => ({ name: 'api.acme', type: 'A', records, ...change });
+const values = (count: number) => Array.from({ length: count }, (_, index) => ({ value: `192.0.2.${index}` }));
+
+/** Every write that takes a body, with one that is right but for the change. */
+const writes: [string, string, string, object][] = [
+  ['createRrset', 'POST', '', aCreation()],
+  ['updateRrset', 'PUT', '/api.acme/A', { labels: {} }],
+  ['setRecords', 'POST', '/api.acme/A/actions/set_records', { records }],
+  ['addRecords', 'POST', '/api.acme/A/actions/add_records', { records }],
+  ['removeRecords', 'POST', '/api.acme/A/actions/remove_records', { records }],
+  ['changeTtl', 'POST', '/api.acme/A/actions/change_ttl', { ttl: 300 }],
+];
+
+describe.each(writes)('the body of %s', (_operation, method, below, right) => {
+  const send =
+    (body: unknown, headers: Record<string, string> = {}) =>
+    () =>
+      gateway.call(method, `/zones/${ZONE}/rrsets${below}`, { body, headers });
+
+  it.each([
+    ['nothing', ''],
+    ['broken JSON', '{"records":'],
+    ['JSON with a comma too many', '{"a":1,}'],
+    ['two objects', '{}{}'],
+    ['an array', '[]'],
+    ['an array of right bodies', JSON.stringify([right])],
+    ['null', 'null'],
+    ['a text', '"{}"'],
+    ['a number', '42'],
+    ['true', 'true'],
+    ['a form', 'name=api.acme&type=A'],
+    ['XML', '<rrset/>'],
+    ['a byte order mark before it', `\ufeff${JSON.stringify(right)}`],
+    ['invalid UTF-8', Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])],
+    ['UTF-16', Buffer.from(JSON.stringify(right), 'utf16le')],
+    ['a raw NUL', '{"x":"\0"}'],
+    ['a member twice', JSON.stringify(right).replace('{', '{"x":1,"x":2,')],
+    ['a member in another case', JSON.stringify(right).replace('{', '{"Records":[],')],
+    ['arrays nested 100,000 deep', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+    ['objects nested 100,000 deep', `${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+    ['an array that is never closed', '['.repeat(500_000)],
+  ])('is refused for %s', async (_what, body) => {
+    await expectRefusal(gateway, send(body), 400, 'invalid_input');
+  });
+
+  it.each([
+    ...['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/xml'],
+    ...['application/json-patch+json', 'application/problem+json', 'garbage', '*/*'],
+  ])('is refused as %s', async (type) => {
+    await expectRefusal(gateway, send(JSON.stringify(right), { 'Content-Type': type }), 400, 'invalid_input');
+  });
+
+  it('is refused over 1 MiB, whatever its length is told by', async () => {
+    const padding = 'x'.repeat(dnsLimits.bodyBytesMax);
+    const large = Buffer.from(JSON.stringify({ ...right, padding }));
+
+    await expectRefusal(gateway, send(large), 413, 'payload_too_large');
+    await expectRefusal(gateway, send(gzipSync(large), { 'Content-Encoding': 'gzip' }), 413, 'payload_too_large');
+  });
+
+  it('is refused when its encoding is unknown or broken', async () => {
+    const body = Buffer.from(JSON.stringify(right));
+
+    for (const [encoding, bytes] of [
+      ['gzip', body],
+      ['gzip', gzipSync(body).subarray(0, 12)],
+      ['deflate', body],
+      ['br', body],
+      ['zstd', body],
+      ['gzip, gzip', gzipSync(gzipSync(body))],
+      ['garbage', body],
+    ] as const) {
+      await expectRefusal(gateway, send(bytes, { 'Content-Encoding': encoding }), 400, 'invalid_input');
+    }
+  });
+});
+
+describe('a body just within 1 MiB', () => {
+  it('is judged by what it holds', async () => {
+    const empty = JSON.stringify({ ...aCreation({ records: [] }), padding: '' });
+    const padding = 'x'.repeat(dnsLimits.bodyBytesMax - empty.length);
+
+    const answer = await expectRefusal(
+      gateway,
+      create({ ...aCreation({ records: [] }), padding }),
+      400,
+      'invalid_input',
+    );
+
+    expect(fieldsOf(answer)).toEqual(['records']);
+  });
+});
+
+describe('a creation', () => {
+  it.each([
+    ['without a name', { name: undefined }, 'name'],
+    ['with a name that is a number', { name: 7 }, 'name'],
+    ['with a null name', { name: null }, 'name'],
+    ['without a type', { type: undefined }, 'type'],
+    ['with a list of types', { type: ['A'] }, 'type'],
+    ['without records', { records: undefined }, 'records'],
+    ['with null records', { records: null }, 'records'],
+    ['with empty records', { records: [] }, 'records'],
+    ['with records as an object', { records: { 0: { value: 'x' } } }, 'records'],
+    ['with records as texts', { records: ['192.0.2.1'] }, 'records[0]'],
+    ['with a record without value', { records: [{}] }, 'records[0].value'],
+    ['with a null value', { records: [{ value: null }] }, 'records[0].value'],
+    ['with an empty value', { records: [{ value: '' }] }, 'records[0].value'],
+    ['with a value of 4,097 characters', { records: [{ value: 'x'.repeat(4_097) }] }, 'records[0].value'],
+    ['with a comment that is a number', { records: [{ value: 'x', comment: 1 }] }, 'records[0].comment'],
+    ['with duplicate records', { records: [...values(2), { value: '192.0.2.1' }] }, 'records[2].value'],
+    ['with a ttl as text', { ttl: '300' }, 'ttl'],
+    ['with a ttl as a fraction', { ttl: 300.5 }, 'ttl'],
+    ['with a negative ttl', { ttl: -1 }, 'ttl'],
+    ['with a ttl of 2^53', { ttl: 2 ** 53 }, 'ttl'],
+    ['with a ttl of 2^31', { ttl: 2 ** 31 }, 'ttl'],
+    ['with a ttl of true', { ttl: true }, 'ttl'],
+    ['with a ttl as a list', { ttl: [300] }, 'ttl'],
+    ['with labels as text', { labels: 'env=prod' }, 'labels'],
+    ['with a label that is a number', { labels: { env: 1 } }, 'labels.env'],
+  ])('%s is refused by the name of the field', async (_what, change, field) => {
+    const answer = await expectRefusal(gateway, create(aCreation(change)), 400, 'invalid_input');
+
+    expect(fieldsOf(answer)).toContain(field);
+  });
+
+  it('lists all its wrong fields at once', async () => {
+    const answer = await expectRefusal(gateway, create({ ttl: 'x', records: [] }), 400, 'invalid_input');
+
+    expect(fieldsOf(answer).sort()).toEqual(['name', 'records', 'ttl', 'type']);
+  });
+
+  it('with 51 records is refused as too many for a set', async () => {
+    const answer = await expectRefusal(
+      gateway,
+      create(aCreation({ records: values(51) })),
+      403,
+      'resource_limit_exceeded',
+    );
+
+    expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_rrset' }] });
+  });
+
+  it('with 80,000 wrong records costs a bounded answer', async () => {
+    const many = Array.from({ length: 80_000 }, () => ({}));
+
+    const answer = await expectRefusal(gateway, create(aCreation({ records: many })), 400, 'invalid_input');
+
+    expect(answer.text.length).toBeLessThan(10_000);
+  });
+
+  it('is judged as a body before its name is, and as a name before its quota is', async () => {
+    await expectRefusal(gateway, create({ name: 'globex', type: 'A', records: [] }), 400, 'invalid_input');
+    await expectRefusal(gateway, create({ name: 'globex', type: 'A', records: values(51) }), 403, 'forbidden');
+  });
+
+  it('in a message of ours never has its values quoted, but for the duplicate that clients look for', async () => {
+    const secret = 'x'.repeat(5_000);
+
+    const answer = await expectRefusal(
+      gateway,
+      create(aCreation({ records: [{ value: secret }] })),
+      400,
+      'invalid_input',
+    );
+
+    expect(answer.text).not.toContain('xxxx');
+  });
+});
