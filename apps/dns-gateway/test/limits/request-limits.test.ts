@@ -1,0 +1,213 @@
+import { checkDnsAnswer } from '@corral/contracts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { memoryBuckets } from '../../src/limits/buckets.js';
+import { type Answer, type GatewayOptions, startGateway, type TestGateway, ZONE } from '../support/start-gateway.js';
+
+const LIST = `/zones/${ZONE}/rrsets`;
+const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
+
+let gateway: TestGateway;
+afterEach(() => gateway.close());
+
+/** A gateway whose buckets live in a time of their own: real time passes by without filling them. */
+async function start(limits: Partial<typeof many>, config: NonNullable<GatewayOptions['config']> = {}) {
+  const clock = { now: 1_000_000 };
+  const buckets = memoryBuckets(() => clock.now);
+  gateway = await startGateway({ buckets, config: { limits: { ...many, ...limits }, ...config } });
+  return clock;
+}
+
+const budgetOf = ({ headers }: Answer): (number | null)[] =>
+  ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map((name) => {
+    const value = headers.get(name);
+    return value === null ? null : Number(value);
+  });
+
+function expectLimited(answer: Answer, whose: string): void {
+  checkDnsAnswer.error(answer.json);
+  expect(answer.status).toBe(429);
+  expect(answer.json.error).toMatchObject({ code: 'rate_limit_exceeded', details: null });
+  expect(answer.json.error.message).toContain(whose);
+}
+
+describe('a request past a limit', () => {
+  it('is answered 429 with the code, and the time to wait, that clients of the upstream back off on', async () => {
+    await start({ perTokenPerMinute: 2 });
+    const before = Math.floor(Date.now() / 1_000);
+
+    const answers = [await gateway.call('GET', LIST), await gateway.call('GET', LIST), await gateway.call('GET', LIST)];
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expectLimited(answers[2] as Answer, 'this token');
+    const [limit, remaining, reset, retryAfter] = budgetOf(answers[2] as Answer);
+    expect([limit, remaining, retryAfter]).toEqual([2, 0, 30]);
+    expect(reset).toBeGreaterThanOrEqual(before + 60); // Unix time at which the bucket is full
+    expect(reset).toBeLessThanOrEqual(before + 65);
+    expect((answers[2] as Answer).headers.get('content-type')).toMatch(/^application\/json/);
+  });
+
+  it('passes after that time', async () => {
+    const clock = await start({ perTokenPerMinute: 2 });
+    for (let time = 0; time < 2; time += 1) await gateway.call('GET', LIST);
+    const refused = await gateway.call('GET', LIST);
+
+    clock.now += Number(refused.headers.get('retry-after')) * 1_000;
+
+    expect((await gateway.call('GET', LIST)).status).toBe(200);
+    expect((await gateway.call('GET', LIST)).status).toBe(429);
+  });
+
+  it('is refused before its body is looked at, and is never forwarded', async () => {
+    await start({ perTokenPerMinute: 1 });
+    await gateway.call('GET', LIST);
+    const before = gateway.upstreamCalls();
+
+    expectLimited(await gateway.call('POST', LIST, { body: '{broken' }), 'this token');
+
+    expect(gateway.upstreamCalls()).toBe(before);
+  });
+});
+
+describe('the budget in answers', () => {
+  it('is the limit that is nearest to its end, in the meaning of the upstream', async () => {
+    await start({ perAddressPerMinute: 300, perTokenPerMinute: 120, perTeamPerMinute: 600 });
+    const before = Math.floor(Date.now() / 1_000);
+
+    const [limit, remaining, reset, retryAfter] = budgetOf(await gateway.call('GET', LIST));
+
+    expect([limit, remaining, retryAfter]).toEqual([120, 119, null]);
+    expect(reset).toBeGreaterThanOrEqual(before);
+    expect(reset).toBeLessThanOrEqual(before + 5);
+  });
+
+  it('is the own one, never the upstream’s, on writes as well', async () => {
+    await start({ perTokenPerMinute: 7 });
+    const body = { name: 'a.acme', type: 'A', records: [{ value: '192.0.2.1' }] };
+
+    const written = await gateway.call('POST', LIST, { body });
+
+    expect(written.status).toBe(201);
+    expect(budgetOf(written).slice(0, 2)).toEqual([7, 6]);
+    expect(written.headers.get('link')).toBeNull();
+  });
+});
+
+describe('the limits count', () => {
+  it('per address, before the token is looked at', async () => {
+    await start({ perAddressPerMinute: 3, perTokenPerMinute: 100 });
+
+    const statuses: number[] = [];
+    for (const token of [null, 'wrong', gateway.acme.token]) {
+      statuses.push((await gateway.call('GET', LIST, { token })).status);
+    }
+
+    expect(statuses).toEqual([401, 401, 200]);
+    for (const token of [null, 'wrong', gateway.acme.token]) {
+      expectLimited(await gateway.call('GET', LIST, { token }), 'this address');
+    }
+  });
+
+  it('per token: another token of the team goes on', async () => {
+    await start({ perTokenPerMinute: 1 });
+    const second = await gateway.issueToken(gateway.acme);
+    await gateway.call('GET', LIST);
+
+    expectLimited(await gateway.call('GET', LIST), 'this token');
+    expect((await gateway.call('GET', LIST, { token: second.token })).status).toBe(200);
+  });
+
+  it('per team, over all its tokens: another team goes on', async () => {
+    await start({ perTeamPerMinute: 2 });
+    const second = await gateway.issueToken(gateway.acme);
+    await gateway.call('GET', LIST);
+    await gateway.call('GET', LIST, { token: second.token });
+
+    for (const token of [gateway.acme.token, second.token]) {
+      expectLimited(await gateway.call('GET', LIST, { token }), 'this team');
+    }
+    expect((await gateway.call('GET', LIST, { token: gateway.globex.token })).status).toBe(200);
+  });
+
+  it('address, token and team in this order, and a refusal by one takes nothing from the next', async () => {
+    const clock = await start({ perAddressPerMinute: 6, perTokenPerMinute: 4, perTeamPerMinute: 2 });
+    const call = () => gateway.call('GET', LIST);
+
+    const passed = [await call(), await call()];
+    const byTeam = [await call(), await call()];
+    const byToken = [await call(), await call()];
+    const byAddress = [await call(), await call()];
+
+    expect(passed.map(({ status }) => status)).toEqual([200, 200]);
+    for (const answer of byTeam) expectLimited(answer, 'this team');
+    for (const answer of byToken) expectLimited(answer, 'this token');
+    for (const answer of byAddress) expectLimited(answer, 'this address');
+    clock.now += 15_000; // a token and a half for the address, one for the token, half a one for the team
+    expectLimited(await call(), 'this team');
+  });
+
+  it('neither health checks nor the documentation', async () => {
+    await start({ perAddressPerMinute: 1 });
+    const origin = gateway.url.replace(/\/v1$/, '');
+
+    for (let time = 0; time < 3; time += 1) expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+    expect((await fetch(`${origin}/openapi.json`)).status).toBe(200);
+  });
+});
+
+describe('the address of a client', () => {
+  const from = (address: string): Promise<Answer> =>
+    gateway.call('GET', LIST, { headers: { 'X-Forwarded-For': address } });
+
+  it.each([
+    ['the same IPv4 address', '203.0.113.7', '203.0.113.7', true],
+    ['another IPv4 address', '203.0.113.7', '203.0.113.8', false],
+    ['an IPv4 address, written as IPv6', '203.0.113.7', '::ffff:203.0.113.7', true],
+    ['another IPv4 address, written as IPv6', '::ffff:203.0.113.7', '::ffff:203.0.113.8', false],
+    ['an IPv6 address of the same /64', '2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', true],
+    ['the same address in another spelling', '2001:db8:1:2::1', '2001:0DB8:0001:0002:0:0:0:1', true],
+    ['an IPv6 address of the next /64', '2001:db8:1:2::1', '2001:db8:1:3::1', false],
+  ])('behind a trusted proxy: %s', async (_what, one, other, shared) => {
+    await start({ perAddressPerMinute: 1 }, { trustProxy: 1 });
+    await from(one);
+
+    expect((await from(other)).status).toBe(shared ? 429 : 200);
+  });
+
+  it('is the last one that a trusted proxy states: what a client adds does not count', async () => {
+    await start({ perAddressPerMinute: 1 }, { trustProxy: 1 });
+    await from('203.0.113.7');
+
+    expectLimited(await from('198.51.100.1, 203.0.113.7'), 'this address');
+  });
+
+  it('is that of the connection when no proxy is trusted', async () => {
+    await start({ perAddressPerMinute: 1 });
+    await from('203.0.113.7');
+
+    expectLimited(await from('203.0.113.8'), 'this address');
+  });
+});
+
+describe('a client that makes 300 calls in a row', () => {
+  /** hcloud-go waits 1 s before its first retry and doubles that; its jitter takes away half at the most. */
+  const shortestWaitsMs = [1_000, 1_000, 2_000, 4_000, 8_000];
+
+  it('sees no error when it retries as the official library does, even with the shortest waits', async () => {
+    const clock = await start({ perAddressPerMinute: 300, perTokenPerMinute: 120, perTeamPerMinute: 600 });
+    let retries = 0;
+
+    const callWithRetries = async (): Promise<number> => {
+      for (const waitMs of shortestWaitsMs) {
+        const { status, json } = await gateway.call('GET', LIST);
+        if (status !== 429) return status;
+        expect(json.error.code).toBe('rate_limit_exceeded');
+        clock.now += waitMs;
+        retries += 1;
+      }
+      return (await gateway.call('GET', LIST)).status;
+    };
+
+    for (let time = 0; time < 300; time += 1) expect(await callWithRetries()).toBe(200);
+    expect(retries).toBeGreaterThan(0); // it did meet the limit
+  });
+});
