@@ -34,12 +34,19 @@ export function renderRequest({ method = 'GET', path, token = null, headers = []
   return Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), Buffer.from(body ?? '')]);
 }
 
-/** Sends bytes over a connection of their own and reads what comes back until the other side closes it. */
-export function sendBytes(url: string, bytes: string | Buffer): Promise<RawAnswer> {
+/**
+ * Sends bytes over a connection of their own and reads what comes back until the other side closes it.
+ *
+ * @param options `end` says right after the bytes that no more will come
+ */
+export function sendBytes(url: string, bytes: string | Buffer, { end = false } = {}): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
-    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes));
+    const socket = connect({ host: hostname, port: Number(port) }, () => {
+      if (end) socket.end(bytes);
+      else socket.write(bytes);
+    });
     socket.setTimeout(10_000, () => socket.destroy(new Error('The gateway kept the connection open for 10 s')));
     socket.on('data', (part) => parts.push(part));
     socket.on('error', reject);

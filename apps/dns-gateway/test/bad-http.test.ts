@@ -1,0 +1,190 @@
+import { gzipSync } from 'node:zlib';
+import { dnsLimits } from '@corral/contracts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { expectError } from './support/expect-refusal.js';
+import { chunked, type RawRequest, renderRequest, sendBytes, sendRaw } from './support/raw-http.js';
+import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+let gateway: TestGateway;
+let callsBefore: number;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+beforeEach(() => {
+  callsBefore = gateway.upstreamCalls();
+});
+afterEach(async () => {
+  expect(gateway.upstreamCalls()).toBe(callsBefore);
+  // Whatever came before, the next client is served.
+  expect((await gateway.call('GET', '/zones')).status).toBe(200);
+});
+
+const create = (change: Partial<RawRequest>): RawRequest => ({
+  ...{ method: 'POST', path: `/v1/zones/${ZONE}/rrsets`, token: gateway.acme.token },
+  headers: [['Content-Type', 'application/json']],
+  ...change,
+});
+const bytes = (text: string) => sendBytes(gateway.url, Buffer.from(text, 'latin1'));
+
+describe('the Authorization header', () => {
+  const zonesWith = (...values: string[]) =>
+    sendRaw(gateway.url, { path: '/v1/zones', headers: values.map((value) => ['Authorization', value] as const) });
+
+  it.each<[string, (token: string) => string[]]>([
+    ['is missing', () => []],
+    ['is there twice', (token) => [`Bearer ${token}`, `Bearer ${token}`]],
+    ['is there twice, the second one wrong', (token) => [`Bearer ${token}`, 'Bearer x']],
+    ['is there twice, the first one wrong', (token) => ['Bearer x', `Bearer ${token}`]],
+    ['is there twice, one of another scheme', (token) => ['Basic eDp5', `Bearer ${token}`]],
+    ['is empty', () => ['']],
+    ['has no token', () => ['Bearer']],
+    ['has an empty token', () => ['Bearer ']],
+    ['has no scheme', (token) => [token]],
+    ['has another scheme', (token) => [`Token ${token}`]],
+    ['is Basic', (token) => [`Basic ${Buffer.from(`x:${token}`).toString('base64')}`]],
+    ['has a token with a space', (token) => [`Bearer ${token.slice(0, 30)} ${token.slice(30)}`]],
+    ['has two tokens', (token) => [`Bearer ${token} ${token}`]],
+    ['has two tokens with a comma', (token) => [`Bearer ${token}, Bearer ${token}`]],
+    ['has a token that is too short', (token) => [`Bearer ${token.slice(1)}`]],
+    ['has a token that is too long', (token) => [`Bearer ${token}a`]],
+    ['has a token in quotes', (token) => [`Bearer "${token}"`]],
+    ['has a token of letters beyond ASCII', () => [`Bearer ${'\u00e9'.repeat(64)}`]],
+    ['has a token of 8,000 characters', () => [`Bearer ${'a'.repeat(8_000)}`]],
+    ['has a token that would be SQL', () => ["Bearer ' OR 1=1 --"]],
+  ])('that %s opens nothing', async (_what, values) => {
+    expectError(await zonesWith(...values(gateway.acme.token)), 401, 'unauthorized');
+  });
+
+  it.each<[string, (token: string) => string]>([
+    ['in lower case', (token) => `bearer ${token}`],
+    ['with two spaces', (token) => `Bearer  ${token}`],
+    ['with a space behind', (token) => `Bearer ${token} `],
+  ])('may have its scheme %s', async (_what, value) => {
+    expect((await zonesWith(value(gateway.acme.token))).status).toBe(200);
+  });
+
+  it('is the only place for a token', async () => {
+    const { token } = gateway.acme;
+
+    expectError(await sendRaw(gateway.url, { path: `/v1/zones?access_token=${token}` }), 401, 'unauthorized');
+    const headers = [
+      ['Cookie', `token=${token}`],
+      ['X-Auth-Token', token],
+      ['Auth-API-Token', token],
+    ] as const;
+    expectError(await sendRaw(gateway.url, { path: '/v1/zones', headers }), 401, 'unauthorized');
+  });
+});
+
+describe('a body on the wire', () => {
+  it('over 1 MiB is refused by its length and by its chunks', async () => {
+    const body = JSON.stringify({ padding: 'x'.repeat(dnsLimits.bodyBytesMax) });
+    const chunks = create({ headers: [['Transfer-Encoding', 'chunked']], body: chunked(body) });
+
+    expectError(await sendRaw(gateway.url, create({ body })), 413, 'payload_too_large');
+    expectError(await sendRaw(gateway.url, chunks), 413, 'payload_too_large');
+  });
+
+  it('that swells to 100 MiB when unpacked is refused, and does not fill the memory', async () => {
+    const bomb = gzipSync(Buffer.alloc(100 * 1_048_576, 0x20));
+    const before = process.memoryUsage().arrayBuffers;
+
+    const answer = await sendRaw(gateway.url, create({ headers: [['Content-Encoding', 'gzip']], body: bomb }));
+
+    expectError(answer, 413, 'payload_too_large');
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(50 * 1_048_576);
+  });
+
+  it('of a DELETE is bounded like any other', async () => {
+    const path = `/v1/zones/${ZONE}/rrsets/api.acme/A`;
+    const body = 'x'.repeat(dnsLimits.bodyBytesMax + 1);
+
+    expectError(await sendRaw(gateway.url, create({ method: 'DELETE', path, body })), 413, 'payload_too_large');
+  });
+
+  it('of a GET is not looked at', async () => {
+    const answer = await sendRaw(gateway.url, create({ method: 'GET', path: '/v1/zones', body: '{broken' }));
+
+    expect(answer.status).toBe(200);
+  });
+
+  it.each<[string, (readonly [string, string])[], string]>([
+    ['chunk sizes that are no numbers', [['Transfer-Encoding', 'chunked']], 'zz\r\n{}\r\n0\r\n\r\n'],
+    ['a chunk longer than it says', [['Transfer-Encoding', 'chunked']], '1\r\n{}\r\n0\r\n\r\n'],
+    ['an absurd chunk size', [['Transfer-Encoding', 'chunked']], 'fffffffffffffffff\r\n{}'],
+    [
+      'both lengths and chunks',
+      [
+        ['Transfer-Encoding', 'chunked'],
+        ['Content-Length', '2'],
+      ],
+      '2\r\n{}\r\n0\r\n\r\n',
+    ],
+    ['two lengths', [['Content-Length', '2']], '{}x'],
+    ['an unknown transfer encoding', [['Transfer-Encoding', 'gzip']], '{}'],
+  ])('with %s is no valid HTTP', async (_what, headers, body) => {
+    expectError(await sendRaw(gateway.url, create({ headers, body })), 400, 'invalid_input');
+  });
+
+  it.each(['-1', '2x', '0x2', '99999999999999999999999'])('of the length %s is no valid HTTP', async (length) => {
+    const request = `POST /v1/zones/${ZONE}/rrsets HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n{}`;
+
+    expectError(await bytes(request), 400, 'invalid_input');
+  });
+
+  it('that ends before its length is refused, whole as it may look', async () => {
+    const body = JSON.stringify({ name: 'api.acme', type: 'A', records: [{ value: '192.0.2.1' }] });
+    const request = renderRequest(create({ body }))
+      .toString()
+      .replace(/Content-Length: \d+/, 'Content-Length: 5000');
+
+    const answer = await sendBytes(gateway.url, request, { end: true });
+
+    expectError(answer, 400, 'invalid_input');
+  });
+});
+
+describe('what is no HTTP', () => {
+  it.each([
+    ['garbage', 'garbage\r\n\r\n'],
+    ['bytes', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a method that does not exist', 'BREW /v1/zones HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a method in lower case', 'get /v1/zones HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a version that does not exist', 'GET /v1/zones HTTP/7.7\r\nHost: x\r\n\r\n'],
+    ['a target with a space', 'GET /v1/zo nes HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a NUL in the path', 'GET /v1/zo\0nes HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a NUL in a header', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \0\r\n\r\n'],
+    ['a header without a name', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
+    ['a header with a space before its colon', 'GET /v1/zones HTTP/1.1\r\nHost : x\r\n\r\n'],
+    ['a line that continues another', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n Authorization: Bearer y\r\n\r\n'],
+  ])('%s gets an answer in the shape of this API', async (_what, request) => {
+    const answer = await bytes(request);
+
+    expectError(answer, 400, 'invalid_input');
+    expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it.each([
+    ['one header of 100 kB', `X-Large: ${'x'.repeat(100_000)}`],
+    ['2,000 headers', Array.from({ length: 2_000 }, (_, index) => `X-${index}: ${'x'.repeat(20)}`).join('\r\n')],
+    ['a token of 100 kB', `Authorization: Bearer ${'x'.repeat(100_000)}`],
+  ])('%s are too large', async (_what, headers) => {
+    expectError(await bytes(`GET /v1/zones HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`), 431, 'invalid_input');
+  });
+
+  it('a path of 100 kB is too large', async () => {
+    expectError(await bytes(`GET /v1/${'x'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`), 431, 'invalid_input');
+  });
+
+  it('a request for the server as a whole finds nothing', async () => {
+    expectError(await bytes('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'), 404, 'not_found');
+  });
+
+  it('a client of HTTP/1.0 is served', async () => {
+    const request = `GET /v1/zones HTTP/1.0\r\nAuthorization: Bearer ${gateway.acme.token}\r\n\r\n`;
+
+    expect((await bytes(request)).status).toBe(200);
+  });
+});
