@@ -1,0 +1,74 @@
+import { checkDnsAnswer } from '@corral/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mirroredRecords, upstreamRecords } from '../support/audit.js';
+import { startGateway, type TestGateway, type TestTeam, ZONE } from '../support/start-gateway.js';
+
+let gateway: TestGateway;
+let replica: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+  replica = await startGateway({ beside: gateway });
+});
+afterAll(async () => {
+  await replica.close();
+  await gateway.close();
+});
+
+const records = (count: number) => Array.from({ length: count }, (_, at) => ({ value: `192.0.2.${at}` }));
+
+async function teamHolding(slug: string, count: number): Promise<TestTeam> {
+  const team = await gateway.createTeam(slug);
+  for (let left = count, at = 0; left > 0; left -= 50, at += 1) {
+    const body = { name: `held${at}.${slug}`, type: 'A', records: records(Math.min(50, left)) };
+    const { status } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { token: team.token, body });
+    expect(status).toBe(201);
+  }
+  return team;
+}
+
+describe.each([
+  ['one gateway', () => [gateway]],
+  ['two gateways on one database', () => [gateway, replica]],
+] as const)('the quota of a team, through %s', (what, gateways) => {
+  it('holds for 64 writes at once at 190 records: ten pass, mirror and upstream end at 200', async () => {
+    const team = await teamHolding(what.startsWith('one') ? 'crowded' : 'doubled', 190);
+    const through = gateways();
+    gateway.cloud.admin.resetCalls();
+
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, (_, at) => {
+        const path = `/zones/${ZONE}/rrsets/n${at}.${team.slug}/A/actions/add_records`;
+        const target = through[at % through.length] as TestGateway;
+        return target.call('POST', path, { token: team.token, body: { records: records(1) } });
+      }),
+    );
+
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(54);
+    for (const { status, json } of refused) {
+      checkDnsAnswer.error(json);
+      expect([status, json.error.code]).toEqual([403, 'resource_limit_exceeded']);
+      expect(json.error.details).toEqual({ limits: [{ name: 'records_per_team' }] });
+    }
+    expect(gateway.upstreamCalls()).toBe(10);
+    expect(upstreamRecords(gateway, team.slug)).toBe(200);
+    expect(await mirroredRecords(gateway, team.slug)).toBe(200);
+  });
+});
+
+describe('a team at its quota', () => {
+  it('goes on with what adds nothing, and grows again after it deleted something', async () => {
+    const { slug, token } = await teamHolding('full', 200);
+    const send = (method: string, path: string, body?: object) =>
+      gateway.call(method, `/zones/${ZONE}/rrsets${path}`, { token, ...(body === undefined ? {} : { body }) });
+    const another = { name: `more.${slug}`, type: 'A', records: records(1) };
+
+    expect((await send('POST', '', another)).status).toBe(403);
+    expect((await send('POST', `/held0.${slug}/A/actions/change_ttl`, { ttl: 60 })).status).toBe(201);
+    expect((await send('POST', `/held0.${slug}/A/actions/set_records`, { records: records(50) })).status).toBe(201);
+    expect((await send('POST', `/held0.${slug}/A/actions/remove_records`, { records: records(1) })).status).toBe(201);
+
+    expect((await send('POST', '', another)).status).toBe(201);
+    expect(upstreamRecords(gateway, slug)).toBe(200);
+  });
+});

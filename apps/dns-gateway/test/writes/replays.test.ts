@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { auditOf } from '../support/audit.js';
+import { sendRaw } from '../support/raw-client.js';
+import { type Answer, startGateway, type TestGateway, ZONE } from '../support/start-gateway.js';
+
+let gateway: TestGateway;
+let replica: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+  replica = await startGateway({ beside: gateway });
+});
+afterAll(async () => {
+  await replica.close();
+  await gateway.close();
+});
+beforeEach(() => gateway.cloud.admin.resetCalls());
+afterEach(() => gateway.cloud.admin.clearFaults());
+
+const pathOf = (name: string): string => `/zones/${ZONE}/rrsets/${name}/A/actions/add_records`;
+const body = { records: [{ value: '192.0.2.1' }] };
+const add = (name: string, through = gateway, token = gateway.acme.token): Promise<Answer> =>
+  through.call('POST', pathOf(name), { token, body });
+
+const slowUpstream = (name: string, delayMs: number): void => {
+  gateway.cloud.admin.addFaults({ match: { path: name }, effect: { delayMs } });
+};
+const upstreamIsCalled = () => waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
+const writesTo = (name: string) => gateway.cloud.admin.writes().filter((write) => write.name === name);
+
+/** A client that goes away while the upstream works on its write. */
+async function sendAndLeave(name: string): Promise<void> {
+  slowUpstream(name, 150);
+  const socket = await sendRaw(gateway.url, { token: gateway.acme.token, path: pathOf(name), body });
+  await upstreamIsCalled();
+  socket.destroy();
+  await once(socket, 'close');
+}
+
+const completed = (name: string) =>
+  waitFor('the write to be completed', async () => (await auditOf(gateway, name))[0]?.state === 'completed');
+
+const delivered = (name: string) =>
+  waitFor('the delivery to be recorded', async () => (await auditOf(gateway, name))[0]?.answered);
+
+describe('a client that leaves before the answer and sends its write again', () => {
+  it.each([
+    ['to the same gateway', () => gateway],
+    ['to another one', () => replica],
+  ])('%s while the upstream works: it gets the first outcome, and the upstream one write', async (what, through) => {
+    const name = `${what.length}.during.acme`;
+    await sendAndLeave(name);
+
+    const again = await add(name, through());
+
+    expect(again.status).toBe(201);
+    expect(again.json.action.id).toBe(writesTo(name)[0]?.actionId);
+    expect(gateway.upstreamCalls()).toBe(1);
+    expect(await auditOf(gateway, name)).toHaveLength(1);
+  });
+
+  it.each([
+    ['to the same gateway', () => gateway],
+    ['to another one', () => replica],
+  ])('%s afterwards: it gets the first outcome, once that is delivered a new one', async (what, through) => {
+    const name = `${what.length}.after.acme`;
+    await sendAndLeave(name);
+    await completed(name);
+    expect((await auditOf(gateway, name))[0]?.answered).toBe(false);
+
+    const again = await add(name, through());
+
+    expect([again.status, again.json.action.id]).toEqual([201, writesTo(name)[0]?.actionId]);
+    expect(gateway.upstreamCalls()).toBe(1);
+    await delivered(name);
+    const anew = await add(name, through());
+    expect([anew.status, anew.json.error.code]).toEqual([422, 'invalid_input']); // the upstream's "duplicate value"
+    expect(gateway.upstreamCalls()).toBe(2);
+  });
+
+  it('does not make the answer count as delivered, however the connection ended', async () => {
+    await sendAndLeave('gone.acme');
+    await completed('gone.acme');
+    await add('witness.acme'); // deliveries are recorded in one go: once this one is, the other would have been
+    await delivered('witness.acme');
+
+    expect((await auditOf(gateway, 'gone.acme'))[0]?.answered).toBe(false);
+  });
+});
+
+describe('a client that got its answer and sends the same write again', () => {
+  it.each([
+    ['to the same gateway at once', () => gateway, async () => undefined],
+    ['to another one as soon as it can know', () => replica, delivered],
+  ])('%s: it is a wish of its own, and the upstream judges it', async (what, through, known) => {
+    const name = `${what.length}.twice.acme`;
+    expect((await add(name)).status).toBe(201);
+    await known(name);
+
+    const second = await add(name, through());
+
+    expect([second.status, second.json.error.code]).toEqual([422, 'invalid_input']);
+    expect((await auditOf(gateway, name)).map(({ state }) => state)).toEqual(['completed', 'refused']);
+  });
+
+  it('gets a new answer to a creation, too: the upstream says that the set exists', async () => {
+    const create = () =>
+      gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name: 'made.acme', type: 'A', ...body } });
+
+    const [first, second] = [await create(), await create()];
+
+    expect([first.status, second.status, second.json.error.code]).toEqual([201, 409, 'uniqueness_error']);
+  });
+});
+
+describe('identical writes at the same time', () => {
+  it('share one upstream call and its answer', async () => {
+    slowUpstream('shared.acme', 100);
+
+    const answers = await Promise.all(Array.from({ length: 8 }, () => add('shared.acme')));
+
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers[0]?.status).toBe(201);
+    expect(gateway.upstreamCalls()).toBe(1);
+    expect(await auditOf(gateway, 'shared.acme')).toHaveLength(1);
+  });
+
+  it('share it through two gateways as well', async () => {
+    slowUpstream('both.acme', 150);
+
+    const first = add('both.acme');
+    await upstreamIsCalled();
+    const second = add('both.acme', replica);
+
+    expect((await second).text).toBe((await first).text);
+    expect(gateway.upstreamCalls()).toBe(1);
+  });
+
+  it('are not the same by another token: the second one is judged by the upstream', async () => {
+    const { token } = await gateway.issueToken(gateway.acme);
+    slowUpstream('tokens.acme', 100);
+
+    const answers = await Promise.all([add('tokens.acme'), add('tokens.acme', gateway, token)]);
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
+    expect(gateway.upstreamCalls()).toBe(2);
+  });
+
+  it('do not overtake another write in between: each of the three is sent', async () => {
+    const set = (value: string) =>
+      gateway.call('POST', `/zones/${ZONE}/rrsets/aba.acme/A/actions/set_records`, { body: { records: [{ value }] } });
+    await add('aba.acme');
+    gateway.cloud.admin.resetCalls();
+    slowUpstream('aba.acme', 100);
+
+    const first = set('192.0.2.10');
+    await upstreamIsCalled();
+    const rest = [set('192.0.2.20')];
+    await waitFor('the second write to be waiting', async () => true);
+    rest.push(set('192.0.2.10'));
+    await Promise.all([first, ...rest]);
+
+    const sent = writesTo('aba.acme').map((write) => (write.body as typeof body).records[0]?.value);
+    expect(sent.slice(1)).toHaveLength(gateway.upstreamCalls());
+    const { json } = await gateway.call('GET', `/zones/${ZONE}/rrsets/aba.acme/A`);
+    expect(json.rrset.records.map((record: { value: string }) => record.value)).toEqual([sent.at(-1)]);
+  });
+});
