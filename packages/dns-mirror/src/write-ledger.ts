@@ -147,11 +147,14 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
   begin(newWrite: NewWrite, wasDelivered: DeliveryCheck): Promise<BeginOutcome> {
     const { teamId, tokenId, key, write, requestBody, requestHash } = newWrite;
     return inTransaction<BeginOutcome>(pool, async (tx) => {
-      await tx.query({ ...lockTeam, values: [teamId] });
-      const { rows } = await tx.query<Standing>({
-        ...readStanding,
-        values: [key.zoneId, key.name, key.type, ownerLabelOf(key.name), requestHash, teamId, replayMs],
-      });
+      // Sent together, run in order: the second takes its snapshot once the lock is held.
+      const [, { rows }] = await Promise.all([
+        tx.query({ ...lockTeam, values: [teamId] }),
+        tx.query<Standing>({
+          ...readStanding,
+          values: [key.zoneId, key.name, key.type, ownerLabelOf(key.name), requestHash, teamId, replayMs],
+        }),
+      ]);
       const standing = rows[0] as Standing;
       if (standing.latest_state === 'pending') return { kind: 'busy', identical: standing.latest_identical === true };
       const replayed = replayOf(newWrite, standing, wasDelivered);
