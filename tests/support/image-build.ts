@@ -1,0 +1,119 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type Copy, DockerfileParser, type From } from 'dockerfile-ast';
+
+export interface Rehearsal {
+  /** The folder that stands for the root of the file system. */
+  readonly root: string;
+  /** Where the files of a stage lie; the last stage with that name. */
+  inStage(stage: string, path: string): string;
+}
+
+interface Stage {
+  readonly name: string;
+  readonly base: string;
+  readonly folder: string;
+  workdir: string;
+}
+
+/**
+ * Does what `docker build` would do, in folders: each stage is a folder, COPY copies what git tracks or would track,
+ * RUN runs in the stage's working directory with absolute paths of the file led into the folder.
+ */
+export async function rehearseBuild(
+  repository: string,
+  dockerfile: string,
+  stages: readonly string[],
+): Promise<Rehearsal> {
+  const root = mkdtempSync(join(tmpdir(), 'corral-image-'));
+  const context = join(root, 'context');
+  copyTracked(repository, context);
+  const built = new Map<string, Stage>();
+  let stage: Stage | undefined;
+  for (const instruction of DockerfileParser.parse(dockerfile).getInstructions()) {
+    const keyword = instruction.getKeyword();
+    if (keyword === 'FROM') {
+      const from = instruction as From;
+      const base = built.get(from.getImage() ?? '');
+      const name = from.getBuildStage() ?? '';
+      stage = { name, base: base?.name ?? '', folder: join(root, name), workdir: base?.workdir ?? '/' };
+      built.set(name, stage);
+      mkdirSync(join(stage.folder, stage.workdir), { recursive: true });
+      continue;
+    }
+    if (stage === undefined || !stages.includes(stage.name)) {
+      if (keyword === 'WORKDIR' && stage !== undefined) stage.workdir = instruction.getArgumentsContent() ?? '/';
+      continue;
+    }
+    const text = instruction.getArgumentsContent() ?? '';
+    if (keyword === 'WORKDIR') {
+      stage.workdir = text;
+      mkdirSync(join(stage.folder, text), { recursive: true });
+    } else if (keyword === 'COPY') {
+      const from = (instruction as Copy).getFromFlag()?.getValue();
+      copyInto(stage, from == null ? context : join(root, from), wordsOf(instruction));
+    } else if (keyword === 'RUN') {
+      await runIn(stage, root, text);
+    }
+  }
+  return { root, inStage: (name, path) => join(root, name, path) };
+}
+
+function wordsOf(instruction: { getArguments(): { getValue(): string }[] }): string[] {
+  return instruction
+    .getArguments()
+    .map((argument) => argument.getValue())
+    .filter((word) => !word.startsWith('--'));
+}
+
+function copyInto(stage: Stage, sourceRoot: string, words: readonly string[]): void {
+  const target = words.at(-1) as string;
+  for (const word of words.slice(0, -1)) {
+    const source = join(sourceRoot, word);
+    const intoFolder = target.endsWith('/') || words.length > 2;
+    const isFile = existsSync(source) && /\.[a-z]+$/.test(word);
+    const name = isFile && intoFolder ? (word.split('/').at(-1) as string) : '';
+    const destination = join(stage.folder, stage.workdir, target, name);
+    mkdirSync(dirname(destination), { recursive: true });
+    cpSync(source, destination, { recursive: true, verbatimSymlinks: true });
+  }
+}
+
+async function runIn(stage: Stage, root: string, text: string): Promise<void> {
+  const command = text.replaceAll(/\\\n/g, ' ').replaceAll(/(?<=\s)\/(out|src|app)(?=[/\s]|$)/g, `${stage.folder}/$1`);
+  const child = spawn('sh', ['-c', command], {
+    cwd: join(stage.folder, stage.workdir),
+    env: {
+      ...process.env,
+      CI: 'true',
+      NODE_OPTIONS: '',
+      npm_config_prefix: join(root, 'npm'),
+      PATH: `${join(root, 'npm', 'bin')}:${process.env.PATH}`,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output += chunk;
+  });
+  const code = await new Promise((resolve) => child.once('exit', resolve));
+  if (code !== 0) throw new Error(`${command}\nended with ${code}\n${output}`);
+}
+
+/** The build context: what a clone has, and what was added since. */
+function copyTracked(repository: string, target: string): void {
+  const listed = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: repository,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (listed.status !== 0) throw new Error(`git ls-files: ${listed.stderr}`);
+  for (const file of listed.stdout.split('\0').filter((name) => name !== '' && existsSync(join(repository, name)))) {
+    cpSync(join(repository, file), join(target, file));
+  }
+}

@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { validate } from 'dockerfile-utils';
+import { parse } from 'yaml';
+import { type Rehearsal, rehearseBuild } from '../support/image-build.js';
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const read = (path: string): string => readFileSync(join(repository, path), 'utf8');
+const dockerfile = read('infra/Dockerfile');
+const images = ['dns-gateway', 'reconciler', 'admin'];
+
+describe('the Dockerfile', () => {
+  it('pleases the linter', () => {
+    expect(validate(dockerfile)).toEqual([]);
+  });
+
+  it('ends in images that do not run as root', () => {
+    const runtime = dockerfile.slice(dockerfile.indexOf('AS runtime'), dockerfile.indexOf('AS dns-gateway'));
+
+    expect(runtime).toMatch(/^USER [1-9]\d*$/m);
+    expect(images.every((image) => dockerfile.includes(`FROM runtime AS ${image}`))).toBe(true);
+  });
+
+  it('copies the manifest of every package before it installs', () => {
+    const listed = spawnSync('git', ['ls-files', '*package.json'], { cwd: repository, encoding: 'utf8' }).stdout;
+    const manifests = listed.split('\n').filter((path) => path !== '' && !path.startsWith('tests/clients'));
+
+    const missing = manifests.filter((path) => path !== 'package.json' && !dockerfile.includes(`COPY ${path} `));
+
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('docker-compose.yml', () => {
+  const compose = parse(read('docker-compose.yml'), { merge: true });
+
+  it('runs Postgres, Redis, the gateway and the reconciler, and migrates before they start', () => {
+    expect(Object.keys(compose.services)).toEqual(
+      expect.arrayContaining(['postgres', 'redis', 'migrate', 'dns-gateway', 'reconciler']),
+    );
+    for (const service of ['dns-gateway', 'reconciler']) {
+      expect(compose.services[service].depends_on.migrate.condition).toBe('service_completed_successfully');
+    }
+  });
+
+  it('builds targets that the Dockerfile has', () => {
+    const targets = Object.values<{ build?: { target: string } }>(compose.services).flatMap(({ build }) =>
+      build === undefined ? [] : [build.target],
+    );
+
+    expect(targets.filter((target) => !dockerfile.includes(` AS ${target}\n`))).toEqual([]);
+  });
+
+  it('asks for every variable that .env.example has, and for no other', () => {
+    const asked = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map((match) => match[1]));
+    const offered = new Set([...read('.env.example').matchAll(/^(?:# )?([A-Z_]+)=/gm)].map((match) => match[1]));
+
+    expect([...asked].sort()).toEqual([...offered].sort());
+  });
+});
+
+describe('the images, built by the Dockerfile’s own commands in an empty folder', () => {
+  let built: Rehearsal;
+  beforeAll(async () => {
+    built = await rehearseBuild(repository, dockerfile, ['build', ...images]);
+  }, 300_000);
+  afterAll(() => rmSync(built.root, { recursive: true, force: true }));
+
+  const run = (image: string, file: string, args: string[] = []) =>
+    spawnSync(process.execPath, [built.inStage(image, `app/${file}`), ...args], {
+      cwd: built.inStage(image, 'app'),
+      env: { PATH: process.env.PATH },
+      encoding: 'utf8',
+    });
+
+  it.each(['dns-gateway', 'reconciler'])('start the %s, which says what it lacks', (image) => {
+    const { status, stderr } = run(image, 'dist/main.js');
+
+    expect(stderr).toContain('DATABASE_URL is missing');
+    expect(status).toBe(78);
+  });
+
+  it('hold the operator’s command with the migrations', () => {
+    const { status, stdout, stderr } = run('admin', 'dist/main.js', ['--help']);
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain('migrate');
+    expect(readFileSync(built.inStage('admin', 'app/prisma/migrations/migration_lock.toml'), 'utf8')).toContain(
+      'postgresql',
+    );
+  });
+});
