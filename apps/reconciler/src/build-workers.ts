@@ -18,6 +18,8 @@ export interface WorkerSettings {
   readonly upstreamReadMsMax: number;
   /** How long running jobs may go on after `close`. */
   readonly closeMs: number;
+  /** After so long without a sign of life of this process its jobs are given to another one. */
+  readonly lockMs: number;
 }
 
 export interface WorkerDeps {
@@ -61,7 +63,7 @@ export function buildWorkers({ settings, pool, queue, backend, hcloud, metrics, 
       const worker = startWorker({
         ...backend,
         ...{ handlers, log, metrics },
-        ...{ concurrency: CONCURRENCY, closeMs: settings.closeMs },
+        ...{ concurrency: CONCURRENCY, closeMs: settings.closeMs, lockMs: settings.lockMs },
       });
       // The schedule keeps to its interval across restarts; a start is a reason to look at once.
       void queue.nudge('zone-sync', { reason: 'start' }, { jobId: 'start' });

@@ -34,6 +34,11 @@ export const configSpec = {
     desc: 'How long after an accepted write the upstream may not show it yet.',
     default: 60_000,
   }),
+  JOB_LOCK_MS: durationMs({
+    desc: 'After so long without a sign of life a reconciler counts as dead, and another one gets its jobs.',
+    min: 1_000,
+    default: 5_000,
+  }),
   METRICS_PORT: portOrFree({ desc: 'Port of /metrics, /healthz and /readyz.', default: 9091 }),
   LOG_LEVEL: oneOf(logLevels, { desc: 'The least severe lines that are logged.', default: 'info' }),
   SHUTDOWN_GRACE_MS: durationMs({ desc: 'Longest time that an orderly end takes.', min: 1_000, default: 10_000 }),

@@ -38,6 +38,7 @@ await startOrExit('reconciler', async () => {
     graceMs: config.DNS_SETTLE_GRACE,
     upstreamReadMsMax: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
     closeMs: config.SHUTDOWN_GRACE_MS / 2,
+    lockMs: config.JOB_LOCK_MS,
   };
   const workers = buildWorkers({ settings, pool, queue, backend, hcloud, metrics, log });
   const health = createHealth({

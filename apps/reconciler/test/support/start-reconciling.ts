@@ -33,6 +33,7 @@ export const settings: WorkerSettings = {
   graceMs: 60_000,
   upstreamReadMsMax: 1_000,
   closeMs: 2_000,
+  lockMs: 5_000,
 };
 
 /** A reconciler on a database of its own and an upstream of its own, whose loops the test calls itself. */
