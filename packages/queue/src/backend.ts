@@ -20,13 +20,16 @@ export interface BackendOptions {
 }
 
 /** What we use of BullMQ's objects, whichever backend they stand on. */
-interface Connected {
+export interface Producer {
   waitUntilReady(): Promise<unknown>;
   close(): Promise<void>;
-  disconnect(): Promise<void>;
-}
-export interface Producer extends Connected {
   add(name: string, payload: unknown, options: JobsOptions): Promise<unknown>;
+}
+
+export interface Consumer {
+  waitUntilReady(): Promise<unknown>;
+  /** Fetches no more jobs; resolves when none runs. */
+  close(): Promise<void>;
 }
 
 const CONNECT_MS = 2_000;
@@ -54,7 +57,7 @@ export function openWorker(
   settings: Omit<WorkerOptions, 'connection'>,
   options: BackendOptions,
   onError: (error: Error) => void,
-): Connected {
+): Consumer {
   if (options.redisUrl !== undefined) {
     const connection = { ...redisOptions(options.redisUrl), maxRetriesPerRequest: null };
     const worker = new BullWorker(queue, process, { ...settings, connection });

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log, Metrics } from '@corral/service';
-import type { Job } from 'bullmq';
+import { type Job, WaitingError } from 'bullmq';
 import { type BackendOptions, openWorker } from './backend.js';
 import { connectionErrorLog } from './connection-log.js';
 import { answerWithin } from './deadline.js';
@@ -38,32 +38,35 @@ export interface StartedWorker {
 
 const LATE = Symbol('late');
 const REOPEN_MS = 1_000;
+const IDLE_MS_MAX = 1_000;
 const ABORTED_MS_MAX = 1_000;
 /** A job is a hint that is safe to repeat, so workers that die over it are no reason to forget it soon. */
 const STALLED_MAX = 10;
 
 /** Serves all queues. The backend may be away, now or later: the worker goes on when it is back. */
 export function startWorker(options: WorkerOptions): StartedWorker {
-  const aborter = new AbortController();
-  const run = jobRunner(options, aborter.signal);
-  const serving = queueNames.map((queue) => serveQueue(queue, run, options));
+  const { closeMs = 20_000, log } = options;
+  const jobs = jobRunner(options);
+  const serving = queueNames.map((queue) => serveQueue(queue, jobs.run, options));
   const close = async (): Promise<void> => {
-    const { closeMs = 20_000, log } = options;
+    jobs.stop();
     const closed = Promise.all(serving.map((queue) => queue.close()));
-    if ((await answerWithin(closed, closeMs, LATE)) !== LATE) return;
-    aborter.abort();
-    if ((await answerWithin(closed, ABORTED_MS_MAX, LATE)) !== LATE) return;
-    // Another worker gets these jobs when their locks expire.
-    log.warn('jobs cut at close', { closeMs });
-    await answerWithin(Promise.all(serving.map((queue) => queue.disconnect())), ABORTED_MS_MAX, LATE);
+    // Without a job there is nothing to wait for but connections, which may be those of a backend that is away.
+    if ((await answerWithin(closed, Math.min(closeMs, IDLE_MS_MAX), LATE)) !== LATE) return;
+    if (jobs.running() > 0 && (await answerWithin(closed, closeMs - IDLE_MS_MAX, LATE)) !== LATE) return;
+    jobs.abort();
+    if (jobs.running() > 0 && (await answerWithin(closed, ABORTED_MS_MAX, LATE)) !== LATE) return;
+    if (jobs.running() > 0) log.warn('jobs cut at close', { jobs: jobs.running(), closeMs });
+    jobs.cut();
+    await answerWithin(closed, ABORTED_MS_MAX, LATE);
   };
   return {
     ready: Promise.all(serving.map((queue) => queue.ready)).then(() => undefined),
-    close: () => close().catch((error: unknown) => options.log.warn('queue not closed', { error })),
+    close: () => close().catch((error: unknown) => log.warn('queue not closed', { error })),
   };
 }
 
-type RunJob = (job: Job) => Promise<void>;
+type RunJob = (job: Job, token?: string) => Promise<void>;
 
 function serveQueue(queue: QueueName, run: RunJob, options: WorkerOptions) {
   const { concurrency, log, lockMs = 30_000 } = options;
@@ -94,34 +97,77 @@ function serveQueue(queue: QueueName, run: RunJob, options: WorkerOptions) {
       stop.abort();
       await worker.close();
     },
-    disconnect: () => worker.disconnect(),
   };
 }
 
-function jobRunner({ handlers, log, metrics }: WorkerOptions, signal: AbortSignal): RunJob {
+function jobRunner({ handlers, log, metrics }: WorkerOptions) {
+  const aborter = new AbortController();
+  const cutter = new AbortController();
+  let running = 0;
+  let stopped = false;
   const seconds = metrics?.histogram({
     name: 'corral_job_duration_seconds',
     help: 'Time of one run of a job, by outcome',
     labelNames: ['job', 'outcome'],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300],
   });
-  return async (job) => {
+
+  const handle = async (job: Job, attempt: number, jobLog: Log): Promise<void> => {
     const name = job.name as JobName;
+    // A release that is newer may have sent what this one does not know.
+    if (!(name in jobRules)) throw new Error(`No handler for the job ${name}: is another release running?`);
+    const handler = handlers[name] as (payload: unknown, context: JobContext) => Promise<unknown>;
+    await unlessCut(handler(job.data, { attempt, signal: aborter.signal, log: jobLog }), cutter.signal);
+  };
+  const run: RunJob = async (job, token) => {
+    // BullMQ may still fetch one job while it closes.
+    if (stopped) return giveBack(job, token);
     const attempt = job.attemptsMade + 1;
-    const jobLog = log.child({ job: name, jobId: job.id });
+    const jobLog = log.child({ job: job.name, jobId: job.id });
     const startedAt = performance.now();
-    const observe = (outcome: 'done' | 'failed') =>
-      seconds?.observe({ job: name in jobRules ? name : 'unknown', outcome }, (performance.now() - startedAt) / 1000);
+    const observe = (outcome: 'done' | 'failed' | 'cut') =>
+      seconds?.observe({ job: jobLabel(job.name), outcome }, (performance.now() - startedAt) / 1000);
+    running += 1;
     try {
-      // A release that is newer may have sent what this one does not know.
-      if (!(name in jobRules)) throw new Error(`No handler for the job ${name}: is another release running?`);
-      const handle = handlers[name] as (payload: unknown, context: JobContext) => Promise<unknown>;
-      await handle(job.data, { attempt, signal, log: jobLog });
+      await handle(job, attempt, jobLog);
       observe('done');
     } catch (error) {
+      if (error === CUT) {
+        observe('cut');
+        return await giveBack(job, token);
+      }
       observe('failed');
       jobLog.error('job failed', { attempt, willRetry: attempt < (job.opts.attempts ?? 1), error });
       throw error;
+    } finally {
+      running -= 1;
     }
   };
+  const stop = (): void => {
+    stopped = true;
+  };
+  return { run, running: () => running, stop, abort: () => aborter.abort(), cut: () => cutter.abort() };
+}
+
+/** Another worker takes the job at once, instead of when its lock expires. */
+async function giveBack(job: Job, token?: string): Promise<never> {
+  await job.moveToWait(token);
+  throw new WaitingError();
+}
+
+const CUT = Symbol('cut');
+const jobLabel = (name: string): string => (name in jobRules ? name : 'unknown');
+
+/** @throws CUT when the signal is aborted first */
+async function unlessCut(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  let cut = () => {};
+  const cutShort = new Promise<never>((_resolve, reject) => {
+    cut = () => reject(CUT);
+  });
+  signal.addEventListener('abort', cut);
+  try {
+    await Promise.race([work, cutShort]);
+  } finally {
+    signal.removeEventListener('abort', cut);
+  }
 }

@@ -1,12 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { createMetrics, silentLog } from '@corral/service';
 import { startProcess, waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { BackendOptions } from '../src/backend.js';
 import { connectQueue, type Queue, QueueUnavailable } from '../src/connect-queue.js';
 import { type JobHandlers, type StartedWorker, startWorker, type WorkerOptions } from '../src/start-worker.js';
 import { type Gate, heldJob, memoryLog, redisCommand, someHandlers, stopBackends, testBackends } from './backends.js';
 
+jest.setTimeout(30_000);
 afterAll(stopBackends);
 
 describe.each(testBackends)('the queue on $title', ({ start, title }) => {
@@ -186,24 +187,27 @@ describe.each(testBackends)('the queue on $title', ({ start, title }) => {
     expect(job.runs()).toBe(1);
   });
 
-  it('tells a job that outlasts the close to stop, and does not wait for ever', async () => {
+  it('tells a job that outlasts the close to stop, then gives it to another worker', async () => {
     const { log, lines } = memoryLog();
+    const job = heldJob();
     let aborted = false;
     const handler: JobHandlers['settle-writes'] = (_payload, { signal }) => {
       signal.addEventListener('abort', () => {
         aborted = true;
       });
-      return new Promise(() => {});
+      return job.handler();
     };
     const worker = aWorker({ 'settle-writes': handler }, { closeMs: 50, log });
-    await worker.ready;
     await aQueue().send('settle-writes', {});
-    await waitFor('the job to run, so that close has something to wait for', async () => {
-      await worker.close();
-      return true;
-    });
+    await waitFor('the job to run', () => job.runs() === 1);
 
-    if (lines.some(({ message }) => message === 'jobs cut at close')) expect(aborted).toBe(true);
+    await worker.close();
+
+    expect(aborted).toBe(true);
+    expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: 'jobs cut at close' }));
+    let runs = 0;
+    aWorker({ 'settle-writes': async () => (runs += 1) });
+    await waitFor('the other worker to run it', () => runs === 1);
   });
 
   it('fails within about two seconds while the backend is away, and sends again when it is back', async () => {
