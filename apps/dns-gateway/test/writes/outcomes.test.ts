@@ -7,7 +7,7 @@ import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } fro
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway({ timeoutMs: 150, waitMsMax: 200 });
+  gateway = await startGateway({ timeoutMs: 500, waitMsMax: 200 });
 });
 afterAll(() => gateway.close());
 afterEach(() => gateway.cloud.admin.clearFaults());
