@@ -1,0 +1,170 @@
+import type { DnsCaller } from '@corral/auth';
+import type { BeginOutcome, WriteEnd } from '@corral/dns-mirror';
+import type { WriteOutcome } from '@corral/hcloud';
+import { describe, expect, it } from '@jest/globals';
+import { keyedQueue } from './keyed-queue.js';
+import { type CheckedWrite, type RrsetWriterDeps, rrsetWriter } from './rrset-writer.js';
+
+const caller: DnsCaller = {
+  ...{ tokenId: 'token', teamId: 'team', teamSlug: 'acme', scopes: ['dns'] },
+  ...{ withinName: null, withinTypes: [], expiresAt: null },
+};
+
+function changeTtl(ttl: number, of: { name?: string; tokenId?: string } = {}): CheckedWrite {
+  const { name = 'api.acme', tokenId = 'token' } = of;
+  const bytes = Buffer.from(JSON.stringify({ ttl }));
+  const segments = ['zones', '7001', 'rrsets', name, 'A', 'actions', 'change_ttl'];
+  return {
+    ...{ caller: { ...caller, tokenId }, key: { zoneId: 7001, name, type: 'A' } },
+    ...{ write: { operation: 'change_ttl', ttl }, bytes, upstream: { method: 'POST', segments, body: bytes } },
+  };
+}
+
+const accepted: WriteOutcome = {
+  ...{ kind: 'accepted', status: 201 },
+  body: '{"action":{"id":1,"status":"running"}}',
+};
+
+/** A writer on a ledger that admits everything, and an upstream that answers when the test says so. */
+function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}) {
+  const sent: string[] = [];
+  const pauses: number[] = [];
+  const ends: WriteEnd[] = [];
+  let answer: (outcome: WriteOutcome) => void = () => undefined;
+  let entries = 0;
+  let now = 0;
+  const writer = rrsetWriter({
+    ledger: {
+      begin: async (): Promise<BeginOutcome> => ({
+        kind: 'begun',
+        lease: { entryId: ++entries, fence: 1, current: null },
+      }),
+      finish: async (_lease, _key, end) => ends.push(end) > 0,
+      release: async () => undefined,
+      ...deps,
+    },
+    send: ({ body }) => {
+      sent.push(String(body));
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    },
+    queue: keyedQueue(),
+    isDelivered: () => false,
+    pause: async (ms) => {
+      pauses.push(ms);
+      now += ms;
+    },
+    now: () => now,
+    ...{ turnMsMax: 1_000, settleAfterMs: 1, onOutcome: () => undefined },
+  });
+  const untilSent = async (count: number): Promise<void> => {
+    while (sent.length < count) await new Promise(setImmediate);
+  };
+  return { writer, sent, ends, pauses, untilSent, answer: (outcome = accepted) => answer(outcome) };
+}
+
+describe('a write that repeats the last one to its set', () => {
+  it('shares its answer, while it waits and while it is sent', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+
+    const first = writer.write(changeTtl(60));
+    const waiting = writer.write(changeTtl(60));
+    await untilSent(1);
+    const late = writer.write(changeTtl(60));
+    answer();
+
+    expect(new Set(await Promise.all([first, waiting, late])).size).toBe(1);
+    expect(sent).toEqual(['{"ttl":60}']);
+  });
+
+  it('does not overtake another one in between: each of the three is sent, in their order', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+
+    const writes = [60, 120, 60].map((ttl) => writer.write(changeTtl(ttl)));
+    for (const count of [1, 2, 3]) {
+      await untilSent(count);
+      expect(sent).toHaveLength(count);
+      answer();
+    }
+
+    expect((await Promise.all(writes)).map(({ entryId }) => entryId)).toEqual([1, 2, 3]);
+    expect(sent).toEqual(['{"ttl":60}', '{"ttl":120}', '{"ttl":60}']);
+  });
+
+  it('is a new one once that has ended', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+
+    for (const count of [1, 2]) {
+      const write = writer.write(changeTtl(60));
+      await untilSent(count);
+      answer();
+      await write;
+    }
+
+    expect(sent).toHaveLength(2);
+  });
+
+  it('is another one by another token, or to another set', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+
+    const writes = [writer.write(changeTtl(60)), writer.write(changeTtl(60, { tokenId: 'other' }))];
+    for (const count of [1, 2]) {
+      await untilSent(count);
+      answer();
+    }
+    await Promise.all(writes);
+
+    expect(sent).toHaveLength(2);
+  });
+});
+
+describe('an answer of the upstream that cannot be recorded', () => {
+  it('is recorded as soon as Postgres is back, within a moment', async () => {
+    let tries = 0;
+    const { writer, pauses, untilSent, answer } = startWriter({
+      finish: async () => {
+        tries += 1;
+        if (tries < 3) throw new Error('away');
+        return true;
+      },
+    });
+
+    const write = writer.write(changeTtl(60));
+    await untilSent(1);
+    answer();
+
+    expect((await write).status).toBe(201);
+    expect(pauses).toEqual([250, 500]);
+  });
+
+  it('ends the request in the error of Postgres after that: the entry stays, to be settled', async () => {
+    const { writer, untilSent, answer } = startWriter({ finish: () => Promise.reject(new Error('away')) });
+
+    const write = writer.write(changeTtl(60));
+    await untilSent(1);
+    answer();
+
+    await expect(write).rejects.toThrow('away');
+  });
+});
+
+describe('a set that another process writes to', () => {
+  it('is tried again until it is free, and no longer than the turn may take', async () => {
+    let busy = 3;
+    const begun: BeginOutcome = { kind: 'begun', lease: { entryId: 1, fence: 1, current: null } };
+    const { writer, pauses, untilSent, answer } = startWriter({
+      begin: async () => (busy-- > 0 ? { kind: 'busy', identical: false } : begun),
+    });
+    const write = writer.write(changeTtl(60));
+    await untilSent(1);
+    answer();
+    await write;
+    expect(pauses).toEqual([100, 100, 100]);
+
+    const never = startWriter({ begin: async () => ({ kind: 'busy', identical: false }) });
+    await expect(never.writer.write(changeTtl(60))).rejects.toMatchObject({ code: 'conflict' });
+    expect(never.sent).toEqual([]);
+    expect(never.pauses).toHaveLength(10);
+  });
+});

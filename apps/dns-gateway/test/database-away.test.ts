@@ -1,0 +1,117 @@
+import { checkDnsAnswer } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { auditOf } from './support/audit.js';
+import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+const RRSETS = `/zones/${ZONE}/rrsets`;
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway({ config: { actionPollMs: 10 } });
+});
+afterAll(() => gateway.close());
+afterEach(() => letBackIn());
+
+/** Runs a statement from outside of the gateway's database. */
+async function onServer(statement: (database: string) => string): Promise<void> {
+  const url = new URL(gateway.databaseUrl);
+  const database = url.pathname.slice(1);
+  url.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  await client.query(statement(database));
+  await client.end();
+}
+
+const shutOut = async (): Promise<void> => {
+  await onServer((database) => `ALTER DATABASE ${database} WITH ALLOW_CONNECTIONS false`);
+  await onServer((database) => `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`);
+};
+const letBackIn = (): Promise<void> => onServer((database) => `ALTER DATABASE ${database} WITH ALLOW_CONNECTIONS true`);
+
+const create = (name: string): Promise<Answer> =>
+  gateway.call('POST', RRSETS, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
+
+function expectUnavailable({ status, json, headers }: Answer): void {
+  checkDnsAnswer.error(json);
+  expect(status).toBe(503);
+  expect(json.error).toMatchObject({ code: 'unavailable', details: null });
+  expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+}
+
+describe('while Postgres is away', () => {
+  it('reads and writes are told 503 with a time to wait, nothing goes upstream, and it ends by itself', async () => {
+    const { json } = await create('before.acme');
+    const actionId = json.action.id;
+    gateway.cloud.admin.resetCalls();
+    await shutOut();
+
+    for (const path of ['/zones', `/zones/${ZONE}`, RRSETS, `${RRSETS}/before.acme/A`, `/actions/${actionId}`]) {
+      expectUnavailable(await gateway.call('GET', path));
+    }
+    expectUnavailable(await create('during.acme'));
+    expectUnavailable(await gateway.call('DELETE', `${RRSETS}/before.acme/A`));
+    expectUnavailable(await gateway.call('GET', RRSETS, { token: gateway.globex.token }));
+    expect(gateway.upstreamCalls()).toBe(0);
+    await letBackIn();
+
+    await waitFor('reads to work', async () => (await gateway.call('GET', RRSETS)).status === 200);
+    expect((await create('during.acme')).status).toBe(201);
+    expect((await gateway.call('DELETE', `${RRSETS}/before.acme/A`)).status).toBe(201);
+    expect((await gateway.call('GET', `/actions/${actionId}`)).status).toBe(200);
+  });
+
+  it('a request without a token is told so all the same', async () => {
+    await shutOut();
+
+    expect((await gateway.call('GET', RRSETS, { token: null })).status).toBe(401);
+    expect((await gateway.call('GET', RRSETS, { token: 'x'.repeat(64) })).status).toBe(401);
+  });
+
+  it('a token that was revoked is not accepted afterwards, though nobody told the gateway', async () => {
+    const { token, tokenId } = await gateway.issueToken(gateway.acme);
+    expect((await gateway.call('GET', RRSETS, { token })).status).toBe(200);
+    await shutOut();
+    await letBackIn();
+
+    await waitFor('the revocation to be written', async () => {
+      await gateway.pool.query('UPDATE dns_token SET revoked_at = now() WHERE id = $1', [tokenId]);
+      return true;
+    });
+
+    expect((await gateway.call('GET', RRSETS, { token })).status).toBe(401);
+  });
+});
+
+describe('a Postgres that goes away under a write', () => {
+  it('and is back soon: the write ends as the upstream ended it', async () => {
+    gateway.cloud.admin.resetCalls();
+    gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 200 } });
+    const answer = create('short.acme');
+    await waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
+
+    await shutOut();
+    await letBackIn();
+
+    expect((await answer).status).toBe(201);
+    expect(await auditOf(gateway, 'short.acme')).toEqual([expect.objectContaining({ state: 'completed' })]);
+    expect((await gateway.call('GET', `${RRSETS}/short.acme/A`)).status).toBe(200);
+  });
+
+  it('and stays away: 503, and the entry is still there to be settled', async () => {
+    gateway.cloud.admin.resetCalls();
+    gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 100 } });
+    const answer = create('long.acme');
+    await waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
+
+    await shutOut();
+    expectUnavailable(await answer);
+    await letBackIn();
+
+    const entries = () => auditOf(gateway, 'long.acme');
+    await waitFor('Postgres to be back', async () => (await entries()).length === 1);
+    expect(await entries()).toEqual([expect.objectContaining({ state: 'pending', reserved_records: 1 })]);
+  });
+});
