@@ -1,0 +1,113 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  drawer,
+  faultArbitrary,
+  fitting,
+  lifetimeArbitrary,
+  requestOf,
+  type SetKey,
+  setsOf,
+  stepArbitrary,
+  type WriteRequest,
+} from './crash-steps.js';
+import { type Answer, callDns, UndocumentedAnswer } from './dns-api.js';
+import type { Program } from './program.js';
+import { type System, type Team, ZONE } from './start-system.js';
+
+/** An answer to a write, with what was asked. */
+export interface AnsweredWrite {
+  readonly request: WriteRequest;
+  readonly key: SetKey;
+  readonly status: number;
+  readonly actionId: number | null;
+  /** Of an error. */
+  readonly code: string | undefined;
+}
+
+export interface Chaos {
+  readonly kills: number;
+  /** Requests that got no answer because a process was killed under them. */
+  readonly lost: number;
+  readonly answered: readonly AnsweredWrite[];
+  /** What must never happen, whatever is killed. */
+  readonly problems: readonly string[];
+}
+
+const CLIENTS_PER_TEAM = 3;
+
+/** Clients write, the upstream fails, and processes are killed, until that was done `kills` times. */
+export async function runChaos(
+  system: System,
+  { seed, kills: wanted }: { seed: number; kills: number },
+): Promise<Chaos> {
+  const chaos = { kills: 0, lost: 0, answered: [] as AnsweredWrite[], problems: [] as string[] };
+  const isOver = (): boolean => chaos.kills >= wanted;
+  let marks = 0;
+
+  const send = async (team: Team, gateway: number, request: WriteRequest): Promise<Answer | null> => {
+    const url = system.gateways[gateway % system.gateways.length]?.url ?? '';
+    try {
+      return await callDns(url, { ...request, path: `/zones/${ZONE}${request.path}`, token: team.token });
+    } catch (error) {
+      if (error instanceof UndocumentedAnswer) chaos.problems.push(`${error.message}: ${error.cause}`);
+      else chaos.lost += 1;
+      return null;
+    }
+  };
+
+  const client = async (team: Team, clientSeed: number): Promise<void> => {
+    const next = drawer(stepArbitrary, clientSeed);
+    while (!isOver()) {
+      const step = next();
+      const key = setsOf(team.slug)[step.set] as SetKey;
+      const look = { method: 'GET', path: `/rrsets/${encodeURIComponent(key.name)}/${key.type}` };
+      const seen = step.looksFirst ? await send(team, step.gateway, look) : null;
+      marks += 1;
+      const request = requestOf(seen === null ? step : fitting(step, seen.status === 200), key, marks);
+      for (let sends = 0; sends <= step.resends; sends += 1) {
+        const answer = await send(team, step.gateway + sends, request);
+        if (answer !== null) {
+          const { status, json } = answer;
+          chaos.answered.push({ request, key, status, actionId: json?.action?.id ?? null, code: json?.error?.code });
+          if (status < 500) break;
+        }
+      }
+      await pause(step.thinkMs);
+    }
+  };
+
+  const breakUpstream = async (): Promise<void> => {
+    const next = drawer(faultArbitrary, seed + 1);
+    while (!isOver()) {
+      for (let rules = 0; rules < 8 && !isOver(); rules += 1) {
+        await system.cloud.addFaults(next());
+        await pause(400);
+      }
+      await system.cloud.clearFaults(); // what nothing matched would pile up
+    }
+    await system.cloud.clearFaults();
+  };
+
+  const killAgainAndAgain = async (program: Program, killerSeed: number): Promise<void> => {
+    const next = drawer(lifetimeArbitrary, killerSeed);
+    while (!isOver()) {
+      const ended = await Promise.race([program.exited, pause(next()).then(() => null)]);
+      if (ended !== null && !/another process has it/i.test(program.output())) {
+        chaos.problems.push(`${program.name} ended by itself: ${JSON.stringify(ended)}\n${program.output()}`);
+      }
+      await program.kill();
+      chaos.kills += 1;
+      await program.start();
+    }
+  };
+
+  const programs = [...system.gateways, ...system.reconcilers];
+  await Promise.all([
+    breakUpstream(),
+    ...programs.map((program, index) => killAgainAndAgain(program, seed + 100 + index)),
+    ...system.teams.flatMap((team, index) =>
+      Array.from({ length: CLIENTS_PER_TEAM }, (_, number) => client(team, seed + 200 + index * 10 + number)),
+    ),
+  ]);
+  return chaos;
+}

@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import type { FaultRule } from './local-cloud.js';
+
+export type Operation =
+  | 'create'
+  | 'set_records'
+  | 'add_records'
+  | 'remove_records'
+  | 'change_ttl'
+  | 'update'
+  | 'delete';
+
+export interface SetKey {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** One wish of a client: what it asks of which set, through which gateway, and what it does when no answer comes. */
+export interface Step {
+  readonly set: number;
+  readonly gateway: number;
+  readonly operation: Operation;
+  /** Ask for what fits the set as it is now; else for `operation`, come what may. */
+  readonly looksFirst: boolean;
+  /** Which of the set's few values the body names. */
+  readonly values: readonly number[];
+  /** How often the very same request is sent again when there was no answer or a 5xx. */
+  readonly resends: number;
+  readonly thinkMs: number;
+}
+
+/** The sets that the clients of one team fight over. */
+export function setsOf(slug: string): SetKey[] {
+  return [
+    { name: slug, type: 'A' },
+    { name: slug, type: 'TXT' },
+    { name: `www.${slug}`, type: 'A' },
+    { name: `www.${slug}`, type: 'AAAA' },
+    { name: `*.apps.${slug}`, type: 'A' },
+    { name: `api.${slug}`, type: 'A' },
+    { name: `api.${slug}`, type: 'TXT' },
+    { name: `db.${slug}`, type: 'AAAA' },
+    { name: `alias.${slug}`, type: 'CNAME' },
+  ];
+}
+const SETS = setsOf('').length;
+
+export const stepArbitrary: fc.Arbitrary<Step> = fc.record({
+  set: fc.nat(SETS - 1),
+  gateway: fc.nat(1),
+  operation: fc.constantFrom<Operation>(
+    ...(['create', 'set_records', 'set_records', 'add_records', 'add_records', 'remove_records'] as const),
+    ...(['change_ttl', 'update', 'delete'] as const),
+  ),
+  looksFirst: fc.integer({ min: 0, max: 9 }).map((tenths) => tenths < 8),
+  values: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 }),
+  resends: fc.constantFrom(0, 0, 1, 2),
+  thinkMs: fc.integer({ min: 10, max: 200 }),
+});
+
+const slowest = 1_150; // a little more than the gateway waits, and less than it waits to settle
+
+const html = { body: '<html><body>Service Unavailable</body></html>', contentType: 'text/html' };
+
+const effects: fc.Arbitrary<FaultRule['effect']> = fc.constantFrom(
+  ...[{ delayMs: 50 }, { delayMs: 300 }, { delayMs: 300 }, { delayMs: slowest }],
+  ...[
+    { status: 500, perform: true },
+    { status: 500, perform: false },
+  ],
+  ...[
+    { status: 502, perform: true, ...html },
+    { status: 503, perform: false, ...html },
+  ],
+  ...[{ reset: 'before' }, { reset: 'after' }, { reset: 'after' }, { truncate: true }, { truncate: true }],
+  ...[{ status: 429 }, { hang: true }],
+);
+
+const faults: fc.Arbitrary<FaultRule> = fc.record({
+  match: fc.constantFrom<{ method?: string; path?: string }>(
+    ...[{ method: 'POST' }, { method: 'POST' }, { path: '_records$' }, { method: 'PUT' }, { method: 'DELETE' }],
+    ...[{ path: 'change_ttl$' }, { method: 'GET', path: '/rrsets/' }, { method: 'GET' }],
+  ),
+  times: fc.integer({ min: 1, max: 3 }),
+  effect: effects,
+});
+
+/**
+ * An accepted write whose action fails changes nothing. Only for writes that add or keep: whoever is told that records
+ * are gone may use their place before anybody learns that they are not.
+ */
+const failingActions: fc.Arbitrary<FaultRule> = fc.record({
+  match: fc.record({ method: fc.constant('POST'), path: fc.constantFrom('/rrsets$', 'add_records$', 'change_ttl$') }),
+  times: fc.constant(1),
+  effect: fc.constant({ actionError: { code: 'action_failed', message: 'injected fault' } }),
+});
+
+export const faultArbitrary = fc.oneof({ weight: 9, arbitrary: faults }, { weight: 1, arbitrary: failingActions });
+
+/** Moments of a process' life: from its first instruction to steady work. */
+export const lifetimeArbitrary = fc.oneof(
+  { weight: 1, arbitrary: fc.integer({ min: 50, max: 1_000 }) },
+  { weight: 3, arbitrary: fc.integer({ min: 1_000, max: 9_000 }) },
+);
+
+/** As many values as are asked for, always the same for a seed. */
+export function drawer<T>(arbitrary: fc.Arbitrary<T>, seed: number): () => T {
+  let drawn: T[] = [];
+  let block = 0;
+  return () => {
+    if (drawn.length === 0) {
+      drawn = fc.sample(arbitrary, { seed: seed + block * 1_000, numRuns: 200 });
+      block += 1;
+    }
+    return drawn.pop() as T;
+  };
+}
+
+const recordValue: Readonly<Record<string, (number: number) => string>> = {
+  A: (number) => `192.0.2.${number}`,
+  AAAA: (number) => `2001:db8::${number}`,
+  TXT: (number) => `"text ${number}"`,
+  CNAME: (number) => `target${number}.example.net.`,
+};
+
+export interface WriteRequest {
+  readonly method: string;
+  /** Below the zone. */
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** @param mark makes the body different from every other one: by it the request is known in log and audit */
+export function requestOf({ operation, values }: Step, { name, type }: SetKey, mark: number): WriteRequest {
+  const path = `/rrsets/${encodeURIComponent(name)}/${type}`;
+  const numbers = type === 'CNAME' ? values.slice(0, 1) : values;
+  const records = numbers.map((number) => ({ value: recordValue[type]?.(number), comment: `write ${mark}` }));
+  switch (operation) {
+    case 'create':
+      return { method: 'POST', path: '/rrsets', body: { name, type, records, labels: { write: `${mark}` } } };
+    case 'change_ttl':
+      return { method: 'POST', path: `${path}/actions/change_ttl`, body: { ttl: 60 + mark } };
+    case 'update':
+      return { method: 'PUT', path, body: { labels: { write: `${mark}` } } };
+    case 'delete':
+      return { method: 'DELETE', path };
+    default:
+      return { method: 'POST', path: `${path}/actions/${operation}`, body: { records } };
+  }
+}
+
+/** What a client that looks first asks for instead. */
+export function fitting(step: Step, isPresent: boolean): Step {
+  if (!isPresent) return step.operation === 'add_records' ? step : { ...step, operation: 'create' };
+  return step.operation === 'create' ? { ...step, operation: 'set_records' } : step;
+}

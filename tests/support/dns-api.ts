@@ -1,0 +1,79 @@
+import { checkDnsAnswer, type DnsAnswer } from '@corral/contracts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  readonly json: any;
+}
+
+export interface DnsCall {
+  readonly method: string;
+  /** Below `/v1`. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly token: string;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Sends one request and holds its answer against the documentation.
+ *
+ * @param url of a gateway; ends in `/v1`
+ * @throws Error when no answer comes, or one in a shape that is not documented
+ */
+export async function callDns(url: string, call: DnsCall): Promise<Answer> {
+  const { method, path, body, token, timeoutMs = 30_000 } = call;
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const text = await response.text();
+  const answer = { status: response.status, headers: response.headers, text, json: parse(text) };
+  assertDocumented(call, answer);
+  return answer;
+}
+
+export class UndocumentedAnswer extends Error {
+  override readonly name = 'UndocumentedAnswer';
+}
+
+/** @throws UndocumentedAnswer when the answer has not the shape that the documentation gives for it */
+function assertDocumented({ method, path }: DnsCall, answer: Answer): void {
+  const shape = shapeOf(method, path.split('?')[0] ?? '', answer.status);
+  try {
+    if (!answer.headers.get('content-type')?.startsWith('application/json')) throw new Error('It is no JSON.');
+    if (answer.headers.get('x-correlation-id') === null) throw new Error('It has no X-Correlation-Id.');
+    checkDnsAnswer[shape](answer.json);
+    if (answer.json.error?.code === 'server_error' && !isInjected(answer)) throw new Error('The gateway failed.');
+  } catch (cause) {
+    throw new UndocumentedAnswer(`${method} ${path} was answered ${answer.status} ${answer.text}`, { cause });
+  }
+}
+
+/** The upstream's own failures pass through; the gateway's never happen. */
+const isInjected = ({ json }: Answer): boolean => json.error.message === 'injected fault';
+
+function shapeOf(method: string, path: string, status: number): DnsAnswer {
+  if (status >= 400) return 'error';
+  if (/^\/(zones\/)?actions\/[^/]+$/.test(path)) return 'action';
+  if (/^\/(zones\/)?actions$/.test(path)) return 'actionList';
+  if (/^\/zones$/.test(path)) return 'zoneList';
+  if (/^\/zones\/[^/]+$/.test(path)) return 'zone';
+  if (/\/rrsets$/.test(path)) return method === 'POST' ? 'created' : 'rrsetList';
+  return method === 'GET' || method === 'PUT' ? 'rrset' : 'action';
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,114 @@
+import { freePort } from '@corral/testing';
+import { type Program, program } from './program.js';
+
+export interface UpstreamRecord {
+  readonly value: string;
+  readonly comment: string;
+}
+
+export interface UpstreamRrset {
+  readonly name: string;
+  readonly type: string;
+  readonly ttl: number | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly records: readonly UpstreamRecord[];
+}
+
+/** A write that the upstream accepted, in the words of its admin address. */
+export interface UpstreamWrite {
+  readonly seq: number;
+  readonly method: string;
+  readonly path: string;
+  readonly name: string;
+  readonly type: string;
+  readonly body: unknown;
+  readonly actionId: number | null;
+  readonly actionError: { code: string; message: string } | null;
+}
+
+export interface FaultRule {
+  readonly match?: { method?: string; path?: string };
+  readonly times?: number | null;
+  readonly probability?: number;
+  readonly effect: Readonly<Record<string, unknown>>;
+}
+
+export interface LocalCloud {
+  readonly program: Program;
+  readonly apiUrl: string;
+  readonly token: string;
+  readonly dnsPort: number;
+  addFaults(...rules: FaultRule[]): Promise<void>;
+  clearFaults(): Promise<void>;
+  /** Requests that arrived, by `METHOD /route/:pattern`. */
+  calls(): Promise<Record<string, number>>;
+  writes(): Promise<UpstreamWrite[]>;
+  /** Everything the zone holds, as the upstream's own list states it: the text of each set by `name/TYPE`. */
+  stated(): Promise<Map<string, string>>;
+  putRrset(name: string, type: string, rrset: { records: { value: string }[]; ttl?: number }): Promise<void>;
+}
+
+export interface LocalCloudOptions {
+  readonly zoneName: string;
+  readonly actionMs: number;
+  readonly requestsPerHour: number;
+}
+
+const TOKEN = 'upstream-token-of-the-system-tests-0123456789-0123456789-0123456';
+
+/** The upstream as a process of its own, without a data folder: it is the one thing that no test kills. */
+export async function startLocalCloud({ zoneName, actionMs, requestsPerHour }: LocalCloudOptions): Promise<LocalCloud> {
+  const [apiPort, adminPort, dnsPort] = [await freePort(), await freePort(), await freePort()];
+  const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
+  const apiUrl = `http://127.0.0.1:${apiPort}/v1`;
+  const cloud = program({
+    name: 'local-cloud',
+    file: 'apps/local-cloud/dist/main.js',
+    env: {
+      LOCAL_CLOUD_API_PORT: String(apiPort),
+      LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
+      LOCAL_CLOUD_DNS_PORT: String(dnsPort),
+      LOCAL_CLOUD_TOKENS: TOKEN,
+      LOCAL_CLOUD_ZONES: zoneName,
+      LOCAL_CLOUD_ACTION_MS: String(actionMs),
+      LOCAL_CLOUD_REQUESTS_PER_HOUR: String(requestsPerHour),
+    },
+    readyUrl: `${adminUrl}/calls`,
+  });
+  await cloud.start();
+  await cloud.untilReady();
+
+  const admin = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const response = await fetch(`${adminUrl}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`The local cloud's admin address answered ${response.status}: ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  };
+  return {
+    ...{ program: cloud, apiUrl, token: TOKEN, dnsPort },
+    addFaults: (...rules) => admin('POST', '/faults', rules),
+    clearFaults: () => admin('DELETE', '/faults'),
+    calls: async () => (await admin<{ byRoute: Record<string, number> }>('GET', '/calls')).byRoute,
+    writes: async () => (await admin<{ writes: UpstreamWrite[] }>('GET', '/writes')).writes,
+    putRrset: (name, type, rrset) => admin('PUT', `/rrsets/${zoneName}/${name}/${type}`, rrset),
+    async stated() {
+      const sets = new Map<string, string>();
+      for (let page: number | null = 1; page !== null; ) {
+        const url = `${apiUrl}/zones/${zoneName}/rrsets?per_page=100&page=${page}`;
+        const response = await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } });
+        const list = (await response.json()) as StatedPage;
+        for (const rrset of list.rrsets) sets.set(rrset.id, JSON.stringify(rrset));
+        page = list.meta.pagination.next_page;
+      }
+      return sets;
+    },
+  };
+}
+
+interface StatedPage {
+  readonly rrsets: readonly { readonly id: string }[];
+  readonly meta: { readonly pagination: { readonly next_page: number | null } };
+}

@@ -1,0 +1,85 @@
+import { fileURLToPath } from 'node:url';
+import { type Ended, type RunningProcess, startProcess, waitFor } from '@corral/testing';
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A built program of the repository: `builtFile('apps/dns-gateway/dist/main.js')`. */
+export const builtFile = (path: string): string => `${repository}${path}`;
+
+export interface ProgramSpec {
+  /** For messages. */
+  readonly name: string;
+  readonly file: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Answers 200 when the program is ready. */
+  readonly readyUrl: string;
+}
+
+/** A process that a test may end and start again, at the same address, as often as it likes. */
+export interface Program {
+  readonly name: string;
+  /** Starts it unless it runs, without waiting until it is ready. */
+  start(): Promise<void>;
+  /** @throws Error with the program's output when it ends, or is not ready in time */
+  untilReady(): Promise<void>;
+  /** SIGKILL: the process gets no say in it. */
+  kill(): Promise<void>;
+  /** SIGTERM, and how the process ended upon it. */
+  stop(): Promise<Ended>;
+  /** What the current or last process has written. */
+  output(): string;
+  /** Resolves with how the current process ends, whoever ends it. */
+  readonly exited: Promise<Ended>;
+}
+
+const READY_MS = 60_000;
+const STOP_MS = 40_000;
+
+export function program({ name, file, env, readyUrl }: ProgramSpec): Program {
+  let running: RunningProcess | null = null;
+  const current = (): RunningProcess => {
+    if (running === null) throw new Error(`${name} was never started.`);
+    return running;
+  };
+  let isRunning = false;
+  const end = async (work: (process: RunningProcess) => Promise<Ended>): Promise<Ended> => {
+    const ended = await work(current());
+    isRunning = false;
+    return ended;
+  };
+  return {
+    name,
+    async start() {
+      if (isRunning) return;
+      running = await startProcess({ command: process.execPath, args: ['--enable-source-maps', builtFile(file)], env });
+      isRunning = true;
+    },
+    async untilReady() {
+      const process = current();
+      let ended: Ended | null = null;
+      void process.exited.then((how) => {
+        ended = how;
+      });
+      await waitFor(
+        `${name} to be ready`,
+        async () => ended !== null || (await fetch(readyUrl, { signal: AbortSignal.timeout(2_000) })).status === 200,
+        { timeoutMs: READY_MS },
+      ).catch((cause: unknown) => {
+        throw new Error(`${name} is not ready.\n${process.output()}`, { cause });
+      });
+      if (ended !== null) throw new Error(`${name} ended by itself: ${JSON.stringify(ended)}\n${process.output()}`);
+    },
+    async kill() {
+      await end((process) => {
+        process.kill('SIGKILL');
+        return process.exited;
+      });
+    },
+    stop: async () =>
+      running === null ? { code: null, signal: null } : end((process) => process.stop({ timeoutMs: STOP_MS })),
+    output: () => current().output(),
+    get exited() {
+      return current().exited;
+    },
+  };
+}

@@ -1,0 +1,195 @@
+import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
+import { connectPool, connectPrisma, type Pool } from '@corral/database';
+import { createTestDatabase, freePort, type RunningProcess, startProcess } from '@corral/testing';
+import { type LocalCloud, startLocalCloud } from './local-cloud.js';
+import { builtFile, type Program, program } from './program.js';
+
+export const ZONE = 'example.test';
+
+export interface SystemOptions {
+  /** Default: 1. */
+  readonly gateways?: number;
+  /** Default: 1. */
+  readonly reconcilers?: number;
+  /** Teams with a token each. Default: `acme`. */
+  readonly teams?: readonly string[];
+  /** Default: none, so that jobs go through Postgres. */
+  readonly redisUrl?: string | undefined;
+  /** Default: a new database of the Postgres of this run. The caller looks after one that it gives. */
+  readonly databaseUrl?: string;
+  /** Laid over the variables of every gateway. */
+  readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /** Laid over the variables of every reconciler. */
+  readonly reconcilerEnv?: Readonly<Record<string, string>>;
+  /** How long an action of the upstream runs. Default: 100. */
+  readonly actionMs?: number;
+}
+
+export interface Team {
+  readonly id: string;
+  readonly slug: string;
+  readonly token: string;
+}
+
+export interface Gateway extends Program {
+  /** Ends in `/v1`. */
+  readonly url: string;
+}
+
+export interface System {
+  readonly cloud: LocalCloud;
+  readonly databaseUrl: string;
+  readonly pool: Pool;
+  readonly gateways: readonly Gateway[];
+  readonly reconcilers: readonly Program[];
+  /** In the order of `teams`. */
+  readonly teams: readonly Team[];
+  /** The first gateway's address, ends in `/v1`. */
+  readonly url: string;
+  /** One more token of a team. */
+  issueToken(team: Team): Promise<string>;
+  /** Runs the operator's command. @throws Error with its output when it ends with another code than 0 */
+  admin(...args: string[]): Promise<string>;
+  /** Ends every process and removes what was made. */
+  stop(): Promise<void>;
+}
+
+/** Intervals short enough for a test, in the relations that they have in production. */
+const shortTimes = {
+  gateway: {
+    UPSTREAM_TIMEOUT_MS: '1s',
+    UPSTREAM_WAIT_MS: '1500ms',
+    WRITE_TURN_MS: '1s',
+    SETTLE_AFTER_MS: '700ms',
+    ACTION_POLL_MS: '100ms',
+  },
+  reconciler: {
+    UPSTREAM_TIMEOUT_MS: '1s',
+    UPSTREAM_WAIT_MS: '1s',
+    DNS_SETTLE_INTERVAL: '200ms',
+    DNS_SETTLE_GRACE: '1s',
+    DNS_SYNC_INTERVAL: '1h',
+    JOB_LOCK_MS: '2s',
+  },
+} as const;
+
+const UNLIMITED = '100000000';
+
+/** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis where asked for. */
+export async function startSystem(options: SystemOptions = {}): Promise<System> {
+  const { gateways = 1, reconcilers = 1, teams: slugs = ['acme'], redisUrl, actionMs = 100 } = options;
+  const ends: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of ends.splice(0).reverse()) await end();
+  };
+  try {
+    const databaseUrl = options.databaseUrl ?? (await ownDatabase(ends));
+    const cloud = await startLocalCloud({ zoneName: ZONE, actionMs, requestsPerHour: Number(UNLIMITED) });
+    ends.push(() => cloud.program.stop());
+    const pool = connectPool({ databaseUrl, applicationName: 'system test', onIdleError: () => undefined });
+    ends.push(() => pool.end());
+
+    const shared = {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      DNS_ZONE_NAME: ZONE,
+      HCLOUD_API_URL: cloud.apiUrl,
+      HCLOUD_TOKEN: cloud.token,
+      LOG_LEVEL: 'warn',
+    };
+    const started = {
+      reconcilers: await many(reconcilers, (at) => reconciler(at, { ...shared, ...options.reconcilerEnv })),
+      gateways: await many(gateways, (at) => gateway(at, { ...shared, ...options.gatewayEnv })),
+    };
+    const programs: Program[] = [...started.reconcilers, ...started.gateways];
+    ends.push(() => Promise.all(programs.map((each) => each.stop())));
+    await Promise.all(programs.map((each) => each.start()));
+    const [teams] = await Promise.all([createTeams(databaseUrl, slugs), ...programs.map((each) => each.untilReady())]);
+    return {
+      ...{ cloud, databaseUrl, pool, teams, ...started },
+      url: started.gateways[0]?.url ?? '',
+      issueToken: (team) => issueToken(databaseUrl, team.slug),
+      admin: (...args) => runAdmin(args, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DNS_ZONE_NAME: ZONE }),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function ownDatabase(ends: (() => Promise<unknown>)[]): Promise<string> {
+  const database = await createTestDatabase();
+  ends.push(() => database.drop());
+  return database.url;
+}
+
+async function many<T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  for (let index = 1; index <= count; index += 1) made.push(await make(index));
+  return made;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+async function gateway(index: number, env: Env): Promise<Gateway> {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const ours = program({
+    name: `dns-gateway ${index}`,
+    file: 'apps/dns-gateway/dist/main.js',
+    env: {
+      ...{ HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0', ...shortTimes.gateway },
+      ...{ LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_TOKEN: UNLIMITED, LIMIT_PER_TEAM: UNLIMITED },
+      ...env,
+    },
+    readyUrl: `${origin}/readyz`,
+  });
+  return Object.assign(ours, { url: `${origin}/v1` });
+}
+
+async function reconciler(index: number, env: Env): Promise<Program> {
+  const port = await freePort();
+  return program({
+    name: `reconciler ${index}`,
+    file: 'apps/reconciler/dist/main.js',
+    env: { METRICS_PORT: String(port), ...shortTimes.reconciler, ...env },
+    readyUrl: `http://127.0.0.1:${port}/readyz`,
+  });
+}
+
+async function createTeams(databaseUrl: string, slugs: readonly string[]): Promise<Team[]> {
+  const prisma = connectPrisma(databaseUrl);
+  try {
+    const teams: Team[] = [];
+    for (const slug of slugs) {
+      const team = await teamStore(prisma).createTeam(slug);
+      const { token } = await dnsTokenStore(prisma).issueToken(team, { name: 'system test' });
+      teams.push({ id: team.id, slug, token });
+    }
+    return teams;
+  } finally {
+    await prisma.$disconnect();
+  }
+}
+
+async function issueToken(databaseUrl: string, slug: string): Promise<string> {
+  const prisma = connectPrisma(databaseUrl);
+  try {
+    const team = (await teamStore(prisma).findTeam(slug)) as TeamRecord;
+    return (await dnsTokenStore(prisma).issueToken(team, { name: 'system test' })).token;
+  } finally {
+    await prisma.$disconnect();
+  }
+}
+
+async function runAdmin(args: readonly string[], env: Env): Promise<string> {
+  const running: RunningProcess = await startProcess({
+    command: process.execPath,
+    args: [builtFile('apps/admin/dist/main.js'), ...args],
+    env: { ...env },
+  });
+  const { code } = await running.exited;
+  if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
+  return running.output();
+}
