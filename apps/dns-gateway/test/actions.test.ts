@@ -1,0 +1,135 @@
+import { checkDnsAnswer } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectError } from './support/expect-refusal.js';
+import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+let gateway: TestGateway;
+let made = 0;
+beforeAll(async () => {
+  gateway = await startGateway({ actionMs: 150 });
+});
+afterAll(() => gateway.close());
+afterEach(() => gateway.cloud.admin.clearFaults());
+
+const get = (path: string, token?: string) => gateway.call('GET', path, token === undefined ? {} : { token });
+
+/** Starts a write. @returns the id of its action, which still runs */
+async function start(name = `set-${++made}.acme`, token = gateway.acme.token): Promise<number> {
+  const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
+  const { json } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body, token });
+  expect(json.action.status).toBe('running');
+  return json.action.id as number;
+}
+const ended = (id: number, path = '/actions', token?: string) =>
+  waitFor(`the end of action ${id}`, async () => {
+    const { json } = await get(`${path}/${id}`, token);
+    return json.action.status !== 'running' && json.action;
+  });
+
+describe.each(['/actions', '/zones/actions'])('GET %s/{id}', (path) => {
+  it('follows a write from running to success', async () => {
+    const id = await start();
+    const first = await get(`${path}/${id}`);
+    checkDnsAnswer.action(first.json);
+
+    const action = await ended(id, path);
+
+    expect(action).toMatchObject({ id, command: 'create_rrset', status: 'success', progress: 100, error: null });
+    expect(action.resources).toEqual([{ id: gateway.zoneId, type: 'zone' }]);
+  });
+
+  it('tells how an action failed', async () => {
+    const actionError = { code: 'action_failed', message: 'publication failed' };
+    gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { actionError } });
+
+    const action = await ended(await start(), path);
+
+    expect(action).toMatchObject({ status: 'error', error: actionError });
+  });
+
+  it('knows no action of another team, and tells it as absent', async () => {
+    const foreign = await start(`foreign-${++made}.globex`, gateway.globex.token);
+    const absent = await get(`${path}/4000000000`);
+
+    const answer = await get(`${path}/${foreign}`);
+
+    expectError(answer, 404, 'not_found');
+    expect(answer.text).toBe(absent.text);
+  });
+});
+
+describe.each(['/actions', '/zones/actions'])('GET %s?id=', (path) => {
+  it('answers exactly the asked ids, ignoring page and sort, without meta', async () => {
+    const ids = [await start(), await start(), await start()];
+    const asked = `id=${ids[0]}&id=${ids[2]}&page=1&per_page=1&sort=status&sort=id`;
+
+    const { status, json } = await get(`${path}?${asked}`);
+
+    expect(status).toBe(200);
+    checkDnsAnswer.actionList(json);
+    expect(Object.keys(json)).toEqual(['actions']);
+    expect(json.actions.map((action: { id: number }) => action.id)).toEqual([ids[0], ids[2]]);
+  });
+
+  it('answers 30 ids at once, and an id asked twice once', async () => {
+    const id = await start();
+    const many = Array.from({ length: 29 }, (_, index) => `id=${5_000_000 + index}`).join('&');
+
+    const { json } = await get(`${path}?id=${id}&${many}&id=${id}`);
+
+    expect(json.actions.map((action: { id: number }) => action.id)).toEqual([id]);
+  });
+
+  it('leaves out what is foreign or unknown', async () => {
+    const [own, foreign] = [await start(), await start(`f${++made}.globex`, gateway.globex.token)];
+
+    const { json } = await get(`${path}?id=${foreign}&id=${own}&id=4000000000`);
+
+    expect(json.actions.map((action: { id: number }) => action.id)).toEqual([own]);
+    expect((await get(`${path}?id=${foreign}`)).json).toEqual({ actions: [] });
+  });
+
+  it('takes 100 ids and no more', async () => {
+    const ids = (count: number) => Array.from({ length: count }, (_, index) => `id=${index + 1}`).join('&');
+
+    expect((await get(`${path}?${ids(100)}`)).status).toBe(200);
+    expectError(await get(`${path}?${ids(101)}`), 400, 'invalid_input');
+  });
+});
+
+describe('a finished action', () => {
+  it('is served at no upstream call, from now on', async () => {
+    const id = await start();
+    await ended(id);
+    gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'before' } });
+    const before = gateway.upstreamCalls();
+
+    const [one, list] = [await get(`/actions/${id}`), await get(`/zones/actions?id=${id}`)];
+
+    expect([one.json.action.status, list.json.actions[0].status]).toEqual(['success', 'success']);
+    expect(gateway.upstreamCalls()).toBe(before);
+  });
+});
+
+describe('a running action', () => {
+  it('costs its many waiting clients one upstream call per poll interval together', async () => {
+    const ids = [await start(), await start(), await start()];
+    const before = gateway.upstreamCalls();
+    const startedAt = Date.now();
+
+    await Promise.all(ids.flatMap((id) => Array.from({ length: 10 }, () => ended(id))));
+
+    const intervals = Math.ceil((Date.now() - startedAt) / 50) + 1;
+    expect(gateway.upstreamCalls() - before).toBeLessThanOrEqual(intervals);
+  });
+
+  it('is still running to a client while the upstream cannot be asked', async () => {
+    const id = await start();
+    gateway.cloud.admin.addFaults({ match: { method: 'GET' }, times: null, effect: { status: 500, body: 'oops' } });
+
+    const { status, json } = await get(`/actions/${id}`);
+
+    expect([status, json.action.status]).toEqual([200, 'running']);
+  });
+});

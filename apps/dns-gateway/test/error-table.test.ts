@@ -1,0 +1,187 @@
+import { createServer } from 'node:net';
+import { dnsErrorCodes } from '@corral/contracts';
+import { freePort } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectError } from './support/expect-refusal.js';
+import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+/*
+ * One test per row of the documented error table, and per code that the gateway has beside it. What a row covers in
+ * breadth has a file of its own: bad-*.test.ts, access.test.ts, limits-table.test.ts.
+ */
+
+const PER_TOKEN = 200;
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway({
+    config: {
+      turnMsMax: 150,
+      limits: { perAddressPerMinute: 10_000, perTokenPerMinute: PER_TOKEN, perTeamPerMinute: 10_000 },
+    },
+  });
+});
+afterAll(() => gateway.close());
+afterEach(() => gateway.cloud.admin.clearFaults());
+
+const records = [{ value: '192.0.2.1' }];
+const seen = new Set<string>();
+function expectRow(answer: Answer, status: number, code: string): void {
+  expectError(answer, status, code);
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(answer.headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
+  // Texts that change from one time to the next count as changes where clients show them.
+  expect(answer.text).not.toContain(answer.headers.get('x-correlation-id') as string);
+  seen.add(code);
+}
+const create = (change: object, token?: string) =>
+  gateway.call('POST', `/zones/${ZONE}/rrsets`, {
+    body: { name: 'api.acme', type: 'A', records, ...change },
+    ...(token === undefined ? {} : { token }),
+  });
+
+type Row = [status: number, code: string, when: string, send: () => Promise<Answer>];
+const rows: Row[] = [
+  [
+    400,
+    'invalid_input',
+    'the body is no JSON object',
+    () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: '[]' }),
+  ],
+  [400, 'invalid_input', 'records are empty', () => create({ records: [] })],
+  [400, 'invalid_input', 'records are malformed', () => create({ records: [{}] })],
+  [400, 'invalid_input', 'the ttl is no integer', () => create({ ttl: '60' })],
+  [400, 'invalid_input', 'a query parameter is wrong', () => gateway.call('GET', '/zones?page=0')],
+  [401, 'unauthorized', 'there is no token', () => gateway.call('GET', '/zones', { token: null })],
+  [401, 'unauthorized', 'the token is unknown', () => gateway.call('GET', '/zones', { token: 'a'.repeat(64) })],
+  [401, 'unauthorized', 'the token was revoked', revoked],
+  [403, 'forbidden', 'the token lacks the scope dns', unscoped],
+  [403, 'forbidden', 'a write names the apex', () => create({ name: '@' })],
+  [403, 'forbidden', 'a write names another team’s name', () => create({ name: 'globex' })],
+  [403, 'forbidden', 'a write has an invalid name', () => create({ name: 'API.acme' })],
+  [403, 'forbidden', 'a write has a type that nobody may write', () => create({ type: 'NS' })],
+  [404, 'not_found', 'the zone is unknown', () => gateway.call('GET', '/zones/other.test')],
+  [404, 'not_found', 'a read names another team’s name', () => gateway.call('GET', `/zones/${ZONE}/rrsets/globex/A`)],
+  [
+    404,
+    'not_found',
+    'the record-set action is not served',
+    () => gateway.call('POST', `/zones/${ZONE}/rrsets/api.acme/A/actions/update_records`, { body: { records } }),
+  ],
+  [404, 'not_found', 'the path is not served', () => gateway.call('GET', '/servers')],
+  [405, 'method_not_allowed', 'the path has no such method', () => gateway.call('DELETE', `/zones/${ZONE}`)],
+  [413, 'payload_too_large', 'the body is over 1 MiB', () => create({ padding: 'x'.repeat(1_048_576) })],
+];
+
+describe('the error table', () => {
+  it.each(rows)('%i %s: %s', async (status, code, _when, send) => {
+    expectRow(await send(), status, code);
+  });
+
+  it('403 resource_limit_exceeded: the write would take the team past its records', async () => {
+    const { token } = await gateway.createTeam('hooli');
+    for (let set = 0; set < 4; set += 1) {
+      const fifty = Array.from({ length: 50 }, (_, index) => ({ value: `192.0.2.${index}` }));
+      expect((await create({ name: `s${set}.hooli`, records: fifty }, token)).status).toBe(201);
+    }
+
+    const answer = await create({ name: 'one-more.hooli' }, token);
+
+    expectRow(answer, 403, 'resource_limit_exceeded');
+    expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_team' }] });
+  });
+
+  it('409 conflict: an earlier write to the set does not end in time', async () => {
+    await create({ name: 'busy.acme' });
+    gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { delayMs: 1_000 } });
+    const change = (ttl: number) =>
+      gateway.call('POST', `/zones/${ZONE}/rrsets/busy.acme/A/actions/change_ttl`, { body: { ttl } });
+    const first = change(600);
+
+    expectRow(await change(700), 409, 'conflict');
+    expect((await first).status).toBe(201);
+  });
+
+  it('429 rate_limit_exceeded: a request limit is exceeded', async () => {
+    const { token } = await gateway.createTeam('initech');
+    const get = () => gateway.call('GET', '/zones', { token });
+    const answers = await Promise.all(Array.from({ length: PER_TOKEN + 20 }, get));
+
+    const refused = answers.filter((answer) => answer.status === 429);
+
+    expect(refused.length).toBeGreaterThan(0);
+    expectRow(refused[0] as Answer, 429, 'rate_limit_exceeded');
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  });
+
+  it.each([
+    ['drops the connection', { reset: 'after' as const }],
+    ['answers half a body', { truncate: true }],
+    ['answers HTML', { status: 200, body: '<html>', contentType: 'text/html' }],
+    ['answers 201 without an action', { status: 201, body: '{}' }],
+    ['refuses the gateway’s own token', { status: 401, code: 'unauthorized' }],
+  ])('502 upstream_unavailable: the upstream %s', async (what, effect) => {
+    gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect });
+
+    expectRow(await create({ name: `fault-${what.length}.acme` }), 502, 'upstream_unavailable');
+  });
+});
+
+describe('the upstream away', () => {
+  it.each(['nobody listens', 'every connection is dropped'])(
+    'where %s gives 502 to writes, and reads go on',
+    async (how) => {
+      const dropper = createServer((socket) => socket.destroy());
+      await new Promise<void>((resolve) => dropper.listen(0, '127.0.0.1', resolve));
+      const port = how === 'nobody listens' ? await freePort() : (dropper.address() as { port: number }).port;
+      const alone = await startGateway({ upstreamUrl: `http://127.0.0.1:${port}/v1`, waitMsMax: 100, timeoutMs: 300 });
+      const body = { name: 'api.acme', type: 'A', records };
+
+      expectRow(await alone.call('POST', `/zones/${ZONE}/rrsets`, { body }), 502, 'upstream_unavailable');
+      expect((await alone.call('GET', `/zones/${ZONE}/rrsets`)).status).toBe(200);
+
+      await alone.close();
+      dropper.close();
+    },
+  );
+});
+
+describe('the gateway’s own faults', () => {
+  it('503 unavailable: the zone was not read yet', async () => {
+    const fresh = await startGateway();
+    await fresh.pool.query(`UPDATE dns_zone SET name = 'elsewhere.test'`);
+
+    for (const path of ['/zones', `/zones/${ZONE}`, `/zones/${ZONE}/rrsets`]) {
+      const answer = await fresh.call('GET', path);
+      expectRow(answer, 503, 'unavailable');
+      expect(answer.headers.get('retry-after')).toBe('5');
+    }
+    await fresh.close();
+  });
+
+  it('500 server_error: something unexpected, of which the answer tells nothing', async () => {
+    await gateway.pool.query('ALTER TABLE dns_rrset RENAME TO hidden');
+
+    const answer = await gateway.call('GET', `/zones/${ZONE}/rrsets`);
+
+    await gateway.pool.query('ALTER TABLE hidden RENAME TO dns_rrset');
+    expectRow(answer, 500, 'server_error');
+    expect(answer.text).not.toMatch(/dns_rrset|relation "|select/i);
+    expect((await gateway.call('GET', `/zones/${ZONE}/rrsets`)).status).toBe(200);
+  });
+
+  it('no code is without a test in this file', () => {
+    expect([...seen].sort()).toEqual(Object.keys(dnsErrorCodes).sort());
+  });
+});
+
+async function revoked(): Promise<Answer> {
+  const { token, tokenId } = await gateway.issueToken(gateway.acme);
+  expect((await gateway.call('GET', '/zones', { token })).status).toBe(200);
+  await gateway.pool.query('UPDATE dns_token SET revoked_at = now() WHERE id = $1', [tokenId]);
+  return gateway.call('GET', '/zones', { token });
+}
+
+async function unscoped(): Promise<Answer> {
+  const { token } = await gateway.issueToken(gateway.acme, { scopes: ['clusters'] });
+  return gateway.call('GET', '/zones', { token });
+}

@@ -1,0 +1,82 @@
+import { dnsOpenApi } from '@corral/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectError } from './support/expect-refusal.js';
+import { sendRaw } from './support/raw-http.js';
+import { startGateway, type TestGateway } from './support/start-gateway.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway({ config: { publicUrl: 'https://dns.example.test/v1' } });
+});
+afterAll(() => gateway.close());
+
+const send = (path: string, method = 'GET') => sendRaw(gateway.url, { path, method });
+
+describe('without a token', () => {
+  it('/openapi.json is the document of the address that clients use', async () => {
+    const answer = await send('/openapi.json');
+
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(answer.json).toEqual(JSON.parse(JSON.stringify(dnsOpenApi('https://dns.example.test/v1'))));
+  });
+
+  it.each([
+    ['/docs/', 'text/html; charset=utf-8', 'swagger-ui'],
+    ['/docs/index.html', 'text/html; charset=utf-8', 'swagger-ui'],
+    ['/docs/swagger-initializer.js', 'application/javascript; charset=utf-8', "'../openapi.json'"],
+    ['/docs/swagger-ui.css', 'text/css; charset=utf-8', '.swagger-ui'],
+  ])('%s is a page', async (path, type, text) => {
+    const answer = await send(path);
+
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, type]);
+    expect(answer.text).toContain(text);
+  });
+
+  it('/docs leads to /docs/', async () => {
+    const answer = await send('/docs');
+
+    expect([answer.status, answer.headers.location]).toEqual([301, '/docs/']);
+  });
+
+  it.each(['/healthz', '/readyz'])('%s tells that all is well, for the moment', async (path) => {
+    const answer = await send(path);
+
+    expect([answer.status, answer.json]).toEqual([200, { status: 'ok' }]);
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+
+  it.each(['/openapi.json', '/docs/', '/healthz', '/readyz'])('HEAD %s has no body', async (path) => {
+    const answer = await send(path, 'HEAD');
+
+    expect([answer.status, answer.text]).toEqual([200, '']);
+  });
+
+  it.each([
+    ...['/', '/v2/zones', '/V1/zones', '/v1x/zones', '/zones', '/metrics', '/openapi', '/openapi.yaml', '/docs/none'],
+    ...['/docs/..%2f..%2fpackage.json', '/docs/../package.json', '/docs/%2e%2e/%2e%2e/package.json', '/docs/%00'],
+    ...['/.env', '/favicon.ico', '/healthz/x', '/%'],
+  ])('%s is not there', async (path) => {
+    expectError(await send(path), 404, 'not_found');
+  });
+
+  it.each(['POST', 'PUT', 'DELETE'])('%s of a page is not served', async (method) => {
+    for (const path of ['/openapi.json', '/docs/', '/healthz', '/readyz']) {
+      expectError(await send(path, method), 404, 'not_found');
+    }
+  });
+
+  it.each(['/openapi.json', '/healthz', '/readyz'])('OPTIONS %s names its methods', async (path) => {
+    const answer = await send(path, 'OPTIONS');
+
+    expect([answer.status, answer.headers.allow]).toEqual([200, 'GET, HEAD']);
+  });
+
+  it('no answer tells what the gateway is built with, or lets another site read it', async () => {
+    for (const path of ['/v1/zones', '/healthz', '/docs/', '/none']) {
+      const { headers } = await send(path);
+      expect([headers['x-powered-by'], headers.server, headers['access-control-allow-origin']]).toEqual([
+        ...[undefined, undefined, undefined],
+      ]);
+    }
+  });
+});
