@@ -19,13 +19,15 @@ export interface Taken {
   readonly retryInMs: number;
 }
 
+/** Sums of fractions may fall short of a whole token by a rounding error. */
+const ROUNDING = 1e-9;
+
 /** Takes one token, if there is one. A refusal takes nothing, so waiting always helps. Times in milliseconds. */
 export function takeToken(bucket: Bucket | undefined, rule: BucketRule, now: number): { bucket: Bucket; taken: Taken } {
   const perMs = rule.capacity / rule.periodMs;
   const elapsed = bucket === undefined ? Number.POSITIVE_INFINITY : Math.max(0, now - bucket.at);
   const filled = bucket === undefined ? rule.capacity : Math.min(rule.capacity, bucket.tokens + elapsed * perMs);
-  // Sums of fractions may fall short of a whole token by a rounding error.
-  const allowed = filled >= 1 - 1e-9;
+  const allowed = filled >= 1 - ROUNDING;
   const tokens = allowed ? Math.max(0, filled - 1) : filled;
   return { bucket: { tokens, at: now }, taken: describe(allowed, tokens, rule) };
 }
@@ -35,8 +37,8 @@ export function describe(allowed: boolean, tokens: number, rule: BucketRule): Ta
   const perMs = rule.capacity / rule.periodMs;
   return {
     allowed,
-    remaining: Math.floor(tokens),
+    remaining: Math.floor(tokens + ROUNDING),
     fullInMs: Math.ceil((rule.capacity - tokens) / perMs),
-    retryInMs: tokens >= 1 ? 0 : Math.ceil((1 - tokens) / perMs),
+    retryInMs: tokens >= 1 - ROUNDING ? 0 : Math.ceil((1 - tokens) / perMs),
   };
 }
