@@ -70,6 +70,8 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
   const { redis, fallback, now, timeoutMs = 250 } = options;
   const leases = new LRUCache<string, Lease>({ max: 50_000 });
   const ask = batchedAsk(redis, timeoutMs);
+  /** Requests of this process that wait for Redis, by key. */
+  const askingOf = new Map<string, number>();
   let downUntil = Number.NEGATIVE_INFINITY;
 
   const takeLeased = (key: string, rule: BucketRule): Taken | null => {
@@ -81,16 +83,44 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
 
   const fetchAndTake = async (key: string, rule: BucketRule): Promise<Taken> => {
     try {
-      const amount = Math.max(1, Math.floor(rule.capacity / LEASE_SHARE));
-      const { grant, rest } = await ask(key, rule, amount);
-      const lease = leases.get(key) ?? { rule, granted: 0, rest: 0, at: 0 };
-      leases.set(key, lease);
-      Object.assign(lease, { granted: lease.granted + grant, rest, at: now() });
-      return takeLeased(key, rule) ?? describe(false, Math.min(rest, 0.999), rule);
+      for (;;) {
+        const amount = amountFor(key, rule);
+        const { grant, rest } = await askCounted(key, rule, amount);
+        const lease = leases.get(key) ?? { rule, granted: 0, rest: 0, at: 0 };
+        leases.set(key, lease);
+        Object.assign(lease, { granted: lease.granted + grant, rest, at: now() });
+        const taken = takeLeased(key, rule);
+        if (taken !== null) return taken;
+        // What was fetched for this request went to one that came later: it asks once more.
+        if (rest < 1) return describe(false, Math.min(rest, 0.999), rule);
+      }
     } catch (error) {
       downUntil = now() + BACKOFF_MS;
       options.onError(error as Error);
       return fallback.take(key, rule);
+    }
+  };
+
+  /** Requests that come at once share one lease: a burst here must not empty the bucket for the other replicas. */
+  const amountFor = (key: string, { capacity }: BucketRule): number => {
+    const share = Math.max(1, Math.floor(capacity / LEASE_SHARE));
+    const asking = askingOf.get(key) ?? 0;
+    if (asking === 0) return share;
+    return asking < share ? 0 : 1;
+  };
+
+  const askCounted = async (
+    key: string,
+    rule: BucketRule,
+    amount: number,
+  ): Promise<{ grant: number; rest: number }> => {
+    askingOf.set(key, (askingOf.get(key) ?? 0) + 1);
+    try {
+      return await ask(key, rule, amount);
+    } finally {
+      const left = (askingOf.get(key) ?? 1) - 1;
+      if (left === 0) askingOf.delete(key);
+      else askingOf.set(key, left);
     }
   };
 

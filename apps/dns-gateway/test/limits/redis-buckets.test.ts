@@ -107,6 +107,29 @@ withRedis('buckets on Redis', () => {
     await waitFor('the unused tokens to come back', async () => Math.floor(await tokensLeft()) === 58);
   });
 
+  it('keep for the other replicas what a burst at one of them does not use', async () => {
+    const [bursting, other] = [await startReplica(), await startReplica()];
+    const rule = { capacity: 120, periodMs: 36_000_000 };
+
+    const burst = await Promise.all(Array.from({ length: 20 }, () => bursting.take(key, rule)));
+
+    expect(allowed(burst)).toBe(20);
+    expect(allowed(await takeInTurn(other, 100, rule))).toBe(100);
+    expect(allowed(await takeInTurn(other, 1, rule))).toBe(0);
+  });
+
+  it('refuse none of many requests at once while there is something left', async () => {
+    const replica = await startReplica();
+
+    const taken: Taken[] = [];
+    for (const size of [7, 1, 30, 2, 20]) {
+      taken.push(...(await Promise.all(Array.from({ length: size }, () => replica.take(key, slow)))));
+    }
+
+    expect(allowed(taken)).toBe(60);
+    expect((await replica.take(key, slow)).allowed).toBe(false);
+  });
+
   it('cost one call for all keys of a moment', async () => {
     const replica = await startReplica();
 
