@@ -2,18 +2,16 @@ import { randomInt } from 'node:crypto';
 import { isRedisInstalled, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AnsweredWrite, runChaos } from '../support/chaos.js';
-import { callDns } from '../support/dns-api.js';
 import type { UpstreamWrite } from '../support/local-cloud.js';
-import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
-import { type AuditEntry, findUnmatched, keyOf, ownerOf, replay } from '../support/upstream-history.js';
+import { type System, startSystem } from '../support/start-system.js';
+import { type AuditEntry, findUnmatched, keyOf, replay } from '../support/upstream-history.js';
+import { ownSets, readMirror, SETTLED_WITHIN_MS, untilSettled } from '../support/whole.js';
 
 /** `CORRAL_CRASH_ROUNDS=20` kills twenty times as often; `CORRAL_CRASH_SEED=…` repeats the choices of a run. */
 const rounds = Number(process.env.CORRAL_CRASH_ROUNDS ?? 1);
 const seed = Number(process.env.CORRAL_CRASH_SEED ?? randomInt(1, 1_000_000));
 const RECORDS_PER_TEAM = 16;
 const TEAMS = ['acme', 'globex', 'initech'];
-/** A lease of a killed gateway, the lock of a killed reconciler's job, and the grace that follows. */
-const SETTLED_WITHIN_MS = 90_000;
 /** Numbers of actions from here on are the gateway's own, for writes that were settled. */
 const OWN_ACTIONS_FROM = 2 ** 52;
 
@@ -73,21 +71,6 @@ describe.each(backends)('with jobs and limits on $backend', ({ backend, kills })
   );
 });
 
-async function untilSettled({ pool }: System): Promise<void> {
-  await waitFor(
-    'every write to be settled',
-    async () => {
-      const { rows } = await pool.query(
-        `SELECT id, name, type, operation, state, lease_until, recheck_at, clock_timestamp() AS now
-         FROM dns_audit_entry WHERE state = 'pending' OR recheck_at IS NOT NULL ORDER BY id`,
-      );
-      expect(rows).toEqual([]);
-      return true;
-    },
-    { timeoutMs: SETTLED_WITHIN_MS },
-  );
-}
-
 /** The operator's own command. A set that was written just now is left to the next run. */
 async function syncZone(system: System): Promise<void> {
   await waitFor(
@@ -135,22 +118,6 @@ function tookEffect(
 function driftWithoutCause(writes: readonly UpstreamWrite[], entries: readonly Entry[]): Entry[] {
   const failed = new Set(writes.filter((write) => write.actionError !== null).map(keyOf));
   return entries.filter((entry) => entry.actor === 'upstream' && !failed.has(keyOf(entry)));
-}
-
-/** All that a team's clients see, page by page: the text of each set by `name/TYPE`. */
-async function readMirror({ url }: System, { token }: Team): Promise<Record<string, string>> {
-  const sets: Record<string, string> = {};
-  for (let page: number | null = 1; page !== null; ) {
-    const path = `/zones/${ZONE}/rrsets?per_page=2&page=${page}`;
-    const { json } = await callDns(url, { method: 'GET', path, token });
-    for (const rrset of json.rrsets) sets[rrset.id] = JSON.stringify(rrset);
-    page = json.meta.pagination.next_page;
-  }
-  return sets;
-}
-
-function ownSets(stated: ReadonlyMap<string, string>, { slug }: Team): Record<string, string> {
-  return Object.fromEntries([...stated].filter(([id]) => ownerOf(id.split('/')[0] as string) === slug));
 }
 
 /** What both the upstream's list and our reading of its log say of the teams' sets. */

@@ -1,0 +1,50 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Answer, callDns } from './dns-api.js';
+import { type System, ZONE } from './start-system.js';
+
+export interface Load {
+  /** Answers so far, oldest first. */
+  readonly answers: readonly (Answer & { readonly isWrite: boolean })[];
+  /** Requests that got no answer, or one that is not documented. */
+  readonly failures: readonly unknown[];
+  stop(): Promise<void>;
+}
+
+const CLIENTS = 4;
+const THINK_MS = 20;
+
+/** Clients that read and write sets of their own, one request after the other, until they are stopped. */
+export function startLoad({ url, teams }: System): Load {
+  const token = teams[0]?.token as string;
+  const answers: (Answer & { isWrite: boolean })[] = [];
+  const failures: unknown[] = [];
+  let isStopped = false;
+  const send = async (method: string, path: string, body?: object): Promise<void> => {
+    try {
+      const answer = await callDns(url, { method, path: `/zones/${ZONE}${path}`, token, ...(body && { body }) });
+      answers.push({ ...answer, isWrite: method !== 'GET' });
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  const client = async (number: number): Promise<void> => {
+    const name = `load${number}.${teams[0]?.slug}`;
+    for (let round = 0; !isStopped; round += 1) {
+      const records = [{ value: `192.0.2.${(round % 200) + 1}`, comment: `round ${round}` }];
+      if (round % 10 === 0) await send('POST', '/rrsets', { name, type: 'A', records });
+      else if (round % 10 === 9) await send('DELETE', `/rrsets/${name}/A`);
+      else if (round % 2 === 0) await send('POST', `/rrsets/${name}/A/actions/set_records`, { records });
+      else await send('GET', '/rrsets');
+      await pause(THINK_MS);
+    }
+  };
+  const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
+  return {
+    answers,
+    failures,
+    async stop() {
+      isStopped = true;
+      await Promise.all(clients);
+    },
+  };
+}

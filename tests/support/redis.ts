@@ -1,0 +1,18 @@
+import { freePort, type RunningProcess, startProcess } from '@corral/testing';
+
+/** A Redis that a test may kill and start again at the same address. It forgets everything each time. */
+export async function restartableRedis() {
+  const port = await freePort();
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  let running: RunningProcess | undefined;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    async start(): Promise<void> {
+      running = await startProcess({ command: 'redis-server', args, readyLine: /ready to accept connections/i });
+    },
+    async kill(): Promise<void> {
+      running?.kill('SIGKILL');
+      await running?.exited;
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { waitFor } from '@corral/testing';
+import { expect } from '@jest/globals';
+import { callDns } from './dns-api.js';
+import { type System, type Team, ZONE } from './start-system.js';
+import { ownerOf } from './upstream-history.js';
+
+/** A lease of a killed gateway, the lock of a killed reconciler's job, and the grace that follows. */
+export const SETTLED_WITHIN_MS = 90_000;
+
+/** No write of unknown outcome is left, and no second look is due. */
+export async function untilSettled({ pool }: System): Promise<void> {
+  await waitFor(
+    'every write to be settled',
+    async () => {
+      const { rows } = await pool.query(
+        `SELECT id, name, type, operation, state, lease_until, recheck_at, clock_timestamp() AS now
+         FROM dns_audit_entry WHERE state = 'pending' OR recheck_at IS NOT NULL ORDER BY id`,
+      );
+      expect(rows).toEqual([]);
+      return true;
+    },
+    { timeoutMs: SETTLED_WITHIN_MS },
+  );
+}
+
+/** All that a team's clients see, page by page: the text of each set by `name/TYPE`. */
+export async function readMirror({ url }: System, { token }: Team): Promise<Record<string, string>> {
+  const sets: Record<string, string> = {};
+  for (let page: number | null = 1; page !== null; ) {
+    const path = `/zones/${ZONE}/rrsets?per_page=10&page=${page}`;
+    const { json } = await callDns(url, { method: 'GET', path, token });
+    for (const rrset of json.rrsets) sets[rrset.id] = JSON.stringify(rrset);
+    page = json.meta.pagination.next_page;
+  }
+  return sets;
+}
+
+/** What the upstream states of a team's sets. */
+export function ownSets(stated: ReadonlyMap<string, string>, { slug }: Team): Record<string, string> {
+  return Object.fromEntries([...stated].filter(([id]) => ownerOf(id.split('/')[0] as string) === slug));
+}
