@@ -1,0 +1,186 @@
+// Walks through everything that hcloud-go does with record sets, and prints one line of JSON for each step.
+//
+//	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team>
+//	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team> calls <n>
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/hetznercloud/hcloud-go/v2/hcloud"
+)
+
+func main() {
+	if len(os.Args) < 3 {
+		fail("usage: walk <zone> <team> [calls <n>]", nil)
+	}
+	client := hcloud.NewClient(
+		hcloud.WithEndpoint(os.Getenv("HCLOUD_ENDPOINT")),
+		hcloud.WithToken(os.Getenv("HCLOUD_TOKEN")),
+		hcloud.WithApplication("corral-tests", "1"),
+	)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	zone, _, err := client.Zone.GetByName(ctx, os.Args[1])
+	if err != nil || zone == nil {
+		fail("zone", err)
+	}
+	if len(os.Args) == 5 && os.Args[3] == "calls" {
+		callOften(ctx, client, zone, os.Args[4])
+		return
+	}
+	walk(ctx, client, zone, os.Args[2])
+}
+
+func walk(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, team string) {
+	say("zone", map[string]any{"id": zone.ID, "name": zone.Name, "mode": zone.Mode, "ttl": zone.TTL})
+	name := "go." + team
+	wait := func(step string, action *hcloud.Action, err error) {
+		if err == nil {
+			err = client.Action.WaitFor(ctx, action)
+		}
+		if err != nil {
+			fail(step, err)
+		}
+		rrset, _, err := client.Zone.GetRRSetByNameAndType(ctx, zone, name, hcloud.ZoneRRSetTypeA)
+		if err != nil {
+			fail(step, err)
+		}
+		sayRRSet(step, rrset)
+	}
+
+	created, _, err := client.Zone.CreateRRSet(ctx, zone, hcloud.ZoneRRSetCreateOpts{
+		Name: name, Type: hcloud.ZoneRRSetTypeA, TTL: hcloud.Ptr(300),
+		Labels:  map[string]string{"made-by": "hcloud-go"},
+		Records: []hcloud.ZoneRRSetRecord{{Value: "192.0.2.1", Comment: "first"}},
+	})
+	if err != nil {
+		fail("create", err)
+	}
+	wait("create", created.Action, nil)
+	rrset := created.RRSet
+
+	action, _, err := client.Zone.AddRRSetRecords(ctx, rrset, hcloud.ZoneRRSetAddRecordsOpts{
+		Records: []hcloud.ZoneRRSetRecord{{Value: "192.0.2.2"}}, TTL: hcloud.Ptr(300),
+	})
+	wait("add", action, err)
+	action, _, err = client.Zone.SetRRSetRecords(ctx, rrset, hcloud.ZoneRRSetSetRecordsOpts{
+		Records: []hcloud.ZoneRRSetRecord{{Value: "192.0.2.3"}, {Value: "192.0.2.4", Comment: "fourth"}},
+	})
+	wait("set", action, err)
+	action, _, err = client.Zone.RemoveRRSetRecords(ctx, rrset, hcloud.ZoneRRSetRemoveRecordsOpts{
+		Records: []hcloud.ZoneRRSetRecord{{Value: "192.0.2.3"}},
+	})
+	wait("remove", action, err)
+	action, _, err = client.Zone.ChangeRRSetTTL(ctx, rrset, hcloud.ZoneRRSetChangeTTLOpts{TTL: nil})
+	wait("change_ttl", action, err)
+	updated, _, err := client.Zone.UpdateRRSet(ctx, rrset, hcloud.ZoneRRSetUpdateOpts{
+		Labels: map[string]string{"made-by": "somebody"},
+	})
+	if err != nil {
+		fail("update", err)
+	}
+	sayRRSet("update", updated)
+
+	listAll(ctx, client, zone, team)
+	refusals(ctx, client, zone)
+
+	deleted, _, err := client.Zone.DeleteRRSet(ctx, rrset)
+	if err != nil {
+		fail("delete", err)
+	}
+	wait("delete", deleted.Action, nil)
+}
+
+// More sets than a page holds, made side by side and awaited together.
+func listAll(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, team string) {
+	actions := []*hcloud.Action{}
+	for i := range 30 {
+		created, _, err := client.Zone.CreateRRSet(ctx, zone, hcloud.ZoneRRSetCreateOpts{
+			Name: fmt.Sprintf("page%02d.%s", i, team), Type: hcloud.ZoneRRSetTypeTXT,
+			Records: []hcloud.ZoneRRSetRecord{{Value: `"page"`}},
+		})
+		if err != nil {
+			fail("create many", err)
+		}
+		actions = append(actions, created.Action)
+	}
+	if err := client.Action.WaitFor(ctx, actions...); err != nil {
+		fail("wait for many", err)
+	}
+	all, err := client.Zone.AllRRSets(ctx, zone)
+	if err != nil {
+		fail("list", err)
+	}
+	texts, err := client.Zone.AllRRSetsWithOpts(ctx, zone, hcloud.ZoneRRSetListOpts{
+		Type: []hcloud.ZoneRRSetType{hcloud.ZoneRRSetTypeTXT}, ListOpts: hcloud.ListOpts{PerPage: 100},
+	})
+	if err != nil {
+		fail("list by type", err)
+	}
+	labelled, err := client.Zone.AllRRSetsWithOpts(ctx, zone, hcloud.ZoneRRSetListOpts{
+		ListOpts: hcloud.ListOpts{LabelSelector: "made-by=somebody"},
+	})
+	if err != nil {
+		fail("list by label", err)
+	}
+	say("list", map[string]any{"all": len(all), "texts": len(texts), "labelled": len(labelled)})
+}
+
+func refusals(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone) {
+	_, _, err := client.Zone.CreateRRSet(ctx, zone, hcloud.ZoneRRSetCreateOpts{
+		Name: "www.somebody-else", Type: hcloud.ZoneRRSetTypeA,
+		Records: []hcloud.ZoneRRSetRecord{{Value: "192.0.2.1"}},
+	})
+	absent, _, absentErr := client.Zone.GetRRSetByNameAndType(ctx, zone, "www.somebody-else", hcloud.ZoneRRSetTypeA)
+	say("refusals", map[string]any{
+		"foreignIsForbidden": hcloud.IsError(err, hcloud.ErrorCodeForbidden),
+		"foreignIsAbsent":    absent == nil && absentErr == nil,
+	})
+}
+
+// As a script does that knows nothing of limits: one call after the other, each of which has to succeed.
+func callOften(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, times string) {
+	count, err := strconv.Atoi(times)
+	if err != nil {
+		fail("calls", err)
+	}
+	begun := time.Now()
+	for range count {
+		if _, err := client.Zone.AllRRSets(ctx, zone); err != nil {
+			fail("calls", err)
+		}
+	}
+	say("calls", map[string]any{"count": count, "seconds": time.Since(begun).Seconds()})
+}
+
+func sayRRSet(step string, rrset *hcloud.ZoneRRSet) {
+	if rrset == nil {
+		say(step, map[string]any{"absent": true})
+		return
+	}
+	values := []string{}
+	for _, record := range rrset.Records {
+		values = append(values, record.Value)
+	}
+	say(step, map[string]any{"id": rrset.ID, "ttl": rrset.TTL, "labels": rrset.Labels, "values": values})
+}
+
+func say(step string, what map[string]any) {
+	what["step"] = step
+	line, err := json.Marshal(what)
+	if err != nil {
+		fail(step, err)
+	}
+	fmt.Println(string(line))
+}
+
+func fail(step string, err error) {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", step, err)
+	os.Exit(1)
+}

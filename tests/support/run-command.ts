@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+
+export type Command = readonly string[];
+
+export interface CommandOptions {
+  /** Laid over our own environment. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** It is killed after so long. Default: 60,000. */
+  readonly timeoutMs?: number;
+}
+
+export interface CommandResult {
+  /** Null when it could not be started or was killed. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end. Never rejects. */
+export function runCommand([program = '', ...args]: Command, options: CommandOptions = {}): Promise<CommandResult> {
+  const { env = {}, cwd, timeoutMs = 60_000 } = options;
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      ...(cwd === undefined ? {} : { cwd }),
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+    });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.once('error', (error) => resolve({ code: null, stdout, stderr: stderr + error.message }));
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}

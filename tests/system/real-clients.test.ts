@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { askNameServer } from '../support/ask-name-server.js';
+import { type Client, hcloudGo, hcloudPython, works } from '../support/clients.js';
+import { describeNeeding } from '../support/needing.js';
+import { runCommand } from '../support/run-command.js';
+import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
+
+const [go, python] = [await hcloudGo(), await hcloudPython()];
+const hasCurl = await works(['curl', '--version']);
+const hasDig = await works(['dig', '-v']);
+const whyNot = (client: Client): string | null => (client.kind === 'missing' ? client.why : null);
+
+let system: System;
+let acme: Team;
+beforeAll(async () => {
+  system = await startSystem();
+  acme = system.teams[0] as Team;
+}, 60_000);
+afterAll(() => system.stop(), 60_000);
+
+interface StepLine {
+  readonly step: string;
+  readonly [what: string]: unknown;
+}
+
+/** Runs a client's program, and gives what it printed by step. @throws Error with what it said when it fails */
+async function walk(client: Client, args: readonly string[], at: System = system): Promise<Record<string, StepLine>> {
+  const command = client.kind === 'found' ? client.command : [];
+  const env = { HCLOUD_ENDPOINT: at.url, HCLOUD_TOKEN: at.teams[0]?.token };
+  const { code, stdout, stderr } = await runCommand([...command, ...args], { env, timeoutMs: 240_000 });
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr}\n${stdout}`);
+  const lines = stdout.trim().split('\n');
+  return Object.fromEntries(lines.map((line) => JSON.parse(line) as StepLine).map((line) => [line.step, line]));
+}
+
+describeNeeding(whyNot(go), 'hcloud-go', () => {
+  it('creates, changes, labels, lists and deletes record sets, and waits for each action', async () => {
+    const steps = await walk(go, [ZONE, 'acme']);
+
+    const id = 'go.acme/A';
+    expect(steps).toMatchObject({
+      zone: { name: ZONE, mode: 'primary', ttl: 3600 },
+      create: { id, ttl: 300, labels: { 'made-by': 'hcloud-go' }, values: ['192.0.2.1'] },
+      add: { id, ttl: 300, values: ['192.0.2.1', '192.0.2.2'] },
+      set: { id, ttl: 300, values: ['192.0.2.3', '192.0.2.4'] },
+      remove: { id, ttl: 300, values: ['192.0.2.4'] },
+      change_ttl: { id, ttl: null },
+      update: { id, labels: { 'made-by': 'somebody' } },
+      list: { all: 31, texts: 30, labelled: 1 },
+      refusals: { foreignIsForbidden: true, foreignIsAbsent: true },
+      delete: { absent: true },
+    });
+  }, 120_000);
+
+  // A default client tries again for as long as a bucket needs to have a token; the whole 300 calls take 90 s.
+  const calls = process.env.CORRAL_SLOW_TESTS ? 300 : 160;
+  it(`makes ${calls} calls in a row under the default limits and sees no error`, async () => {
+    const limits = { LIMIT_PER_ADDRESS: '300', LIMIT_PER_TOKEN: '120', LIMIT_PER_TEAM: '600' };
+    const limited = await startSystem({ gatewayEnv: limits });
+    try {
+      const steps = await walk(go, [ZONE, 'acme', 'calls', String(calls)], limited);
+
+      expect(steps.calls).toMatchObject({ count: calls });
+      expect(steps.calls?.seconds).toBeGreaterThan(((calls - 120) / 120) * 60 * 0.9); // the limit did bite
+    } finally {
+      await limited.stop();
+    }
+  }, 240_000);
+});
+
+describeNeeding(whyNot(python), 'hcloud-python', () => {
+  it('creates, changes, labels, lists and deletes record sets, and waits for each action', async () => {
+    const steps = await walk(python, [ZONE, 'acme']);
+
+    const id = 'python.acme/TXT';
+    expect(steps).toMatchObject({
+      zone: { name: ZONE, mode: 'primary' },
+      zones: { names: [ZONE] },
+      create: { id, ttl: 300, labels: { 'made-by': 'hcloud-python' }, values: ['"one"'] },
+      add: { id, values: ['"one"', '"two"'] },
+      set: { id, values: ['"three"', '"four"'] },
+      remove: { id, values: ['"four"'] },
+      change_ttl: { id, ttl: 600 },
+      update: { id, labels: { 'made-by': 'somebody' } },
+      list: { ids: expect.arrayContaining([id]) },
+      filter: { ids: [id], total: 1 },
+      action: { status: true },
+      foreign: { code: 'forbidden' },
+      delete: { code: 'not_found' },
+    });
+  }, 120_000);
+});
+
+describe('a name that was written', () => {
+  const create = async (name: string, type: string, value: string): Promise<void> => {
+    const response = await fetch(`${system.url}/zones/${ZONE}/rrsets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${acme.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name, type, ttl: 300, records: [{ value }] }),
+    });
+    expect(response.status).toBe(201);
+  };
+
+  it('is answered by the name server, as are wildcards and aliases', async () => {
+    await create('host.acme', 'A', '192.0.2.10');
+    await create('*.apps.acme', 'A', '192.0.2.11');
+    await create('alias.acme', 'CNAME', 'host.acme');
+
+    const ask = (name: string) => askNameServer(system.cloud.dnsPort, `${name}.${ZONE}`, 'A');
+    expect(await ask('host.acme')).toEqual(['192.0.2.10']);
+    expect(await ask('shop.apps.acme')).toEqual(['192.0.2.11']);
+    expect(await ask('alias.acme')).toEqual([`host.acme.${ZONE}`, '192.0.2.10']);
+  });
+});
+
+describeNeeding(hasCurl ? null : 'curl is not installed', 'curl', () => {
+  it('creates a record set, reads it back and changes it', async () => {
+    const curl = async (path: string, ...args: string[]) => {
+      const { stdout } = await runCommand([
+        ...['curl', '-sS', '-H', `Authorization: Bearer ${acme.token}`, '-H', 'Content-Type: application/json'],
+        ...[`${system.url}/zones/${ZONE}${path}`, ...args],
+      ]);
+      return JSON.parse(stdout);
+    };
+
+    const body = { name: 'curl.acme', type: 'A', ttl: 300, records: [{ value: '192.0.2.20' }] };
+    const created = await curl('/rrsets', '-d', JSON.stringify(body));
+    const added = await curl('/rrsets/curl.acme/A/actions/add_records', '-d', '{"records":[{"value":"192.0.2.21"}]}');
+    const read = await curl('/rrsets/curl.acme/A');
+    const deleted = await curl('/rrsets/curl.acme/A', '-X', 'DELETE');
+
+    expect(created).toMatchObject({ rrset: { id: 'curl.acme/A' }, action: { command: 'create_rrset' } });
+    expect(added).toMatchObject({ action: { command: 'add_rrset_records' } });
+    expect(read.rrset.records.map((record: { value: string }) => record.value)).toEqual(['192.0.2.20', '192.0.2.21']);
+    expect(deleted).toMatchObject({ action: { command: 'delete_rrset' } });
+  });
+});
+
+describeNeeding(hasDig ? null : 'dig is not installed', 'dig', () => {
+  it('resolves what was written, over UDP and TCP', async () => {
+    await system.cloud.putRrset('dig.acme', 'A', { records: [{ value: '192.0.2.30' }] });
+    const dig = (...args: string[]) =>
+      runCommand(['dig', '@127.0.0.1', '-p', String(system.cloud.dnsPort), `dig.acme.${ZONE}`, '+short', ...args]);
+
+    expect((await dig()).stdout).toBe('192.0.2.30\n');
+    expect((await dig('+tcp')).stdout).toBe('192.0.2.30\n');
+  });
+});
