@@ -8,10 +8,12 @@ export interface Running {
   readonly localCloud: { readonly dnsPort: number; readonly adminUrl: string } | null;
   readonly docsUrl: string;
   readonly logs: string;
+  /** Null when it is `.corral/`. */
+  readonly stateDir: string | null;
 }
 
 /** What a person needs to go on: addresses, tokens, and commands to try as they stand. */
-export function announcement({ dnsUrl, zoneName, teams, localCloud, docsUrl, logs }: Running): string {
+export function announcement({ dnsUrl, zoneName, teams, localCloud, docsUrl, logs, stateDir }: Running): string {
   const [first] = teams;
   const token = first?.dnsToken ?? '';
   const name = `api.${first?.slug}`;
@@ -39,7 +41,9 @@ export function announcement({ dnsUrl, zoneName, teams, localCloud, docsUrl, log
       ? [`  dig ${name}.${zoneName}`]
       : [`  dig @127.0.0.1 -p ${localCloud.dnsPort} ${name}.${zoneName} +short`]),
     '',
-    'Ctrl-C ends everything; the state stays in .corral/ until `npm run reset`.',
+    stateDir === null
+      ? 'Ctrl-C ends everything; the state stays in .corral/ until `npm run reset`.'
+      : `Ctrl-C ends everything; the state stays in ${stateDir}.`,
     '',
   ].join('\n');
 }

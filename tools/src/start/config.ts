@@ -9,6 +9,7 @@ export const startConfig = {
   LOCAL_CLOUD_API_PORT: portOrFree({ default: undefined, desc: `Port of the local cloud’s API. ${freePort}` }),
   LOCAL_CLOUD_DNS_PORT: portOrFree({ default: undefined, desc: `Port of its DNS server. ${freePort}` }),
   LOCAL_CLOUD_ADMIN_PORT: portOrFree({ default: undefined, desc: `Port of its admin address. ${freePort}` }),
+  CORRAL_STATE_DIR: text({ default: undefined, desc: 'Where the state stays. .corral/ of the checkout if not set.' }),
   DATABASE_URL: secret({ default: undefined, desc: 'A Postgres to use in place of the embedded one.' }),
   REDIS_URL: secret({ default: undefined, desc: 'A Redis for the queue and the request limits.' }),
   HCLOUD_API_URL: url({ default: undefined, desc: 'An upstream to use in place of the local cloud.' }),

@@ -48,7 +48,7 @@ interface Upstream {
   readonly adminUrl: string | null;
 }
 
-/** What `.corral/dev.json` tells tools and tests. */
+/** What `dev.json` in the state folder tells tools and tests. */
 interface DevFile {
   readonly dnsUrl: string;
   readonly zoneName: string;
@@ -59,7 +59,7 @@ interface DevFile {
 }
 
 async function start(config: Config<typeof startConfig>): Promise<void> {
-  const folder = stateFolder(join(repository, '.corral'));
+  const folder = stateFolder(config.CORRAL_STATE_DIR ?? join(repository, '.corral'));
   const lastRun = folder.read<DevFile>('dev.json');
   const zoneName = config.DNS_ZONE_NAME;
   const demoZoneName = `demo.${zoneName}`;
@@ -103,6 +103,7 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
       localCloud: upstream.adminUrl === null ? null : { dnsPort: ports.cloudDns, adminUrl: upstream.adminUrl },
       docsUrl: `http://${LOOPBACK}:${ports.dnsGateway}/docs/`,
       logs: folder.path('logs'),
+      stateDir: config.CORRAL_STATE_DIR ?? null,
     }),
   );
 }
