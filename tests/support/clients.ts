@@ -95,5 +95,5 @@ async function attempt(command: Command, cwd: string): Promise<string | null> {
   const { code, stdout, stderr } = await runCommand(command, { cwd, env, timeoutMs: BUILD_MS });
   if (code === 0) return null;
   const said = `${stdout}\n${stderr}`.trim().split('\n').at(-1) ?? '';
-  return `\`${command.slice(0, 3).join(' ')} …\` failed: ${said.trim().slice(0, 200)}`;
+  return `\`${command.slice(0, 3).join(' ')} …\` failed: ${said.trim().slice(0, 200).replace(/\.+$/, '')}`;
 }

@@ -25,9 +25,13 @@ export function runCommand([program = '', ...args]: Command, options: CommandOpt
       ...(cwd === undefined ? {} : { cwd }),
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
     });
+    // Node's own `timeout` outlives a command that could not be started.
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    const end = (result: CommandResult): void => {
+      clearTimeout(timer);
+      resolve(result);
+    };
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;
@@ -35,7 +39,7 @@ export function runCommand([program = '', ...args]: Command, options: CommandOpt
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
     });
-    child.once('error', (error) => resolve({ code: null, stdout, stderr: stderr + error.message }));
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
+    child.once('error', (error) => end({ code: null, stdout, stderr: stderr + error.message }));
+    child.once('close', (code) => end({ code, stdout, stderr }));
   });
 }

@@ -1,0 +1,184 @@
+import { chmod, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { askNameServer } from '../support/ask-name-server.js';
+import { hcloudCli, works } from '../support/clients.js';
+import { callDns } from '../support/dns-api.js';
+import { describeNeeding } from '../support/needing.js';
+import { canListProcesses, descendantsOf, type RunningPid, stillRunning } from '../support/process-tree.js';
+import { builtFile } from '../support/program.js';
+import { runCommand } from '../support/run-command.js';
+
+const cli = await hcloudCli();
+const hasCurl = await works(['curl', '--version']);
+const hasDig = await works(['dig', '-v']);
+
+interface DevFile {
+  readonly dnsUrl: string;
+  readonly zoneName: string;
+  readonly demoZoneName: string;
+  readonly dnsServerPort: number;
+  readonly upstream: { readonly hcloudUrl: string; readonly hcloudToken: string; readonly adminUrl: string };
+  readonly teams: readonly { readonly slug: string; readonly dnsToken: string }[];
+}
+
+let folder: string;
+let running: RunningProcess;
+
+/** What `npm start` runs once everything is built, with a state folder of this test's own. */
+async function start(): Promise<void> {
+  running = await startProcess({
+    command: process.execPath,
+    args: ['--enable-source-maps', builtFile('tools/dist/start/main.js')],
+    env: { ...withoutSettings, CORRAL_STATE_DIR: join(folder, 'state') },
+    readyLine: 'Ctrl-C ends everything',
+    readyTimeoutMs: 90_000,
+  });
+}
+const withoutSettings = Object.fromEntries(
+  ['DATABASE_URL', 'REDIS_URL', 'HCLOUD_API_URL', 'HCLOUD_TOKEN', 'HCLOUD_ENDPOINT'].map((name) => [name, undefined]),
+);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'corral-start-'));
+  // As root, Postgres runs as another user, who has to get to its data.
+  await runCommand(['mkdir', '-m', '755', join(folder, 'state')]);
+  await chmod(folder, 0o755);
+  await start();
+}, 120_000);
+afterAll(async () => {
+  await running?.stop({ timeoutMs: 30_000 });
+  await rm(folder, { recursive: true, force: true });
+}, 60_000);
+
+const stateFile = (name: string): string => join(folder, 'state', name);
+const readDevFile = async (): Promise<DevFile> => JSON.parse(await readFile(stateFile('dev.json'), 'utf8'));
+
+const listNames = async ({ dnsUrl, zoneName, teams }: DevFile): Promise<string[]> => {
+  const token = teams[0]?.dnsToken as string;
+  const { json } = await callDns(dnsUrl, { method: 'GET', path: `/zones/${zoneName}/rrsets`, token });
+  return json.rrsets.map(({ id }: { id: string }) => id);
+};
+
+/** The commands as they are printed, each as one line or more, after the `export` that all of them need. */
+function printedCommands(): { exported: string; curl: string; hcloud: string; dig: string } {
+  const tried = running.output().split('Try, in another shell:')[1] ?? '';
+  const find = (pattern: RegExp): string => pattern.exec(tried)?.[0].trim() ?? `there is no ${pattern}`;
+  return {
+    exported: find(/^ {2}export .*$/m),
+    curl: find(/^ {2}curl .*\\\n.*$/m),
+    hcloud: find(/^ {2}hcloud .*$/m),
+    dig: find(/^ {2}dig .*$/m),
+  };
+}
+
+const inShell = (command: string, path = process.env.PATH) =>
+  runCommand(['bash', '-c', `${printedCommands().exported}\n${command}`], {
+    env: { PATH: path, HCLOUD_CONFIG: join(folder, 'cli.toml') },
+  });
+
+describe('npm start', () => {
+  it('tells tools in dev.json what runs, and nobody but its user', async () => {
+    const dev = await readDevFile();
+
+    expect(dev).toEqual({
+      dnsUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+      zoneName: 'example.test',
+      demoZoneName: 'demo.example.test',
+      dnsServerPort: expect.any(Number),
+      upstream: {
+        hcloudUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+        hcloudToken: expect.any(String),
+        adminUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      },
+      teams: ['acme', 'globex'].map((slug) => ({ slug, dnsToken: expect.stringMatching(/^[A-Za-z0-9]{64}$/) })),
+    });
+    for (const name of ['dev.json', 'admin.json']) expect((await stat(stateFile(name))).mode & 0o777).toBe(0o600);
+  });
+
+  it('serves both teams with the tokens that it printed', async () => {
+    const { dnsUrl, teams } = await readDevFile();
+
+    for (const { dnsToken } of teams) {
+      expect(running.output()).toContain(dnsToken);
+      expect((await callDns(dnsUrl, { method: 'GET', path: '/zones', token: dnsToken })).status).toBe(200);
+    }
+  });
+});
+
+describeNeeding(hasCurl ? null : 'curl is not installed', 'the commands that npm start prints', () => {
+  it('create a name and resolve it', async () => {
+    const { curl, dig } = printedCommands();
+    const { dnsServerPort, zoneName } = await readDevFile();
+
+    const created = await inShell(curl);
+
+    expect(JSON.parse(created.stdout)).toMatchObject({ rrset: { id: 'api.acme/A' } });
+    expect(dig).toBe(`dig @127.0.0.1 -p ${dnsServerPort} api.acme.${zoneName} +short`);
+    expect(await askNameServer(dnsServerPort, `api.acme.${zoneName}`, 'A')).toEqual(['192.0.2.10']);
+    if (hasDig) expect((await inShell(dig)).stdout).toBe('192.0.2.10\n');
+  });
+});
+
+describeNeeding(cli.kind === 'missing' ? cli.why : null, 'the hcloud command that npm start prints', () => {
+  it('lists the record sets of the team', async () => {
+    const program = cli.kind === 'found' ? (cli.command[0] as string) : '';
+    await symlink((await runCommand(['which', program])).stdout.trim(), join(folder, 'hcloud'));
+
+    const listed = await inShell(printedCommands().hcloud, `${folder}${delimiter}${process.env.PATH}`);
+
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/NAME +TYPE/) });
+  });
+});
+
+describeNeeding(canListProcesses() ? null : 'this machine has no /proc', 'what npm start started', () => {
+  let kept: string[];
+  let dev: DevFile;
+  beforeAll(async () => {
+    dev = await readDevFile();
+    const body = { name: 'kept.acme', type: 'A', records: [{ value: '192.0.2.40' }] };
+    const path = `/zones/${dev.zoneName}/rrsets`;
+    await callDns(dev.dnsUrl, { method: 'POST', path, body, token: dev.teams[0]?.dnsToken as string });
+    kept = await listNames(dev);
+  });
+
+  const findGateway = async (): Promise<RunningPid | undefined> =>
+    (await descendantsOf(running.pid)).find(({ command }) => command.includes('dns-gateway/dist/main.js'));
+
+  it('starts again when it is killed', async () => {
+    const gateway = await findGateway();
+
+    process.kill(gateway?.pid as number, 'SIGKILL');
+
+    await waitFor('the gateway to be replaced', async () => (await listNames(dev)).length > 0, { timeoutMs: 30_000 });
+    expect(await listNames(dev)).toEqual(kept);
+    expect((await findGateway())?.pid).not.toBe(gateway?.pid);
+    expect(running.output()).toContain('dns-gateway ended (SIGKILL). Starting it again');
+  }, 60_000);
+
+  it('ends with it on Ctrl-C', async () => {
+    const all = await descendantsOf(running.pid);
+    const programs = ['local-cloud', 'reconciler', 'dns-gateway'].map((name) => `${name}/dist/main.js`);
+    for (const program of [...programs, 'postgres']) {
+      expect(all.map(({ command }) => command)).toContainEqual(expect.stringContaining(program));
+    }
+
+    running.kill('SIGINT');
+
+    expect(await running.exited).toEqual({ code: 0, signal: null });
+    await waitFor('all processes to be gone', async () => {
+      expect(await stillRunning(all)).toEqual([]);
+      return true;
+    });
+  }, 60_000);
+
+  it('comes back with the same addresses, tokens and records', async () => {
+    await start();
+
+    expect(await readDevFile()).toEqual(dev);
+    expect(await listNames(dev)).toEqual(kept);
+    for (const { dnsToken } of dev.teams) expect(running.output()).toContain(dnsToken);
+  }, 120_000);
+});
