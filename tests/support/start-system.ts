@@ -66,9 +66,9 @@ const shortTimes = {
   reconciler: {
     UPSTREAM_TIMEOUT_MS: '1s',
     UPSTREAM_WAIT_MS: '1s',
-    DNS_SETTLE_INTERVAL: '200ms',
-    DNS_SETTLE_GRACE: '1s',
-    DNS_SYNC_INTERVAL: '1h',
+    DNS_SETTLE_INTERVAL_MS: '200ms',
+    DNS_SETTLE_GRACE_MS: '1s',
+    DNS_SYNC_INTERVAL_MS: '1h',
     JOB_LOCK_MS: '2s',
   },
 } as const;

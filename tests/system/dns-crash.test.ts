@@ -29,7 +29,7 @@ describe.each(backends)('with jobs and limits on $backend', ({ backend, kills })
     system = await startSystem({
       ...{ gateways: 2, reconcilers: 2, teams: TEAMS, redisUrl: redis?.url },
       gatewayEnv: { DNS_RECORDS_PER_TEAM: String(RECORDS_PER_TEAM), LOG_LEVEL: 'error' },
-      reconcilerEnv: { DNS_SYNC_INTERVAL: '3s', LOG_LEVEL: 'error' },
+      reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '3s', LOG_LEVEL: 'error' },
     });
   }, 120_000);
   afterEach(() => system.cloud.clearFaults());

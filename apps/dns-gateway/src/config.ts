@@ -1,8 +1,19 @@
 import { dnsLimits } from '@corral/contracts';
-import { durationMs, integer, logLevels, oneOf, portOrFree, secret, text, trustProxy, url } from '@corral/service';
+import {
+  durationMs,
+  installationVariables,
+  integer,
+  portOrFree,
+  text,
+  trustProxy,
+  upstreamVariables,
+  url,
+} from '@corral/service';
 
 /** Every variable of the DNS gateway. */
 export const dnsGatewayConfig = {
+  ...installationVariables,
+  ...upstreamVariables,
   PORT: portOrFree({ default: 8080, desc: 'Port of the API.' }),
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
   METRICS_PORT: portOrFree({ default: 9090, desc: 'Port of /metrics, /healthz and /readyz.' }),
@@ -16,25 +27,9 @@ export const dnsGatewayConfig = {
     desc: 'Which proxies may state the client’s address.',
     example: '10.0.0.0/8',
   }),
-  LOG_LEVEL: oneOf(logLevels, { default: 'info', desc: 'Lines below this level are not written.' }),
   SHUTDOWN_GRACE_MS: durationMs({ default: 25_000, desc: 'How long requests in flight may take to end.' }),
 
-  DATABASE_URL: secret({ desc: 'Postgres connection URL.', example: 'postgres://corral:…@db/corral' }),
   DATABASE_CONNECTIONS: integer({ default: 10, min: 2, desc: 'Connections to Postgres at most.' }),
-  REDIS_URL: secret({
-    default: undefined,
-    desc: 'Redis, to share request limits among replicas. Without it they count per process.',
-    example: 'redis://:…@redis:6379',
-  }),
-
-  DNS_ZONE_NAME: text({ desc: 'The one zone this gateway serves.', example: 'example.org' }),
-  HCLOUD_API_URL: url({ default: 'https://api.hetzner.cloud/v1', desc: 'Upstream API, with the version in its path.' }),
-  HCLOUD_TOKEN: secret({ desc: 'Upstream token with read and write access to the project of the zone.' }),
-  UPSTREAM_TIMEOUT_MS: durationMs({ default: 10_000, desc: 'Longest duration of one upstream call.' }),
-  UPSTREAM_WAIT_MS: durationMs({
-    default: 8_000,
-    desc: 'How long a request may wait for the upstream’s budget or retry before it gives up.',
-  }),
   WRITE_TURN_MS: durationMs({ default: 5_000, desc: 'How long a write waits for earlier ones to its record set.' }),
   SETTLE_AFTER_MS: durationMs({ default: 2_000, desc: 'When a write without a usable answer may be settled.' }),
   ACTION_POLL_MS: durationMs({ default: 1_000, desc: 'Shortest time between two upstream calls for actions.' }),

@@ -2,7 +2,7 @@ import { dnsTokenVerifier, lastUsedRecorder } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
 import { connectPool } from '@corral/database';
 import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-mirror';
-import { connectHcloud } from '@corral/hcloud';
+import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
 import { createHealth, createLog, createMetrics, onShutdown, readConfig, serve, startOrExit } from '@corral/service';
 import { buildApp } from './build-app.js';
 import { dnsGatewayConfig } from './config.js';
@@ -33,18 +33,13 @@ await startOrExit(SERVICE, async () => {
     applicationName: `${SERVICE} tokens`,
     onListenError: report('token notifications interrupted'),
   });
-  const upstreamCalls = metrics.histogram({
-    name: 'corral_upstream_call_seconds',
-    help: 'Calls of the upstream API',
-    labelNames: ['route', 'outcome'],
-  });
   const upstream = connectHcloud({
     baseUrl: config.HCLOUD_API_URL,
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
     log,
-    onCall: ({ route, outcome, ms }) => upstreamCalls.observe({ route, outcome }, ms / 1_000),
+    onCall: upstreamCallMetrics(metrics),
   });
   const ledger = writeLedger(pool, {
     quota: { recordsPerTeam: config.DNS_RECORDS_PER_TEAM, recordsPerRrset: dnsLimits.recordsPerRrset },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { configTable } from '@corral/service';
 import { describe, expect, it } from '@jest/globals';
-import { configSpec } from './config.js';
+import { reconcilerConfig } from './config.js';
 
 /** The formatter pads the cells of tables. */
 const unpadded = (markdown: string): string => markdown.replace(/ +/g, ' ').replace(/-{3,}/g, '---');
@@ -10,6 +10,6 @@ describe('the README', () => {
   it('lists every variable as it is declared', () => {
     const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-    expect(unpadded(readme)).toContain(unpadded(configTable(configSpec)));
+    expect(unpadded(readme)).toContain(unpadded(configTable(reconcilerConfig)));
   });
 });

@@ -1,14 +1,22 @@
 import { connectPool } from '@corral/database';
-import { connectHcloud } from '@corral/hcloud';
+import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
 import { connectQueue } from '@corral/queue';
-import { createHealth, createLog, createMetrics, onShutdown, readConfig, serve, startOrExit } from '@corral/service';
-import { buildWatchApp } from './build-watch-app.js';
+import {
+  buildMetricsApp,
+  createHealth,
+  createLog,
+  createMetrics,
+  onShutdown,
+  readConfig,
+  serve,
+  startOrExit,
+} from '@corral/service';
 import { buildWorkers } from './build-workers.js';
-import { configSpec } from './config.js';
+import { reconcilerConfig } from './config.js';
 
 await startOrExit('reconciler', async () => {
   const service = 'reconciler';
-  const config = readConfig(configSpec, process.env);
+  const config = readConfig(reconcilerConfig, process.env);
   const log = createLog({ level: config.LOG_LEVEL, service });
   const metrics = createMetrics({ service });
   const pool = connectPool({
@@ -18,24 +26,19 @@ await startOrExit('reconciler', async () => {
   });
   const backend = { redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL };
   const queue = connectQueue({ ...backend, log });
-  const upstreamSeconds = metrics.histogram({
-    name: 'corral_upstream_call_seconds',
-    help: 'Calls of the upstream API',
-    labelNames: ['route', 'outcome'],
-  });
   const hcloud = connectHcloud({
     baseUrl: config.HCLOUD_API_URL,
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
     log,
-    onCall: ({ route, outcome, ms }) => upstreamSeconds.observe({ route, outcome }, ms / 1000),
+    onCall: upstreamCallMetrics(metrics),
   });
   const settings = {
     zoneName: config.DNS_ZONE_NAME,
-    syncIntervalMs: config.DNS_SYNC_INTERVAL,
-    settleIntervalMs: config.DNS_SETTLE_INTERVAL,
-    graceMs: config.DNS_SETTLE_GRACE,
+    syncIntervalMs: config.DNS_SYNC_INTERVAL_MS,
+    settleIntervalMs: config.DNS_SETTLE_INTERVAL_MS,
+    graceMs: config.DNS_SETTLE_GRACE_MS,
     upstreamReadMsMax: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
     closeMs: config.SHUTDOWN_GRACE_MS / 2,
     lockMs: config.JOB_LOCK_MS,
@@ -46,7 +49,7 @@ await startOrExit('reconciler', async () => {
     log,
   });
   const served = await serve({
-    app: buildWatchApp(metrics, health),
+    app: buildMetricsApp(metrics, health),
     port: config.METRICS_PORT,
     shutdownGraceMs: 1_000,
     ...{ metrics, health, log },

@@ -56,7 +56,7 @@ describe.each(backends)('the reconciler as a process, with jobs on %s', (backend
       args: [main],
       env: {
         ...{ DATABASE_URL: at.databaseUrl, REDIS_URL: redis?.url, METRICS_PORT: String(port), DNS_ZONE_NAME: ZONE },
-        ...{ HCLOUD_API_URL: at.cloud.apiUrl, HCLOUD_TOKEN: UPSTREAM_TOKEN, DNS_SETTLE_INTERVAL: '200ms' },
+        ...{ HCLOUD_API_URL: at.cloud.apiUrl, HCLOUD_TOKEN: UPSTREAM_TOKEN, DNS_SETTLE_INTERVAL_MS: '200ms' },
         ...{ SHUTDOWN_GRACE_MS: '4s', ...env },
       },
       readyUrl: `http://127.0.0.1:${port}/readyz`,
@@ -90,7 +90,7 @@ describe.each(backends)('the reconciler as a process, with jobs on %s', (backend
 
   it('hands a run that hangs over to the next process when it is told to end', async () => {
     at.cloud.admin.addFaults({ match: { path: '/rrsets' }, times: null, effect: { hang: true } });
-    const first = await startReconciler({ DNS_SYNC_INTERVAL: '1h' });
+    const first = await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });
     const queue = openQueue();
     await waitFor('the sync of the start', async () => {
       const { rows } = await at.pool.query(`SELECT id FROM dns_sync_run WHERE state = 'running'`);
@@ -103,7 +103,7 @@ describe.each(backends)('the reconciler as a process, with jobs on %s', (backend
     expect(end).toEqual({ code: 0, signal: null });
     expect(performance.now() - stoppedAt).toBeLessThan(8_000);
     at.cloud.admin.clearFaults();
-    await startReconciler({ DNS_SYNC_INTERVAL: '1h' });
+    await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });
     await waitFor('a sync by the next process', async () => {
       const { rows } = await at.pool.query(
         `SELECT id FROM dns_sync_run WHERE state = 'succeeded' AND finished_at > clock_timestamp() - interval '5 seconds'`,

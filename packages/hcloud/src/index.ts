@@ -1,3 +1,4 @@
+export { upstreamCallMetrics } from './call-metrics.js';
 export type {
   ActionReading,
   BudgetReading,

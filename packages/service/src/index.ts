@@ -37,6 +37,7 @@ export {
 export { createMetrics, type Metrics } from './metrics.js';
 export { redactText } from './redact.js';
 export { requestId, requestLog } from './request-log.js';
-export { type Served, type ServeOptions, serve } from './serve.js';
+export { buildMetricsApp, type Served, type ServeOptions, serve } from './serve.js';
+export { installationVariables, upstreamVariables } from './shared-variables.js';
 export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
 export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';

@@ -74,7 +74,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   };
 }
 
-function buildMetricsApp({ registry }: Metrics, health: Health): Express {
+/** `/metrics`, `/healthz`, `/readyz`: on a port of its own beside an app, or all that a worker serves. */
+export function buildMetricsApp({ registry }: Pick<Metrics, 'registry'>, health: Health): Express {
   const app = express();
   app.disable('x-powered-by');
   app.get('/metrics', async (_req, res) => {
