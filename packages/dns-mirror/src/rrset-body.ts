@@ -50,24 +50,27 @@ export function effectOf(
 }
 
 /**
- * Whether a record set, read some time after a write, shows the write's effect.
+ * Whether a record set, read some time after a write, shows the write's effect. Comments and labels that the write
+ * states count as well: often the values were there before.
  *
  * @param found the body read upstream, null when the set is absent there
  */
 export function showsEffect(found: string | null, write: RrsetWrite): boolean {
   if (found === null) return write.operation === 'delete' || write.operation === 'remove_records';
   const { ttl, labels, records } = readRrsetBody(found);
-  const values = new Set(records.map((record) => record.value));
-  const holdsAll = (wanted: readonly RequestRecord[]) => wanted.every((record) => values.has(record.value));
+  const comments = new Map(records.map((record) => [record.value, record.comment]));
+  const holds = ({ value, comment }: RequestRecord) =>
+    comments.has(value) && (comment == null || comments.get(value) === comment);
+  const isAllOf = (wanted: readonly RequestRecord[]) => wanted.every(holds) && comments.size === wanted.length;
   switch (write.operation) {
     case 'create':
-      return ttl === write.ttl && holdsAll(write.records) && values.size === write.records.length;
+      return ttl === write.ttl && sameLabels(labels, write.labels) && isAllOf(write.records);
     case 'set_records':
-      return holdsAll(write.records) && values.size === write.records.length;
+      return isAllOf(write.records);
     case 'add_records':
-      return holdsAll(write.records);
+      return write.records.every(holds);
     case 'remove_records':
-      return !write.records.some((record) => values.has(record.value));
+      return !write.records.some((record) => comments.has(record.value));
     case 'change_ttl':
       return ttl === write.ttl;
     case 'update':
