@@ -17,9 +17,14 @@ describe('which installation a command is for', () => {
   it('is the one in the environment, as a whole', () => {
     writeFile('{"DATABASE_URL":"postgresql://dev/x","DNS_ZONE_NAME":"dev.test","REDIS_URL":"redis://dev"}');
 
-    const settings = readSettings({ DATABASE_URL: 'postgres://prod/x' }, folder);
+    const settings = readSettings({ DATABASE_URL: 'postgres://prod/x', DNS_RECORDS_PER_TEAM: '500' }, folder);
 
-    expect(settings).toEqual({ databaseUrl: 'postgres://prod/x', redisUrl: undefined, zoneName: undefined });
+    expect(settings).toEqual({
+      databaseUrl: 'postgres://prod/x',
+      redisUrl: undefined,
+      zoneName: undefined,
+      recordsPerTeam: 500,
+    });
   });
 
   it('is else the one that runs in this folder', () => {
@@ -27,11 +32,22 @@ describe('which installation a command is for', () => {
 
     const settings = readSettings({ DATABASE_URL: ' ', DNS_ZONE_NAME: 'prod.test' }, folder);
 
-    expect(settings).toEqual({ databaseUrl: 'postgresql://dev/x', redisUrl: undefined, zoneName: 'dev.test' });
+    expect(settings).toEqual({
+      databaseUrl: 'postgresql://dev/x',
+      redisUrl: undefined,
+      zoneName: 'dev.test',
+      recordsPerTeam: 200,
+    });
   });
 
   it.each([
     ['there is no such file', {}, '/nowhere', /Set DATABASE_URL/],
+    [
+      'the quota is no number',
+      { DATABASE_URL: 'postgres://x', DNS_RECORDS_PER_TEAM: 'many' },
+      '/nowhere',
+      /whole number/,
+    ],
     ['the address is of another kind', { DATABASE_URL: 'mysql://x' }, '/nowhere', /postgresql:/],
   ])('is asked for when %s', (_what, env, where, sentence) => {
     expect(() => readSettings(env, where)).toThrow(sentence);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { dnsLimits } from '@corral/contracts';
 import { OperatorError } from './operator-error.js';
 
 /** Which installation the command is for. */
@@ -7,6 +8,8 @@ export interface Settings {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
   readonly zoneName: string | undefined;
+  /** The quota that the gateways are configured with. */
+  readonly recordsPerTeam: number;
 }
 
 /** Where `npm start` says how to reach what it started. */
@@ -30,7 +33,15 @@ export function readSettings(env: NodeJS.ProcessEnv, folder: string): Settings {
   if (!/^postgres(ql)?:\/\//.test(databaseUrl)) {
     throw new OperatorError('DATABASE_URL has to start with postgresql://.');
   }
-  return { databaseUrl, redisUrl: value('REDIS_URL'), zoneName: value('DNS_ZONE_NAME') };
+  const quota = value('DNS_RECORDS_PER_TEAM') ?? String(dnsLimits.recordsPerTeam);
+  if (!/^[1-9]\d{0,8}$/.test(quota))
+    throw new OperatorError('DNS_RECORDS_PER_TEAM has to be a whole number from 1 on.');
+  return {
+    databaseUrl,
+    redisUrl: value('REDIS_URL'),
+    zoneName: value('DNS_ZONE_NAME'),
+    recordsPerTeam: Number(quota),
+  };
 }
 
 function readDevelopmentFile(folder: string): Record<string, string | undefined> {

@@ -9,9 +9,9 @@ export function usageCommand(withContext: WithContext): Command {
     .argument('<team>')
     .description('show how much of its quotas a team uses')
     .action(
-      withContext(async ({ getTeam, prisma, print }, slug: string) => {
+      withContext(async ({ getTeam, prisma, print, settings }, slug: string) => {
         const usage = await auditLog(prisma).readUsage(await getTeam(slug));
-        const limits = { records: dnsLimits.recordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam };
+        const limits = { records: settings.recordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam };
         const rows: [string, number, number | null][] = [
           ['records', usage.records, limits.records],
           ['records held for writes under way', usage.reservedRecords, null],

@@ -29,9 +29,9 @@ export function zoneCommand(withContext: WithContext): Command {
       withContext(async (context) => {
         const zone = context.getZoneName();
         const { runId, run } = await syncZone(context, zone);
-        const ownership = await readOwnership(context.prisma, zone);
+        const ownership = await readOwnership(context.prisma, zone, context.settings.recordsPerTeam);
         const value = { runId, zone, ...countsOf(run), ...ownership };
-        context.print(value, `${runText(zone, run)}\n${ownershipText(ownership)}`);
+        context.print(value, `${runText(zone, run)}\n${ownershipText(ownership, context.settings.recordsPerTeam)}`);
       }),
     );
   return command;

@@ -1,4 +1,3 @@
-import { dnsLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 
 export interface TeamShare {
@@ -20,7 +19,7 @@ export interface Ownership {
   readonly ownerless: readonly OwnerlessRrset[];
 }
 
-export async function readOwnership(prisma: Prisma, zoneName: string): Promise<Ownership> {
+export async function readOwnership(prisma: Prisma, zoneName: string, recordsPerTeam: number): Promise<Ownership> {
   const shares = await prisma.$queryRaw<{ team: string; rrsets: number; records: number }[]>`
     SELECT team.slug AS team, count(rrset.name)::int AS rrsets, coalesce(sum(rrset.record_count), 0)::int AS records
     FROM team
@@ -33,7 +32,7 @@ export async function readOwnership(prisma: Prisma, zoneName: string): Promise<O
     WHERE NOT EXISTS (SELECT 1 FROM team WHERE team.slug = rrset.owner_label)
     ORDER BY rrset.owner_label, rrset.name, rrset.type`;
   return {
-    teams: shares.map((share) => ({ ...share, isOverQuota: share.records > dnsLimits.recordsPerTeam })),
+    teams: shares.map((share) => ({ ...share, isOverQuota: share.records > recordsPerTeam })),
     ownerless,
   };
 }

@@ -1,4 +1,3 @@
-import { dnsLimits } from '@corral/contracts';
 import { renderTable } from '../output/table.js';
 import type { SyncRun } from './follow-run.js';
 import type { Ownership } from './ownership-report.js';
@@ -9,7 +8,7 @@ export function runText(zoneName: string, { rrsetsSeen, added, changed, removed,
   return `Zone ${zoneName}: ${rrsetsSeen} record sets upstream; in the mirror ${difference}.${later}\n`;
 }
 
-export function ownershipText({ teams, ownerless }: Ownership): string {
+export function ownershipText({ teams, ownerless }: Ownership, recordsPerTeam: number): string {
   const shares =
     teams.length === 0
       ? 'There are no teams yet.\n'
@@ -17,7 +16,7 @@ export function ownershipText({ teams, ownerless }: Ownership): string {
           TEAM: ({ team }) => team,
           'RECORD SETS': ({ rrsets }) => rrsets,
           RECORDS: ({ records }) => records,
-          QUOTA: ({ isOverQuota }) => (isOverQuota ? `past ${dnsLimits.recordsPerTeam}: can only remove` : 'within'),
+          QUOTA: ({ isOverQuota }) => (isOverQuota ? `past ${recordsPerTeam}: can only remove` : 'within'),
         });
   if (ownerless.length === 0) return `${shares}\nEvery record set belongs to a team.\n`;
   const orphans = renderTable(ownerless, {
