@@ -35,6 +35,9 @@ export interface Chaos {
 
 const CLIENTS_PER_TEAM = 3;
 
+/** A process that is killed cuts its connections at once: who waits for longer waits for a living one. */
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
+
 /** Clients write, the upstream fails, and processes are killed, until that was done `kills` times. */
 export async function runChaos(
   system: System,
@@ -50,6 +53,7 @@ export async function runChaos(
       return await callDns(url, { ...request, path: `/zones/${ZONE}${request.path}`, token: team.token });
     } catch (error) {
       if (error instanceof UndocumentedAnswer) chaos.problems.push(`${error.message}: ${error.cause}`);
+      else if (isTimeout(error)) chaos.problems.push(`${request.method} ${request.path} was left without an answer`);
       else chaos.lost += 1;
       return null;
     }
