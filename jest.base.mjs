@@ -4,6 +4,8 @@
  */
 export default {
   testEnvironment: 'node',
+  // A bound for what hangs. Nothing here measures time: a loaded machine must not fail a test.
+  testTimeout: 30_000,
   roots: ['<rootDir>'],
   testMatch: ['<rootDir>/src/**/*.test.ts', '<rootDir>/test/**/*.test.ts', '<rootDir>/system/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],

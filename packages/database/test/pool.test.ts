@@ -113,7 +113,7 @@ describe('isDatabaseAway', () => {
   });
 
   it('is true when no connection of the pool came free in time', async () => {
-    const pool = opened({ connectionsMax: 1, connectTimeoutMs: 20 });
+    const pool = opened({ connectionsMax: 1, connectTimeoutMs: 500 });
     const holder = await pool.connect();
 
     expect(isDatabaseAway(await failureOf(pool))).toBe(true);

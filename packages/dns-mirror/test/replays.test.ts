@@ -121,7 +121,7 @@ describe('a request that is sent again', () => {
 describe('a request whose first copy was settled', () => {
   async function settled(found: string | null, applied: boolean): Promise<number> {
     const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-    await ledger.release(lease, 0, null);
+    await ledger.release(lease, -1_000, null);
     const store = settlementStore(database.pool);
     const due = await store.claimPending(100, 10_000);
     const mine = due.find(({ entryId }) => entryId === lease.entryId);

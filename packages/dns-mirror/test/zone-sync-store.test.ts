@@ -98,7 +98,7 @@ describe('a read that a write of ours may have overtaken proves nothing', () => 
   it('while the write is pending, in whoever’s hands', async () => {
     const lease = await begin(ledger, newWrite(team, name, addOf(1)));
     expect(await observe(bodyOf(name, 3))).toBe('skipped');
-    await ledger.release(lease, 0, null);
+    await ledger.release(lease, -1_000, null);
     expect(await observe(bodyOf(name, 3))).toBe('skipped');
 
     expect(await mirrored()).toBeNull();
@@ -115,7 +115,7 @@ describe('a read that a write of ours may have overtaken proves nothing', () => 
   it('when a settlement ended after the read was sent', async () => {
     const readAt = await zoneSyncStore(database.pool).readClock();
     const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-    await ledger.release(lease, 0, null);
+    await ledger.release(lease, -1_000, null);
     const store = settlementStore(database.pool);
     for (const due of await store.claimPending(100, 10_000)) {
       await store.settle(due, { found: bodyOf(name, 1), applied: true, recheckAfterMs: 60_000 });
