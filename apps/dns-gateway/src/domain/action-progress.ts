@@ -19,6 +19,9 @@ export interface ActionProgress {
   find(teamId: string, ids: readonly number[]): Promise<readonly ActionRecord[]>;
 }
 
+/** How long an answer may wait for the upstream's word. */
+const REFRESH_MS_MAX = 3_000;
+
 /** Follows actions on behalf of all clients: whoever asks while a call is due or under way shares it. */
 export function actionProgress(deps: ActionProgressDeps): ActionProgress {
   const refresh = coalesce(deps);
@@ -27,7 +30,8 @@ export function actionProgress(deps: ActionProgressDeps): ActionProgress {
       const known = await deps.store.findActions(teamId, ids);
       const stale = known.filter((action) => isStale(action, deps.now(), deps.pollIntervalMs));
       if (stale.length === 0) return known;
-      await refresh(stale.map((action) => action.id));
+      // A slow upstream holds nobody up for longer than clients wait: they get what was last known, and ask again.
+      await Promise.race([refresh(stale.map((action) => action.id)), deps.pause(REFRESH_MS_MAX)]);
       const fresh = await deps.store.findActions(teamId, ids);
       const overdue = fresh.filter((action) => isOverdue(action, deps.now(), deps.runningMsMax));
       if (overdue.length === 0) return fresh;
