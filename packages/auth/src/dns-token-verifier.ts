@@ -1,7 +1,7 @@
 import { type Listener, listen, type Pool } from '@corral/database';
 import { LRUCache } from 'lru-cache';
 import type { DnsCaller } from './dns-caller.js';
-import { hashDnsToken, isWellFormedDnsToken } from './dns-token.js';
+import { hexHashOfDnsToken, isWellFormedDnsToken } from './dns-token.js';
 
 export interface DnsTokenVerifier {
   /** @returns null for a token that is malformed, unknown, revoked or expired */
@@ -56,9 +56,9 @@ export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
     onError: options.onListenError,
   });
 
-  const lookUp = async (hash: Buffer, key: string): Promise<DnsCaller | null> => {
+  const lookUp = async (key: string): Promise<DnsCaller | null> => {
     const changesBefore = changesSeen;
-    const { rows } = await options.pool.query<DnsCaller>({ ...findCaller, values: [hash] });
+    const { rows } = await options.pool.query<DnsCaller>({ ...findCaller, values: [Buffer.from(key, 'hex')] });
     const caller = rows[0] ?? null;
     if (caller !== null && listener.isConnected() && changesSeen === changesBefore) cache.set(key, caller);
     return caller;
@@ -66,10 +66,10 @@ export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
 
   return {
     async verify(token) {
-      if (!isWellFormedDnsToken(token)) return null;
-      const hash = hashDnsToken(token);
-      const key = hash.toString('hex');
-      const caller = (listener.isConnected() ? cache.get(key) : undefined) ?? (await lookUp(hash, key));
+      const key = hexHashOfDnsToken(token);
+      const cached = listener.isConnected() ? cache.get(key) : undefined;
+      if (cached === undefined && !isWellFormedDnsToken(token)) return null;
+      const caller = cached ?? (await lookUp(key));
       const expired = caller?.expiresAt != null && caller.expiresAt.getTime() <= now();
       return expired ? null : caller;
     },

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -23,7 +23,12 @@ export function isWellFormedDnsToken(text: string): boolean {
 
 /** What is stored in place of the token. A fast hash is enough: the token is random, there is nothing to guess. */
 export function hashDnsToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return Buffer.from(hexHashOfDnsToken(token), 'hex');
+}
+
+/** The same in hexadecimal. `hash` in one call takes half the time of a hash object, and this is on every request. */
+export function hexHashOfDnsToken(token: string): string {
+  return hash('sha256', token, 'hex');
 }
 
 /** CRC-32 in six digits of base 62. It guards against typing errors, not against forgery. */

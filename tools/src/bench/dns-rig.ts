@@ -36,8 +36,15 @@ export async function startDnsRig(): Promise<DnsRig> {
   await applyMigrations({ databaseUrl: postgres.url, migrationsDir: join(repository, 'prisma', 'migrations') });
   const run = async (file: string, env: Record<string, string>, readyUrl: string) => {
     const child = await startProcess({
-      command: process.execPath,
-      args: [join(repository, file)],
+      // Logs go to a file, as in service, and not through the process that makes the load.
+      command: 'sh',
+      args: [
+        '-c',
+        'exec "$0" "$1" >"$2" 2>&1',
+        process.execPath,
+        join(repository, file),
+        `${folder}/${stops.length}.log`,
+      ],
       env: { NODE_ENV: 'production', ...env },
       readyUrl,
     });
