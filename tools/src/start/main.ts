@@ -74,7 +74,7 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
 
   const upstream: Upstream =
     config.HCLOUD_API_URL === undefined
-      ? await startLocalCloud(folder, ports, [zoneName, demoZoneName], lastRun?.upstream.hcloudToken)
+      ? await startLocalCloud(folder, ports, [zoneName, demoZoneName], lastRun)
       : { hcloudUrl: config.HCLOUD_API_URL, hcloudToken: config.HCLOUD_TOKEN ?? '', adminUrl: null };
   const shared = {
     DATABASE_URL: databaseUrl,
@@ -111,6 +111,12 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
 async function startEmbeddedPostgres(folder: StateFolder): Promise<string> {
   const postgres = await startPostgres({ dataDir: folder.path('postgres') });
   started.push(postgres);
+  void postgres.exited.then(async () => {
+    if (ending !== undefined) return;
+    say(`Postgres ended unexpectedly; its log is ${folder.path('postgres', 'log')}. Run npm start again.`);
+    await end();
+    process.exit(1);
+  });
   return postgres.url;
 }
 
@@ -118,8 +124,10 @@ async function startLocalCloud(
   folder: StateFolder,
   ports: Ports,
   zoneNames: readonly string[],
-  lastToken: string | undefined,
+  lastRun: DevFile | null,
 ): Promise<Upstream> {
+  // A run against another upstream left that one's token, which is none of the local cloud's business.
+  const lastToken = lastRun?.upstream.adminUrl == null ? null : lastRun.upstream.hcloudToken;
   const hcloudToken = lastToken ?? randomBytes(32).toString('hex');
   const adminUrl = `http://${LOOPBACK}:${ports.cloudAdmin}`;
   await run({

@@ -23,6 +23,8 @@ export type PostgresServer = {
   /** Of the database `postgres`, as the superuser. */
   url: string;
   port: number;
+  /** Resolves when the server has ended, for whatever reason. */
+  exited: Promise<void>;
   /** Ends the server, and removes its data unless they are to stay. Safe to repeat. */
   stop(): Promise<void>;
 };
@@ -150,6 +152,7 @@ async function launchOn(
   return {
     url,
     port,
+    exited,
     stop() {
       stopping ??= stop();
       return stopping;
