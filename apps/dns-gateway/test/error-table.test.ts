@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { dnsErrorCodes } from '@corral/contracts';
-import { freePort } from '@corral/testing';
+import { freePort, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectError } from './support/expect-refusal.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
@@ -178,7 +178,11 @@ async function revoked(): Promise<Answer> {
   const { token, tokenId } = await gateway.issueToken(gateway.acme);
   expect((await gateway.call('GET', '/zones', { token })).status).toBe(200);
   await gateway.pool.query('UPDATE dns_token SET revoked_at = now() WHERE id = $1', [tokenId]);
-  return gateway.call('GET', '/zones', { token });
+  // Gateways are told by Postgres, a moment after the commit.
+  return waitFor('the revocation to be told', async () => {
+    const answer = await gateway.call('GET', '/zones', { token });
+    return answer.status === 200 ? null : answer;
+  });
 }
 
 async function unscoped(): Promise<Answer> {
