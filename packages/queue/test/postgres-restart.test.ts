@@ -20,7 +20,7 @@ describe('a restart of Postgres', () => {
     const queue = connectQueue(options);
     let runs = 0;
     const handlers = someHandlers({ 'settle-writes': async () => (runs += 1) });
-    const worker = startWorker({ ...options, handlers, concurrency: 2, closeMs: 500 });
+    const worker = startWorker({ ...options, handlers, concurrency: 2, closeMs: 500, lockMs: 1_000 });
     await worker.ready;
     await queue.send('settle-writes', {}, { jobId: 'later', delayMs: 1_000 });
 

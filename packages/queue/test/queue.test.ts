@@ -246,7 +246,8 @@ describe.each(testBackends)('the queue on $title', ({ start, title }) => {
     const { log, lines } = memoryLog();
     const queue = aQueue(log);
     let runs = 0;
-    const worker = aWorker({ 'settle-writes': async () => (runs += 1) }, { log });
+    // A job that the cut caught between being taken and being run comes back when its lock runs out.
+    const worker = aWorker({ 'settle-writes': async () => (runs += 1) }, { log, lockMs: 1_000 });
     await worker.ready;
 
     for (let outage = 1; outage <= 2; outage += 1) {
