@@ -256,11 +256,11 @@ describe.each(testBackends)('the queue on $title', ({ start, title }) => {
       await gate.open();
       const before = runs;
       await waitFor('a job to be taken', () => queue.send('settle-writes', {}, { jobId: 'all' }).then(() => true));
-      await waitFor('the job to run', () => runs > before, { timeoutMs: 15_000 });
+      await waitFor('the job to run', () => runs > before, { timeoutMs: 40_000 });
     }
 
     expect(lines.filter(({ message }) => message === 'queue connection failed').length).toBeLessThan(8);
-  });
+  }, 120_000);
 
   if (title === 'Redis') {
     it('goes on with a schedule and with running workers after FLUSHALL', async () => {
