@@ -66,11 +66,18 @@ export function startWorker(options: WorkerOptions): StartedWorker {
   };
 }
 
+/** Until the loop of a worker is begun again after its connection broke. */
+const RETRY_MS = 1_000;
+
 type RunJob = (job: Job, token?: string) => Promise<void>;
 
 function serveQueue(queue: QueueName, run: RunJob, options: WorkerOptions) {
   const { concurrency, log, lockMs = 30_000 } = options;
-  const settings = { concurrency, lockDuration: lockMs, stalledInterval: lockMs, maxStalledCount: STALLED_MAX };
+  const settings = {
+    ...{ concurrency, lockDuration: lockMs, stalledInterval: lockMs, maxStalledCount: STALLED_MAX },
+    // BullMQ's own 15 s after a broken loop would be most of what an outage costs.
+    runRetryDelay: RETRY_MS,
+  };
   const reportError = connectionErrorLog(log.child({ queue }));
   const open = () => openWorker(queue, run, settings, options, reportError);
   let worker = open();
