@@ -40,14 +40,11 @@ export function endOfRefused(
   const contradicts =
     (code === 'not_found' && current !== null) ||
     (code === 'uniqueness_error' && current === null) ||
-    (code === 'invalid_input' && write.operation === 'add_records' && body.includes('duplicate value') && !knowsOne());
+    (code === 'invalid_input' &&
+      write.operation === 'add_records' &&
+      body.includes('duplicate value') &&
+      fits(write, current));
   return { state: 'refused', status, body, recheck: contradicts };
-
-  function knowsOne(): boolean {
-    if (current === null || write.operation !== 'add_records') return false;
-    const present = valuesOf(current);
-    return write.records.some((record) => present.has(record.value));
-  }
 }
 
 /** Whether the upstream could accept the write if its set were as the mirror has it. */
@@ -56,11 +53,11 @@ function fits(write: RrsetWrite, current: string | null): boolean {
     case 'create':
       return current === null;
     case 'add_records': {
-      const present = current === null ? new Set<string>() : valuesOf(current);
+      const present = valuesOf(current);
       return !write.records.some((record) => present.has(record.value));
     }
     case 'remove_records': {
-      const present = current === null ? new Set<string>() : valuesOf(current);
+      const present = valuesOf(current);
       return write.records.every((record) => present.has(record.value));
     }
     default:
@@ -68,8 +65,8 @@ function fits(write: RrsetWrite, current: string | null): boolean {
   }
 }
 
-function valuesOf(body: string): Set<string> {
-  return new Set(readRrsetBody(body).records.map((record) => record.value));
+function valuesOf(body: string | null): Set<string> {
+  return new Set(body === null ? [] : readRrsetBody(body).records.map((record) => record.value));
 }
 
 function actionOf(body: string): { id: number; status: string; body: string } | null {
