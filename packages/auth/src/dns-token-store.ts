@@ -69,6 +69,10 @@ export const dnsTokenStore = (prisma: Prisma) => ({
     return prisma.dnsToken.findMany({ where: { teamId: team.id }, orderBy: { createdAt: 'asc' }, select: shown });
   },
 
+  countActive(team: TeamRecord): Promise<number> {
+    return prisma.dnsToken.count({ where: { teamId: team.id, ...inForce() } });
+  },
+
   /** Whether a token's text opens the team's door just now. */
   async isInForce(team: TeamRecord, token: string): Promise<boolean> {
     const count = await prisma.dnsToken.count({

@@ -37,7 +37,6 @@ export interface DnsUsage {
   /** Held for writes under way. */
   readonly reservedRecords: number;
   readonly rrsets: number;
-  readonly activeTokens: number;
 }
 
 /** What a team did and holds, for people: by Prisma, since nothing here is hot. */
@@ -60,21 +59,17 @@ export const auditLog = (prisma: Prisma) => ({
   },
 
   async readUsage(team: { id: string; slug: string }): Promise<DnsUsage> {
-    const [mirrored, reserved, activeTokens] = await Promise.all([
+    const [mirrored, reserved] = await Promise.all([
       prisma.dnsRrset.aggregate({ where: { ownerLabel: team.slug }, _sum: { recordCount: true }, _count: true }),
       prisma.dnsAuditEntry.aggregate({
         where: { teamId: team.id, state: 'pending' },
         _sum: { reservedRecords: true },
-      }),
-      prisma.dnsToken.count({
-        where: { teamId: team.id, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] },
       }),
     ]);
     return {
       records: mirrored._sum.recordCount ?? 0,
       reservedRecords: reserved._sum.reservedRecords ?? 0,
       rrsets: mirrored._count,
-      activeTokens,
     };
   },
 });

@@ -9,8 +9,10 @@ export function usageCommand(withContext: WithContext): Command {
     .argument('<team>')
     .description('show how much of its quotas a team uses')
     .action(
-      withContext(async ({ getTeam, prisma, print, settings }, slug: string) => {
-        const usage = await auditLog(prisma).readUsage(await getTeam(slug));
+      withContext(async ({ getTeam, prisma, print, settings, tokens }, slug: string) => {
+        const team = await getTeam(slug);
+        const [held, activeTokens] = await Promise.all([auditLog(prisma).readUsage(team), tokens.countActive(team)]);
+        const usage = { ...held, activeTokens };
         const limits = { records: settings.recordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam };
         const rows: [string, number, number | null][] = [
           ['records', usage.records, limits.records],
