@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
 export interface Listener {
-  /** True while notifications arrive; while false, what they would have told is unknown. */
+  /**
+   * True while notifications surely arrive: all that was told until `PROVEN_MS` ago has been handed on. While false,
+   * what they would have told is unknown.
+   */
   isConnected(): boolean;
   close(): Promise<void>;
 }
@@ -11,50 +14,70 @@ export interface ListenOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
   readonly channels: Record<string, (payload: string) => void>;
-  /** Called whenever the connection is lost or made anew: notifications in between were missed. */
+  /** Called whenever notifications may have been missed: the connection was lost, made anew, or silent for a while. */
   readonly onGap: () => void;
   readonly onError: (error: Error) => void;
 }
 
 const RECONNECT_MS = 500;
-/** A connection that died without a word (a cable, a NAT) is noticed by asking. */
-const PROBE_MS = 15_000;
+/**
+ * A connection can die without a word (a cable, a NAT, a frozen server), so it is asked again and again. Postgres hands
+ * a session what it was notified of before it answers the session's next statement: an answer proves that nothing told
+ * before the question is still on its way.
+ */
+const PROBE_MS = 500;
+/** For how long such a proof is good. Two probes fit in, so that a slow answer alone is no gap. */
+const PROVEN_MS = 1_500;
+/** A probe without an answer for so long ends the connection. */
+const ANSWER_MS = 5_000;
+/** A dead connection does not say goodbye either. */
+const GOODBYE_MS = 1_000;
 
 /** Holds one connection that listens on `channels` (names are ours, never input) and makes it anew when it breaks. */
 export function listen(options: ListenOptions): Listener {
   const stopped = new AbortController();
-  let connected = false;
+  let provenAt = Number.NEGATIVE_INFINITY;
+  const isConnected = (): boolean => performance.now() - provenAt < PROVEN_MS;
+
+  const prove = async (client: pg.Client, question: string): Promise<void> => {
+    const askedAt = performance.now();
+    await client.query(question);
+    const isAfterGap = !isConnected();
+    provenAt = askedAt;
+    if (isAfterGap) options.onGap();
+  };
 
   const holdConnection = async (): Promise<void> => {
     const client = new pg.Client({
       connectionString: options.databaseUrl,
       application_name: options.applicationName,
-      connectionTimeoutMillis: 5_000,
-      query_timeout: 5_000,
+      connectionTimeoutMillis: ANSWER_MS,
+      query_timeout: ANSWER_MS,
       keepAlive: true,
     });
-    const lost = new Promise<Error>((resolve) => {
-      client.once('error', resolve);
-      client.once('end', () => resolve(new Error('The connection for notifications ended')));
-    });
-    client.on('error', () => undefined);
+    const over = new AbortController();
+    const sayGoodbye = () => client.end().catch(() => undefined);
+    const stop = (): void => {
+      over.abort(stopped.signal.reason);
+      void sayGoodbye(); // a statement under way is given up
+    };
+    stopped.signal.addEventListener('abort', stop);
+    client.on('error', (error) => over.abort(error));
+    client.on('end', () => over.abort(new Error('The connection for notifications ended')));
+    client.on('notification', ({ channel, payload }) => options.channels[channel]?.(payload ?? ''));
     try {
       await client.connect();
-      for (const channel of Object.keys(options.channels)) await client.query(`LISTEN "${channel}"`);
-      client.on('notification', ({ channel, payload }) => options.channels[channel]?.(payload ?? ''));
-      connected = true;
-      options.onGap();
-      while (!stopped.signal.aborted) {
-        const end = await Promise.race([
-          lost,
-          delay(PROBE_MS, null, { ref: false, signal: stopped.signal }).catch(() => null),
-        ]);
-        if (end !== null) throw end;
-        if (!stopped.signal.aborted) await client.query('SELECT 1');
+      const channels = Object.keys(options.channels).map((channel) => `LISTEN "${channel}"`);
+      await prove(client, channels.join(';'));
+      for (;;) {
+        await delay(PROBE_MS, null, { ref: false, signal: over.signal }).catch(() => undefined);
+        over.signal.throwIfAborted();
+        await prove(client, 'SELECT 1');
       }
     } finally {
-      connected = false;
-      await client.end().catch(() => undefined);
+      provenAt = Number.NEGATIVE_INFINITY;
+      stopped.signal.removeEventListener('abort', stop);
+      await Promise.race([sayGoodbye(), delay(GOODBYE_MS, null, { ref: false })]);
     }
   };
 
@@ -72,7 +95,7 @@ export function listen(options: ListenOptions): Listener {
   })();
 
   return {
-    isConnected: () => connected,
+    isConnected,
     close: async () => {
       stopped.abort();
       await run;

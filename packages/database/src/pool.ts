@@ -1,4 +1,3 @@
-import { types } from 'node:util';
 import pg from 'pg';
 
 /** 64-bit numbers arrive as strings from `pg`; all of ours (upstream ids, counts) stay below 2^53 by contract. */
@@ -37,6 +36,9 @@ export function connectPool(options: PoolOptions): Pool {
     pipeline: true,
   } as pg.PoolConfig);
   pool.on('error', options.onIdleError);
+  // Whoever has a connection learns by its statements that it broke. Without a listener of its own the connection would
+  // end the whole process, and not everything that borrows one listens all the time (Prisma's adapter does not).
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
@@ -47,7 +49,6 @@ export function connectPool(options: PoolOptions): Pool {
 export async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  // The pool listens to idle connections only: an error that nobody hears would end the process.
   const noteBroken = (error: Error): void => {
     broken = error;
   };
@@ -65,24 +66,4 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Prom
     client.off('error', noteBroken);
     client.release(broken);
   }
-}
-
-/** SQLSTATE classes that mean "the database is away or starting or overloaded", not "the statement is wrong". */
-const awayStates = /^(08|53|57P0[1-5]|57014|25P03)/;
-const awayErrnos = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
-  ...['ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
-]);
-/** "The database is not currently accepting connections", as during a restore. */
-const CLOSED_TO_CONNECTIONS = '55000';
-const awayMessages =
-  /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error/i;
-
-/** True when the statement failed because Postgres cannot be reached or used just now: a matter of waiting. */
-export function isDatabaseAway(error: unknown): boolean {
-  if (!types.isNativeError(error)) return false;
-  const { code, severity } = error as Error & { code?: unknown; severity?: unknown };
-  if (typeof code === 'string' && (awayErrnos.has(code) || awayStates.test(code))) return true;
-  if (code === CLOSED_TO_CONNECTIONS && severity === 'FATAL') return true;
-  return awayMessages.test(error.message);
 }

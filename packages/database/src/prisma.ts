@@ -1,9 +1,17 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from './generated/client.js';
+import type { Pool } from './pool.js';
 
 export type Prisma = PrismaClient;
+/** Prisma inside of a transaction. */
+export type Transaction = Parameters<Parameters<Prisma['$transaction']>[0]>[0];
 
-/** Prisma on the `pg` driver, for everything that is not hot. Connects on first use; close with `$disconnect()`. */
-export function connectPrisma(databaseUrl: string): Prisma {
-  return new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl }) });
+/**
+ * Prisma on the `pg` driver, for everything that is not hot. Connects on first use; close with `$disconnect()`.
+ *
+ * @param database its address, or a pool to share, which stays open and whose deadlines hold
+ */
+export function connectPrisma(database: string | Pool): Prisma {
+  const source = typeof database === 'string' ? { connectionString: database } : database;
+  return new PrismaClient({ adapter: new PrismaPg(source) });
 }

@@ -1,4 +1,11 @@
-import { createEmptyDatabase, startPostgres, type TestDatabase, waitFor } from '@corral/testing';
+import {
+  createEmptyDatabase,
+  type FlakyProxy,
+  startFlakyProxy,
+  startPostgres,
+  type TestDatabase,
+  waitFor,
+} from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { type Listener, listen } from '../src/index.js';
@@ -11,7 +18,9 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const listeners: Listener[] = [];
+const proxies: FlakyProxy[] = [];
 afterEach(async () => {
+  await Promise.all(proxies.splice(0).map((proxy) => proxy.close()));
   await Promise.all(listeners.splice(0).map((listener) => listener.close()));
 });
 
@@ -63,6 +72,35 @@ describe('listen', () => {
     expect(listener.isConnected()).toBe(false);
   });
 
+  describe('on a connection that swallows everything and stays open', () => {
+    it('does not count as connected for longer than 1.5 s, and closes', async () => {
+      const { listener, errors, proxy } = await startBehindProxy();
+
+      proxy.hang();
+      const hungAt = performance.now();
+      await waitFor('the silence to be noticed', () => !listener.isConnected());
+
+      expect(performance.now() - hungAt).toBeLessThan(2_000);
+      expect(errors).toEqual([]); // it may yet come back
+      await listener.close();
+    });
+
+    it('connects anew, and hears again', async () => {
+      const { listener, heard, gaps, proxy } = await startBehindProxy();
+      proxy.hang();
+      await waitFor('the silence to be noticed', () => !listener.isConnected());
+      await notify('first', 'lost');
+
+      proxy.restore();
+      await waitFor('the listener to come back', listener.isConnected);
+      await notify('first', 'after');
+
+      await waitFor('the notification', () => heard.length === 1);
+      expect(heard).toEqual(['first after']);
+      expect(gaps()).toBe(3);
+    });
+  });
+
   it('closes while it is connected, and while it cannot connect', async () => {
     const connected = start();
     await waitFor('the listener to connect', connected.listener.isConnected);
@@ -95,6 +133,17 @@ function start(databaseUrl = database.url) {
   });
   listeners.push(listener);
   return { listener, heard, errors, gaps: () => gaps };
+}
+
+async function startBehindProxy() {
+  const { hostname: host, port } = new URL(database.url);
+  const proxy = await startFlakyProxy({ host, port: Number(port) });
+  proxies.push(proxy);
+  const url = new URL(database.url);
+  url.host = `127.0.0.1:${proxy.port}`;
+  const started = start(url.toString());
+  await waitFor('the listener to connect', started.listener.isConnected);
+  return { ...started, proxy };
 }
 
 async function notify(channel: string, payload: string): Promise<void> {

@@ -89,6 +89,21 @@ describe('inTransaction', () => {
   });
 });
 
+describe('a connection that somebody borrowed', () => {
+  it('breaks without ending the process, and fails the next statement', async () => {
+    const pool = opened({ applicationName: 'borrowed' });
+    const client = await pool.connect();
+    const ended = new Promise((resolve) => client.once('end', resolve));
+
+    await killConnections(database.url, 'borrowed');
+    await ended;
+
+    await expect(client.query('SELECT 1')).rejects.toThrow();
+    client.release(true);
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+});
+
 describe('isDatabaseAway', () => {
   it('is true when nothing listens at the address', async () => {
     const url = `postgresql://nobody@127.0.0.1:${await freePort()}/nowhere`;

@@ -1,0 +1,94 @@
+import { type PostgresServer, startPostgres } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connectPool, connectPrisma, isDatabaseAway, type Pool, type Prisma } from '../src/index.js';
+import { killConnections } from './kill-connections.js';
+
+const APPLICATION = 'shared pool';
+let server: PostgresServer;
+let pool: Pool;
+let prisma: Prisma;
+beforeAll(async () => {
+  server = await startPostgres();
+  pool = connectPool({
+    ...{ databaseUrl: server.url, applicationName: APPLICATION, connectionsMax: 2 },
+    ...{ connectTimeoutMs: 300, statementTimeoutMs: 300 },
+    onIdleError: () => undefined,
+  });
+  prisma = connectPrisma(pool);
+});
+afterAll(async () => {
+  await prisma.$disconnect();
+  await pool.end();
+  await server.stop();
+});
+
+/** The error that work ends with, which has to be one. */
+const errorOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => {
+      throw new Error('It did not fail');
+    },
+    (error: unknown) => error,
+  );
+const holdAll = (): Promise<unknown> =>
+  Promise.all([1, 2].map(() => pool.query('SELECT pg_sleep(10)'))).catch(() => undefined);
+
+describe('Prisma on a shared pool', () => {
+  it('uses no connections beside the pool’s, and leaves it open', async () => {
+    const own = connectPrisma(pool);
+    await Promise.all(Array.from({ length: 20 }, () => own.$transaction((tx) => tx.$queryRaw`SELECT 1`)));
+    await own.$disconnect();
+
+    expect(pool.totalCount).toBeLessThanOrEqual(2);
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('goes on after its connection was cut within a transaction', async () => {
+    const cut = prisma.$transaction(async (tx) => {
+      await tx.$queryRaw`SELECT 1`;
+      await killConnections(server.url, APPLICATION);
+      await tx.$queryRaw`SELECT 1`;
+    });
+
+    expect(isDatabaseAway(await errorOf(cut))).toBe(true);
+    expect(await prisma.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('an error of Prisma means that the database is away', () => {
+  it.each([
+    ['when a statement takes too long', () => prisma.$queryRaw`SELECT pg_sleep(5)::text`],
+    [
+      'when no connection comes free for a statement',
+      async () => void (await Promise.all([holdAll(), prisma.$queryRaw`SELECT 1`])),
+    ],
+    [
+      'when none comes free for a transaction',
+      async () => void (await Promise.all([holdAll(), prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`)])),
+    ],
+  ])('%s', async (_when, work) => {
+    expect(isDatabaseAway(await errorOf(work()))).toBe(true);
+  });
+
+  it('when nothing listens there', async () => {
+    const nowhere = connectPrisma('postgresql://nobody@127.0.0.1:9/none');
+    const works = [
+      () => nowhere.team.count(),
+      () => nowhere.$queryRaw`SELECT 1`,
+      () => nowhere.$transaction((tx) => tx.team.count()),
+    ];
+
+    for (const work of works) expect(isDatabaseAway(await errorOf(work()))).toBe(true);
+    await nowhere.$disconnect();
+  });
+
+  it('but not when a statement is wrong, or the work of a transaction fails', async () => {
+    const works = [
+      () => prisma.$queryRaw`SELECT 1/0`,
+      () => prisma.team.count(), // no such table here
+      () => prisma.$transaction(() => Promise.reject(new Error('no'))),
+    ];
+
+    for (const work of works) expect(isDatabaseAway(await errorOf(work()))).toBe(false);
+  });
+});
