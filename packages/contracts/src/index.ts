@@ -1,3 +1,13 @@
+export * from './cluster/answers.js';
+export * from './cluster/audit-entry.js';
+export * from './cluster/dns-token.js';
+export * from './cluster/dns-usage.js';
+export * from './cluster/limits.js';
+export * from './cluster/openapi.js';
+export * from './cluster/problem-codes.js';
+export * from './cluster/requests.js';
+export * from './cluster/routes.js';
+export * from './cluster/states.js';
 export * from './dns/answers.js';
 export * from './dns/error-codes.js';
 export * from './dns/limits.js';
@@ -6,3 +16,4 @@ export * from './dns/openapi.js';
 export * from './dns/requests.js';
 export * from './dns/routes.js';
 export { InvalidBody, type InvalidField } from './parser-for.js';
+export { parseTime } from './time.js';

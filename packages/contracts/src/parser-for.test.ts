@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidBody, parserFor } from './parser-for.js';
+import { InvalidBody, parserFor, strictParserFor } from './parser-for.js';
 
 const parse = parserFor<{ a: number }>({
   type: 'object',
@@ -30,7 +30,7 @@ describe('a parser', () => {
   });
 
   it('turns no text into a number', () => {
-    expect(refusal({ a: '1' }).fields).toEqual([{ name: 'a', message: 'must be integer' }]);
+    expect(refusal({ a: '1' }).fields).toEqual([{ name: 'a', pointer: '/a', message: 'must be integer' }]);
   });
 
   it.each([
@@ -57,5 +57,48 @@ describe('a parser', () => {
     const list = Array.from({ length: 5_000 }, () => ({}));
 
     expect(refusal({ a: 1, list }).fields).toHaveLength(20);
+  });
+});
+
+describe('a strict parser', () => {
+  const parseStrictly = strictParserFor<{ spec: { size: number; kind: string } }>({
+    type: 'object',
+    additionalProperties: false,
+    required: ['spec'],
+    properties: {
+      spec: {
+        type: 'object',
+        additionalProperties: false,
+        properties: { size: { type: 'integer', default: 3 }, kind: { enum: ['small', 'large'], default: 'small' } },
+      },
+    },
+  });
+  const fieldsOf = (body: unknown) => {
+    try {
+      parseStrictly(body);
+    } catch (error) {
+      if (error instanceof InvalidBody) return error.fields;
+      throw error;
+    }
+    throw new Error('The body was accepted');
+  };
+
+  it('fills in defaults, in a copy', () => {
+    const body = { spec: {} };
+
+    expect(parseStrictly(body)).toEqual({ spec: { size: 3, kind: 'small' } });
+    expect(body).toEqual({ spec: {} });
+  });
+
+  it('names a field that is not known, by pointer', () => {
+    expect(fieldsOf({ spec: { 'a/b~c': 1 } })).toEqual([
+      { name: 'spec.a/b~c', pointer: '/spec/a~1b~0c', message: 'is not a known field' },
+    ]);
+  });
+
+  it('says which values there are to choose from', () => {
+    expect(fieldsOf({ spec: { kind: 'huge' } })).toEqual([
+      { name: 'spec.kind', pointer: '/spec/kind', message: 'must be one of small, large' },
+    ]);
   });
 });

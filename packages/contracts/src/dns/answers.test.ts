@@ -20,6 +20,11 @@ const action = {
   resources: [{ id: 7001, type: 'zone' }],
   error: null,
 };
+const time = '2026-01-02T03:04:05.000Z';
+const demo = {
+  ...{ label: 'shop', name: 'Shop', zone: 'demo.example.test', ttl: 14_400, records: 0 },
+  ...{ created_at: time, expires_at: time, max_expires_at: time },
+};
 const list = (change: object) => ({ rrsets: [], meta: { pagination: { ...pagination, ...change } } });
 
 describe('checkDnsAnswer', () => {
@@ -28,6 +33,8 @@ describe('checkDnsAnswer', () => {
     checkDnsAnswer.rrset({ rrset: { ...rrset, geo: 'eu' } });
     checkDnsAnswer.created({ rrset, action: { ...action, region: 'x' } });
     checkDnsAnswer.actionList({ actions: [] });
+    checkDnsAnswer.createdDemo({ demo, token: 'a'.repeat(64) });
+    checkDnsAnswer.demoList({ demos: [demo], meta: { pagination } });
     checkDnsAnswer.error({ error: { code: 'c', message: 'm', details: null } });
   });
 
@@ -49,6 +56,8 @@ describe('checkDnsAnswer', () => {
     ['an action with a textual id', 'action', { action: { ...action, id: '1' } }],
     ['an empty finish time', 'action', { action: { ...action, finished: '' } }],
     ['meta beside actions', 'actionList', { actions: [], meta: { pagination } }],
+    ['a token beside a demo that was not created just now', 'demo', { demo, token: 'a'.repeat(64) }],
+    ['a demo whose records are listed', 'demo', { demo: { ...demo, records: [] } }],
     ['an error without details', 'error', { error: { code: 'c', message: 'm' } }],
     ['an error with an array for details', 'error', { error: { code: 'c', message: 'm', details: [] } }],
   ] as const)('refuses %s, on which clients break', (_what, shape, body) => {

@@ -1,6 +1,7 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { parserFor } from '../parser-for.js';
 import { dnsErrorCodes } from './error-codes.js';
+import { dnsLimits } from './limits.js';
 
 /*
  * Answer bodies in the upstream's shapes. They list what clients rely on; the upstream may add fields, which pass
@@ -98,6 +99,22 @@ export const paginationSchema = {
   },
 } as const satisfies JSONSchema;
 
+/** Ours, not the upstream's: a short-lived name in the demo zone. */
+export const demoSchema = {
+  type: 'object',
+  required: ['label', 'name', 'zone', 'ttl', 'created_at', 'expires_at', 'max_expires_at', 'records'],
+  properties: {
+    label: { type: 'string', minLength: 1, description: 'The name in the zone at and below which its token writes.' },
+    name: { type: 'string', minLength: 1, description: 'As it was asked for; the label where no name was given.' },
+    zone: { type: 'string', minLength: 1, description: 'Name of the demo zone.' },
+    ttl: { type: 'integer', description: 'Seconds, as last asked for.' },
+    created_at: timeSchema,
+    expires_at: timeSchema,
+    max_expires_at: { ...timeSchema, description: 'No extension leads past it.' },
+    records: { type: 'integer', minimum: 0, description: `How many it has, ${dnsLimits.recordsPerDemo} at the most.` },
+  },
+} as const satisfies JSONSchema;
+
 const metaSchema = {
   type: 'object',
   additionalProperties: false,
@@ -123,6 +140,9 @@ export const dnsAnswerSchemas = {
   created: atLeast({ rrset: rrsetSchema, action: actionSchema }),
   action: atLeast({ action: actionSchema }),
   actionList: exactly({ actions: { type: 'array', items: actionSchema } }),
+  demo: exactly({ demo: demoSchema }),
+  createdDemo: exactly({ demo: demoSchema, token: { type: 'string', pattern: '^[A-Za-z0-9]{64}$' } }),
+  demoList: exactly({ demos: { type: 'array', items: demoSchema }, meta: metaSchema }),
   error: exactly({
     error: {
       type: 'object',
@@ -141,6 +161,7 @@ export type Pagination = FromSchema<typeof paginationSchema>;
 export type Action = FromSchema<typeof actionSchema>;
 export type Rrset = FromSchema<typeof rrsetSchema>;
 export type Zone = FromSchema<typeof zoneSchema>;
+export type DemoBody = FromSchema<typeof demoSchema>;
 
 /** Throws `InvalidBody` when an answer is not in the documented shape. */
 export const checkDnsAnswer: Record<DnsAnswer, (body: unknown) => unknown> = Object.fromEntries(

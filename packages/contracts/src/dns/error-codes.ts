@@ -5,11 +5,15 @@
 export const dnsErrorCodes = {
   invalid_input: { status: 400, meaning: 'The body or a query parameter is not what the endpoint takes.' },
   unauthorized: { status: 401, meaning: 'No token, or an unknown, expired or revoked one.' },
-  forbidden: { status: 403, meaning: 'The token lacks the scope, or the name or type is not the team’s to write.' },
-  resource_limit_exceeded: { status: 403, meaning: 'The write would take the team or the record set past its limit.' },
-  not_found: { status: 404, meaning: 'No such zone, record set, action or path for this team.' },
+  forbidden: {
+    status: 403,
+    meaning: 'The token lacks the scope, or does not cover this; or the course code is wrong.',
+  },
+  resource_limit_exceeded: { status: 403, meaning: 'The request would take its owner or the record set past a limit.' },
+  not_found: { status: 404, meaning: 'No such zone, record set, action, demo or path for this token.' },
   method_not_allowed: { status: 405, meaning: 'The path exists, the method does not. `Allow` lists those that do.' },
   conflict: { status: 409, meaning: 'Another write to the same record set is not finished. Send the request again.' },
+  uniqueness_error: { status: 409, meaning: 'The name of the demo is taken, or was until less than an hour ago.' },
   payload_too_large: { status: 413, meaning: 'The body is larger than 1 MiB.' },
   rate_limit_exceeded: { status: 429, meaning: 'A request limit is exceeded. Retry after the time in `Retry-After`.' },
   server_error: { status: 500, meaning: 'A fault of the gateway. Quote the `X-Correlation-Id` when you report it.' },

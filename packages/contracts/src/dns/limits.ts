@@ -23,6 +23,19 @@ export const dnsLimits = {
   ttlSecondsMax: 2_147_483_647,
   /** Ids in one request for actions; clients of the upstream send up to 30. */
   actionIdsPerRequest: 100,
+  /** Demos of a team that live at the same time. */
+  demosPerTeam: 10,
+  /** Demos of a course that live at the same time, unless the course has a limit of its own. */
+  demosPerCourse: 20,
+  recordsPerDemo: 20,
+  demoTtlSecondsDefault: 14_400,
+  demoTtlSecondsMin: 300,
+  /** Also the longest time between a demo's creation and its end, however often it is extended. */
+  demoTtlSecondsMax: 604_800,
+  /** For so long after a demo's end no other one gets its label: caches may still know its records. */
+  demoLabelHeldSeconds: 3_600,
+  demoNameCharacters: 100,
+  courseCodeCharacters: 64,
 } as const;
 
 /** The record types a team may write. Reads show whatever the zone holds at the team's names. */

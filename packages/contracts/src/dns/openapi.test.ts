@@ -2,18 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { dnsErrorCodes } from './error-codes.js';
 import { dnsOpenApi } from './openapi.js';
-import { type DnsRoute, dnsRoutes } from './routes.js';
+import { type DnsRoute, dnsRoutes, dnsZoneRoutes } from './routes.js';
 
 interface Operation {
   operationId: string;
   parameters: { name: string; in: string; required: boolean; schema: object }[];
   requestBody?: { required: boolean };
-  responses: Record<string, { content: Record<string, { schema: object }> }>;
+  security?: object[];
+  responses: Record<string, { content?: Record<string, { schema: object }> }>;
 }
 type Document = { servers: object[]; paths: Record<string, Record<string, Operation>> };
 
-const document = dnsOpenApi('https://dns.example.test/v1') as Document;
 const routes: readonly DnsRoute[] = dnsRoutes;
+const document = dnsOpenApi('https://dns.example.test/v1', routes) as Document;
 const operationOf = (route: DnsRoute) => document.paths[route.path]?.[route.method] as Operation;
 
 describe('the OpenAPI document', () => {
@@ -47,6 +48,19 @@ describe('the OpenAPI document', () => {
     );
   });
 
+  it('leaves out what is not served', () => {
+    const { paths } = dnsOpenApi('/v1', dnsZoneRoutes) as Document;
+
+    expect(Object.keys(paths)).not.toContain('/demos');
+    expect(Object.keys(paths)).toContain('/zones');
+  });
+
+  it('asks for a token everywhere but where a course code does as well', () => {
+    const withoutToken = routes.filter((route) => operationOf(route).security !== undefined);
+
+    expect(withoutToken.map((route) => route.operationId)).toEqual(['createDemo']);
+  });
+
   it('has no two operations of one id', () => {
     expect(new Set(routes.map((route) => route.operationId)).size).toBe(routes.length);
   });
@@ -59,7 +73,9 @@ describe('the OpenAPI document', () => {
 
       expect(inPath).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]));
       expect(operation.requestBody !== undefined).toBe(route.body !== undefined);
-      expect(operation.responses[route.status]?.content['application/json']).toBeDefined();
+      expect(operation.responses[route.status]?.content?.['application/json'] !== undefined).toBe(
+        route.answer !== null,
+      );
       for (const { status } of Object.values(dnsErrorCodes)) expect(operation.responses[status]).toBeDefined();
     },
   );
@@ -71,7 +87,7 @@ describe('the route table', () => {
   });
 
   it('answers 200 to what changes nothing upstream asynchronously, and 201 to what does', () => {
-    for (const route of routes) {
+    for (const route of dnsZoneRoutes) {
       const expected = route.kind === 'write' && route.method !== 'put' ? 201 : 200;
       expect([route.operationId, route.status]).toEqual([route.operationId, expected]);
     }

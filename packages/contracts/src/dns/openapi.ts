@@ -1,13 +1,13 @@
 import { dnsAnswerSchemas } from './answers.js';
 import { dnsErrorCodes } from './error-codes.js';
-import { type DnsQueryParameter, type DnsRoute, dnsRoutes } from './routes.js';
+import type { DnsQueryParameter, DnsRoute } from './routes.js';
 
 const jsonBody = (schema: object) => ({ content: { 'application/json': { schema } } });
 
-/** The OpenAPI 3.1 document of the DNS record API, made of the route table and the schemas that validate it. */
-export function dnsOpenApi(serverUrl: string): object {
+/** The OpenAPI 3.1 document of the DNS record API, made of the rows that are served and the schemas that validate it. */
+export function dnsOpenApi(serverUrl: string, routes: readonly DnsRoute[]): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of dnsRoutes) paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
+  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
   return {
     openapi: '3.1.0',
     info: {
@@ -31,6 +31,8 @@ function operationOf(route: DnsRoute): object {
   return {
     operationId: route.operationId,
     summary: route.summary,
+    // An empty requirement beside the other one: a token, or none.
+    ...(route.tokenless === undefined ? {} : { security: [{ token: [] }, {}] }),
     parameters: [
       ...[...route.path.matchAll(/\{(\w+)\}/g)].map((match) => ({
         name: match[1],
@@ -41,7 +43,13 @@ function operationOf(route: DnsRoute): object {
       ...(route.query ?? []).map(queryParameter),
     ],
     ...(route.body === undefined ? {} : { requestBody: { required: true, ...jsonBody(route.body) } }),
-    responses: { [route.status]: { description: 'Done', ...jsonBody(dnsAnswerSchemas[route.answer]) }, ...errors() },
+    responses: {
+      [route.status]: {
+        description: 'Done',
+        ...(route.answer === null ? {} : jsonBody(dnsAnswerSchemas[route.answer])),
+      },
+      ...errors(),
+    },
   };
 }
 

@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { InvalidBody } from '../parser-for.js';
-import { parseAddRecords, parseChangeTtl, parseCreateRrset, parseRecordsBody, parseUpdateRrset } from './requests.js';
+import {
+  parseAddRecords,
+  parseChangeTtl,
+  parseCreateDemo,
+  parseCreateRrset,
+  parseExtendDemo,
+  parseRecordsBody,
+  parseUpdateRrset,
+} from './requests.js';
 
 const records = [{ value: '192.0.2.1' }];
 const aCreation = (change: object = {}) => ({ name: 'api.acme', type: 'A', records, ...change });
@@ -138,5 +146,40 @@ it('no body, whatever it holds, gets anything but itself or a refusal that names
       }
     }),
     { numRuns: 500 },
+  );
+});
+
+describe('the body of a demo', () => {
+  it.each([
+    ['nothing', {}],
+    ['a name', { name: 'My Shop' }],
+    ['nulls, which count as absent', { name: null, ttl: null, course_code: null }],
+    ['the shortest ttl', { ttl: 300 }],
+    ['the longest ttl', { ttl: 604_800 }],
+    ['fields that nobody knows yet', { region: 'eu' }],
+  ])('may have %s', (_what, body) => {
+    expect(parseCreateDemo(body)).toBe(body);
+  });
+
+  it.each([
+    ['name', { name: '' }],
+    ['name', { name: 7 }],
+    ['name', { name: 'x'.repeat(101) }],
+    ['name', { name: 'a\u0000b' }],
+    ['name', { name: 'a\u001b[2Jb' }],
+    ['ttl', { ttl: 299 }],
+    ['ttl', { ttl: 604_801 }],
+    ['ttl', { ttl: 300.5 }],
+    ['ttl', { ttl: '3600' }],
+    ['course_code', { course_code: ['WORKSHOP'] }],
+  ])('is refused for its %s: %j', (field, body) => {
+    expect(namesOf(parseCreateDemo, body)).toEqual([field]);
+  });
+
+  it.each([{}, { ttl: null }, { ttl: 299 }, { ttl: 604_801 }, { ttl: 1e300 }, { ttl: '300' }])(
+    'is no extension as %j',
+    (body) => {
+      expect(namesOf(parseExtendDemo, body)).toEqual(['ttl']);
+    },
   );
 });

@@ -3,7 +3,8 @@ import { InvalidBody, parserFor } from '../parser-for.js';
 import { dnsLimits } from './limits.js';
 
 /*
- * Request bodies, parsed tolerantly: unknown fields pass through to the upstream, which may know them.
+ * Request bodies, parsed tolerantly: unknown fields pass through to the upstream, which may know them; those of demos
+ * are ours, and what they do not know is ignored.
  * `null` stands for "absent" where clients of the upstream send it so (`ttl`, `comment`, `labels`).
  */
 
@@ -71,6 +72,44 @@ export const updateRrsetSchema = {
   properties: { labels: labelsSchema },
 } as const satisfies JSONSchema;
 
+export const createDemoSchema = {
+  type: 'object',
+  properties: {
+    name: {
+      type: ['string', 'null'],
+      minLength: 1,
+      maxLength: dnsLimits.demoNameCharacters,
+      // No control characters: they could not be stored, or would play with a terminal.
+      pattern: '^\\P{Cc}*$',
+      description:
+        'What the label is made of: lower-case letters, digits and hyphens. A label is drawn where it is absent.',
+    },
+    ttl: {
+      type: ['integer', 'null'],
+      minimum: dnsLimits.demoTtlSecondsMin,
+      maximum: dnsLimits.demoTtlSecondsMax,
+      description: `Seconds until the demo expires; ${dnsLimits.demoTtlSecondsDefault} where it is absent.`,
+    },
+    course_code: {
+      type: ['string', 'null'],
+      description: 'In place of a token; ignored with one.',
+    },
+  },
+} as const satisfies JSONSchema;
+
+export const extendDemoSchema = {
+  type: 'object',
+  required: ['ttl'],
+  properties: {
+    ttl: {
+      type: 'integer',
+      minimum: dnsLimits.demoTtlSecondsMin,
+      maximum: dnsLimits.demoTtlSecondsMax,
+      description: 'Seconds from now until the demo expires; it ends 7 days after its creation in any case.',
+    },
+  },
+} as const satisfies JSONSchema;
+
 export type RequestRecord = FromSchema<typeof recordSchema>;
 export type CreateRrset = FromSchema<typeof createRrsetSchema>;
 export type RecordsBody = FromSchema<typeof recordsBodySchema>;
@@ -78,11 +117,16 @@ export type AddRecords = FromSchema<typeof addRecordsSchema>;
 export type ChangeTtl = FromSchema<typeof changeTtlSchema>;
 export type UpdateRrset = FromSchema<typeof updateRrsetSchema>;
 
+export type CreateDemo = FromSchema<typeof createDemoSchema>;
+export type ExtendDemo = FromSchema<typeof extendDemoSchema>;
+
 export const parseCreateRrset = withDistinctValues(parserFor<CreateRrset>(createRrsetSchema));
 export const parseRecordsBody = withDistinctValues(parserFor<RecordsBody>(recordsBodySchema));
 export const parseAddRecords = withDistinctValues(parserFor<AddRecords>(addRecordsSchema));
 export const parseChangeTtl = parserFor<ChangeTtl>(changeTtlSchema);
 export const parseUpdateRrset = parserFor<UpdateRrset>(updateRrsetSchema);
+export const parseCreateDemo = parserFor<CreateDemo>(createDemoSchema);
+export const parseExtendDemo = parserFor<ExtendDemo>(extendDemoSchema);
 
 /** JSON Schema cannot say "distinct by one member"; the sentence is the one clients of the upstream look for. */
 function withDistinctValues<T extends { records: readonly { value: string }[] }>(parse: (body: unknown) => T) {
@@ -92,7 +136,11 @@ function withDistinctValues<T extends { records: readonly { value: string }[] }>
     const repeated = parsed.records.findIndex((record) => seen.has(record.value) || !seen.add(record.value));
     if (repeated === -1) return parsed;
     throw new InvalidBody([
-      { name: `records[${repeated}].value`, message: `duplicate value '${parsed.records[repeated]?.value}'` },
+      {
+        name: `records[${repeated}].value`,
+        pointer: `/records/${repeated}/value`,
+        message: `duplicate value '${parsed.records[repeated]?.value}'`,
+      },
     ]);
   };
 }

@@ -2,12 +2,14 @@ import type { DnsAnswer } from './answers.js';
 import {
   addRecordsSchema,
   changeTtlSchema,
+  createDemoSchema,
   createRrsetSchema,
+  extendDemoSchema,
   recordsBodySchema,
   updateRrsetSchema,
 } from './requests.js';
 
-/** One row of the DNS API. The gateway mounts these rows and no others; OpenAPI and the access tests are made of them. */
+/** One row of the DNS API. The gateway mounts such rows and no others; OpenAPI and the access tests are made of them. */
 export interface DnsRoute {
   readonly operationId: string;
   readonly method: 'get' | 'post' | 'put' | 'delete';
@@ -16,7 +18,10 @@ export interface DnsRoute {
   readonly summary: string;
   readonly kind: 'read' | 'write';
   readonly status: number;
-  readonly answer: DnsAnswer;
+  /** Null for an answer without a body. */
+  readonly answer: DnsAnswer | null;
+  /** Who gets further than the token check without a token; default: nobody. */
+  readonly tokenless?: 'with a course code';
   readonly query?: readonly DnsQueryParameter[];
   readonly body?: object;
 }
@@ -39,7 +44,8 @@ const filters = [
 ] as const;
 const rrsetPath = '/zones/{zone}/rrsets/{name}/{type}';
 
-export const dnsRoutes = [
+/** Zones, record sets and actions. */
+export const dnsZoneRoutes = [
   {
     operationId: 'listZones',
     method: 'get',
@@ -183,4 +189,63 @@ export const dnsRoutes = [
   ),
 ] as const satisfies readonly DnsRoute[];
 
-export type DnsOperationId = (typeof dnsRoutes)[number]['operationId'];
+const demoPath = '/demos/{label}';
+
+/** Demos: served where they are switched on, else unknown paths. */
+export const dnsDemoRoutes = [
+  {
+    operationId: 'createDemo',
+    method: 'post',
+    path: '/demos',
+    summary: 'Create a demo and its token, which is in this answer only',
+    kind: 'write',
+    status: 201,
+    answer: 'createdDemo',
+    body: createDemoSchema,
+    tokenless: 'with a course code',
+  },
+  {
+    operationId: 'listDemos',
+    method: 'get',
+    path: '/demos',
+    summary: 'The team’s live demos',
+    kind: 'read',
+    status: 200,
+    answer: 'demoList',
+    query: [...paging],
+  },
+  {
+    operationId: 'getDemo',
+    method: 'get',
+    path: demoPath,
+    summary: 'One demo',
+    kind: 'read',
+    status: 200,
+    answer: 'demo',
+  },
+  {
+    operationId: 'deleteDemo',
+    method: 'delete',
+    path: demoPath,
+    summary: 'End a demo: its records are deleted and its token is revoked',
+    kind: 'write',
+    status: 204,
+    answer: null,
+  },
+  {
+    operationId: 'extendDemo',
+    method: 'post',
+    path: `${demoPath}/actions/extend`,
+    summary: 'Set the expiry of a demo to so many seconds from now',
+    kind: 'write',
+    status: 200,
+    answer: 'demo',
+    body: extendDemoSchema,
+  },
+] as const satisfies readonly DnsRoute[];
+
+export const dnsRoutes = [...dnsZoneRoutes, ...dnsDemoRoutes] as const;
+
+export type DnsZoneOperationId = (typeof dnsZoneRoutes)[number]['operationId'];
+export type DnsDemoOperationId = (typeof dnsDemoRoutes)[number]['operationId'];
+export type DnsOperationId = DnsZoneOperationId | DnsDemoOperationId;

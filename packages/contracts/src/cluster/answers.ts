@@ -1,0 +1,234 @@
+import type { FromSchema } from 'json-schema-to-ts';
+import { parserFor } from '../parser-for.js';
+import { auditEntrySchema } from './audit-entry.js';
+import { createdDnsTokenSchema, dnsTokenSchema } from './dns-token.js';
+import { dnsUsageSchema } from './dns-usage.js';
+import { problemCodes } from './problem-codes.js';
+import { clusterSpecSchema, nodePoolSpecSchema, poolNameSchema, refSchema, roleSchema } from './requests.js';
+import { count, exactly, filled, list, text, time, uuid } from './schema-parts.js';
+import {
+  apiVersion,
+  clusterPhases,
+  connectionPhases,
+  migrationPhases,
+  operationErrorCodes,
+  operationKinds,
+  operationStates,
+  poolSources,
+  providers,
+} from './states.js';
+
+/** A decimal string, so that no client rounds money; null when the price is not known. */
+const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
+
+const range = exactly({ minimum: amount, maximum: amount });
+export const costSchema = exactly({
+  currency: { type: ['string', 'null'] },
+  hourly: range,
+  monthly: range,
+  items: {
+    type: 'array',
+    items: exactly({
+      kind: { enum: ['nodePool'] },
+      name: text,
+      machineType: text,
+      minimum: count,
+      maximum: count,
+      hourly: range,
+      monthly: range,
+      reason: { type: ['string', 'null'], description: 'Why the price is not known.' },
+    }),
+  },
+  pricedAt: { type: ['string', 'null'] },
+});
+
+export const conditionSchema = exactly({
+  type: filled,
+  status: { enum: ['True', 'False', 'Unknown'] },
+  reason: filled,
+  message: text,
+  lastTransitionTime: time,
+});
+
+const completeSpecSchema = {
+  ...clusterSpecSchema,
+  required: [
+    ...['connectionRef', 'region', 'kubernetesVersion', 'hibernated', 'controlPlaneHA', 'plan', 'network', 'nodePools'],
+  ],
+} as const;
+
+export const clusterSchema = exactly({
+  apiVersion: { const: apiVersion },
+  kind: { const: 'Cluster' },
+  metadata: exactly({
+    name: filled,
+    id: uuid,
+    team: filled,
+    generation: { type: 'integer', minimum: 1 },
+    observedGeneration: count,
+    etag: filled,
+    createdAt: time,
+    updatedAt: time,
+  }),
+  spec: completeSpecSchema,
+  status: exactly({
+    phase: { enum: clusterPhases },
+    seedName: { type: ['string', 'null'] },
+    conditions: { type: 'array', items: conditionSchema },
+    migrationPhase: { enum: [null, ...migrationPhases] },
+    cost: costSchema,
+  }),
+});
+
+export const nodePoolSchema = exactly({
+  name: poolNameSchema,
+  source: { enum: poolSources },
+  machineType: nodePoolSpecSchema.properties.machineType,
+  image: { type: 'object' },
+  minimum: count,
+  maximum: count,
+  publicIP: { type: 'boolean' },
+  autoscalerPriority: { type: 'integer' },
+  status: exactly({ pet: { type: 'boolean' }, backingReady: { type: ['integer', 'null'] } }),
+});
+
+const operationErrorSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'Empty unless the operation failed.',
+  properties: {
+    code: { enum: Object.keys(operationErrorCodes) },
+    message: filled,
+    retryable: { type: 'boolean' },
+    hint: filled,
+  },
+} as const;
+
+export const operationSchema = exactly({
+  id: uuid,
+  kind: { enum: operationKinds },
+  target: exactly({ kind: filled, name: filled, id: uuid, team: filled }),
+  state: { enum: operationStates },
+  progress: { type: 'integer', minimum: 0, maximum: 100 },
+  error: operationErrorSchema,
+  desiredHash: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' },
+  createdAt: time,
+  updatedAt: time,
+  self: { type: ['string', 'null'] },
+});
+
+export const connectionSchema = exactly({
+  apiVersion: { const: apiVersion },
+  kind: { const: 'Connection' },
+  metadata: exactly({ ref: refSchema, name: text, id: uuid, team: filled, createdAt: time, updatedAt: time }),
+  spec: exactly({ name: text, provider: { enum: providers }, providerConfig: { type: 'object' } }),
+  status: exactly({
+    phase: { enum: connectionPhases },
+    verifiedAt: { type: ['string', 'null'] },
+    message: text,
+    project: { type: ['object', 'null'] },
+  }),
+});
+
+const changesSchema = {
+  type: 'array',
+  items: exactly({ pointer: text, from: {}, to: {} }),
+  description: 'What differs from the present specification, by JSON pointer; `null` stands for absent.',
+} as const;
+
+const membershipSchema = exactly({ id: count, slug: filled, name: text, role: roleSchema });
+
+export const clusterAnswerSchemas = {
+  cluster: clusterSchema,
+  clusterList: list(clusterSchema),
+  accepted: exactly({ operation: operationSchema, resource: clusterSchema }),
+  clusterDryRun: exactly({
+    dryRun: { const: true },
+    resource: clusterSchema,
+    cost: costSchema,
+    changes: changesSchema,
+  }),
+  deletionDryRun: exactly({
+    dryRun: { const: true },
+    resource: clusterSchema,
+    deletes: {
+      type: 'array',
+      description: 'What goes with the cluster, as far as it is known without looking into it.',
+      items: exactly({
+        kind: filled,
+        name: { type: ['string', 'null'] },
+        count: { type: ['integer', 'null'] },
+        note: text,
+      }),
+    },
+  }),
+  nodePool: nodePoolSchema,
+  nodePoolList: list(nodePoolSchema),
+  nodePoolDryRun: exactly({
+    dryRun: { const: true },
+    resource: nodePoolSchema,
+    cost: costSchema,
+    changes: changesSchema,
+  }),
+  operation: operationSchema,
+  operationList: list(operationSchema),
+  kubeconfig: exactly({
+    kubeconfig: { ...filled, description: 'A secret: a credential for the whole cluster.' },
+    expiresAt: time,
+    scope: { const: 'cluster-admin', description: 'Everything in this one cluster, nothing beside it.' },
+  }),
+  connection: connectionSchema,
+  connectionList: { type: 'array', items: exactly({ items: { type: 'array', items: connectionSchema } }) },
+  dnsToken: dnsTokenSchema,
+  createdDnsToken: createdDnsTokenSchema,
+  dnsTokenList: list(dnsTokenSchema),
+  dnsUsage: dnsUsageSchema,
+  auditEntry: auditEntrySchema,
+  auditLog: list(auditEntrySchema),
+  teamList: list(membershipSchema),
+  me: exactly({
+    id: count,
+    email: filled,
+    displayName: text,
+    session: exactly({ createdAt: time, expiresAt: time, idleExpiresAt: time }),
+    teams: { type: 'array', items: membershipSchema },
+  }),
+} as const;
+export type ClusterAnswer = keyof typeof clusterAnswerSchemas;
+
+export const problemSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['type', 'title', 'status', 'detail', 'code', 'instance', 'operationId'],
+  properties: {
+    type: { type: 'string', pattern: '^https?://.+/problems/[a-z_]+$' },
+    title: filled,
+    status: { type: 'integer' },
+    detail: filled,
+    code: { enum: Object.keys(problemCodes) },
+    instance: { type: ['string', 'null'] },
+    operationId: { type: ['string', 'null'] },
+    errors: {
+      type: 'array',
+      description: 'With `validation_failed` and its kin: each wrong place.',
+      items: exactly({ pointer: text, message: filled }),
+    },
+  },
+} as const;
+
+export type Cluster = FromSchema<typeof clusterSchema>;
+export type NodePool = FromSchema<typeof nodePoolSchema>;
+export type Operation = FromSchema<typeof operationSchema>;
+export type Connection = FromSchema<typeof connectionSchema>;
+export type Condition = FromSchema<typeof conditionSchema>;
+export type Cost = FromSchema<typeof costSchema>;
+export type ProblemBody = FromSchema<typeof problemSchema>;
+export type OperationError = FromSchema<typeof operationErrorSchema>;
+
+/** Throws `InvalidBody` when an answer is not in the documented shape. */
+export const checkClusterAnswer: Record<ClusterAnswer | 'problem', (body: unknown) => unknown> = Object.fromEntries(
+  Object.entries({ ...clusterAnswerSchemas, problem: problemSchema }).map(([name, schema]) => [
+    name,
+    parserFor<unknown>(schema),
+  ]),
+) as Record<ClusterAnswer | 'problem', (body: unknown) => unknown>;

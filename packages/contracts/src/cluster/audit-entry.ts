@@ -1,0 +1,58 @@
+import type { FromSchema } from 'json-schema-to-ts';
+import { exactly, filled, text, time } from './schema-parts.js';
+
+/** What an entry is about, and the first word of its action. `dns`: writes of the DNS API. */
+export const auditKinds = [
+  ...(['dns', 'dns_token', 'cluster', 'node-pool', 'connection', 'kubeconfig'] as const),
+  ...(['server', 'team', 'member', 'invitation', 'session'] as const),
+] as const;
+export type AuditKind = (typeof auditKinds)[number];
+/** Dotted, such as `connection.replace`. */
+export type AuditAction = `${AuditKind}.${string}`;
+
+/**
+ * What became of it. `pending`: may be under way, or nobody knows yet. `completed`: it was done. `refused`: it was not.
+ * `unsent`: it surely never reached the upstream. `settled`: found out later, by reading the record set. `observed`: the
+ * upstream was found changed.
+ */
+export const auditOutcomes = ['pending', 'completed', 'refused', 'unsent', 'settled', 'observed'] as const;
+export type AuditOutcome = (typeof auditOutcomes)[number];
+
+/** `service`: Corral itself or its operators. `upstream`: whoever changed the zone there. `course`: a course code. */
+export const auditActorKinds = ['user', 'token', 'service', 'upstream', 'course'] as const;
+export type AuditActorKind = (typeof auditActorKinds)[number];
+
+const optionalText = { type: ['string', 'null'] } as const;
+/** JSON as it was sent or found; a text where it is none. */
+const body = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] } as const;
+
+const dnsSchema = exactly({
+  zone: filled,
+  name: filled,
+  type: filled,
+  requestBody: { ...body, description: 'What the client sent.' },
+  upstreamStatus: { type: ['integer', 'null'], description: 'HTTP status of the upstream’s answer.' },
+  upstreamBody: { ...body, description: 'The upstream’s answer.' },
+  foundBody: { ...body, description: 'The record set as it was read later; null: it was absent, or not read.' },
+  foundApplied: { type: ['boolean', 'null'], description: 'With `settled`: whether the write’s effect was found.' },
+  completedAt: { type: ['string', 'null'], pattern: time.pattern },
+});
+
+export const auditEntrySchema = exactly({
+  id: filled,
+  kind: { enum: auditKinds },
+  action: { ...filled, description: 'Such as `cluster.delete` or `dns.set_records`.' },
+  outcome: { enum: auditOutcomes },
+  actor: exactly({
+    kind: { enum: auditActorKinds },
+    id: { ...optionalText, description: 'Of the token; the number of the user.' },
+    name: { ...optionalText, description: 'The token’s name; the user’s e-mail address.' },
+  }),
+  target: exactly({ kind: filled, id: filled, name: text }),
+  requestId: { ...optionalText, description: 'As in `X-Correlation-Id` of its answer.' },
+  detail: { type: 'object', description: 'What else is worth knowing; depends on the action. Never a secret.' },
+  dns: { anyOf: [dnsSchema, { type: 'null' }], description: 'Of DNS writes, null for all others.' },
+  createdAt: time,
+});
+export type AuditEntryBody = FromSchema<typeof auditEntrySchema>;
+export type DnsAuditBody = FromSchema<typeof dnsSchema>;

@@ -1,0 +1,47 @@
+/**
+ * The limits of the cluster-management API. Quotas and request limits are the defaults of the configuration; the
+ * others are part of the contract and cannot be configured.
+ */
+export const clusterLimits = {
+  clustersPerTeam: 20,
+  poolsPerCluster: 20,
+  /** Counted by what the pools may grow to. */
+  nodesPerCluster: 100,
+  adoptedServersPerTeam: 50,
+  /** Their list has no pages. */
+  connectionsPerTeam: 50,
+  requestsPerAddressPerMinute: 300,
+  requestsPerSessionPerMinute: 600,
+  kubeconfigsPerClusterPerHour: 20,
+
+  clusterNameCharacters: 63,
+  poolNameCharacters: 50,
+  machineTypeCharacters: 20,
+  kubernetesVersionCharacters: 20,
+  regionCharacters: 20,
+  refCharacters: 40,
+  connectionNameCharacters: 100,
+  tokenCharacters: 256,
+  dnsTokenNameCharacters: 100,
+  /** Serialised. */
+  providerConfigCharacters: 4096,
+  poolMinimumDefault: 0,
+  poolMaximumDefault: 3,
+
+  kubeconfigSecondsDefault: 3_600,
+  /** Below it the garden refuses. */
+  kubeconfigSecondsMin: 600,
+  kubeconfigSecondsMax: 28_800,
+
+  bodyBytesMax: 1_048_576,
+  listItemsDefault: 50,
+  listItemsMax: 200,
+  idempotencyKeyCharacters: 255,
+  /** Of one team at one process: an export may take minutes, and others want their turn. */
+  auditExportsAtOnce: 2,
+} as const;
+
+/** The node ranges that a cluster may take; the first is the default. */
+export const nodeCidrs = ['10.250.0.0/16', '172.18.0.0/16', '192.168.128.0/17'] as const;
+export const defaultPodCidr = '10.244.0.0/16';
+export const defaultServiceCidr = '10.96.0.0/16';

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { problemCodes } from './problem-codes.js';
+
+describe('docs/problems.md', () => {
+  it('lists every code with its status and meaning, and no other', () => {
+    const page = readFileSync(new URL('../../../../docs/problems.md', import.meta.url), 'utf8');
+
+    // The formatter pads the cells of tables.
+    const lines = page.split('\n').map((line) => line.replace(/ +/g, ' '));
+    const listed = lines.filter((line) => /^\| \d{3} \|/.test(line));
+
+    expect(listed).toEqual(
+      Object.entries(problemCodes).map(([code, { status, meaning }]) => `| ${status} | \`${code}\` | ${meaning} |`),
+    );
+  });
+});

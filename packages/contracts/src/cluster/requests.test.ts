@@ -1,0 +1,124 @@
+import { describe, expect, it } from '@jest/globals';
+import { InvalidBody } from '../parser-for.js';
+import {
+  parseClusterPut,
+  parseConnectionPost,
+  parseConnectionPut,
+  parseKubeconfigRequest,
+  parseNodePoolPut,
+} from './requests.js';
+
+const spec = (more: object = {}) => ({ connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.34.3', ...more });
+const pool = (more: object = {}) => ({ name: 'general', machineType: 'cpx31', ...more });
+
+function wrongPlaces(parse: (body: unknown) => unknown, body: unknown): string[] {
+  try {
+    parse(body);
+  } catch (error) {
+    if (error instanceof InvalidBody) return error.fields.map((field) => field.pointer);
+    throw error;
+  }
+  return [];
+}
+
+describe('the body of a cluster PUT', () => {
+  it('gets its defaults, but neither hibernated nor node pools, which stay as they are', () => {
+    expect(parseClusterPut({ spec: spec() }).spec).toEqual({
+      ...spec(),
+      controlPlaneHA: false,
+      plan: 'payg',
+      network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
+    });
+  });
+
+  it('gets the defaults of its node pools', () => {
+    expect(parseClusterPut({ spec: spec({ nodePools: [pool()] }) }).spec.nodePools).toEqual([
+      { ...pool(), source: 'managed', image: {}, minimum: 0, maximum: 3, publicIP: true },
+    ]);
+  });
+
+  it.each<[string, unknown, string[]]>([
+    ['no object', 'text', ['']],
+    ['no specification', {}, ['/spec']],
+    ['a field beside the specification', { spec: spec(), name: 'x' }, ['/name']],
+    ['an unknown field', { spec: spec({ hibernate: true }) }, ['/spec/hibernate']],
+    ['a wrong type', { spec: spec({ hibernated: 'yes' }) }, ['/spec/hibernated']],
+    ['null for a field', { spec: spec({ plan: null }) }, ['/spec/plan']],
+    [
+      'a version of 21 characters',
+      { spec: spec({ kubernetesVersion: `1.${'3'.repeat(19)}` }) },
+      ['/spec/kubernetesVersion'],
+    ],
+    ['a version that is no version', { spec: spec({ kubernetesVersion: 'v1.34' }) }, ['/spec/kubernetesVersion']],
+    [
+      'a node range that is not offered',
+      { spec: spec({ network: { nodeCIDR: '10.0.0.0/8' } }) },
+      ['/spec/network/nodeCIDR'],
+    ],
+    ['a reference with a slash', { spec: spec({ connectionRef: 'a/b' }) }, ['/spec/connectionRef']],
+    ['a pool without machine type', { spec: spec({ nodePools: [{ name: 'x' }] }) }, ['/spec/nodePools/0/machineType']],
+    [
+      'a pool name of 51 characters',
+      { spec: spec({ nodePools: [pool({ name: 'a'.repeat(51) })] }) },
+      ['/spec/nodePools/0/name'],
+    ],
+    ['a pool name in capitals', { spec: spec({ nodePools: [pool({ name: 'General' })] }) }, ['/spec/nodePools/0/name']],
+    [
+      'a machine type of 21 characters',
+      { spec: spec({ nodePools: [pool({ machineType: 'c'.repeat(21) })] }) },
+      ['/spec/nodePools/0/machineType'],
+    ],
+    [
+      'a number of nodes below zero',
+      { spec: spec({ nodePools: [pool({ minimum: -1 })] }) },
+      ['/spec/nodePools/0/minimum'],
+    ],
+    ['half a node', { spec: spec({ nodePools: [pool({ maximum: 1.5 })] }) }, ['/spec/nodePools/0/maximum']],
+  ])('is refused with %s, and the place is named', (_what, body, pointers) => {
+    expect(wrongPlaces(parseClusterPut, body)).toEqual(pointers);
+  });
+});
+
+describe('the body of a kubeconfig request', () => {
+  it('asks for an hour unless it says otherwise', () => {
+    expect(parseKubeconfigRequest({})).toEqual({ ttlSeconds: 3600 });
+  });
+
+  it.each([600, 28_800])('may ask for %s seconds', (ttlSeconds) => {
+    expect(parseKubeconfigRequest({ ttlSeconds })).toEqual({ ttlSeconds });
+  });
+
+  it.each([0, 599, 28_801, -1, 1e9, 700.5, '1h', null, [600]])('may not ask for %p', (ttlSeconds) => {
+    expect(wrongPlaces(parseKubeconfigRequest, { ttlSeconds })).toEqual(['/ttlSeconds']);
+  });
+});
+
+describe('the body of a connection PUT', () => {
+  it('may leave the token out, which keeps it; the body of a POST may not', () => {
+    expect(parseConnectionPut({ spec: { provider: 'hcloud' } }).spec).toEqual({
+      provider: 'hcloud',
+      providerConfig: {},
+    });
+    expect(wrongPlaces(parseConnectionPost, { spec: { provider: 'hcloud' } })).toEqual(['/spec/token']);
+  });
+
+  it.each<[string, object, string[]]>([
+    ['another provider', { provider: 'aws', token: 'x' }, ['/spec/provider']],
+    ['a token with a line break', { provider: 'hcloud', token: 'a\nb' }, ['/spec/token']],
+    ['a reference, which belongs in the path', { provider: 'hcloud', token: 'x', ref: 'main' }, ['/spec/ref']],
+  ])('is refused with %s', (_what, connection, pointers) => {
+    expect(wrongPlaces(parseConnectionPut, { spec: connection })).toEqual(pointers);
+  });
+});
+
+describe('the body of a node pool PUT', () => {
+  it('is a pool specification under `spec`', () => {
+    expect(parseNodePoolPut({ spec: pool() }).spec.maximum).toBe(3);
+  });
+
+  it('does not take the settings that the service makes itself', () => {
+    expect(wrongPlaces(parseNodePoolPut, { spec: pool({ autoscalerPriority: 1 }) })).toEqual([
+      '/spec/autoscalerPriority',
+    ]);
+  });
+});

@@ -1,0 +1,26 @@
+import type { JSONSchema } from 'json-schema-to-ts';
+
+/*
+ * What the schemas of answers are made of. Every field of the documentation is always there; no field is there that is
+ * not documented.
+ */
+
+export const time = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' } as const;
+export const uuid = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' } as const;
+export const text = { type: 'string' } as const;
+export const filled = { type: 'string', minLength: 1 } as const;
+export const count = { type: 'integer', minimum: 0 } as const;
+/** An object of exactly these members, all required. */
+export function exactly<const P extends Record<string, JSONSchema>>(properties: P) {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: Object.keys(properties) as (keyof P & string)[],
+    properties,
+  } as const;
+}
+export const list = <const I extends JSONSchema>(items: I) =>
+  exactly({
+    items: { type: 'array', items },
+    next: { type: ['string', 'null'], description: 'Cursor of the next page.' },
+  });

@@ -1,0 +1,116 @@
+/** The words that resources use for their states. */
+
+export const apiVersion = 'clusters.corral.dev/v1';
+
+export const clusterPhases = [
+  ...(['Draft', 'Pending', 'Provisioning', 'Ready', 'Updating', 'Hibernating', 'Hibernated', 'Resuming'] as const),
+  ...(['Degraded', 'Failed', 'Deleting'] as const),
+] as const;
+export type ClusterPhase = (typeof clusterPhases)[number];
+
+export const migrationPhases = ['Preparing', 'Migrating', 'Restoring'] as const;
+export type MigrationPhase = (typeof migrationPhases)[number];
+
+/** The conditions that every cluster has; the garden's own are passed on beside them. */
+export const conditionTypes = [
+  'SpecAccepted',
+  'ConnectionReady',
+  'ControlPlaneReady',
+  'NodesReady',
+  'Reconciled',
+] as const;
+export type ConditionType = (typeof conditionTypes)[number];
+export type ConditionStatus = 'True' | 'False' | 'Unknown';
+
+export const operationKinds = [
+  ...(['cluster.create', 'cluster.update', 'cluster.hibernate', 'cluster.resume', 'cluster.delete'] as const),
+  ...(['connection.verify', 'server.adopt', 'server.deregister'] as const),
+] as const;
+export type OperationKind = (typeof operationKinds)[number];
+
+export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'superseded', 'cancelled'] as const;
+export type OperationState = (typeof operationStates)[number];
+/** The others are final and never change again. */
+export const openOperationStates = ['queued', 'running'] as const satisfies readonly OperationState[];
+
+export const connectionPhases = ['Unverified', 'Ready', 'Rejected'] as const;
+export type ConnectionPhase = (typeof connectionPhases)[number];
+/** What a connection says of itself, and what to do about it. */
+export const connectionMessages: Readonly<Record<ConnectionPhase, string>> = {
+  Unverified: 'The provider gave no usable answer about the token yet. It is asked again.',
+  Ready: '',
+  Rejected: 'The provider rejects the token. Put a valid one, with read and write access, into the connection.',
+};
+
+export const poolSources = ['managed', 'pooled', 'dedicated', 'onprem'] as const;
+export type PoolSource = (typeof poolSources)[number];
+
+export const plans = ['payg', 'monthly', 'annual'] as const;
+export const providers = ['hcloud'] as const;
+export const roles = ['admin', 'member'] as const;
+export type Role = (typeof roles)[number];
+
+/**
+ * What an operation failed of, as `error.code`. `fault` says whose it is: the team can mend `user` itself, `platform`
+ * is ours. `retryable`: the same change can succeed without being altered, once the hint was followed.
+ */
+export const operationErrorCodes = {
+  provider_token_rejected: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Put a valid token into the connection; the cluster goes on by itself then.',
+  },
+  provider_permission_denied: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Put a token with read and write access into the connection; the cluster goes on by itself then.',
+  },
+  provider_quota_exceeded: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Raise the limits of the cloud project or make the node pools smaller, then retry.',
+  },
+  provider_rate_limited: {
+    fault: 'platform',
+    retryable: true,
+    hint: 'Wait: the cluster tries again by itself.',
+  },
+  provider_capacity: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Choose another machine type or region, or wait until the provider has stock.',
+  },
+  provider_dependency: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Remove what the message names from the cloud project, then retry.',
+  },
+  cleanup_blocked: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Remove the objects in the cluster that block its deletion, for example finalizers or webhooks.',
+  },
+  webhook_blocks: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Mend or remove the admission webhook in the cluster that blocks the system, then retry.',
+  },
+  configuration_problem: {
+    fault: 'user',
+    retryable: false,
+    hint: 'Change the specification as the message says.',
+  },
+  refused_by_garden: {
+    fault: 'user',
+    retryable: false,
+    hint: 'Change the specification as the message says.',
+  },
+  name_collision: { fault: 'platform', retryable: false, hint: 'Ask the operators of this service.' },
+  shoot_missing: {
+    fault: 'platform',
+    retryable: false,
+    hint: 'The cluster was removed behind the service. Delete it here, or ask the operators of this service.',
+  },
+  internal_error: { fault: 'platform', retryable: true, hint: 'Ask the operators of this service.' },
+} as const satisfies Record<string, { fault: 'user' | 'platform'; retryable: boolean; hint: string }>;
+export type OperationErrorCode = keyof typeof operationErrorCodes;

@@ -1,0 +1,18 @@
+const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+
+/** What `parseTime` reads, for schemas. */
+export const timePattern = rfc3339.source;
+
+/**
+ * Reads a time (RFC 3339), to the millisecond.
+ *
+ * @returns null for anything else, days that no calendar has included
+ */
+export function parseTime(text: string): Date | null {
+  const [, year, month, day] = rfc3339.exec(text) ?? [];
+  if (year === undefined) return null;
+  const time = new Date(text);
+  // JavaScript takes the 30th of February for the 2nd of March.
+  const isOfCalendar = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+  return Number.isNaN(time.getTime()) || !isOfCalendar ? null : time;
+}
