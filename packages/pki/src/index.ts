@@ -1,0 +1,7 @@
+export {
+  issueClientCertificate,
+  issueServerCertificate,
+  type KeyPair,
+  makeAuthority,
+  type Validity,
+} from './certificates.js';

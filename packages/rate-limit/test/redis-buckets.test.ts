@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { type FlakyProxy, redisForTests, startFlakyProxy, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { memoryBuckets } from '../src/buckets.js';
+import { type RedisBuckets, redisBuckets } from '../src/redis-buckets.js';
+import type { BucketRule, Taken } from '../src/token-bucket.js';
+
+const server = await redisForTests();
+const withRedis = server === null ? describe.skip : describe;
+
+/** Next to nothing flows in while a test runs. */
+const slow: BucketRule = { capacity: 60, periodMs: 36_000_000 };
+
+interface Replica extends RedisBuckets {
+  readonly calls: string[][];
+  readonly errors: Error[];
+  readonly redis: Redis;
+}
+
+let key: string;
+let direct: Redis;
+let proxies: FlakyProxy[];
+let replicas: Replica[];
+
+beforeEach(() => {
+  if (server === null) return;
+  key = `test:${randomUUID()}`;
+  direct = new Redis(server.url);
+  proxies = [];
+  replicas = [];
+});
+afterEach(async () => {
+  if (server === null) return;
+  for (const replica of replicas) {
+    await replica.close();
+    replica.redis.disconnect();
+  }
+  await Promise.all(proxies.map((proxy) => proxy.close()));
+  direct.disconnect();
+});
+afterAll(() => server?.stop());
+
+async function startReplica({ url = server?.url as string, now = Date.now, timeoutMs = 2_000 } = {}): Promise<Replica> {
+  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, retryStrategy: () => 20 });
+  redis.on('error', () => undefined);
+  await waitFor('Redis to be ready', () => redis.status === 'ready');
+  const calls: string[][] = [];
+  const evaluate = redis.eval.bind(redis) as (script: string, count: number, ...rest: string[]) => Promise<unknown>;
+  const counting = {
+    eval(script: string, count: number, ...rest: string[]) {
+      calls.push(rest.slice(0, count));
+      return evaluate(script, count, ...rest);
+    },
+  } as unknown as Redis;
+  const errors: Error[] = [];
+  const fallback = memoryBuckets(now);
+  const onError = (error: Error) => void errors.push(error);
+  const buckets = redisBuckets({ redis: counting, fallback, now, onError, timeoutMs });
+  const replica = { ...buckets, calls, errors, redis };
+  replicas.push(replica);
+  return replica;
+}
+
+const tokensLeft = async (): Promise<number> => Number(await direct.hget(`corral:limit:${key}`, 'tokens'));
+const allowed = (taken: Taken[]): number => taken.filter((each) => each.allowed).length;
+
+async function takeInTurn(replica: Replica, times: number, rule = slow): Promise<Taken[]> {
+  const taken: Taken[] = [];
+  for (let time = 0; time < times; time += 1) taken.push(await replica.take(key, rule));
+  return taken;
+}
+
+withRedis('buckets on Redis', () => {
+  it('never give more than the rule to two replicas together, and all of it in the end', async () => {
+    const [one, other] = [await startReplica(), await startReplica()];
+
+    const ends = await Promise.all(
+      Array.from({ length: 200 }, (_, at) => (at % 2 === 0 ? one : other).take(key, slow)),
+    );
+
+    expect(allowed(ends)).toBeLessThanOrEqual(60);
+    await Promise.all([one.close(), other.close()]);
+    const late = await takeInTurn(await startReplica(), 60);
+    expect(allowed(ends) + allowed(late)).toBe(60);
+  });
+
+  it('give to replicas that ask in turn exactly what the rule allows', async () => {
+    const [one, other] = [await startReplica(), await startReplica()];
+    const taken: Taken[] = [];
+
+    for (let time = 0; time < 40; time += 1) taken.push(...(await takeInTurn(one, 1)), ...(await takeInTurn(other, 1)));
+
+    expect(allowed(taken)).toBe(60);
+    expect(errorsOf(one, other)).toEqual([]);
+  });
+
+  it('get back what a replica fetched and did not use, soon and when it ends', async () => {
+    const [idle, ending] = [await startReplica(), await startReplica()];
+    await takeInTurn(idle, 1);
+    await takeInTurn(ending, 1);
+    expect(await tokensLeft()).toBeLessThan(56);
+
+    await ending.close();
+
+    await waitFor('the unused tokens to come back', async () => Math.floor(await tokensLeft()) === 58);
+  });
+
+  it('keep for the other replicas what a burst at one of them does not use', async () => {
+    const [bursting, other] = [await startReplica(), await startReplica()];
+    const rule = { capacity: 120, periodMs: 36_000_000 };
+
+    const burst = await Promise.all(Array.from({ length: 20 }, () => bursting.take(key, rule)));
+
+    expect(allowed(burst)).toBe(20);
+    expect(allowed(await takeInTurn(other, 100, rule))).toBe(100);
+    expect(allowed(await takeInTurn(other, 1, rule))).toBe(0);
+  });
+
+  it('refuse none of many requests at once while there is something left', async () => {
+    const replica = await startReplica();
+
+    const taken: Taken[] = [];
+    for (const size of [7, 1, 30, 2, 20]) {
+      taken.push(...(await Promise.all(Array.from({ length: size }, () => replica.take(key, slow)))));
+    }
+
+    expect(allowed(taken)).toBe(60);
+    expect((await replica.take(key, slow)).allowed).toBe(false);
+  });
+
+  it('cost one call for all keys of a moment', async () => {
+    const replica = await startReplica();
+
+    await Promise.all(['a', 'b', 'c'].map((suffix) => replica.take(`${key}:${suffix}`, slow)));
+
+    expect(replica.calls).toEqual([['a', 'b', 'c'].map((suffix) => `corral:limit:${key}:${suffix}`)]);
+  });
+
+  it('are not asked for most requests of a client that goes on', async () => {
+    const replica = await startReplica();
+    const perMinute = (capacity: number): BucketRule => ({ capacity, periodMs: 60_000 });
+
+    for (let request = 0; request < 120; request += 1) {
+      await replica.take(`${key}:address`, perMinute(300));
+      await replica.take(`${key}:token`, perMinute(120));
+      await replica.take(`${key}:team`, perMinute(600));
+    }
+
+    expect(replica.calls.length).toBeLessThanOrEqual(40); // of 360 questions
+  });
+
+  it('take nothing for a refusal, and say when to come back', async () => {
+    const replica = await startReplica();
+    const rule = { capacity: 2, periodMs: 3_600_000 };
+    await takeInTurn(replica, 2, rule);
+    const before = await tokensLeft();
+
+    const refusals = await takeInTurn(replica, 5, rule);
+
+    expect(allowed(refusals)).toBe(0);
+    expect(await tokensLeft()).toBeGreaterThanOrEqual(before);
+    expect(refusals[0]?.retryInMs).toBeGreaterThan(1_790_000);
+    expect(refusals[0]?.retryInMs).toBeLessThan(1_801_000);
+  });
+
+  it('are forgotten by Redis when they are full again', async () => {
+    const replica = await startReplica();
+
+    await takeInTurn(replica, 1, { capacity: 2, periodMs: 5_000 });
+
+    expect(await direct.pttl(`corral:limit:${key}`)).toBeGreaterThan(5_000);
+    expect(await direct.pttl(`corral:limit:${key}`)).toBeLessThanOrEqual(10_000);
+  });
+});
+
+withRedis.each(['cut', 'hang'] as const)('while Redis is away (%s)', (how) => {
+  it('each process counts by itself, and with the others again when Redis is back', async () => {
+    let now = Date.now();
+    const { hostname: host, port } = new URL(server?.url as string);
+    const proxy = await startFlakyProxy({ host, port: Number(port) });
+    proxies.push(proxy);
+    const replica = await startReplica({ url: `redis://127.0.0.1:${proxy.port}`, now: () => now, timeoutMs: 50 });
+    const rule = { capacity: 10, periodMs: 36_000_000 };
+
+    proxy[how]();
+    const away = await takeInTurn(replica, 15, rule);
+
+    expect(allowed(away)).toBe(10);
+    expect(replica.errors).toHaveLength(1); // it is not asked again for a second
+    expect(await direct.exists(`corral:limit:${key}`)).toBe(0);
+
+    proxy.restore();
+    await waitFor('the connection to be made anew', async () => {
+      now += 1_001;
+      await replica.take(key, rule);
+      return await direct.exists(`corral:limit:${key}`);
+    });
+    expect((await replica.take(key, rule)).allowed).toBe(true);
+  });
+});
+
+const errorsOf = (...of: Replica[]): Error[] => of.flatMap((replica) => replica.errors);

@@ -1,0 +1,2 @@
+export { KeyRing, type Sealed, SecretUnreadable } from './key-ring.js';
+export { secretKeys } from './secret-keys.js';

@@ -1,0 +1,92 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+export interface Key {
+  readonly id: string;
+  /** 32 bytes. */
+  readonly bytes: Buffer;
+}
+
+/** A text as it is stored. */
+export interface Sealed {
+  /** Which key of the ring opens it. */
+  readonly keyId: string;
+  /** Nonce (12), ciphertext, tag (16). */
+  readonly bytes: Uint8Array;
+}
+
+/** A stored text cannot be had back: its key is not in the ring, or it is not what was sealed there. */
+export class SecretUnreadable extends Error {
+  override readonly name = 'SecretUnreadable';
+  constructor(
+    readonly reason: 'unknown_key' | 'altered',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Seals with its first key, opens with any. Printed or serialised, it shows the names of its keys and no more. */
+export class KeyRing {
+  readonly #keys: readonly Key[];
+
+  /** @param keys newest first, at least one, names unique */
+  constructor(keys: readonly [Key, ...Key[]]) {
+    this.#keys = keys;
+  }
+
+  get keyIds(): string[] {
+    return this.#keys.map(({ id }) => id);
+  }
+
+  /** @param owner what the text belongs to, such as the id of its row: it opens there and nowhere else */
+  seal(text: string, owner: string): Sealed {
+    const { id, bytes: key } = this.#keys[0] as Key;
+    // Random nonces are safe for 2^32 texts per key, which is more than there will be connections.
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(owner));
+    const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return { keyId: id, bytes };
+  }
+
+  /** @throws SecretUnreadable */
+  open({ keyId, bytes }: Sealed, owner: string): string {
+    const key = this.#keys.find(({ id }) => id === keyId);
+    if (key === undefined) {
+      throw new SecretUnreadable(
+        'unknown_key',
+        `The secret was sealed with the key "${keyId}", which is not in SECRET_KEYS.`,
+      );
+    }
+    const altered = () =>
+      new SecretUnreadable(
+        'altered',
+        `The secret does not open with the key "${keyId}": it, its owner or the key is not the one it was sealed with.`,
+      );
+    if (bytes.length < NONCE_BYTES + TAG_BYTES) throw altered();
+    const sealed = Buffer.from(bytes);
+    const decipher = createDecipheriv(ALGORITHM, key.bytes, sealed.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+      .setAAD(Buffer.from(owner))
+      .setAuthTag(sealed.subarray(-TAG_BYTES));
+    try {
+      const text = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
+      return Buffer.concat([text, decipher.final()]).toString('utf8');
+    } catch {
+      throw altered();
+    }
+  }
+
+  /** Whether a text should be sealed anew, so that older keys can be dropped one day. */
+  isOutdated({ keyId }: Pick<Sealed, 'keyId'>): boolean {
+    return keyId !== this.#keys[0]?.id;
+  }
+
+  toJSON(): object {
+    return { keyIds: this.keyIds };
+  }
+}
+
+const ALGORITHM = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { ConfigError, readConfig } from '@corral/service';
+import { describe, expect, it } from '@jest/globals';
+import { secretKeys } from './secret-keys.js';
+
+const specs = { SECRET_KEYS: secretKeys({ desc: 'Keys that seal provider tokens.' }) };
+const read = (text: string | undefined) => readConfig(specs, { SECRET_KEYS: text }).SECRET_KEYS;
+const encoded = randomBytes(32).toString('base64');
+
+function messageOf(text: string | undefined): string {
+  try {
+    read(text);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return 'accepted';
+}
+
+describe('SECRET_KEYS', () => {
+  it.each([
+    ['one key', `k1:${encoded}`, ['k1']],
+    ['several, the newest first', `k2:${randomBytes(32).toString('base64')}, k1:${encoded}`, ['k2', 'k1']],
+    ['base64url without padding', `k1:${randomBytes(32).toString('base64url')}`, ['k1']],
+  ])('may hold %s', (_what, text, ids) => {
+    expect(read(text).keyIds).toEqual(ids);
+  });
+
+  it.each([
+    ['nothing', undefined, 'SECRET_KEYS is missing'],
+    ['a key without a name', encoded, 'has no name'],
+    ['an empty name', `:${encoded}`, 'has no name'],
+    ['a name with a space', `k 1:${encoded}`, 'has no name'],
+    ['a key of 31 bytes', `k1:${randomBytes(31).toString('base64')}`, 'entry 1 no base64 of 32 bytes'],
+    ['a key of 33 bytes', `k1:${randomBytes(33).toString('base64')}`, 'entry 1 no base64 of 32 bytes'],
+    ['hexadecimal', `k1:${randomBytes(32).toString('hex')}`, 'entry 1 no base64 of 32 bytes'],
+    ['a mistyped second key', `k2:${encoded},k1:${encoded.slice(0, -2)}!=`, 'entry 2 no base64 of 32 bytes'],
+    ['an empty entry', `k1:${encoded},`, 'has no name'],
+    ['a name twice', `k1:${encoded},k1:${randomBytes(32).toString('base64')}`, 'names a key twice'],
+  ])('may not hold %s, and the error does not repeat it', (_what, text, problem) => {
+    const message = messageOf(text);
+
+    expect(message).toContain(problem);
+    expect(message).not.toContain(encoded.slice(0, 16));
+  });
+});

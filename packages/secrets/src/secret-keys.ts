@@ -1,0 +1,41 @@
+import { type OptionalVariable, type RequiredVariable, refuseValue, type Variable, variable } from '@corral/service';
+import { type Key, KeyRing } from './key-ring.js';
+
+const KEY_BYTES = 32;
+const wellFormedId = /^[A-Za-z0-9._-]{1,32}$/;
+
+interface Declared {
+  desc: string;
+  requiredWhen?: (config: Record<string, unknown>) => boolean;
+}
+
+/**
+ * The variable that lists the keys: `name:base64` by commas, newest first. It has no default; `default: undefined` makes
+ * it optional.
+ */
+export function secretKeys(spec: Declared & { default: undefined }): OptionalVariable<KeyRing>;
+export function secretKeys(spec: Declared): RequiredVariable<KeyRing>;
+export function secretKeys(spec: Declared): Variable<KeyRing> {
+  const expected = 'keys as name:base64 of 32 random bytes, parted by commas, the newest first';
+  return variable(spec, { type: 'secret', expected, hidden: true }, parseKeyRing);
+}
+
+function parseKeyRing(text: string): KeyRing {
+  const [first, ...others] = text.split(',').map((entry, index) => parseKey(entry.trim(), index + 1));
+  const keys = [first as Key, ...others] as const;
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) refuseValue('names a key twice');
+  return new KeyRing(keys);
+}
+
+function parseKey(entry: string, place: number): Key {
+  const colon = entry.indexOf(':');
+  const id = entry.slice(0, Math.max(0, colon));
+  if (!wellFormedId.test(id))
+    refuseValue(`has no name of letters, digits, dots and hyphens before entry ${place}’s colon`);
+  const encoded = entry.slice(colon + 1);
+  const bytes = Buffer.from(encoded, 'base64');
+  // Buffer skips what is no base64, so a mistyped key would pass as another one.
+  const exact = [bytes.toString('base64'), bytes.toString('base64url')].includes(encoded);
+  if (!exact || bytes.length !== KEY_BYTES) refuseValue(`has in entry ${place} no base64 of ${KEY_BYTES} bytes`);
+  return { id, bytes };
+}
