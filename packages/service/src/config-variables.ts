@@ -28,13 +28,18 @@ export type Variable<T> = OptionalVariable<T> | RequiredVariable<T>;
 // biome-ignore lint/suspicious/noExplicitAny: a table of variables holds any value types
 export type Variables = Record<string, Variable<any>>;
 
-function declare<T>(spec: Declared, meta: VariableMeta, parse: (input: string) => T): RequiredVariable<T> {
+/**
+ * Declares a variable of a type of one's own.
+ *
+ * @param parse takes the value without blanks around it; see `refuseValue`
+ */
+export function variable<T>(spec: Declared, meta: VariableMeta, parse: (input: string) => T): RequiredVariable<T> {
   const validator = makeExactValidator<T>((input) => parse(input.trim()));
   return { ...validator(spec as object), meta };
 }
 
 /** Refuses a value. The sentence goes on after the name of the variable and must not hold the value itself. */
-function refuse(problem: string): never {
+export function refuseValue(problem: string): never {
   throw new EnvError(problem);
 }
 
@@ -42,17 +47,17 @@ function refuse(problem: string): never {
 export function text(spec: Optional): OptionalVariable<string>;
 export function text(spec: Required<string>): RequiredVariable<string>;
 export function text(spec: Declared): Variable<string> {
-  return declare(spec, { type: 'text', expected: 'text', hidden: false }, (input) => input);
+  return variable(spec, { type: 'text', expected: 'text', hidden: false }, (input) => input);
 }
 
 /** `true` or `false` (also `1`, `0`, `yes`, `no`, `on`, `off`). */
 export function flag(spec: Optional): OptionalVariable<boolean>;
 export function flag(spec: Required<boolean>): RequiredVariable<boolean>;
 export function flag(spec: Declared): Variable<boolean> {
-  return declare(spec, { type: 'flag', expected: 'true or false', hidden: false }, (input) => {
+  return variable(spec, { type: 'flag', expected: 'true or false', hidden: false }, (input) => {
     if (/^(true|1|yes|on)$/i.test(input)) return true;
     if (/^(false|0|no|off)$/i.test(input)) return false;
-    return refuse('is neither true nor false');
+    return refuseValue('is neither true nor false');
   });
 }
 
@@ -61,8 +66,8 @@ export function oneOf<const T extends string>(choices: readonly T[], spec: Optio
 export function oneOf<const T extends string>(choices: readonly T[], spec: Required<T>): RequiredVariable<T>;
 export function oneOf<const T extends string>(choices: readonly T[], spec: Declared): Variable<T> {
   const expected = `one of ${choices.join(', ')}`;
-  return declare(spec, { type: choices.join(' \\| '), expected, hidden: false }, (input) => {
-    return choices.find((choice) => choice === input) ?? refuse('is not one of the known words');
+  return variable(spec, { type: choices.join(' \\| '), expected, hidden: false }, (input) => {
+    return choices.find((choice) => choice === input) ?? refuseValue('is not one of the known words');
   });
 }
 
@@ -72,8 +77,8 @@ interface Range {
 }
 
 function inRange(value: number, { min = 0, max = Number.MAX_SAFE_INTEGER }: Range): number {
-  if (value < min) refuse(`is below ${min}`);
-  if (value > max) refuse(`is above ${max}`);
+  if (value < min) refuseValue(`is below ${min}`);
+  if (value > max) refuseValue(`is above ${max}`);
   return value;
 }
 
@@ -86,8 +91,8 @@ export function integer(spec: Optional & Range & { unit?: string }): OptionalVar
 export function integer(spec: Required<number> & Range & { unit?: string }): RequiredVariable<number>;
 export function integer(spec: Declared & Range & { unit?: string }): Variable<number> {
   const meta = { type: 'integer', expected: `a whole number ${rangeText(spec)}`, unit: spec.unit, hidden: false };
-  return declare(spec, meta, (input) => {
-    return /^-?\d{1,15}$/.test(input) ? inRange(Number(input), spec) : refuse('is not a whole number');
+  return variable(spec, meta, (input) => {
+    return /^-?\d{1,15}$/.test(input) ? inRange(Number(input), spec) : refuseValue('is not a whole number');
   });
 }
 
@@ -98,8 +103,8 @@ export function durationMs(spec: Optional & Range): OptionalVariable<number>;
 export function durationMs(spec: Required<number> & Range): RequiredVariable<number>;
 export function durationMs(spec: Declared & Range): Variable<number> {
   const expected = `a duration ${rangeText(spec)} ms, such as 250ms, 10s, 5m, 12h or 7d`;
-  return declare(spec, { type: 'duration', expected, unit: 'ms', hidden: false }, (input) => {
-    const [, digits, unit = 'ms'] = /^(\d{1,12})(ms|s|m|h|d)?$/.exec(input) ?? refuse('is not a duration');
+  return variable(spec, { type: 'duration', expected, unit: 'ms', hidden: false }, (input) => {
+    const [, digits, unit = 'ms'] = /^(\d{1,12})(ms|s|m|h|d)?$/.exec(input) ?? refuseValue('is not a duration');
     return inRange(Number(digits) * durationUnitsMs[unit as keyof typeof durationUnitsMs], spec);
   });
 }
@@ -109,8 +114,8 @@ export function portOrFree(spec: Optional): OptionalVariable<number>;
 export function portOrFree(spec: Required<number>): RequiredVariable<number>;
 export function portOrFree(spec: Declared): Variable<number> {
   const expected = 'a port from 1 to 65535, or 0 for any free one';
-  return declare(spec, { type: 'port', expected, hidden: false }, (input) => {
-    return /^\d{1,5}$/.test(input) ? inRange(Number(input), { max: 65_535 }) : refuse('is not a port');
+  return variable(spec, { type: 'port', expected, hidden: false }, (input) => {
+    return /^\d{1,5}$/.test(input) ? inRange(Number(input), { max: 65_535 }) : refuseValue('is not a port');
   });
 }
 
@@ -125,10 +130,10 @@ export function url(spec: Required<string> & UrlRules): RequiredVariable<string>
 export function url(spec: Declared & UrlRules): Variable<string> {
   const protocols = spec.protocols ?? ['http', 'https'];
   const expected = `a URL that starts with ${protocols.map((name) => `${name}://`).join(' or ')}`;
-  return declare(spec, { type: 'URL', expected, hidden: true }, (input) => {
-    const parsed = URL.canParse(input) ? new URL(input) : refuse('is not a URL');
-    if (!protocols.includes(parsed.protocol.slice(0, -1))) refuse('has another protocol');
-    if (parsed.host === '' && parsed.search === '') refuse('names no host');
+  return variable(spec, { type: 'URL', expected, hidden: true }, (input) => {
+    const parsed = URL.canParse(input) ? new URL(input) : refuseValue('is not a URL');
+    if (!protocols.includes(parsed.protocol.slice(0, -1))) refuseValue('has another protocol');
+    if (parsed.host === '' && parsed.search === '') refuseValue('names no host');
     return input;
   });
 }
@@ -137,7 +142,22 @@ export function url(spec: Declared & UrlRules): Variable<string> {
 export function list(spec: Optional): OptionalVariable<readonly string[]>;
 export function list(spec: Required<readonly string[]>): RequiredVariable<readonly string[]>;
 export function list(spec: Declared): Variable<readonly string[]> {
-  return declare(spec, { type: 'list', expected: 'words parted by commas', hidden: false }, splitList);
+  return variable(spec, { type: 'list', expected: 'words parted by commas', hidden: false }, splitList);
+}
+
+/** Some of a few words, parted by commas. */
+export function wordsOf<const T extends string>(choices: readonly T[], spec: Optional): OptionalVariable<readonly T[]>;
+export function wordsOf<const T extends string>(
+  choices: readonly T[],
+  spec: Required<readonly T[]>,
+): RequiredVariable<readonly T[]>;
+export function wordsOf<const T extends string>(choices: readonly T[], spec: Declared): Variable<readonly T[]> {
+  const expected = `words out of ${choices.join(', ')}, parted by commas`;
+  return variable(spec, { type: 'list', expected, hidden: false }, (input) =>
+    splitList(input).map(
+      (word) => choices.find((choice) => choice === word) ?? refuseValue('has a word that is not known'),
+    ),
+  );
 }
 
 function splitList(input: string): readonly string[] {
@@ -153,8 +173,8 @@ export function secret(spec: Declared & { minLength?: number }): RequiredVariabl
 export function secret(spec: Declared & { minLength?: number }): Variable<string> {
   const minLength = spec.minLength ?? 16;
   const expected = `a secret of at least ${minLength} characters`;
-  return declare(spec, { type: 'secret', expected, hidden: true }, (input) => {
-    if (input.length < minLength) refuse(`is shorter than ${minLength} characters`);
+  return variable(spec, { type: 'secret', expected, hidden: true }, (input) => {
+    if (input.length < minLength) refuseValue(`is shorter than ${minLength} characters`);
     return input;
   });
 }
@@ -168,12 +188,12 @@ export type TrustProxy = false | number | readonly string[];
  */
 export function trustProxy(spec: Required<TrustProxy>): RequiredVariable<TrustProxy> {
   const expected = 'false, a number of proxies, or addresses, networks, loopback, linklocal, uniquelocal by commas';
-  return declare<TrustProxy>(spec, { type: 'trust proxy', expected, hidden: false }, (input) => {
+  return variable<TrustProxy>(spec, { type: 'trust proxy', expected, hidden: false }, (input) => {
     if (input.toLowerCase() === 'false') return false;
-    if (input.toLowerCase() === 'true') refuse('would let every client choose its own address');
+    if (input.toLowerCase() === 'true') refuseValue('would let every client choose its own address');
     if (/^\d{1,2}$/.test(input)) return Number(input);
     const proxies = splitList(input);
-    if (proxies.length === 0 || !proxies.every(isProxyAddress)) refuse('names something that is no address');
+    if (proxies.length === 0 || !proxies.every(isProxyAddress)) refuseValue('names something that is no address');
     return proxies;
   });
 }

@@ -13,6 +13,7 @@ import {
   trustProxy,
   url,
   type Variable,
+  wordsOf,
 } from './config-variables.js';
 
 const desc = 'What it is for.';
@@ -104,6 +105,7 @@ describe('variables', () => {
     ['a flag that is off', flag({ desc }), '0', false],
     ['one of the known words', oneOf(['info', 'debug'], { desc }), 'debug', 'debug'],
     ['a list', list({ desc }), ' a, b ,,c', ['a', 'b', 'c']],
+    ['some of the known words', wordsOf(['a', 'b'], { desc }), 'b, a', ['b', 'a']],
     ['a URL', url({ desc }), 'https://corral.example', 'https://corral.example'],
     ['no proxy', trustProxy({ desc }), 'false', false],
     ['a number of proxies', trustProxy({ desc }), '2', 2],
@@ -125,6 +127,7 @@ describe('variables', () => {
     ['a number above the bound', integer({ desc, max: 5 }), '6'],
     ['a flag that is neither', flag({ desc }), 'maybe'],
     ['an unknown word', oneOf(['info', 'debug'], { desc }), 'loud'],
+    ['a word that is not known', wordsOf(['a', 'b'], { desc }), 'a,c'],
     ['a URL of another protocol', url({ desc }), 'ftp://corral.example'],
     ['trust in every client', trustProxy({ desc }), 'true'],
     ['a proxy that is no address', trustProxy({ desc }), '10.0.0.0/33'],

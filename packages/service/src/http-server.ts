@@ -1,4 +1,4 @@
-import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Express } from 'express';
@@ -37,8 +37,8 @@ function constructorsOf(app: Express) {
   };
 }
 
-export interface DrainableServer {
-  readonly server: Server;
+export interface DrainableServer<S extends Server = Server> {
+  readonly server: S;
   /**
    * Accepts no new connection, closes unused ones at once, lets requests in flight end, and cuts what is left after
    * `graceMs`.
@@ -48,24 +48,36 @@ export interface DrainableServer {
   drain(graceMs: number): Promise<number>;
 }
 
-/** An HTTP server for the app with bounds against slow clients. Does not listen yet. */
-export function buildHttpServer(
-  app: Express,
-  timeouts: HttpTimeouts = {},
-  renderClientError?: ClientErrorRenderer,
-): DrainableServer {
-  const { headersMs = 10_000, requestMs = 30_000, keepAliveMs = 65_000, idleMs = 120_000 } = timeouts;
-  const inFlight = new Set<ServerResponse>();
-  let draining = false;
+export interface HttpServerOptions {
+  readonly timeouts?: HttpTimeouts | undefined;
+  /** Default: Node's bare status line. */
+  readonly onClientError?: ClientErrorRenderer | undefined;
+}
 
-  const server = createServer({
+/** An HTTP server for the app with bounds against slow clients. Does not listen yet. */
+export function buildHttpServer(app: Express, options: HttpServerOptions = {}): DrainableServer {
+  return serveApp(createServer(serverOptions(app, options)), app, options);
+}
+
+/** What every server of an app is made with, whatever it speaks below HTTP. */
+export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions): ServerOptions {
+  const { headersMs = 10_000, requestMs = 30_000, keepAliveMs = 65_000 } = timeouts;
+  return {
     ...constructorsOf(app),
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveMs,
     // How often the first two are looked at: the default of 30 s would let a slow client stay that much longer.
     connectionsCheckingInterval: Math.min(1_000, headersMs, requestMs),
-  });
+  };
+}
+
+/** Makes a server that was made with `serverOptions` serve the app. */
+export function serveApp<S extends Server>(server: S, app: Express, options: HttpServerOptions): DrainableServer<S> {
+  const { timeouts: { idleMs = 120_000 } = {}, onClientError } = options;
+  const inFlight = new Set<ServerResponse>();
+  let draining = false;
+
   server.setTimeout(idleMs, (socket) => socket.destroy());
   server.on('request', (_req, res) => {
     inFlight.add(res);
@@ -77,11 +89,11 @@ export function buildHttpServer(
     });
   });
   server.on('request', app);
-  if (renderClientError !== undefined) {
+  if (onClientError !== undefined) {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       const answered = [...inFlight].some((res) => res.socket === socket && res.headersSent);
       if (error.code === 'ECONNRESET' || !socket.writable || answered) socket.destroy();
-      else renderClientError(error, socket as Socket);
+      else onClientError(error, socket as Socket);
     });
   }
 

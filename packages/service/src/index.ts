@@ -1,3 +1,5 @@
+export { canonicalPath, canonicalUrl } from './canonical-url.js';
+export { type ClientErrorOptions, type ClientFailure, clientErrorRenderer } from './client-error.js';
 export {
   type Config,
   ConfigError,
@@ -12,16 +14,23 @@ export {
   flag,
   integer,
   list,
+  type OptionalVariable,
   oneOf,
   portOrFree,
+  type RequiredVariable,
+  refuseValue,
   secret,
   type TrustProxy,
   text,
   trustProxy,
   url,
   type Variable,
+  type VariableMeta,
   type Variables,
+  variable,
+  wordsOf,
 } from './config-variables.js';
+export { type DocsOptions, docsRouter } from './docs-router.js';
 export { createHealth, type Health, type HealthCheck, type HealthOptions, type Readiness } from './health.js';
 export type { ClientErrorRenderer, HttpTimeouts } from './http-server.js';
 export {
@@ -38,6 +47,14 @@ export { createMetrics, type Metrics } from './metrics.js';
 export { redactText } from './redact.js';
 export { requestId, requestLog } from './request-log.js';
 export { buildMetricsApp, type Served, type ServeOptions, serve } from './serve.js';
-export { installationVariables, upstreamVariables } from './shared-variables.js';
+export {
+  gardenVariables,
+  installationVariables,
+  tlsOptions,
+  tlsVariables,
+  upstreamVariables,
+} from './shared-variables.js';
 export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
 export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';
+export type { TlsFiles } from './tls-certificate.js';
+export type { TlsOptions } from './tls-server.js';

@@ -1,10 +1,12 @@
 import type { Server } from 'node:http';
+import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
 import type { Health } from './health.js';
 import { buildHttpServer, type ClientErrorRenderer, type HttpTimeouts } from './http-server.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
+import { buildTlsServer, type TlsOptions } from './tls-server.js';
 
 export interface ServeOptions {
   app: Express;
@@ -12,6 +14,8 @@ export interface ServeOptions {
   host?: string;
   /** 0 for any free one. */
   port: number;
+  /** With a certificate the app speaks TLS. Default: plain HTTP. */
+  tls?: TlsOptions | undefined;
   /** A port of its own for `/metrics`, `/healthz`, `/readyz`; 0 for any free one. Default: none is opened. */
   metricsPort?: number | undefined;
   metrics: Metrics;
@@ -28,6 +32,8 @@ export interface Served {
   /** Where this machine reaches the app. */
   readonly url: string;
   readonly port: number;
+  /** Where TLS is spoken. */
+  readonly tlsUrl: string | undefined;
   readonly metricsUrl: string | undefined;
   readonly metricsPort: number | undefined;
   /** Not ready any more, no new connections, requests in flight end. The metrics port closes last. */
@@ -37,32 +43,34 @@ export interface Served {
 /**
  * Listens for the app, and on a port of its own for those who watch it.
  *
- * @throws Error that names the port when it cannot be had
+ * @throws Error that names the port when it cannot be had, or the file when a certificate cannot be used
  */
 export async function serve(options: ServeOptions): Promise<Served> {
-  const { app, host = '::', port, metricsPort, metrics, health, log, shutdownGraceMs } = options;
-  const main = buildHttpServer(app, options.timeouts, options.onClientError);
+  const { app, host = '::', port, tls, metricsPort, metrics, health, log, shutdownGraceMs } = options;
+  const secure = tls === undefined ? undefined : await buildTlsServer(app, tls, options);
+  const plain = tls === undefined || tls.port !== undefined ? buildHttpServer(app, options) : undefined;
   const watch = metricsPort === undefined ? undefined : buildHttpServer(buildMetricsApp(metrics, health));
-  await listen(main.server, host, port);
-  try {
-    if (watch !== undefined && metricsPort !== undefined) await listen(watch.server, host, metricsPort);
-  } catch (error) {
-    main.server.close();
-    throw error;
-  }
+  await listenAll(host, [
+    [plain?.server, port],
+    [secure?.server, tls?.port ?? port],
+    [watch?.server, metricsPort ?? 0],
+  ]);
 
+  const main = plain?.server ?? (secure?.server as Server);
   const served = {
-    url: urlOf(main.server),
-    port: portOf(main.server),
+    url: urlOf(main),
+    port: portOf(main),
+    tlsUrl: secure && urlOf(secure.server),
     metricsUrl: watch && urlOf(watch.server),
     metricsPort: watch && portOf(watch.server),
   };
-  log.info('listening', { url: served.url, metricsUrl: served.metricsUrl });
+  log.info('listening', { url: served.url, tlsUrl: served.tlsUrl, metricsUrl: served.metricsUrl });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     health.drain();
-    const cut = await main.drain(shutdownGraceMs);
-    if (cut > 0) log.warn('requests cut at shutdown', { requests: cut, graceMs: shutdownGraceMs });
+    const [cut = 0, cutSecure = 0] = await Promise.all([plain?.drain(shutdownGraceMs), secure?.drain(shutdownGraceMs)]);
+    const requests = cut + cutSecure;
+    if (requests > 0) log.warn('requests cut at shutdown', { requests, graceMs: shutdownGraceMs });
     await watch?.drain(1_000);
   };
   return {
@@ -83,6 +91,16 @@ export function buildMetricsApp({ registry }: Pick<Metrics, 'registry'>, health:
   });
   app.use(health.router());
   return app;
+}
+
+/** All or none. */
+async function listenAll(host: string, listeners: readonly [Server | undefined, number][]): Promise<void> {
+  try {
+    for (const [server, port] of listeners) if (server !== undefined) await listen(server, host, port);
+  } catch (error) {
+    for (const [server] of listeners) server?.close();
+    throw error;
+  }
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
@@ -110,6 +128,7 @@ function portOf(server: Server): number {
 
 function urlOf(server: Server): string {
   const { address, family, port } = server.address() as AddressInfo;
-  if (address === '::' || address === '0.0.0.0') return `http://localhost:${port}`;
-  return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`;
+  const protocol = server instanceof TlsServer ? 'https' : 'http';
+  if (address === '::' || address === '0.0.0.0') return `${protocol}://localhost:${port}`;
+  return family === 'IPv6' ? `${protocol}://[${address}]:${port}` : `${protocol}://${address}:${port}`;
 }

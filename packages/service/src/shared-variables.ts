@@ -1,5 +1,7 @@
-import { durationMs, oneOf, secret, text, url } from './config-variables.js';
+import type { Config } from './config.js';
+import { durationMs, flag, oneOf, portOrFree, secret, text, url } from './config-variables.js';
 import { logLevels } from './log.js';
+import type { TlsOptions } from './tls-server.js';
 
 /** What every service of an installation is told: declared once, so that it means the same everywhere. */
 export const installationVariables = {
@@ -28,3 +30,47 @@ export const upstreamVariables = {
     desc: 'How long a request may wait for the upstream’s budget or retry before it gives up.',
   }),
 };
+
+/** What every service is told that calls the garden cluster. */
+export const gardenVariables = {
+  GARDEN_KUBECONFIG: text({
+    default: undefined,
+    desc: 'Path of the kubeconfig of the garden cluster.',
+    example: '/etc/corral/garden.kubeconfig',
+  }),
+  GARDEN_IN_CLUSTER: flag({
+    default: false,
+    desc: 'Use the garden cluster that this process runs in, with the service account of its pod.',
+  }),
+  GARDEN_CLOUD_PROFILE: text({ default: 'hcloud', desc: 'CloudProfile whose versions and machine types are offered.' }),
+  GARDEN_TIMEOUT_MS: durationMs({ default: 15_000, min: 100, desc: 'Longest duration of one call of the garden.' }),
+};
+
+const speaksTls = (config: Record<string, unknown>): boolean =>
+  [config.TLS_CERT_FILE, config.TLS_KEY_FILE, config.TLS_PORT].some((value) => value !== undefined);
+
+/** What a service is told that speaks TLS itself, with no proxy in front of it. */
+export const tlsVariables = {
+  TLS_CERT_FILE: text({
+    default: undefined,
+    requiredWhen: speaksTls,
+    desc: 'Certificate with its chain, PEM. With it the API speaks TLS; it is read again when it changes.',
+    example: '/etc/corral/tls/tls.crt',
+  }),
+  TLS_KEY_FILE: text({
+    default: undefined,
+    requiredWhen: speaksTls,
+    desc: 'Private key of that certificate, PEM.',
+    example: '/etc/corral/tls/tls.key',
+  }),
+  TLS_PORT: portOrFree({
+    default: undefined,
+    desc: 'Port for TLS beside plain HTTP on PORT. If not set, PORT speaks TLS and nothing is plain.',
+  }),
+};
+
+/** @returns what `serve` takes as `tls`: undefined without a certificate */
+export function tlsOptions(config: Config<typeof tlsVariables>): TlsOptions | undefined {
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_PORT: port } = config;
+  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile, port };
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { canonicalPath } from './canonical-url.js';
+
+describe('the canonical path', () => {
+  it.each([
+    ['/v1/zones', '/v1/zones'],
+    ['//v1/zones', '/v1/zones'],
+    ['/v1//zones///example.test', '/v1/zones/example.test'],
+    ['/v1/zones/', '/v1/zones/'],
+    ['/v1/zones//', '/v1/zones/'],
+    ['/a%40b', '/a%40b'],
+    ['/a%2Fb', '/a%2Fb'],
+    ['/a%2f%2Fb', '/a%2f%2Fb'],
+    ['/%', '/%25'],
+    ['/%zz', '/%25zz'],
+    ['/%4', '/%254'],
+    ['/%ff', '/%25ff'],
+    ['/%C3%28', '/%25C3%2528'],
+    ['/%ed%a0%80', '/%25ed%25a0%2580'],
+    ['/%C3%A9', '/%C3%A9'],
+    ['/ok%20/%/ok%20', '/ok%20/%25/ok%20'],
+    ['/a/../b', '/a/../b'],
+    ['/%2e%2e/b', '/%2e%2e/b'],
+    ['http://dns.example.test/v1/zones', 'http://dns.example.test/v1/zones'],
+    ['HTTPS://dns.example.test:8443//v1//%', 'HTTPS://dns.example.test:8443/v1/%25'],
+    ['http://dns.example.test', 'http://dns.example.test'],
+    ['/http://dns.example.test/v1', '/http:/dns.example.test/v1'],
+    ['*', '*'],
+    ['', ''],
+  ])('of %j is %j', (path, canonical) => {
+    expect(canonicalPath(path)).toBe(canonical);
+  });
+
+  it('can be decoded segment by segment, holds no empty segment inside, and is its own canonical path', () => {
+    const part = fc.constantFrom('/', '//', '%', '%2', '%2F', '%ff', '%C3', '%A9', 'a', '.', '..', '%00', '%25', 'é');
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
+        const canonical = canonicalPath(`/${parts.join('')}`);
+        expect(canonical).not.toContain('//');
+        for (const segment of canonical.split('/')) expect(() => decodeURIComponent(segment)).not.toThrow();
+        expect(canonicalPath(canonical)).toBe(canonical);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('never makes more or fewer segments of what is between slashes', () => {
+    const segment = fc.stringMatching(/^[a-z%0-9.]{1,8}$/);
+    fc.assert(
+      fc.property(fc.array(segment, { minLength: 1, maxLength: 5 }), (segments) => {
+        expect(canonicalPath(`/${segments.join('/')}`).split('/')).toHaveLength(segments.length + 1);
+      }),
+    );
+  });
+});

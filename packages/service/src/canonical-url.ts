@@ -1,0 +1,33 @@
+import type { RequestHandler } from 'express';
+
+/**
+ * Makes the path one that the router reads in one way only: repeated slashes count as one (some clients join an
+ * endpoint that ends in a slash), and a percent sign that starts no escape of valid UTF-8 becomes a literal one, so that
+ * it fails as a name instead of as a request. Each segment is percent-decoded once, later, by the router. The origin
+ * of a target in absolute form (RFC 9112 section 3.2.2) stays: Express takes it off itself.
+ */
+export function canonicalUrl(): RequestHandler {
+  return (req, _res, next) => {
+    const queryAt = req.url.indexOf('?');
+    const path = queryAt === -1 ? req.url : req.url.slice(0, queryAt);
+    const canonical = canonicalPath(path);
+    if (canonical !== path) req.url = queryAt === -1 ? canonical : canonical + req.url.slice(queryAt);
+    next();
+  };
+}
+
+export function canonicalPath(path: string): string {
+  const origin = path.startsWith('/') ? '' : (/^https?:\/\/[^/]*/i.exec(path)?.[0] ?? '');
+  const rest = path.slice(origin.length);
+  const single = rest.includes('//') ? rest.replace(/\/{2,}/g, '/') : rest;
+  return origin + (single.includes('%') ? single.split('/').map(decodableSegment).join('/') : single);
+}
+
+function decodableSegment(segment: string): string {
+  try {
+    decodeURIComponent(segment);
+    return segment;
+  } catch {
+    return segment.replaceAll('%', '%25');
+  }
+}

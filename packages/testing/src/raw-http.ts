@@ -1,0 +1,82 @@
+import { connect } from 'node:net';
+
+/** An answer as it came over a socket. */
+export interface RawAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  readonly json: any;
+}
+
+/** A request as it goes over a socket. */
+export interface RawRequest {
+  readonly method?: string;
+  /** Goes into the request line as it is: no client tidies it up. */
+  readonly path: string;
+  /** A bearer token. */
+  readonly token?: string | null;
+  readonly headers?: readonly (readonly [string, string])[];
+  readonly body?: string | Buffer;
+}
+
+/** The bytes of a request that asks for its connection to be closed. `Content-Length` is added for a body. */
+export function renderRequest({ method = 'GET', path, token = null, headers = [], body }: RawRequest): Buffer {
+  const chunked = headers.some(([name]) => name.toLowerCase() === 'transfer-encoding');
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    'Host: api.test',
+    'Connection: close',
+    ...(token === null ? [] : [`Authorization: Bearer ${token}`]),
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    ...(body === undefined || chunked ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+    '',
+    '',
+  ];
+  return Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), Buffer.from(body ?? '')]);
+}
+
+/**
+ * Sends bytes over a connection of their own and reads what comes back until the other side closes it.
+ *
+ * @param options `end` says right after the bytes that no more will come
+ */
+export function sendBytes(url: string, bytes: string | Buffer, { end = false } = {}): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    const socket = connect({ host: hostname, port: Number(port) }, () => {
+      if (end) socket.end(bytes);
+      else socket.write(bytes);
+    });
+    socket.setTimeout(10_000, () => socket.destroy(new Error('The connection was kept open for 10 s')));
+    socket.on('data', (part) => parts.push(part));
+    socket.on('error', reject);
+    socket.on('end', () => socket.end());
+    socket.on('close', () => resolve(parseAnswer(Buffer.concat(parts).toString())));
+  });
+}
+
+export function sendRaw(url: string, request: RawRequest): Promise<RawAnswer> {
+  return sendBytes(url, renderRequest(request));
+}
+
+/** One chunk and the end of a chunked body. */
+export function chunked(body: string): string {
+  return `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+}
+
+function parseAnswer(text: string): RawAnswer {
+  const bodyAt = text.indexOf('\r\n\r\n');
+  const [statusLine = '', ...lines] = text.slice(0, bodyAt).split('\r\n');
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  const body = text.slice(bodyAt + 4);
+  const isJson = /^application\/(\w+\+)?json/.test(headers['content-type'] ?? '') && body !== '';
+  return { status: Number(statusLine.split(' ')[1]), headers, text: body, json: isJson ? JSON.parse(body) : undefined };
+}
