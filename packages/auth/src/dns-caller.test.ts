@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { callerRoot, type DnsCaller, maySee, mayWriteType } from './dns-caller.js';
 
 const caller = (of: Partial<DnsCaller> = {}): DnsCaller => ({
-  ...{ tokenId: 't', teamId: 'a', teamSlug: 'acme', scopes: ['dns'] },
+  ...{ tokenId: 't', kind: 'team', ownerId: 'a', ownerLabel: 'acme', teamId: 'a', accountId: 'a', scopes: ['dns'] },
   ...{ withinName: null, withinTypes: [], expiresAt: null, ...of },
 });
 

@@ -1,8 +1,10 @@
-import { dnsLimits, isAtOrBelow, isWritableType, parseRrsetName } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import { dnsLimits } from '@corral/contracts';
+import type { Prisma, Transaction } from '@corral/database';
+import { displayNameOf } from './display-name.js';
 import { DNS_SCOPE } from './dns-caller.js';
 import { hashDnsToken, mintDnsToken } from './dns-token.js';
-import { type TeamRecord, TeamRuleError } from './team-store.js';
+import { checkNewDnsToken, DnsTokenRefused, type NewDnsToken } from './dns-token-rules.js';
+import type { TeamRecord } from './team-store.js';
 
 export interface DnsTokenRecord {
   readonly id: string;
@@ -11,70 +13,152 @@ export interface DnsTokenRecord {
   readonly withinName: string | null;
   readonly withinTypes: readonly string[];
   readonly createdAt: Date;
+  /** Null: an operator. */
+  readonly createdBy: { readonly id: number; readonly email: string; readonly displayName: string } | null;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly lastUsedAt: Date | null;
 }
 
-export interface NewDnsToken {
-  readonly name: string;
-  readonly expiresAt?: Date | undefined;
-  readonly withinName?: string | undefined;
-  readonly withinTypes?: readonly string[] | undefined;
-  readonly scopes?: readonly string[] | undefined;
+/** Who changes a team's tokens, for the audit log. */
+export interface DnsTokenActor {
+  /** Null: an operator. */
+  readonly userId: string | null;
+  readonly requestId: string | null;
 }
 
-const shown = {
+/** Whoever has the database: nobody else issues tokens without being signed in. */
+const operator: DnsTokenActor = { userId: null, requestId: null };
+
+type Team = Pick<TeamRecord, 'id' | 'slug'>;
+
+/** What is shown of a token, for Prisma's `select`: not its hash. */
+export const shownOfDnsToken = {
   ...{ id: true, name: true, scopes: true, withinName: true, withinTypes: true },
   ...{ createdAt: true, expiresAt: true, revokedAt: true, lastUsedAt: true },
+  creator: { select: { number: true, email: true, displayName: true, firstName: true, lastName: true } },
 } as const;
 
+interface DnsTokenRow extends Omit<DnsTokenRecord, 'createdBy'> {
+  readonly creator: {
+    readonly number: number;
+    readonly email: string;
+    readonly displayName: string;
+    readonly firstName: string;
+    readonly lastName: string;
+  } | null;
+}
+
+export function dnsTokenRecordOf({ creator, ...row }: DnsTokenRow): DnsTokenRecord {
+  const createdBy = creator && { id: creator.number, email: creator.email, displayName: displayNameOf(creator) };
+  return { ...row, createdBy };
+}
+
+/** The tokens that open the team's door just now. */
+export const inForce = (now = new Date()) => ({
+  revokedAt: null,
+  OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
+});
+
+/**
+ * Issues a token in a transaction of the caller's, with its audit entry. Its text is in the answer and nowhere else.
+ *
+ * @throws DnsTokenRefused when the team has its 5 active tokens, or the narrowing lies outside the team's names
+ */
+export async function issueDnsToken(
+  tx: Transaction,
+  team: Team,
+  wanted: NewDnsToken & { readonly id?: string },
+  by: DnsTokenActor,
+): Promise<{ token: string; record: DnsTokenRecord }> {
+  // Counting and inserting under the team's row: two issues at once cannot both be the fifth.
+  const [clock] = await tx.$queryRaw<{ now: Date }[]>`
+    SELECT clock_timestamp() AS now FROM team WHERE id = ${team.id}::uuid FOR NO KEY UPDATE`;
+  const now = (clock as { now: Date }).now;
+  checkNewDnsToken(team, wanted, now);
+  const active = await tx.dnsToken.count({ where: { teamId: team.id, ...inForce(now) } });
+  if (active >= dnsLimits.activeTokensPerTeam) {
+    const held = `Team "${team.slug}" holds ${active} active tokens, the most a team may have`;
+    throw new DnsTokenRefused(null, `${held}. Revoke one first`);
+  }
+  const token = mintDnsToken();
+  const narrowing = {
+    scopes: [...(wanted.scopes ?? [DNS_SCOPE])],
+    withinName: wanted.withinName ?? null,
+    withinTypes: [...(wanted.withinTypes ?? [])],
+  };
+  const expiresAt = wanted.expiresAt ?? null;
+  const row = await tx.dnsToken.create({
+    data: {
+      ...{ teamId: team.id, createdById: by.userId, name: wanted.name, createdAt: now, expiresAt, ...narrowing },
+      ...(wanted.id === undefined ? {} : { id: wanted.id }),
+      hash: new Uint8Array(hashDnsToken(token)),
+    },
+    select: shownOfDnsToken,
+  });
+  const detail = { ...narrowing, expiresAt: expiresAt?.toISOString() ?? null };
+  await recordAudit(tx, team, by, { action: 'dns_token.create', token: row, detail });
+  return { token, record: dnsTokenRecordOf(row) };
+}
+
+/**
+ * Revokes a token for good in a transaction of the caller's, with its audit entry; gateways learn of it at commit.
+ *
+ * @returns false when the team has no such token that is not revoked yet
+ */
+export async function revokeDnsToken(
+  tx: Transaction,
+  team: Team,
+  tokenId: string,
+  by: DnsTokenActor,
+): Promise<boolean> {
+  const [revoked] = await tx.dnsToken.updateManyAndReturn({
+    where: { teamId: team.id, id: tokenId, revokedAt: null },
+    data: { revokedAt: new Date() },
+    select: { id: true, name: true },
+  });
+  if (revoked === undefined) return false;
+  await recordAudit(tx, team, by, { action: 'dns_token.revoke', token: revoked, detail: {} });
+  return true;
+}
+
+interface TokenChange {
+  readonly action: 'dns_token.create' | 'dns_token.revoke';
+  readonly token: { readonly id: string; readonly name: string };
+  readonly detail: object;
+}
+
+async function recordAudit(
+  tx: Transaction,
+  { id: teamId }: Team,
+  { userId, requestId }: DnsTokenActor,
+  { action, token, detail }: TokenChange,
+): Promise<void> {
+  const target = { targetKind: 'DnsToken', targetId: token.id, targetName: token.name };
+  await tx.auditEntry.create({ data: { ...{ teamId, userId, requestId, action, detail }, ...target } });
+}
+
+/** What an operator does with tokens. */
 export const dnsTokenStore = (prisma: Prisma) => ({
   /**
    * Issues a token. Its text is in the answer and nowhere else.
    *
-   * @throws TeamRuleError when the team has its 5 active tokens, or the narrowing lies outside the team's names
+   * @throws DnsTokenRefused when the team has its 5 active tokens, or the narrowing lies outside the team's names
    */
-  async issueToken(team: TeamRecord, wanted: NewDnsToken): Promise<{ token: string; record: DnsTokenRecord }> {
-    assertNarrowing(team, wanted);
-    const token = mintDnsToken();
-    const record = await prisma.$transaction(async (tx) => {
-      // Counting and inserting under the team's row: two issues at once cannot both be the fifth.
-      await tx.$queryRaw`SELECT id FROM team WHERE id = ${team.id}::uuid FOR NO KEY UPDATE`;
-      const active = await tx.dnsToken.count({
-        where: { teamId: team.id, ...inForce() },
-      });
-      if (active >= dnsLimits.activeTokensPerTeam) {
-        throw new TeamRuleError(
-          `Team "${team.slug}" holds ${active} active tokens, the most a team may have. Revoke one first.`,
-        );
-      }
-      return tx.dnsToken.create({
-        data: {
-          teamId: team.id,
-          name: wanted.name,
-          hash: new Uint8Array(hashDnsToken(token)),
-          scopes: [...(wanted.scopes ?? [DNS_SCOPE])],
-          withinName: wanted.withinName ?? null,
-          withinTypes: [...(wanted.withinTypes ?? [])],
-          expiresAt: wanted.expiresAt ?? null,
-        },
-        select: shown,
-      });
-    });
-    return { token, record };
+  issueToken: (team: Team, wanted: NewDnsToken): Promise<{ token: string; record: DnsTokenRecord }> =>
+    prisma.$transaction((tx) => issueDnsToken(tx, team, wanted, operator)),
+
+  async listTokens(team: Team): Promise<DnsTokenRecord[]> {
+    const where = { teamId: team.id };
+    const rows = await prisma.dnsToken.findMany({ where, orderBy: { createdAt: 'asc' }, select: shownOfDnsToken });
+    return rows.map(dnsTokenRecordOf);
   },
 
-  listTokens(team: TeamRecord): Promise<DnsTokenRecord[]> {
-    return prisma.dnsToken.findMany({ where: { teamId: team.id }, orderBy: { createdAt: 'asc' }, select: shown });
-  },
-
-  countActive(team: TeamRecord): Promise<number> {
-    return prisma.dnsToken.count({ where: { teamId: team.id, ...inForce() } });
-  },
+  countActive: (team: Pick<TeamRecord, 'id'>): Promise<number> =>
+    prisma.dnsToken.count({ where: { teamId: team.id, ...inForce() } }),
 
   /** Whether a token's text opens the team's door just now. */
-  async isInForce(team: TeamRecord, token: string): Promise<boolean> {
+  async isInForce(team: Team, token: string): Promise<boolean> {
     const count = await prisma.dnsToken.count({
       where: { teamId: team.id, hash: new Uint8Array(hashDnsToken(token)), ...inForce() },
     });
@@ -82,27 +166,7 @@ export const dnsTokenStore = (prisma: Prisma) => ({
   },
 
   /** Revokes for good; gateways learn of it at commit. @returns false when the team has no such token still in force */
-  async revokeToken(team: TeamRecord, tokenId: string): Promise<boolean> {
-    const { count } = await prisma.dnsToken.updateMany({
-      where: { teamId: team.id, id: tokenId, revokedAt: null },
-      data: { revokedAt: new Date() },
-    });
-    return count === 1;
-  },
+  revokeToken: (team: Team, tokenId: string): Promise<boolean> =>
+    prisma.$transaction((tx) => revokeDnsToken(tx, team, tokenId, operator)),
 });
 export type DnsTokenStore = ReturnType<typeof dnsTokenStore>;
-
-function inForce() {
-  return { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] };
-}
-
-function assertNarrowing(team: TeamRecord, { withinName, withinTypes = [], expiresAt }: NewDnsToken): void {
-  if (withinName !== undefined && (!isAtOrBelow(withinName, team.slug) || parseRrsetName(withinName, '') === null)) {
-    throw new TeamRuleError(`A token can be narrowed to "${team.slug}" or a name below it, not to "${withinName}".`);
-  }
-  const unknown = withinTypes.find((type) => !isWritableType(type));
-  if (unknown !== undefined) throw new TeamRuleError(`A token cannot be narrowed to the type "${unknown}".`);
-  if (expiresAt !== undefined && !(expiresAt.getTime() > Date.now())) {
-    throw new TeamRuleError('A token has to expire in the future.');
-  }
-}

@@ -17,7 +17,7 @@ export interface VerifierOptions {
   readonly onListenError: (error: Error) => void;
 }
 
-/** The channel that a trigger on `dns_token` tells of every change, with the token's hash in hexadecimal. */
+/** The channel that triggers tell of every change, with the token's hash in hexadecimal. */
 const CHANNEL = 'dns_token_changed';
 /** A bound on memory, and on how long a token stays in it should a notification ever be lost. */
 const CACHED_TOKENS_MAX = 10_000;
@@ -25,15 +25,22 @@ const CACHED_MS = 30_000;
 
 const findCaller = {
   name: 'dns-token-by-hash',
-  text: `SELECT token.id AS "tokenId", team.id AS "teamId", team.slug AS "teamSlug", token.scopes,
-                token.within_name AS "withinName", token.within_types AS "withinTypes", token.expires_at AS "expiresAt"
-         FROM dns_token token JOIN team ON team.id = token.team_id
+  text: `SELECT token.id AS "tokenId", CASE WHEN demo.id IS NULL THEN 'team' ELSE 'demo' END AS kind,
+                coalesce(demo.id, team.id) AS "ownerId", coalesce(demo.label, team.slug) AS "ownerLabel",
+                coalesce(demo.team_id, team.id) AS "teamId",
+                coalesce(demo.team_id, demo.course_code_id, team.id) AS "accountId", token.scopes,
+                token.within_name AS "withinName", token.within_types AS "withinTypes",
+                least(token.expires_at, demo.expires_at) AS "expiresAt"
+         FROM dns_token token
+         LEFT JOIN team ON team.id = token.team_id
+         LEFT JOIN demo ON demo.id = token.demo_id
          WHERE token.hash = $1 AND token.revoked_at IS NULL`,
 };
 
 /**
  * Checks tokens, with those lately seen in memory. They are dropped at once when Postgres tells of a change, and none
- * is trusted while nobody listens: a revocation takes effect on the next request, or the token is looked up again.
+ * is trusted while it is not proven that such news arrives: then each is looked up. A proof is good for 1.5 s, and that
+ * is how long a revoked token may be accepted in the worst case.
  */
 export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
   const now = options.now ?? Date.now;

@@ -3,11 +3,37 @@ export { callerRoot, DNS_SCOPE, type DnsCaller, maySee, mayWriteType } from './d
 export { hashDnsToken, isWellFormedDnsToken, mintDnsToken } from './dns-token.js';
 export {
   dnsCallerOf,
+  findDnsCaller,
   type RequireDnsTokenOptions,
   requireDnsToken,
   type TokenRefusal,
 } from './dns-token-middleware.js';
-export { type DnsTokenRecord, type DnsTokenStore, dnsTokenStore, type NewDnsToken } from './dns-token-store.js';
+export { DnsTokenRefused, type NewDnsToken } from './dns-token-rules.js';
+export {
+  type DnsTokenActor,
+  type DnsTokenRecord,
+  type DnsTokenStore,
+  dnsTokenRecordOf,
+  dnsTokenStore,
+  inForce,
+  issueDnsToken,
+  revokeDnsToken,
+  shownOfDnsToken,
+} from './dns-token-store.js';
 export { type DnsTokenVerifier, dnsTokenVerifier } from './dns-token-verifier.js';
-export { type LastUsedRecorder, lastUsedRecorder } from './last-used.js';
+export { lastUsedRecorder, sessionUseRecorder } from './last-used.js';
+export { countRequests, type RequestCounter, requestCounter } from './request-counter.js';
+export { roleCovers } from './roles.js';
+export { hashSessionSecret, mintSessionSecret, SESSION_COOKIE, sessionSecretOf } from './session-cookie.js';
+export { type LoadSessionOptions, loadSession, sessionCookieOf, sessionOf } from './session-middleware.js';
+export {
+  type Membership,
+  type Session,
+  type SessionStore,
+  type SessionTimes,
+  type StartedSession,
+  sessionStore,
+} from './session-store.js';
 export { type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './team-store.js';
+export type { UseRecorder } from './use-recorder.js';
+export { type MemberRecord, type UserRecord, type UserStore, userStore } from './user-store.js';

@@ -1,37 +1,23 @@
 import type { Pool } from '@corral/database';
+import type { SessionTimes } from './session-store.js';
+import { type UseRecorder, useRecorder } from './use-recorder.js';
 
-export interface LastUsedRecorder {
-  note(tokenId: string): void;
-  /** Writes what is left and stops. */
-  close(): Promise<void>;
+/** Keeps when each DNS token was last used. */
+export function lastUsedRecorder(pool: Pool, onError: (error: Error) => void): UseRecorder {
+  const text = `UPDATE dns_token SET last_used_at = GREATEST(last_used_at, batch.at)
+                FROM unnest($1::uuid[], $2::timestamptz[]) AS batch(id, at) WHERE dns_token.id = batch.id`;
+  return useRecorder((ids, times) => pool.query(text, [ids, times]), onError);
 }
 
-const FLUSH_MS = 10_000;
-
-/** Keeps when each token was last used, in one statement per interval whatever the traffic. A crash loses one interval. */
-export function lastUsedRecorder(pool: Pool, onError: (error: Error) => void): LastUsedRecorder {
-  let used = new Map<string, Date>();
-  const flush = async (): Promise<void> => {
-    if (used.size === 0) return;
-    const batch = used;
-    used = new Map();
-    try {
-      await pool.query(
-        `UPDATE dns_token SET last_used_at = GREATEST(last_used_at, batch.at)
-         FROM unnest($1::uuid[], $2::timestamptz[]) AS batch(id, at) WHERE dns_token.id = batch.id`,
-        [[...batch.keys()], [...batch.values()]],
-      );
-    } catch (error) {
-      for (const [id, at] of batch) if (!used.has(id)) used.set(id, at);
-      onError(error as Error);
-    }
-  };
-  const timer = setInterval(() => void flush(), FLUSH_MS).unref();
-  return {
-    note: (tokenId) => void used.set(tokenId, new Date()),
-    close: async () => {
-      clearInterval(timer);
-      await flush();
-    },
-  };
+/** Moves the idle end of sessions in use. Never past their absolute end, and never back. */
+export function sessionUseRecorder(
+  pool: Pool,
+  { idleMs }: Pick<SessionTimes, 'idleMs'>,
+  onError: (error: Error) => void,
+): UseRecorder {
+  const text = `UPDATE session SET last_seen_at = GREATEST(last_seen_at, batch.at),
+                  idle_expires_at = GREATEST(idle_expires_at,
+                                             LEAST(expires_at, batch.at + $3::bigint * interval '1 ms'))
+                FROM unnest($1::uuid[], $2::timestamptz[]) AS batch(id, at) WHERE session.id = batch.id`;
+  return useRecorder((ids, times) => pool.query(text, [ids, times, idleMs]), onError);
 }

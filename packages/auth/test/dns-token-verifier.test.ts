@@ -1,7 +1,7 @@
 import type { Pool } from '@corral/database';
-import { waitFor } from '@corral/testing';
+import { startFlakyProxy, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type DnsTokenVerifier, dnsTokenVerifier, mintDnsToken, type TeamRecord } from '../src/index.js';
+import { type DnsTokenVerifier, dnsTokenVerifier, hashDnsToken, mintDnsToken, type TeamRecord } from '../src/index.js';
 import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
 
 const LISTENER = 'verifier under test';
@@ -24,7 +24,8 @@ describe('a token', () => {
     const { token, record } = await database.tokens.issueToken(team, { name: 'narrow', ...narrowing });
 
     expect(await open.verifier.verify(token)).toEqual({
-      ...{ tokenId: record.id, teamId: team.id, teamSlug: 'known', scopes: ['dns'] },
+      ...{ tokenId: record.id, kind: 'team', ownerId: team.id, ownerLabel: 'known', teamId: team.id },
+      ...{ accountId: team.id, scopes: ['dns'] },
       ...{ withinName: 'api.known', withinTypes: ['TXT'], expiresAt },
     });
   });
@@ -61,7 +62,7 @@ describe('a token', () => {
 
   it('ends at its expiry, warm or not', async () => {
     let now = Date.now();
-    await start('expiring', () => now);
+    await start('expiring', { now: () => now });
     const { token } = await issue(new Date(now + 60_000));
     expect(await open.verifier.verify(token)).not.toBeNull();
 
@@ -133,6 +134,57 @@ describe('a look-up that a revocation overtakes', () => {
   });
 });
 
+describe('the token of a demo', () => {
+  it('is known by its demo: whose it is, and on whose account it goes', async () => {
+    await start('maker');
+    const ofTeam = await issueDemo({ teamId: team.id });
+    const ofCourse = await issueDemo({ courseCode: 'WORKSHOP' });
+
+    expect(await open.verifier.verify(ofTeam.token)).toMatchObject({
+      ...{ kind: 'demo', ownerId: ofTeam.demoId, ownerLabel: ofTeam.label, teamId: team.id, accountId: team.id },
+      ...{ scopes: ['dns'], withinName: null, withinTypes: [] },
+    });
+    expect(await open.verifier.verify(ofCourse.token)).toMatchObject({
+      ...{ kind: 'demo', ownerId: ofCourse.demoId, teamId: null, accountId: ofCourse.courseCodeId },
+    });
+  });
+
+  it('ends with the demo, warm or not, whatever else happens', async () => {
+    let now = Date.now();
+    await start('moment', { now: () => now });
+    const { token, expiresAt } = await issueDemo({ teamId: team.id });
+    now = expiresAt.getTime() - 1;
+    expect(await open.verifier.verify(token)).not.toBeNull();
+    now += 1;
+
+    expect(await open.verifier.verify(token)).toBeNull();
+    await sql(`UPDATE dns_token SET expires_at = now() + interval '1 year' WHERE demo_id IS NOT NULL`);
+    expect(await open.verifier.verify(token)).toBeNull();
+  });
+
+  it('goes on after an extension, though it was warm', async () => {
+    let now = Date.now();
+    await start('extended', { now: () => now });
+    const { token, demoId, expiresAt } = await issueDemo({ teamId: team.id });
+    await open.verifier.verify(token);
+    now = expiresAt.getTime() + 1_000;
+
+    await sql(`UPDATE demo SET expires_at = expires_at + interval '1 hour' WHERE id = '${demoId}'`);
+
+    await waitFor('the extension to be told', async () => (await open.verifier.verify(token)) !== null, shortly);
+  });
+
+  it('ends when the demo does, before its time', async () => {
+    await start('deleted');
+    const { token, demoId } = await issueDemo({ teamId: team.id });
+    await open.verifier.verify(token);
+
+    await sql(`UPDATE dns_token SET revoked_at = now() WHERE demo_id = '${demoId}'`);
+
+    await waitFor('the token to be refused', async () => (await open.verifier.verify(token)) === null, shortly);
+  });
+});
+
 describe('while nobody listens for changes', () => {
   it('no token is trusted from memory, and all is as before once somebody does', async () => {
     await start('gap');
@@ -151,9 +203,43 @@ describe('while nobody listens for changes', () => {
   });
 });
 
+describe('while the connection that listens swallows everything', () => {
+  it('a revocation takes effect within 2 s all the same, and other tokens go on', async () => {
+    const { hostname: host, port } = new URL(database.url);
+    const proxy = await startFlakyProxy({ host, port: Number(port) });
+    try {
+      const listenUrl = new URL(database.url);
+      listenUrl.host = `127.0.0.1:${proxy.port}`;
+      await start('half-dead', { listenUrl: listenUrl.toString() });
+      const [revoked, kept] = [await issue(), await issue()];
+      await open.verifier.verify(revoked.token);
+      await open.verifier.verify(kept.token);
+
+      proxy.hang();
+      await sql(`UPDATE dns_token SET revoked_at = now() WHERE id = '${revoked.id}'`);
+      const refused = async () => (await open.verifier.verify(revoked.token)) === null;
+      await waitFor('the token to be refused', refused, { timeoutMs: 2_000 });
+
+      expect(await open.verifier.verify(kept.token)).not.toBeNull();
+      expect(open.errors).toEqual([]); // nobody noticed that the connection is dead
+      proxy.restore();
+      await waitUntilWarm(kept.token);
+      expect(await open.verifier.verify(revoked.token)).toBeNull();
+    } finally {
+      await proxy.close();
+    }
+  });
+});
+
 const shortly = { timeoutMs: 5_000 }; // far below the time for which a token stays in memory
 
-async function start(slug: string, now: () => number = Date.now): Promise<void> {
+interface StartOptions {
+  readonly now?: () => number;
+  /** Where the verifier listens. */
+  readonly listenUrl?: string;
+}
+
+async function start(slug: string, { now = Date.now, listenUrl = database.url }: StartOptions = {}): Promise<void> {
   team = await database.teams.createTeam(slug);
   let lookUps = 0;
   let gate: Promise<void> | null = null;
@@ -169,7 +255,7 @@ async function start(slug: string, now: () => number = Date.now): Promise<void> 
   } as unknown as Pool;
   const errors: Error[] = [];
   const verifier = dnsTokenVerifier({
-    ...{ pool, now, databaseUrl: database.url, applicationName: LISTENER },
+    ...{ pool, now, databaseUrl: listenUrl, applicationName: LISTENER },
     onListenError: (error) => errors.push(error),
   });
   const holdNext = () => {
@@ -202,3 +288,29 @@ async function issue(expiresAt?: Date): Promise<{ token: string; id: string }> {
 }
 
 const sql = (statement: string) => database.pool.query(statement);
+
+let demos = 0;
+
+/** A demo that expires in an hour, with its token. */
+async function issueDemo(maker: { teamId: string } | { courseCode: string }) {
+  demos += 1;
+  const token = mintDnsToken();
+  const label = `demo-${demos}`;
+  await sql(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES (1, 'demo.example.test', '{}', now())
+             ON CONFLICT DO NOTHING`);
+  const course = 'courseCode' in maker ? maker.courseCode : null;
+  const { rows } = await database.pool.query<{ demoId: string; courseCodeId: string | null; expiresAt: Date }>(
+    `WITH course AS (
+       INSERT INTO course_code (code, hash, live_demos_max)
+       SELECT $1, sha256($1::text::bytea), 20 WHERE $1 IS NOT NULL RETURNING id
+     ), made AS (
+       INSERT INTO demo (zone_id, label, name, team_id, course_code_id, ttl_seconds, expires_at)
+       VALUES (1, $2, $2, $3, (SELECT id FROM course), 3600, now() + interval '1 hour') RETURNING *
+     ), issued AS (
+       INSERT INTO dns_token (demo_id, name, hash, scopes, within_types) SELECT id, 'demo', $4, '{dns}', '{}' FROM made
+     )
+     SELECT id AS "demoId", course_code_id AS "courseCodeId", expires_at AS "expiresAt" FROM made`,
+    [course, label, 'teamId' in maker ? maker.teamId : null, hashDnsToken(token)],
+  );
+  return { token, label, ...(rows[0] as { demoId: string; courseCodeId: string | null; expiresAt: Date }) };
+}

@@ -88,6 +88,44 @@ describe('the tokens of a team', () => {
     expect((await database.tokens.listTokens(owner))[0]?.revokedAt).toBeInstanceOf(Date);
   });
 
+  it('leave a trace in the audit log when they come and when they go, once each', async () => {
+    const team = await database.teams.createTeam('traced');
+    const { token, record } = await database.tokens.issueToken(team, { name: 'ci', withinTypes: ['TXT'] });
+    await database.tokens.revokeToken(team, record.id);
+    await database.tokens.revokeToken(team, record.id);
+
+    const entries = await database.prisma.auditEntry.findMany({ where: { teamId: team.id }, orderBy: { id: 'asc' } });
+
+    const target = { targetKind: 'DnsToken', targetId: record.id, targetName: 'ci', userId: null };
+    expect(entries).toEqual([
+      expect.objectContaining({ action: 'dns_token.create', ...target }),
+      expect.objectContaining({ action: 'dns_token.revoke', ...target }),
+    ]);
+    expect(entries[0]?.detail).toEqual({ scopes: ['dns'], withinName: null, withinTypes: ['TXT'], expiresAt: null });
+    expect(JSON.stringify(entries, (_key, value) => (typeof value === 'bigint' ? String(value) : value))).not.toContain(
+      token,
+    );
+  });
+
+  it('are neither issued nor revoked without it', async () => {
+    const team = await database.teams.createTeam('untraced');
+    const { record } = await database.tokens.issueToken(team, { name: 'kept' });
+    await database.pool.query(
+      `CREATE FUNCTION refuse_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no entry today'; END $$;
+       CREATE TRIGGER refuse BEFORE INSERT ON audit_entry FOR EACH ROW EXECUTE FUNCTION refuse_audit()`,
+    );
+    try {
+      await expect(database.tokens.issueToken(team, { name: 'lost' })).rejects.toThrow();
+      await expect(database.tokens.revokeToken(team, record.id)).rejects.toThrow();
+    } finally {
+      await database.pool.query('DROP TRIGGER refuse ON audit_entry; DROP FUNCTION refuse_audit');
+    }
+
+    expect((await database.tokens.listTokens(team)).map(({ name, revokedAt }) => [name, revokedAt])).toEqual([
+      ['kept', null],
+    ]);
+  });
+
   it.each([
     ['the name of another team', { withinName: 'globex' }],
     ['a name that only ends alike', { withinName: 'xnarrow' }],

@@ -1,0 +1,107 @@
+import type { Role } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import { hashSessionSecret, mintSessionSecret } from './session-cookie.js';
+
+export interface Membership {
+  readonly teamId: string;
+  /** The number that answers give for the team's id. */
+  readonly teamNumber: number;
+  readonly slug: string;
+  /** Empty: the slug serves as the name. */
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** Who is signed in, and in which teams just now: read anew for every request. */
+export interface Session {
+  readonly id: string;
+  readonly userId: string;
+  readonly userNumber: number;
+  readonly email: string;
+  readonly displayName: string;
+  readonly createdAt: Date;
+  /** Moves with use; what is written lags behind by the interval of the recorder. */
+  readonly idleExpiresAt: Date;
+  /** Never moves. */
+  readonly expiresAt: Date;
+  /** By slug. */
+  readonly memberships: readonly Membership[];
+}
+
+export interface SessionTimes {
+  /** A session ends after so long without use. */
+  readonly idleMs: number;
+  /** A session ends so long after the sign-in, whatever its use. */
+  readonly absoluteMs: number;
+}
+
+export interface StartedSession {
+  /** The text of the cookie; it is here and nowhere else. */
+  readonly secret: string;
+  readonly expiresAt: Date;
+}
+
+export interface SessionStore {
+  /**
+   * Starts a session and ends the one it takes the place of: a sign-in never goes on with an identifier that was
+   * known before it.
+   */
+  start(userId: string, replaced: string | null): Promise<StartedSession>;
+  /** @returns null for a session that is unknown, revoked or at its end */
+  find(secret: string): Promise<Session | null>;
+  /** Ends a session for good, from the next request on. Unknown ones are none of its business. */
+  revoke(secret: string): Promise<void>;
+}
+
+const startSession = {
+  name: 'session-start',
+  text: `WITH replaced AS (UPDATE session SET revoked_at = now() WHERE hash = $4 AND revoked_at IS NULL)
+         INSERT INTO session (user_id, hash, idle_expires_at, expires_at)
+         VALUES ($1, $2, now() + least($3::bigint, $5::bigint) * interval '1 ms', now() + $5::bigint * interval '1 ms')
+         RETURNING expires_at AS "expiresAt"`,
+};
+
+/** One look-up by an index for each request; nothing is kept in memory, so a revocation or a new role counts at once. */
+const findSession = {
+  name: 'session-find',
+  text: `SELECT session.id, session.user_id AS "userId", app_user.number AS "userNumber", app_user.email,
+                COALESCE(NULLIF(app_user.display_name, ''),
+                         NULLIF(trim(app_user.first_name || ' ' || app_user.last_name), ''),
+                         app_user.email) AS "displayName",
+                session.created_at AS "createdAt", session.idle_expires_at AS "idleExpiresAt",
+                session.expires_at AS "expiresAt",
+                COALESCE((SELECT json_agg(json_build_object('teamId', team.id, 'teamNumber', team.number,
+                                                            'slug', team.slug, 'name', team.name,
+                                                            'role', membership.role)
+                                          ORDER BY team.slug COLLATE "C")
+                          FROM membership JOIN team ON team.id = membership.team_id
+                          WHERE membership.user_id = session.user_id), '[]') AS memberships
+         FROM session JOIN app_user ON app_user.id = session.user_id
+         WHERE session.hash = $1 AND session.revoked_at IS NULL
+           AND session.idle_expires_at > now() AND session.expires_at > now()`,
+};
+
+const revokeSession = {
+  name: 'session-revoke',
+  text: 'UPDATE session SET revoked_at = now() WHERE hash = $1 AND revoked_at IS NULL',
+};
+
+/** Sessions on Postgres, whose clock is the only one that counts. */
+export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): SessionStore {
+  return {
+    async start(userId, replaced) {
+      const secret = mintSessionSecret();
+      const old = replaced === null ? null : hashSessionSecret(replaced);
+      const values = [userId, hashSessionSecret(secret), idleMs, old, absoluteMs];
+      const { rows } = await pool.query<{ expiresAt: Date }>({ ...startSession, values });
+      return { secret, expiresAt: (rows[0] as { expiresAt: Date }).expiresAt };
+    },
+    async find(secret) {
+      const { rows } = await pool.query<Session>({ ...findSession, values: [hashSessionSecret(secret)] });
+      return rows[0] ?? null;
+    },
+    async revoke(secret) {
+      await pool.query({ ...revokeSession, values: [hashSessionSecret(secret)] });
+    },
+  };
+}

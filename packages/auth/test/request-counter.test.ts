@@ -1,0 +1,137 @@
+import type { Pool } from '@corral/database';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { countRequests, type RequestCounter, requestCounter, type TeamRecord } from '../src/index.js';
+import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
+
+let database: AuthDatabase;
+let team: TeamRecord;
+let other: TeamRecord;
+beforeAll(async () => {
+  database = await openAuthDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  await database.pool.query('TRUNCATE team CASCADE');
+  [team, other] = [await database.teams.createTeam('acme'), await database.teams.createTeam('globex')];
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const MINUTE_MS = 60_000;
+const fail = (error: Error): never => {
+  throw error;
+};
+const noteTimes = (counter: RequestCounter, { id }: TeamRecord, times: number): void => {
+  for (let time = 0; time < times; time += 1) counter.note(id);
+};
+const lastHour = ({ id }: TeamRecord) => countRequests(database.prisma, id);
+const rowsKept = () => database.prisma.dnsRequestCount.count();
+/** What happens in `work` happens so many minutes ago. */
+function ago(minutes: number, work: () => void): void {
+  const then = Date.now() - minutes * MINUTE_MS;
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(then);
+  work();
+  clock.mockRestore();
+}
+
+/** A counter whose statements can be counted and made to fail. */
+function start({ answerIsLost = false } = {}) {
+  let statements = 0;
+  let isAway = false;
+  const errors: Error[] = [];
+  const query = async (statement: string) => {
+    statements += 1;
+    if (isAway && !answerIsLost) throw new Error('away');
+    const answer = await database.pool.query(statement);
+    if (isAway) throw new Error('the answer is lost');
+    return answer;
+  };
+  const counter = requestCounter({ query } as unknown as Pool, (error) => errors.push(error));
+  return {
+    ...{ counter, errors, statements: () => statements },
+    setAway: (to: boolean) => {
+      isAway = to;
+    },
+  };
+}
+
+describe('the requests of a team', () => {
+  it('are counted in one statement, whatever the traffic', async () => {
+    const { counter, statements } = start();
+
+    noteTimes(counter, team, 1_000);
+    noteTimes(counter, other, 7);
+    await counter.close();
+
+    expect(statements()).toBe(1);
+    expect([await lastHour(team), await lastHour(other)]).toEqual([1_000, 7]);
+  });
+
+  it('are the sum of what all processes took', async () => {
+    const counters = [1, 2, 3].map(() => requestCounter(database.pool, fail));
+
+    for (const counter of counters) noteTimes(counter, team, 10);
+    await Promise.all(counters.map((counter) => counter.close()));
+
+    expect(await lastHour(team)).toBe(30);
+  });
+
+  it('are those of the last sixty minutes', async () => {
+    const counter = requestCounter(database.pool, fail);
+
+    for (const minutes of [61, 59, 0]) ago(minutes, () => noteTimes(counter, team, minutes + 1));
+    await counter.close();
+
+    expect(await lastHour(team)).toBe(61);
+  });
+
+  it('count once, also when it is not known whether they were written', async () => {
+    const { counter, errors, setAway } = start({ answerIsLost: true });
+
+    noteTimes(counter, team, 5);
+    setAway(true);
+    await counter.close();
+    setAway(false);
+    noteTimes(counter, team, 2);
+    await counter.close();
+
+    expect(errors).toHaveLength(1);
+    expect(await lastHour(team)).toBe(7);
+  });
+
+  it('wait to be written while Postgres is away, an hour of them at the most', async () => {
+    const { counter, errors, setAway } = start();
+
+    setAway(true);
+    for (let minutes = 90; minutes >= 0; minutes -= 1) ago(minutes, () => counter.note(team.id));
+    await counter.close();
+    setAway(false);
+    await counter.close();
+
+    expect(errors).toHaveLength(1);
+    expect(await lastHour(team)).toBe(60);
+  });
+
+  it('are forgotten a little after an hour', async () => {
+    const counter = requestCounter(database.pool, fail);
+    for (const minutes of [80, 75, 65]) ago(minutes, () => counter.note(team.id));
+    await counter.close();
+
+    counter.note(team.id);
+    await counter.close();
+
+    expect(await rowsKept()).toBe(2);
+  });
+
+  it('do not keep those of others from being written when their team is gone', async () => {
+    const counter = requestCounter(database.pool, fail);
+    noteTimes(counter, team, 3);
+    noteTimes(counter, other, 4);
+    await database.prisma.team.delete({ where: { id: other.id } });
+
+    await counter.close();
+
+    expect([await lastHour(team), await lastHour(other)]).toEqual([3, 0]);
+  });
+});

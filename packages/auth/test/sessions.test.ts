@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  hashSessionSecret,
+  mintSessionSecret,
+  type SessionStore,
+  sessionStore,
+  sessionUseRecorder,
+  type UserRecord,
+  type UserStore,
+  userStore,
+} from '../src/index.js';
+import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
+
+const HOUR_MS = 3_600_000;
+const times = { idleMs: 12 * HOUR_MS, absoluteMs: 168 * HOUR_MS };
+
+let database: AuthDatabase;
+let users: UserStore;
+let sessions: SessionStore;
+let ann: UserRecord;
+beforeAll(async () => {
+  database = await openAuthDatabase();
+  users = userStore(database.prisma);
+  sessions = sessionStore(database.pool, times);
+  ann = await users.createUser({ email: 'Ann@Acme.test', displayName: 'Ann' });
+});
+afterAll(() => database.close());
+
+const rowOf = (secret: string) =>
+  database.prisma.session.findUniqueOrThrow({ where: { hash: new Uint8Array(hashSessionSecret(secret)) } });
+/** Moves a session back in time: as if it had been started and used that much earlier. */
+const age = (secret: string, ms: number) =>
+  database.pool.query(
+    `UPDATE session SET created_at = created_at - $2 * interval '1 ms', last_seen_at = last_seen_at - $2 * interval '1 ms',
+       idle_expires_at = idle_expires_at - $2 * interval '1 ms', expires_at = expires_at - $2 * interval '1 ms'
+     WHERE hash = $1`,
+    [hashSessionSecret(secret), ms],
+  );
+
+describe('a session', () => {
+  it('is found by its cookie, with its user and the ends it will have', async () => {
+    const before = Date.now();
+    const { secret, expiresAt } = await sessions.start(ann.id, null);
+
+    const session = await sessions.find(secret);
+
+    expect(session).toMatchObject({ userId: ann.id, email: 'ann@acme.test', displayName: 'Ann', memberships: [] });
+    expect(session?.expiresAt).toEqual(expiresAt);
+    expect(Math.abs(expiresAt.getTime() - before - times.absoluteMs)).toBeLessThan(60_000);
+    expect(Math.abs(Number(session?.idleExpiresAt) - before - times.idleMs)).toBeLessThan(60_000);
+  });
+
+  it('is stored without the text of its cookie', async () => {
+    const { secret } = await sessions.start(ann.id, null);
+
+    const { rows } = await database.pool.query('SELECT session::text AS row FROM session');
+
+    const texts = [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret, 'base64url').toString('hex')];
+    for (const text of texts) expect(JSON.stringify(rows)).not.toContain(text);
+  });
+
+  it('is not found by a text that nobody was given', async () => {
+    expect(await sessions.find(mintSessionSecret())).toBeNull();
+  });
+
+  it('ends when it was not used for the idle time', async () => {
+    const { secret } = await sessions.start(ann.id, null);
+    await age(secret, times.idleMs - 60_000);
+    expect(await sessions.find(secret)).not.toBeNull();
+
+    await age(secret, 61_000);
+
+    expect(await sessions.find(secret)).toBeNull();
+  });
+
+  it('ends at its absolute end, however much it is used', async () => {
+    const { secret } = await sessions.start(ann.id, null);
+    const pauseMs = 10 * HOUR_MS;
+    for (let passedMs = pauseMs; passedMs < times.absoluteMs; passedMs += pauseMs) {
+      await age(secret, pauseMs);
+      await use(secret);
+    }
+    expect(await sessions.find(secret)).not.toBeNull();
+
+    await age(secret, pauseMs);
+    await use(secret);
+
+    expect(await sessions.find(secret)).toBeNull();
+  });
+
+  it('has no longer idle time than it lasts', async () => {
+    const short = sessionStore(database.pool, { idleMs: 10 * HOUR_MS, absoluteMs: HOUR_MS });
+
+    const session = await short.find((await short.start(ann.id, null)).secret);
+
+    expect(session?.idleExpiresAt).toEqual(session?.expiresAt);
+  });
+
+  it('ends when it is revoked, and only it', async () => {
+    const [one, other] = [await sessions.start(ann.id, null), await sessions.start(ann.id, null)];
+
+    await sessions.revoke(one.secret);
+    await sessions.revoke(mintSessionSecret());
+
+    expect(await sessions.find(one.secret)).toBeNull();
+    expect(await sessions.find(other.secret)).not.toBeNull();
+  });
+
+  it('ends with the sign-in that replaces it', async () => {
+    const first = await sessions.start(ann.id, null);
+
+    const second = await sessions.start(ann.id, first.secret);
+
+    expect(second.secret).not.toBe(first.secret);
+    expect(await sessions.find(first.secret)).toBeNull();
+    expect((await sessions.find(second.secret))?.userId).toBe(ann.id);
+  });
+
+  it('tells the teams of its user as they are now, by slug', async () => {
+    const ben = await users.createUser({ email: 'ben@acme.test' });
+    const { secret } = await sessions.start(ben.id, null);
+    const [zeta, alpha] = [await database.teams.createTeam('zeta'), await database.teams.createTeam('alpha')];
+    const found = async () =>
+      (await sessions.find(secret))?.memberships.map(({ teamId, slug, role }) => [teamId, slug, role]);
+
+    await users.saveMember(zeta, ben, 'admin');
+    await users.saveMember(alpha, ben, 'member');
+    expect(await found()).toEqual([
+      [alpha.id, 'alpha', 'member'],
+      [zeta.id, 'zeta', 'admin'],
+    ]);
+
+    await users.saveMember(zeta, ben, 'member');
+    await database.prisma.membership.deleteMany({ where: { teamId: alpha.id } });
+    expect(await found()).toEqual([[zeta.id, 'zeta', 'member']]);
+  });
+
+  it.each([
+    [{ displayName: 'Display', firstName: 'First', lastName: 'Last' }, 'Display'],
+    [{ firstName: 'First', lastName: 'Last' }, 'First Last'],
+    [{ lastName: 'Last' }, 'Last'],
+    [{}, 'the address'],
+  ])('calls a user with %j by the best name there is', async (names, shown) => {
+    const email = `user-${Math.random()}@acme.test`;
+    const user = await database.prisma.user.create({ data: { email, ...names } });
+
+    const session = await sessions.find((await sessions.start(user.id, null)).secret);
+
+    expect(session?.displayName).toBe(shown === 'the address' ? email : shown);
+  });
+});
+
+/** One request with the session, written down. */
+async function use(secret: string): Promise<void> {
+  const recorder = sessionUseRecorder(database.pool, times, (error) => {
+    throw error;
+  });
+  recorder.note((await rowOf(secret)).id);
+  await recorder.close();
+}
+
+describe('the use of a session', () => {
+  it('moves its idle end, and when it was last seen', async () => {
+    const { secret } = await sessions.start(ann.id, null);
+    await age(secret, HOUR_MS);
+    const before = await rowOf(secret);
+
+    await use(secret);
+
+    const after = await rowOf(secret);
+    expect(after.idleExpiresAt.getTime() - before.idleExpiresAt.getTime()).toBeGreaterThan(HOUR_MS - 60_000);
+    expect(after.lastSeenAt.getTime()).toBeGreaterThan(before.lastSeenAt.getTime());
+    expect(after.expiresAt).toEqual(before.expiresAt);
+  });
+
+  it('never moves its idle end past its absolute one', async () => {
+    const { secret } = await sessions.start(ann.id, null);
+    await age(secret, times.absoluteMs - HOUR_MS);
+
+    await use(secret);
+
+    const { idleExpiresAt, expiresAt } = await rowOf(secret);
+    expect(idleExpiresAt).toEqual(expiresAt);
+  });
+});
+
+describe('a user', () => {
+  it('is one person in any spelling of the address', async () => {
+    expect(await users.findUser(' ANN@acme.TEST ')).toEqual(ann);
+    await expect(users.createUser({ email: 'ANN@acme.test' })).rejects.toThrow('exists already');
+  });
+
+  it.each(['', 'ann', 'ann@', '@acme.test', 'a b@acme.test', 'a@b@c', `${'a'.repeat(250)}@b.cd`])(
+    'does not have the address %j',
+    async (email) => {
+      await expect(users.createUser({ email })).rejects.toThrow('is not an e-mail address');
+    },
+  );
+
+  it('is created by one of many who try at once', async () => {
+    const tries = Array.from({ length: 8 }, () => users.createUser({ email: 'wanted@acme.test' }));
+
+    const ends = await Promise.allSettled(tries);
+
+    expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('is listed among the members of a team, by address', async () => {
+    const team = await database.teams.createTeam('listed');
+    for (const [email, role] of [
+      ['z@listed.test', 'admin'],
+      ['a@listed.test', 'member'],
+    ] as const) {
+      await users.saveMember(team, await users.createUser({ email }), role);
+    }
+
+    expect((await users.listMembers(team)).map(({ email, role }) => [email, role])).toEqual([
+      ['a@listed.test', 'member'],
+      ['z@listed.test', 'admin'],
+    ]);
+  });
+});
