@@ -8,6 +8,7 @@ import {
   type Processor,
   type WorkerOptions,
 } from 'bullmq';
+import pg from 'pg';
 import type { QueueName } from './jobs.js';
 
 /** Where jobs wait. */
@@ -84,7 +85,20 @@ function postgresOptions({ databaseUrl, poolSize = 3 }: BackendOptions): Postgre
     query_timeout: 10_000,
     keepAlive: true,
     application_name: 'corral-queue',
+    Client: HeardClient,
   };
+}
+
+/**
+ * BullMQ and its pool listen to idle connections only. One that breaks while it is in use, between two statements of a
+ * transaction, would end the process.
+ */
+class HeardClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    // The statement that meets the broken connection reports it.
+    this.on('error', () => undefined);
+  }
 }
 
 const REFUSED_PAUSE_MS = 500;

@@ -17,6 +17,8 @@ export interface SendOptions {
   jobId?: string;
   /** Default: 0. A job without delay takes the place of a delayed one with its id. */
   delayMs?: number;
+  /** What a job with delay does to one that waits delayed with its id. Default: `keep`, and add nothing. */
+  delayed?: 'keep' | 'replace';
 }
 
 /** The end of the queue where jobs go in. */
@@ -120,7 +122,9 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
     nudge,
     schedule,
     async ping() {
-      for (const name of new Set(Object.values(jobRules).map(({ queue }) => queue))) {
+      // A process that only ever sends jobs of one queue need not connect for the others.
+      const names = producers.size > 0 ? [...producers.keys()] : [jobRules['settle-writes'].queue];
+      for (const name of names) {
         const producer = await answerWithin(readyProducer(name), SEND_MS_MAX, LATE);
         if (producer === LATE) throw new QueueUnavailable(`${storeName(backend)} does not answer.`);
       }
@@ -144,12 +148,13 @@ function retriesOf({ attempts, backoffMs }: JobRule): JobsOptions {
   return attempts === 1 ? { attempts } : { attempts, backoff: { type: 'exponential', delay: backoffMs, jitter: 0.5 } };
 }
 
-function coalescing(name: JobName, { jobId, delayMs = 0 }: SendOptions): JobsOptions {
+function coalescing(name: JobName, { jobId, delayMs = 0, delayed = 'keep' }: SendOptions): JobsOptions {
   const delay = delayMs > 0 ? { delay: delayMs } : {};
   if (jobId === undefined) return delay;
   // Not BullMQ's own jobId: that one would also swallow what is sent while the job runs.
   const deduplication = { id: `${name}/${jobId}`, keepLastIfActive: true };
-  return { ...delay, deduplication: delayMs > 0 ? deduplication : { ...deduplication, replace: true } };
+  const replaces = delayMs === 0 || delayed === 'replace';
+  return { ...delay, deduplication: replaces ? { ...deduplication, replace: true } : deduplication };
 }
 
 /**

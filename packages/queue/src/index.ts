@@ -1,9 +1,10 @@
 export type { BackendOptions } from './backend.js';
 export { connectQueue, type Queue, type QueueOptions, QueueUnavailable, type SendOptions } from './connect-queue.js';
-export type { JobName, JobPayloads } from './jobs.js';
+export type { JobName, JobPayloads, QueueName } from './jobs.js';
 export {
   type JobContext,
   type JobHandlers,
+  type ServedQueue,
   type StartedWorker,
   startWorker,
   type WorkerOptions,

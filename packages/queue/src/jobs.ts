@@ -4,6 +4,20 @@ export interface JobPayloads {
   'settle-writes': Record<string, never>;
   /** Compare the mirror with the upstream's zone. `runId`: the requested run, whose outcome somebody waits for. */
   'zone-sync': { readonly runId?: string; readonly reason: 'schedule' | 'start' | 'request' };
+  /** Give the demos whose time is over their end. */
+  'expire-demos': Record<string, never>;
+  /** Delete the records that ended demos left behind. */
+  'clear-demos': Record<string, never>;
+  /** Let one pass look at a cluster. `foundBy` is for metrics only: this cluster was due and no wake-up of it waited. */
+  'reconcile-cluster': { readonly clusterId: string; readonly foundBy?: 'sweep' };
+  /** Send wake-ups for all clusters that are due. */
+  'sweep-clusters': Record<string, never>;
+  /** Ask the provider about the tokens of connections that are to be verified. */
+  'verify-connections': Record<string, never>;
+  /** Remove from the garden what deleted connections left there. */
+  'clean-up-garden': Record<string, never>;
+  /** Delete rows that nobody will ask for any more. */
+  'sweep-leftovers': Record<string, never>;
 }
 export type JobName = keyof JobPayloads;
 
@@ -14,11 +28,25 @@ export interface JobRule {
   /** Before the second run; doubles from run to run, with jitter. */
   readonly backoffMs: number;
 }
-export type QueueName = 'dns';
+/**
+ * `clusters` holds passes and nothing else, as many as there are clusters due, and stands still while the garden is
+ * away. What must go on then is in `upkeep`.
+ */
+export type QueueName = 'dns' | 'clusters' | 'upkeep';
 
 export const jobRules = {
   'settle-writes': { queue: 'dns', attempts: 1, backoffMs: 0 },
   'zone-sync': { queue: 'dns', attempts: 3, backoffMs: 5_000 },
+  'expire-demos': { queue: 'dns', attempts: 1, backoffMs: 0 },
+  'clear-demos': { queue: 'dns', attempts: 1, backoffMs: 0 },
+  'reconcile-cluster': { queue: 'clusters', attempts: 1, backoffMs: 0 },
+  'sweep-clusters': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
+  'verify-connections': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
+  'clean-up-garden': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
+  'sweep-leftovers': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
 } as const satisfies Record<JobName, JobRule>;
 
-export const queueNames: readonly QueueName[] = [...new Set(Object.values(jobRules).map(({ queue }) => queue))];
+/** The jobs that travel in a queue. */
+export type JobOf<Q extends QueueName> = {
+  [N in JobName]: (typeof jobRules)[N]['queue'] extends Q ? N : never;
+}[JobName];

@@ -4,7 +4,7 @@ import { type Job, WaitingError } from 'bullmq';
 import { type BackendOptions, openWorker } from './backend.js';
 import { connectionErrorLog } from './connection-log.js';
 import { answerWithin } from './deadline.js';
-import { type JobName, type JobPayloads, jobRules, type QueueName, queueNames } from './jobs.js';
+import { type JobName, type JobOf, type JobPayloads, jobRules, type QueueName } from './jobs.js';
 
 export interface JobContext {
   /** 1 for the first run. */
@@ -13,14 +13,20 @@ export interface JobContext {
   readonly signal: AbortSignal;
   readonly log: Log;
 }
-export type JobHandlers = {
-  readonly [N in JobName]: (payload: JobPayloads[N], context: JobContext) => Promise<unknown>;
+/** What the jobs of a queue do; without `Q`, those of all queues. */
+export type JobHandlers<Q extends QueueName = QueueName> = {
+  readonly [N in JobOf<Q>]: (payload: JobPayloads[N], context: JobContext) => Promise<unknown>;
 };
 
+export interface ServedQueue<Q extends QueueName> {
+  readonly handlers: JobHandlers<Q>;
+  /** Jobs of this queue that run at the same time in this process. */
+  readonly concurrency: number;
+}
+
 export interface WorkerOptions extends BackendOptions {
-  handlers: JobHandlers;
-  /** Jobs of one queue that run at the same time in this process. */
-  concurrency: number;
+  /** The others are left to other processes. A queue whose jobs all hang takes nothing from another one. */
+  queues: { readonly [Q in QueueName]?: ServedQueue<Q> };
   log: Log;
   metrics?: Metrics;
   /** How long running jobs may go on after `close`. Default: 20,000. */
@@ -43,11 +49,14 @@ const ABORTED_MS_MAX = 1_000;
 /** A job is a hint that is safe to repeat, so workers that die over it are no reason to forget it soon. */
 const STALLED_MAX = 10;
 
-/** Serves all queues. The backend may be away, now or later: the worker goes on when it is back. */
+/** Serves the given queues. The backend may be away, now or later: the worker goes on when it is back. */
 export function startWorker(options: WorkerOptions): StartedWorker {
   const { closeMs = 20_000, log } = options;
   const jobs = jobRunner(options);
-  const serving = queueNames.map((queue) => serveQueue(queue, jobs.run, options));
+  const served = Object.entries(options.queues) as [QueueName, ServedQueue<QueueName>][];
+  const serving = served.map(([queue, { handlers, concurrency }]) =>
+    serveQueue(queue, jobs.runWith(handlers), concurrency, options),
+  );
   const close = async (): Promise<void> => {
     jobs.stop();
     const closed = Promise.all(serving.map((queue) => queue.close()));
@@ -71,8 +80,8 @@ const RETRY_MS = 1_000;
 
 type RunJob = (job: Job, token?: string) => Promise<void>;
 
-function serveQueue(queue: QueueName, run: RunJob, options: WorkerOptions) {
-  const { concurrency, log, lockMs = 30_000 } = options;
+function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options: WorkerOptions) {
+  const { log, lockMs = 30_000 } = options;
   const settings = {
     ...{ concurrency, lockDuration: lockMs, stalledInterval: lockMs, maxStalledCount: STALLED_MAX },
     // BullMQ's own 15 s after a broken loop would be most of what an outage costs.
@@ -107,7 +116,7 @@ function serveQueue(queue: QueueName, run: RunJob, options: WorkerOptions) {
   };
 }
 
-function jobRunner({ handlers, log, metrics }: WorkerOptions) {
+function jobRunner({ log, metrics }: WorkerOptions) {
   const aborter = new AbortController();
   const cutter = new AbortController();
   let running = 0;
@@ -119,14 +128,14 @@ function jobRunner({ handlers, log, metrics }: WorkerOptions) {
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300],
   });
 
-  const handle = async (job: Job, attempt: number, jobLog: Log): Promise<void> => {
+  const handle = async (handlers: Partial<JobHandlers>, job: Job, attempt: number, jobLog: Log): Promise<void> => {
     const name = job.name as JobName;
+    const handler = handlers[name] as ((payload: unknown, context: JobContext) => Promise<unknown>) | undefined;
     // A release that is newer may have sent what this one does not know.
-    if (!(name in jobRules)) throw new Error(`No handler for the job ${name}: is another release running?`);
-    const handler = handlers[name] as (payload: unknown, context: JobContext) => Promise<unknown>;
+    if (handler === undefined) throw new Error(`No handler for the job ${name}: is another release running?`);
     await unlessCut(handler(job.data, { attempt, signal: aborter.signal, log: jobLog }), cutter.signal);
   };
-  const run: RunJob = async (job, token) => {
+  const run = async (handlers: Partial<JobHandlers>, job: Job, token?: string): Promise<void> => {
     // BullMQ may still fetch one job while it closes.
     if (stopped) return giveBack(job, token);
     const attempt = job.attemptsMade + 1;
@@ -136,7 +145,7 @@ function jobRunner({ handlers, log, metrics }: WorkerOptions) {
       seconds?.observe({ job: jobLabel(job.name), outcome }, (performance.now() - startedAt) / 1000);
     running += 1;
     try {
-      await handle(job, attempt, jobLog);
+      await handle(handlers, job, attempt, jobLog);
       observe('done');
     } catch (error) {
       if (error === CUT) {
@@ -153,7 +162,16 @@ function jobRunner({ handlers, log, metrics }: WorkerOptions) {
   const stop = (): void => {
     stopped = true;
   };
-  return { run, running: () => running, stop, abort: () => aborter.abort(), cut: () => cutter.abort() };
+  return {
+    runWith:
+      (handlers: Partial<JobHandlers>): RunJob =>
+      (job, token) =>
+        run(handlers, job, token),
+    running: () => running,
+    stop,
+    abort: () => aborter.abort(),
+    cut: () => cutter.abort(),
+  };
 }
 
 /** Another worker takes the job at once, instead of when its lock expires. */

@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Log } from '@corral/service';
 import { createEmptyDatabase, freePort, redisForTests, waitFor } from '@corral/testing';
 import type { BackendOptions } from '../src/backend.js';
-import type { JobHandlers } from '../src/start-worker.js';
+import type { JobHandlers, WorkerOptions } from '../src/start-worker.js';
 
 export type TestBackend = {
   title: 'Redis' | 'Postgres';
@@ -108,8 +108,21 @@ const refuse = async (): Promise<never> => {
 export const someHandlers = (handlers: Partial<JobHandlers>): JobHandlers => ({
   'settle-writes': refuse,
   'zone-sync': refuse,
+  'expire-demos': refuse,
+  'clear-demos': refuse,
+  'reconcile-cluster': refuse,
+  'sweep-clusters': refuse,
+  'verify-connections': refuse,
+  'clean-up-garden': refuse,
+  'sweep-leftovers': refuse,
   ...handlers,
 });
+
+/** All queues, each with `concurrency` jobs at once. */
+export function someQueues(handlers: Partial<JobHandlers>, concurrency = 4): WorkerOptions['queues'] {
+  const served = { handlers: someHandlers(handlers), concurrency };
+  return { dns: served, clusters: served, upkeep: served };
+}
 
 /** A job that a test holds and lets go. */
 export function heldJob() {

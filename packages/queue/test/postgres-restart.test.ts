@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgres, waitFor } from '@corral/testing';
+import { createEmptyDatabase, startPostgres, waitFor } from '@corral/testing';
 import { afterAll, describe, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
 import { connectQueue } from '../src/connect-queue.js';
 import { startWorker } from '../src/start-worker.js';
-import { memoryLog, someHandlers, stopBackends } from './backends.js';
+import { memoryLog, someQueues, stopBackends } from './backends.js';
 
 jest.setTimeout(60_000);
 afterAll(stopBackends);
@@ -19,8 +20,8 @@ describe('a restart of Postgres', () => {
     const options = { databaseUrl: first.url, log };
     const queue = connectQueue(options);
     let runs = 0;
-    const handlers = someHandlers({ 'settle-writes': async () => (runs += 1) });
-    const worker = startWorker({ ...options, handlers, concurrency: 2, closeMs: 500, lockMs: 1_000 });
+    const queues = someQueues({ 'settle-writes': async () => (runs += 1) });
+    const worker = startWorker({ ...options, queues, closeMs: 500, lockMs: 1_000 });
     await worker.ready;
     await queue.send('settle-writes', {}, { jobId: 'later', delayMs: 1_000 });
 
@@ -34,5 +35,37 @@ describe('a restart of Postgres', () => {
     await Promise.all([worker.close(), queue.close()]);
     await second.stop();
     await rm(home, { recursive: true, force: true });
+  });
+});
+
+describe('a connection that is ended while it is in use', () => {
+  it('does not end the process, and jobs are taken once Postgres is well', async () => {
+    const database = await createEmptyDatabase();
+    const [locker, operator] = [0, 1].map(() => new pg.Client({ connectionString: database.url })) as [
+      pg.Client,
+      pg.Client,
+    ];
+    await Promise.all([locker.connect(), operator.connect()]);
+    const options = { databaseUrl: database.url, log: memoryLog().log };
+    const first = connectQueue(options);
+    await first.send('settle-writes', {});
+    await locker.query('BEGIN');
+    await locker.query('LOCK TABLE bullmq.migration IN ACCESS EXCLUSIVE MODE');
+
+    const second = connectQueue(options);
+    const nudged = second.nudge('settle-writes', {});
+    await waitFor('a connection to be ended in the middle of a transaction', async () => {
+      const { rowCount } = await operator.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'corral-queue' AND wait_event_type = 'Lock'`,
+      );
+      return rowCount;
+    });
+    await locker.query('COMMIT');
+    await nudged;
+
+    await waitFor('a job to be taken', () => second.send('settle-writes', {}).then(() => true));
+    await Promise.all([first.close(), second.close(), locker.end(), operator.end()]);
+    await database.drop();
   });
 });

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@je
 import type { BackendOptions } from '../src/backend.js';
 import { connectQueue, type Queue, QueueUnavailable } from '../src/connect-queue.js';
 import { type JobHandlers, type StartedWorker, startWorker, type WorkerOptions } from '../src/start-worker.js';
-import { type Gate, heldJob, memoryLog, redisCommand, someHandlers, stopBackends, testBackends } from './backends.js';
+import { type Gate, heldJob, memoryLog, redisCommand, someQueues, stopBackends, testBackends } from './backends.js';
 
 jest.setTimeout(30_000);
 afterAll(stopBackends);
@@ -29,12 +29,11 @@ describe.each(testBackends)('the queue on $title', ({ start, title }) => {
     open.push(queue);
     return queue;
   }
-  function aWorker(handlers: Partial<JobHandlers>, more: Partial<WorkerOptions> = {}): StartedWorker {
-    const worker = startWorker({
-      ...options,
-      ...{ handlers: someHandlers(handlers), concurrency: 4, log: silentLog, closeMs: 200 },
-      ...more,
-    });
+  type Settings = Partial<Pick<WorkerOptions, 'log' | 'metrics' | 'closeMs' | 'lockMs'>> & { concurrency?: number };
+
+  function aWorker(handlers: Partial<JobHandlers>, { concurrency, ...more }: Settings = {}): StartedWorker {
+    const queues = someQueues(handlers, concurrency);
+    const worker = startWorker({ ...options, ...{ queues, log: silentLog, closeMs: 200 }, ...more });
     open.push(worker);
     return worker;
   }
@@ -95,6 +94,84 @@ describe.each(testBackends)('the queue on $title', ({ start, title }) => {
     await queue.send('settle-writes', {}, { jobId: 'all' });
 
     await waitFor('the job', () => runs === 1);
+  });
+
+  it('keeps or replaces a job that waits for later, as it is told', async () => {
+    const queue = aQueue();
+    const seen: unknown[] = [];
+    aWorker({ 'reconcile-cluster': async ({ clusterId }) => seen.push(clusterId) });
+    const later = { jobId: 'timer', delayMs: 3_600_000 };
+    await queue.send('reconcile-cluster', { clusterId: 'first' }, later);
+
+    await queue.send('reconcile-cluster', { clusterId: 'second' }, { jobId: 'timer', delayMs: 20 });
+    await queue.send('reconcile-cluster', { clusterId: 'third' }, { jobId: 'timer', delayMs: 50, delayed: 'replace' });
+
+    await waitFor('the job', () => seen.length > 0);
+    expect(seen).toEqual(['third']);
+  });
+
+  it('lets a job plan its own next run, and move it', async () => {
+    const queue = aQueue();
+    const ranAt: number[] = [];
+    const again = (delayMs: number) =>
+      queue.send('reconcile-cluster', { clusterId: '1' }, { jobId: 'timer', delayMs, delayed: 'replace' });
+    const handler: JobHandlers['reconcile-cluster'] = async () => {
+      ranAt.push(performance.now());
+      if (ranAt.length < 3) await again(150);
+    };
+    aWorker({ 'reconcile-cluster': handler });
+
+    await again(1);
+    await waitFor('three runs', () => ranAt.length === 3);
+
+    const [first = 0, second = 0, third = 0] = ranAt;
+    expect(Math.min(second - first, third - second)).toBeGreaterThan(140);
+  });
+
+  it('runs jobs of one queue although those of another one hang', async () => {
+    const queue = aQueue();
+    const poison = heldJob();
+    let sweeps = 0;
+    aWorker({ 'reconcile-cluster': poison.handler, 'sweep-clusters': async () => (sweeps += 1) }, { concurrency: 2 });
+    for (const clusterId of ['1', '2', '3']) await queue.send('reconcile-cluster', { clusterId });
+    await waitFor('all places to be taken', () => poison.runs() === 2);
+
+    await queue.send('sweep-clusters', {});
+
+    await waitFor('the job of the other queue', () => sweeps === 1);
+    expect(poison.runs()).toBe(2);
+    poison.release();
+    await waitFor('the rest', () => poison.runs() === 3);
+    poison.release();
+  });
+
+  it('leaves the jobs of queues that it does not serve to others', async () => {
+    const queue = aQueue();
+    let settled = 0;
+    const only = startWorker({
+      ...options,
+      ...{ log: silentLog, closeMs: 200 },
+      queues: {
+        dns: {
+          handlers: {
+            'settle-writes': async () => (settled += 1),
+            'zone-sync': async () => undefined,
+            'expire-demos': async () => undefined,
+            'clear-demos': async () => undefined,
+          },
+          concurrency: 1,
+        },
+      },
+    });
+    open.push(only);
+    await queue.send('sweep-clusters', {});
+    await queue.send('settle-writes', {});
+    await waitFor('its own job', () => settled === 1);
+    let sweeps = 0;
+
+    aWorker({ 'sweep-clusters': async () => (sweeps += 1) });
+
+    await waitFor('the other job', () => sweeps === 1);
   });
 
   it('logs a failing job and runs it again where its rule says so', async () => {
