@@ -1,8 +1,14 @@
+import type { BudgetReading } from './budget/budget-state.js';
+import type { BudgetStore } from './budget/budget-store.js';
+import type { CallClass } from './budget/call-class.js';
+import type { TurnTaken } from './budget/scheduler.js';
+
 /** The door of this package as types: what callers may ask of the upstream, and everything that may come of it. */
 
 /** The part of a logger that is needed: messages are constant, and neither the token nor a body is among the fields. */
 export interface HcloudLog {
   error(message: string, fields?: Record<string, unknown>): unknown;
+  warn(message: string, fields?: Record<string, unknown>): unknown;
 }
 
 /** One HTTP call, for metrics: every value comes from a small set, so each may be a label. */
@@ -22,13 +28,20 @@ export interface HcloudOptions {
   timeoutMs?: number;
   /** how long after its start a request may still begin a call (waits for budget, pauses, retries), default 8,000 */
   waitMsMax?: number;
+  /** how long a read for a sync waits for its turn: it comes last, and to begin anew costs more; default 600,000 */
+  syncWaitMsMax?: number;
   log: HcloudLog;
+  /** where all processes that use the token share its budget; default: this process has it to itself */
+  budgetStore?: BudgetStore;
   onCall?: (call: UpstreamCall) => void;
-  /** wall clock, compared with `RateLimit-Reset` only; durations are measured on the monotonic clock */
+  onTurn?: (taken: TurnTaken) => void;
+  /** wall clock, for points of time in headers only; durations are measured on the monotonic clock */
   now?: () => number;
 }
 
 export interface UpstreamWrite {
+  /** on whose account the call goes: teams have their turns one after the other */
+  team: string;
   method: 'POST' | 'PUT' | 'DELETE';
   /** path below the base address, not encoded, e.g. `['zones', '7001', 'rrsets', '@', 'TXT']` */
   segments: readonly string[];
@@ -47,7 +60,7 @@ export type WriteOutcome =
   | { kind: 'uncertain'; reason: string }
   /** surely never arrived */
   | { kind: 'unreached'; reason: string }
-  /** the budget is used up for longer than `waitMsMax`: nothing happened, nothing will be sent later */
+  /** no turn within `waitMsMax`: nothing happened, nothing will be sent later; `resetAt` is when there will be one */
   | { kind: 'throttled'; retryAfterSeconds: number; resetAt: Date }
   /** the upstream refuses our own token: nothing happened, our fault */
   | { kind: 'credentials_refused'; status: number; code: string };
@@ -72,13 +85,11 @@ export interface ActionReading {
   body: string;
 }
 
-/** What the upstream last said about its budget; null before it said anything. */
-export interface BudgetReading {
-  /** requests per hour */
-  limit: number | null;
-  remaining: number | null;
-  /** when the full budget is back */
-  resetAt: Date | null;
+export interface ReadOptions {
+  /** by which the read has its turn; default `settle` */
+  purpose?: Extract<CallClass, 'settle' | 'recheck' | 'sync'>;
+  /** stops a wait for a turn: the read rejects, and costs nothing; a call under way runs to its end */
+  signal?: AbortSignal;
 }
 
 export interface HcloudClient {
@@ -91,23 +102,24 @@ export interface HcloudClient {
    */
   write(request: UpstreamWrite, signal?: AbortSignal): Promise<WriteOutcome>;
   /** @throws UpstreamUnavailable as all reads do, after safe retries */
-  readZone(idOrName: string | number): Promise<ZoneReading>;
+  readZone(idOrName: string | number, options?: ReadOptions): Promise<ZoneReading>;
   /** @throws UpstreamUnavailable */
-  readRrset(zoneId: number, name: string, type: string): Promise<RrsetReading>;
+  readRrset(zoneId: number, name: string, type: string, options?: ReadOptions): Promise<RrsetReading>;
   /**
    * Reads one page of at most 100 rrsets.
    *
    * @param page counts from 1
    * @throws UpstreamUnavailable, also when the zone is absent: an absent zone is no empty zone
    */
-  listRrsets(zoneId: number, page: number): Promise<RrsetPage>;
+  listRrsets(zoneId: number, page: number, options?: ReadOptions): Promise<RrsetPage>;
   /**
    * Reads actions, 25 per call. Ids that the upstream does not know are missing in the answer.
    *
    * @throws UpstreamUnavailable
    */
   readActions(ids: readonly number[]): Promise<ActionReading[]>;
+  /** the budget as this process last knew it */
   budget(): BudgetReading;
-  /** Drops all connections; calls under way end as `uncertain`. */
-  close(): void;
+  /** Refuses what waits and drops all connections; calls under way end as `uncertain`. Gives back unused budget. */
+  close(): Promise<void>;
 }

@@ -1,5 +1,8 @@
-import { trackBudget } from './budget.js';
-import type { ActionReading, HcloudClient, HcloudOptions } from './client.js';
+import { createHash } from 'node:crypto';
+import { memoryStore } from './budget/budget-store.js';
+import { lender } from './budget/lender.js';
+import { startScheduler } from './budget/scheduler.js';
+import type { ActionReading, HcloudClient, HcloudOptions, ReadOptions } from './client.js';
 import { UpstreamUnavailable } from './errors.js';
 import { openWire } from './exchange.js';
 import type { JsonBody } from './json-body.js';
@@ -11,6 +14,10 @@ import { type CallDeps, sendWrite } from './write.js';
 const rrsetsPerPage = 100;
 /** As many as the official client asks for at once. */
 const idsPerCall = 25;
+/** Who waits for an action asks again soon: a poll that comes late is of no use. */
+const pollWaitMsMax = 2_000;
+/** Longest wait for the store of the budget. */
+const storeTimeoutMs = 1_000;
 
 /**
  * Wires a client of the upstream DNS API; makes no call.
@@ -18,29 +25,54 @@ const idsPerCall = 25;
  * @throws Error when the base address or the token cannot be used
  */
 export function connectHcloud(options: HcloudOptions): HcloudClient {
-  const { baseUrl, token, timeoutMs = 10_000, waitMsMax = 8_000, log, now = Date.now } = options;
+  const {
+    baseUrl,
+    token,
+    timeoutMs = 10_000,
+    waitMsMax = 8_000,
+    syncWaitMsMax = 600_000,
+    log,
+    now = Date.now,
+  } = options;
   const wire = openWire({ baseUrl, token, timeoutMs });
-  const budget = trackBudget({ now });
-  const deps: CallDeps = { wire, budget, waitMsMax, log, onCall: options.onCall ?? (() => {}) };
+  const tick = () => performance.now();
+  const { renew } = lender({
+    ...{ store: options.budgetStore ?? memoryStore(), project: projectOf(baseUrl, token), tick },
+    timeoutMs: storeTimeoutMs,
+    onAway: (error) => log.warn('upstream budget not shared for now', { error }),
+  });
+  const scheduler = startScheduler({ renew, onTurn: options.onTurn ?? (() => {}), now, tick });
+  const deps: CallDeps = {
+    ...{ wire, scheduler, waitMsMax, log, now },
+    onCall: options.onCall ?? (() => {}),
+  };
+  const turnOf = ({ purpose = 'settle', signal }: ReadOptions = {}) => {
+    return { class: purpose, signal, turnMsMax: purpose === 'sync' ? syncWaitMsMax : waitMsMax };
+  };
+  const pollTurn = { class: 'poll', turnMsMax: Math.min(waitMsMax, pollWaitMsMax) } as const;
 
   return {
     write: (request, signal) => sendWrite(deps, request, signal),
-    async readZone(idOrName) {
+    async readZone(idOrName, readOptions) {
       const path = renderPath(['zones', typeof idOrName === 'number' ? idSegment(idOrName) : idOrName]);
       const parse = (body: JsonBody) => parseZone(body, idOrName);
-      return (await performRead(deps, { route: 'GET /zones/{zone}', path, parse })) ?? { kind: 'absent' };
+      return (
+        (await performRead(deps, { ...turnOf(readOptions), route: 'GET /zones/{zone}', path, parse })) ?? {
+          kind: 'absent',
+        }
+      );
     },
-    async readRrset(zoneId, name, type) {
+    async readRrset(zoneId, name, type, readOptions) {
       const path = renderPath(['zones', idSegment(zoneId), 'rrsets', name, type]);
       const parse = (body: JsonBody) => parseRrset(body, name, type);
       const route = 'GET /zones/{zone}/rrsets/{name}/{type}';
-      return (await performRead(deps, { route, path, parse })) ?? { kind: 'absent' };
+      return (await performRead(deps, { ...turnOf(readOptions), route, path, parse })) ?? { kind: 'absent' };
     },
-    async listRrsets(zoneId, page) {
+    async listRrsets(zoneId, page, readOptions) {
       const query = `?page=${idSegment(page)}&per_page=${rrsetsPerPage}`;
       const path = `${renderPath(['zones', idSegment(zoneId), 'rrsets'])}${query}`;
       const parse = (body: JsonBody) => parseRrsetPage(body, page);
-      const found = await performRead(deps, { route: 'GET /zones/{zone}/rrsets', path, parse });
+      const found = await performRead(deps, { ...turnOf(readOptions), route: 'GET /zones/{zone}/rrsets', path, parse });
       if (found === null) throw new UpstreamUnavailable('404 not_found: the zone is not in the upstream project');
       return found;
     },
@@ -51,14 +83,17 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
         const chunk = asked.slice(first, first + idsPerCall);
         const path = `/actions?${chunk.map((id) => `id=${idSegment(id)}`).join('&')}`;
         const parse = (body: JsonBody) => parseActions(body, chunk);
-        const found = await performRead(deps, { route: 'GET /actions', path, parse });
+        const found = await performRead(deps, { ...pollTurn, route: 'GET /actions', path, parse });
         if (found === null) throw new UpstreamUnavailable('404 not_found: its base address knows no actions');
         actions.push(...found);
       }
       return actions;
     },
-    budget: () => budget.read(),
-    close: () => wire.close(),
+    budget: () => scheduler.read(),
+    async close() {
+      await scheduler.close();
+      wire.close();
+    },
   };
 }
 
@@ -66,4 +101,12 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
 function idSegment(value: number): string {
   if (!isId(value)) throw new TypeError(`Ids and pages are whole numbers from 1 on, not ${value}.`);
   return String(value);
+}
+
+/** Names the upstream project in the store: whoever has the token is in the same one. It does not tell the token. */
+function projectOf(baseUrl: string, token: string): string {
+  return createHash('sha256')
+    .update(`${baseUrl.replace(/\/+$/, '')} ${token}`)
+    .digest('hex')
+    .slice(0, 32);
 }

@@ -11,7 +11,7 @@ export interface Outgoing {
 }
 
 export type AnswerHeaders = Readonly<
-  Partial<Record<'ratelimit-limit' | 'ratelimit-remaining' | 'ratelimit-reset' | 'retry-after', string>>
+  Partial<Record<'ratelimit-limit' | 'ratelimit-remaining' | 'retry-after', string>>
 >;
 
 export type Exchange =
@@ -155,7 +155,7 @@ function reasonOf(error: unknown, how: { reached: boolean; timedOut: boolean; ti
   return how.reached ? `the connection or the answer broke (${codeOf(error)})` : `no connection (${codeOf(error)})`;
 }
 
-const headersOfInterest = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'] as const;
+const headersOfInterest = ['ratelimit-limit', 'ratelimit-remaining', 'retry-after'] as const;
 
 function answerHeaders(headers: Record<string, unknown>): AnswerHeaders {
   const present = headersOfInterest.flatMap((name) => {

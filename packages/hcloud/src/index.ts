@@ -1,10 +1,17 @@
+export { upstreamBudgetMetrics } from './budget/budget-metrics.js';
+export type { BudgetReading } from './budget/budget-state.js';
+export type { BudgetStore, KeptReading } from './budget/budget-store.js';
+export type { CallClass } from './budget/call-class.js';
+export { connectBudgetStore } from './budget/connect-budget-store.js';
+export type { RunStatement } from './budget/postgres-store.js';
+export type { TurnTaken } from './budget/scheduler.js';
 export { upstreamCallMetrics } from './call-metrics.js';
 export type {
   ActionReading,
-  BudgetReading,
   HcloudClient,
   HcloudLog,
   HcloudOptions,
+  ReadOptions,
   RrsetPage,
   RrsetReading,
   UpstreamCall,
@@ -15,3 +22,4 @@ export type {
 export { connectHcloud } from './connect-hcloud.js';
 export { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
 export { sliceElements, sliceMember } from './spans.js';
+export { type TokenVerdict, type VerifyTokenOptions, verifyToken } from './verify-token.js';

@@ -35,3 +35,13 @@ const actionVerbs = new Set(['set_records', 'add_records', 'remove_records', 'up
 function actionVerb(segment: string): string {
   return actionVerbs.has(segment) ? segment : '{action}';
 }
+
+/** Whether a write only takes away: there has to be room for it under pressure, for it is what relieves quotas. */
+export function isCleanup(method: string, segments: readonly string[]): boolean {
+  return method === 'DELETE' || segments.at(-1) === 'remove_records';
+}
+
+/** The record set that a write names in its path; null for one that creates a set, which has none yet. */
+export function recordSetOf(segments: readonly string[]): string | null {
+  return segments.length < 5 ? null : segments.slice(0, 5).join('/');
+}

@@ -1,10 +1,17 @@
+import type { CallClass } from './budget/call-class.js';
+import { flowOf } from './budget/call-class.js';
+import type { Turn } from './budget/turn-keeper.js';
 import { classifyRead, printable, type ReadCall } from './classify.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
 import type { JsonBody } from './json-body.js';
 import { backoffMs, sleep, startPatience } from './sleep.js';
-import type { CallDeps } from './write.js';
+import { type CallDeps, endOf } from './write.js';
 
 export interface Reading<T> {
+  class: Exclude<CallClass, 'write' | 'cleanup'>;
+  /** how long after its start the read may still have its turn */
+  turnMsMax: number;
+  signal?: AbortSignal | undefined;
   route: string;
   /** encoded, with its query */
   path: string;
@@ -24,14 +31,18 @@ const readBackoff = { firstMs: 200, capMs: 2_000 };
  */
 export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promise<T | null> {
   const patience = startPatience(deps.waitMsMax);
+  const turnPatience = startPatience(reading.turnMsMax);
+  const want = { class: reading.class, flow: flowOf(reading.class, null), key: null };
+  const { signal } = reading;
 
   let attempt = 0;
+  let again = false;
   for (;;) {
-    const turn = await deps.budget.turn(patience.leftMs());
-    if (turn.kind !== 'go') {
-      throw new UpstreamUnavailable('its budget is used up', turn.kind === 'too_long' ? turn.retryAfterSeconds : null);
-    }
-    const call = await callOnce(deps, reading);
+    const turned = await deps.scheduler.turn(want, { patienceMs: turnPatience.leftMs(), again, signal });
+    if (turned.kind === 'aborted') throw new UpstreamUnavailable('the caller gave up before it was asked');
+    if (turned.kind === 'too_long') throw new UpstreamUnavailable('its budget is used up', turned.retryAfterSeconds);
+    const call = await callOnce(deps, reading, turned.turn);
+    again = call.kind === 'rate_limited';
 
     if (call.kind === 'parsed') return call.value;
     if (call.kind === 'absent') return null;
@@ -53,16 +64,14 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
 type ParsedCall<T> = Exclude<ReadCall, { kind: 'ok' }> | { kind: 'parsed'; value: T };
 
 async function callOnce<T>(
-  { wire, budget, onCall }: CallDeps,
+  { wire, scheduler, onCall, now }: CallDeps,
   { route, path, parse }: Reading<T>,
+  turn: Turn,
 ): Promise<ParsedCall<T>> {
   const startedAt = performance.now();
   const exchange = await wire.exchange({ method: 'GET', path, body: null });
-  if (exchange.kind === 'answered') budget.observe(exchange.headers);
-  else if (!exchange.reached) budget.giveBack();
-
+  scheduler.end(turn, endOf(exchange, now()));
   const call = parsed(classifyRead(exchange), parse);
-  if (call.kind === 'rate_limited' && exchange.kind === 'answered') budget.refused(exchange.headers);
   onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });
   return call;
 }

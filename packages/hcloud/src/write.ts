@@ -1,16 +1,19 @@
-import type { Budget } from './budget.js';
+import { parseStatement, retryAfterMs } from './budget/rate-limit-headers.js';
+import type { Scheduler } from './budget/scheduler.js';
+import type { CallEnd } from './budget/turn-keeper.js';
 import { classifyWrite, printable } from './classify.js';
 import type { HcloudLog, UpstreamCall, UpstreamWrite, WriteOutcome } from './client.js';
-import type { Wire } from './exchange.js';
-import { renderPath, routeOf } from './path.js';
+import type { Exchange, Wire } from './exchange.js';
+import { isCleanup, recordSetOf, renderPath, routeOf } from './path.js';
 import { backoffMs, sleep, startPatience } from './sleep.js';
 
 export interface CallDeps {
   wire: Wire;
-  budget: Budget;
+  scheduler: Scheduler;
   waitMsMax: number;
   log: HcloudLog;
   onCall: (call: UpstreamCall) => void;
+  now: () => number;
 }
 
 const unreachedBackoff = { firstMs: 100, capMs: 1_000 };
@@ -18,31 +21,31 @@ const aborted: WriteOutcome = { kind: 'unreached', reason: 'the caller gave up b
 
 /** Sends one write: one call that reaches the upstream, however many attempts that takes. */
 export async function sendWrite(
-  { wire, budget, waitMsMax, log, onCall }: CallDeps,
-  { method, segments, body }: UpstreamWrite,
+  { wire, scheduler, waitMsMax, log, onCall, now }: CallDeps,
+  { team, method, segments, body }: UpstreamWrite,
   signal?: AbortSignal,
 ): Promise<WriteOutcome> {
   const path = renderPath(segments);
   const route = routeOf(method, segments);
+  const callClass = isCleanup(method, segments) ? 'cleanup' : 'write';
+  const want = { class: callClass, flow: team, key: recordSetOf(segments) } as const;
   const patience = startPatience(waitMsMax);
 
+  let again = false;
   for (let attempt = 0; ; attempt += 1) {
-    const turn = await budget.turn(patience.leftMs(), signal);
-    if (turn.kind === 'aborted') return aborted;
-    if (turn.kind === 'too_long') return { ...turn, kind: 'throttled' };
+    const turned = await scheduler.turn(want, { patienceMs: patience.leftMs(), again, signal });
+    if (turned.kind === 'aborted') return aborted;
+    if (turned.kind === 'too_long') return { ...turned, kind: 'throttled' };
 
     const startedAt = performance.now();
     const exchange = await wire.exchange({ method, path, body });
-    if (exchange.kind === 'answered') budget.observe(exchange.headers);
+    scheduler.end(turned.turn, endOf(exchange, now()));
     const call = classifyWrite(exchange);
     onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });
 
-    if (call.kind === 'rate_limited') {
-      if (exchange.kind === 'answered') budget.refused(exchange.headers);
-      continue;
-    }
+    again = call.kind === 'rate_limited';
+    if (call.kind === 'rate_limited') continue;
     if (call.kind === 'unreached') {
-      budget.giveBack();
       const delayMs = backoffMs(attempt, unreachedBackoff);
       if (delayMs > patience.leftMs()) return call;
       if (!(await sleep(delayMs, signal))) return aborted;
@@ -55,4 +58,12 @@ export async function sendWrite(
     }
     return call;
   }
+}
+
+/** What a call's end means for the budget. */
+export function endOf(exchange: Exchange, nowMs: number): CallEnd {
+  if (exchange.kind === 'broken') return { kind: exchange.reached ? 'lost' : 'unreached' };
+  const statement = parseStatement(exchange.headers);
+  if (exchange.status !== 429) return { kind: 'answered', statement };
+  return { kind: 'refused', statement, retryAfterMs: retryAfterMs(exchange.headers, nowMs) };
 }

@@ -26,7 +26,7 @@ export function aClient(overrides: Partial<HcloudOptions> = {}): TestClient {
     token: aToken,
     timeoutMs: 2_000,
     waitMsMax: 300,
-    log: { error: write },
+    log: { error: write, warn: write },
     onCall: (call) => calls.push(call),
     ...overrides,
   });
@@ -35,6 +35,7 @@ export function aClient(overrides: Partial<HcloudOptions> = {}): TestClient {
 
 export function aWrite(overrides: Partial<UpstreamWrite> = {}): UpstreamWrite {
   return {
+    team: 'acme',
     method: 'POST',
     segments: ['zones', '7001', 'rrsets', 'app', 'A', 'actions', 'set_records'],
     body: Buffer.from('{"records": [ {"value":"192.0.2.1"} ]}'),

@@ -1,0 +1,45 @@
+import { Redis } from 'ioredis';
+import { type BudgetStore, versionedStore } from './budget-store.js';
+
+/** One hash holds everything: `<project>` its state, `<project>:version` its version. */
+const KEY = 'corral:upstream-budget';
+/** After an hour without a call every budget is full again, so nothing is lost with the state. */
+const KEPT_MS = 2 * 3_600_000;
+
+/** Redis' own clock, so that the replicas' clocks do not matter. */
+const getScript = `
+local time = redis.call('TIME')
+local kept = redis.call('HMGET', KEYS[1], ARGV[1], ARGV[1] .. ':version')
+return {kept[1], kept[2], time[1] * 1000 + math.floor(time[2] / 1000)}`;
+
+const putScript = `
+local version = tonumber(redis.call('HGET', KEYS[1], ARGV[1] .. ':version')) or 0
+if version ~= tonumber(ARGV[3]) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2], ARGV[1] .. ':version', version + 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1`;
+
+/** A store on Redis. Fails fast while Redis is away. */
+export function redisBudgetStore(redisUrl: string, onError: (error: Error) => void): BudgetStore {
+  const redis = new Redis(redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 2_000 });
+  redis.on('error', onError);
+  return versionedStore({
+    async get(project) {
+      const [text, version, now] = (await redis.eval(getScript, 1, KEY, project)) as [
+        string | null,
+        string | null,
+        number,
+      ];
+      return { text, version: Number(version ?? 0), now };
+    },
+    async put(project, text, version) {
+      return (await redis.eval(putScript, 1, KEY, project, text, version, KEPT_MS)) === 1;
+    },
+    async getAll() {
+      const [kept, [seconds]] = await Promise.all([redis.hgetall(KEY), redis.time()]);
+      const texts = Object.entries(kept).filter(([field]) => !field.endsWith(':version'));
+      return { texts: Object.fromEntries(texts), now: Number(seconds) * 1_000 };
+    },
+    close: async () => redis.disconnect(),
+  });
+}

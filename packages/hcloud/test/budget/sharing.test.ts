@@ -1,0 +1,222 @@
+import { redisForTests, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { BudgetStore } from '../../src/budget/budget-store.js';
+import type { HcloudClient, WriteOutcome } from '../../src/index.js';
+import { aClient, aWrite } from '../a-client.js';
+import { type BucketUpstream, startBucketUpstream } from './bucket-upstream.js';
+import { postgresPlace, redisPlace, type TestPlace } from './test-stores.js';
+
+const places: [string, TestPlace | null][] = [
+  ['Postgres', await postgresPlace()],
+  ['Redis', await redisPlace()],
+];
+afterAll(async () => {
+  for (const [, place] of places) await place?.stop();
+});
+
+let upstream: BucketUpstream;
+let closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.reverse()) await close();
+  closing = [];
+  await upstream.close();
+});
+
+interface Replica extends HcloudClient {
+  readonly logged: string[];
+  /** From now on the store fails, or never answers, or works again. */
+  switchStore(to: 'away' | 'hanging' | 'there'): void;
+  /** Changes of the shared account so far. */
+  updates(): number;
+}
+
+async function startReplica(place: TestPlace, waitMsMax = 5_000): Promise<Replica> {
+  const real = await place.connect();
+  let state: 'away' | 'hanging' | 'there' = 'there';
+  let updates = 0;
+  const store: BudgetStore = {
+    ...real,
+    update(project, change) {
+      if (state === 'away') return Promise.reject(new Error('away'));
+      if (state === 'hanging') return new Promise(() => undefined);
+      updates += 1;
+      return real.update(project, change);
+    },
+  };
+  const switchStore = (to: typeof state): void => {
+    state = to;
+  };
+  const { client, logged } = aClient({ baseUrl: upstream.baseUrl, budgetStore: store, waitMsMax });
+  closing.push(async () => {
+    switchStore('away');
+    await client.close();
+    await real.close();
+  });
+  return { ...client, logged, updates: () => updates, switchStore };
+}
+
+let sets = 0;
+const write = (at: HcloudClient, team: string): Promise<WriteOutcome> => {
+  sets += 1;
+  return at.write(
+    aWrite({ team, segments: ['zones', '7001', 'rrsets', `n${sets}.${team}`, 'A', 'actions', 'set_records'] }),
+  );
+};
+const many = (at: HcloudClient, team: string, count: number): Promise<WriteOutcome[]> =>
+  Promise.all(Array.from({ length: count }, () => write(at, team)));
+const sentIn = (outcomes: readonly WriteOutcome[]): number => outcomes.filter(({ kind }) => kind === 'accepted').length;
+
+for (const [name, place] of places) {
+  (place === null ? describe.skip : describe)(`replicas that share a budget on ${name}`, () => {
+    const at = place as TestPlace;
+    beforeEach(async () => {
+      await at.wipe();
+    });
+
+    it('never exceed it together, and use it', async () => {
+      upstream = await startBucketUpstream(36_000, 60);
+      const [one, two] = [await startReplica(at, 1_500), await startReplica(at, 1_500)];
+      await write(one, 'acme');
+
+      const outcomes = await Promise.all([many(one, 'acme', 50), many(two, 'globex', 50), many(two, 'initech', 20)]);
+
+      expect(upstream.refusals()).toBe(0);
+      // Ten flow in for writes meanwhile; of those that were there, most are left to newcomers.
+      expect(sentIn(outcomes.flat())).toBeGreaterThanOrEqual(14);
+    });
+
+    it('serve a team at one of them while another team floods the other', async () => {
+      upstream = await startBucketUpstream(36_000, 40);
+      const [one, two] = [await startReplica(at, 1_500), await startReplica(at, 1_500)];
+      await write(one, 'flood');
+      const flood = Array.from({ length: 200 }, () => write(one, 'flood'));
+
+      const startedAt = performance.now();
+      const outcomes = await many(two, 'acme', 3);
+      const tookMs = performance.now() - startedAt;
+
+      expect(sentIn(outcomes)).toBe(3);
+      expect(tookMs).toBeLessThan(2_500);
+      expect((await Promise.all(flood)).filter(({ kind }) => kind === 'throttled').length).toBeGreaterThan(100);
+      expect(upstream.refusals()).toBe(0);
+    });
+
+    it('need the store for few of many requests while there is plenty', async () => {
+      upstream = await startBucketUpstream(360_000);
+      const replica = await startReplica(at);
+      await many(replica, 'acme', 10);
+      const before = replica.updates();
+
+      for (let time = 0; time < 50; time += 1) await many(replica, `team ${time % 7}`, 10);
+
+      expect(upstream.calls).toHaveLength(510);
+      expect(replica.updates() - before).toBeLessThanOrEqual(30);
+    });
+
+    it('open the account anew when it was lost, without exceeding the budget', async () => {
+      upstream = await startBucketUpstream(36_000, 40);
+      const [one, two] = [await startReplica(at, 1_000), await startReplica(at, 1_000)];
+      await Promise.all([many(one, 'acme', 20), many(two, 'globex', 20)]);
+
+      await at.wipe();
+      const outcomes = await Promise.all([many(one, 'acme', 40), many(two, 'globex', 40)]);
+
+      expect(sentIn(outcomes.flat())).toBeGreaterThan(0);
+      expect(upstream.refusals()).toBe(0);
+    });
+
+    it('tell the budget, and who waits for it, to whoever looks into the store', async () => {
+      upstream = await startBucketUpstream(3_600, 5);
+      const replica = await startReplica(at, 1_500);
+      await write(replica, 'acme');
+      const waiting = many(replica, 'acme', 10);
+      const store = await at.connect();
+      closing.push(() => store.close());
+
+      await waitFor('the budget to be told', async () => {
+        const [reading] = Object.values(await store.readAll());
+        return reading?.limit === 3_600 && (reading.remaining ?? 9) <= 5 && reading.waiting.write > 0;
+      });
+      expect(replica.budget()).toMatchObject({ limit: 3_600, resetAt: expect.any(Date) });
+      await waiting;
+    });
+  });
+}
+
+describe('while the store is away', () => {
+  const at = places[0]?.[1] as TestPlace;
+  beforeEach(async () => {
+    await at.wipe();
+  });
+
+  it.each(['away', 'hanging'] as const)('(%s) replicas go on, each with its part of the budget', async (how) => {
+    upstream = await startBucketUpstream(3_600, 400);
+    const [one, two] = [await startReplica(at, 1_500), await startReplica(at, 1_500)];
+    await Promise.all([many(one, 'acme', 2), many(two, 'globex', 2)]);
+    for (const replica of [one, two]) replica.switchStore(how);
+
+    const outcomes = await Promise.all([many(one, 'acme', 5), many(two, 'globex', 5)]);
+    const floods = await Promise.all([many(one, 'flood', 300), many(two, 'flood', 300)]);
+
+    expect(sentIn(outcomes.flat())).toBe(10);
+    expect(sentIn(floods.flat())).toBeLessThan(200);
+    expect(upstream.refusals()).toBe(0);
+    expect(one.logged.filter((line) => line.includes('upstream budget not shared for now'))).toHaveLength(1);
+  });
+
+  it('they come back to it by themselves, and it knows what they did meanwhile', async () => {
+    upstream = await startBucketUpstream(3_600, 400);
+    const replica = await startReplica(at);
+    await many(replica, 'acme', 2);
+    replica.switchStore('away');
+    await many(replica, 'acme', 8);
+
+    replica.switchStore('there');
+    const before = replica.updates();
+    await waitFor('the store to be used again', async () => {
+      await write(replica, 'globex');
+      return replica.updates() > before;
+    });
+
+    const store = await at.connect();
+    closing.push(() => store.close());
+    await waitFor('the account to be right', async () => {
+      const [reading] = Object.values(await store.readAll());
+      return (reading?.remaining ?? 400) <= 400 - upstream.calls.length + 5;
+    });
+    expect(upstream.refusals()).toBe(0);
+  });
+});
+
+describe('a process that starts while the store is away', () => {
+  it('takes a small part of the usual budget until it knows better', async () => {
+    upstream = await startBucketUpstream(3_600);
+    const place = places[0]?.[1] as TestPlace;
+    const replica = await startReplica(place, 1_000);
+    replica.switchStore('away');
+
+    const outcomes = await many(replica, 'acme', 300);
+
+    expect(sentIn(outcomes)).toBeGreaterThan(5);
+    expect(sentIn(outcomes)).toBeLessThan(3_600 / 8);
+  });
+});
+
+describe('Redis that is not there at all', () => {
+  it('keeps nobody from writing', async () => {
+    const server = await redisForTests();
+    if (server === null) return;
+    upstream = await startBucketUpstream(3_600);
+    const { connectBudgetStore } = await import('../../src/index.js');
+    const run = () => Promise.reject(new Error('unused'));
+    await server.stop();
+    const store = connectBudgetStore({ redisUrl: server.url, run, onError: () => undefined });
+    const { client } = aClient({ baseUrl: upstream.baseUrl, budgetStore: store });
+    closing.push(async () => {
+      await client.close();
+      await store.close();
+    });
+
+    expect((await write(client, 'acme')).kind).toBe('accepted');
+  });
+});

@@ -1,0 +1,230 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { callClasses } from '../../src/budget/call-class.js';
+import type { Lease } from '../../src/budget/renew-lease.js';
+import { type Asked, type Decided, type Turn, turnKeeper, type Want } from '../../src/budget/turn-keeper.js';
+
+const flows = ['acme', 'globex'];
+const someClass = fc.constantFrom(...callClasses.slice(0, 2));
+const want: fc.Arbitrary<Want> = fc.record({
+  class: someClass,
+  flow: fc.constantFrom(...flows),
+  key: fc.constantFrom(null, 'app/A', 'www/A'),
+});
+const turns = fc.record({
+  class: someClass,
+  flow: fc.constantFrom(...flows),
+  pool: fc.constant('common' as const),
+  count: fc.integer({ min: 1, max: 4 }),
+});
+
+type Step =
+  | { ask: Want; patienceMs: number }
+  | { cancel: number }
+  | { pass: number }
+  | { lease: Pick<Lease, 'turns' | 'free' | 'ahead' | 'pauseMs'> };
+
+/** Leases as no account would give them: more turns than requests, and turns for requests that are gone. */
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ ask: want, patienceMs: fc.integer({ min: 1, max: 3_000 }) }) },
+  fc.record({ cancel: fc.nat({ max: 30 }) }),
+  fc.record({ pass: fc.integer({ min: 1, max: 2_000 }) }),
+  fc.record({
+    lease: fc.record({
+      turns: fc.array(turns, { maxLength: 4 }),
+      free: fc.integer({ min: 0, max: 3 }),
+      ahead: fc.subarray(flows),
+      pauseMs: fc.constantFrom(0, 0, 0, 500),
+    }),
+  }),
+);
+
+const reading = { limit: 3_600, remaining: 0, resetAt: null, waiting: {} as Lease['reading']['waiting'] };
+const plainLease: Lease = {
+  ...{ epoch: 'e', ended: 0, validMs: 1_000, free: 0, ahead: [], turns: [], forecasts: [], pauseMs: 0 },
+  ...{ replicas: 1, level: 0, reading },
+};
+
+interface Asking {
+  readonly want: Want;
+  readonly order: number;
+  end: 'sent' | 'refused' | 'cancelled' | null;
+}
+
+/** Plays the steps and keeps a record of its own. */
+function play(steps: readonly Step[]) {
+  const keeper = turnKeeper();
+  const asked = new Map<number, Asking>();
+  const sent: Asking[] = [];
+  const wrong: string[] = [];
+  let lent = 0;
+  let now = 0;
+
+  const settle = (decided: readonly Decided[]): void => {
+    for (const { id, kind } of decided) {
+      const asking = asked.get(id) as Asking;
+      if (asking.end !== null) wrong.push(`${id} was ${asking.end} and then decided again`);
+      asking.end = kind === 'go' ? 'sent' : 'refused';
+      if (kind === 'go') sent.push(asking);
+    }
+  };
+  const note = (result: Asked, asking: Asking): void => {
+    if (result.kind === 'wait') asked.set(result.id, asking);
+    else if (result.kind === 'go') sent.push({ ...asking, end: 'sent' });
+  };
+
+  for (const [order, step] of steps.entries()) {
+    settle(keeper.expire(now));
+    if ('ask' in step) {
+      const options = { patienceMs: step.patienceMs, again: false };
+      note(keeper.ask(step.ask, options, now), { want: step.ask, order, end: null });
+    } else if ('cancel' in step) {
+      const asking = asked.get(step.cancel);
+      if (asking?.end === null) asking.end = 'cancelled';
+      keeper.cancel(step.cancel);
+    } else if ('pass' in step) now += step.pass;
+    else {
+      const findings = keeper.report(now);
+      lent -= findings.returned.reduce((sum, { count }) => sum + count, 0);
+      lent += step.lease.free + step.lease.turns.reduce((sum, { count }) => sum + count, 0);
+      settle(keeper.takeUp({ ...plainLease, ...step.lease }, now, now));
+    }
+  }
+  const last = keeper.report(now, { leaves: true });
+  lent -= last.returned.reduce((sum, { count }) => sum + count, 0);
+  return { sent, wrong, lent, asked };
+}
+
+const anyPlay = fc.array(anyStep, { minLength: 20, maxLength: 80, size: 'max' });
+
+describe('a replica', () => {
+  it('sends nothing that was refused or given up before, and decides about nothing twice', () => {
+    fc.assert(
+      fc.property(anyPlay, (steps) => {
+        expect(play(steps).wrong).toEqual([]);
+      }),
+    );
+  });
+
+  it('makes as many calls as it was lent and did not give back, not one more', () => {
+    fc.assert(
+      fc.property(anyPlay, (steps) => {
+        const { sent, lent } = play(steps);
+
+        expect(lent).toBe(sent.length);
+      }),
+    );
+  });
+
+  it('serves the requests of a team in the order in which they came, and so those to one record set', () => {
+    fc.assert(
+      fc.property(anyPlay, (steps) => {
+        const { sent } = play(steps);
+
+        for (const key of ['app/A', 'www/A']) {
+          for (const flow of flows) {
+            const orders = sent
+              .filter((each) => each.want.key === key && each.want.flow === flow)
+              .map((each) => each.order);
+            expect(orders).toEqual([...orders].sort((one, other) => one - other));
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe('what a replica reports', () => {
+  const ready = (lease: Partial<Lease> = {}) => {
+    const keeper = turnKeeper();
+    keeper.report(0);
+    keeper.takeUp({ ...plainLease, free: 4, ...lease }, 0, 0);
+    return keeper;
+  };
+  const write: Want = { class: 'write', flow: 'acme', key: null };
+  const ask = (keeper: ReturnType<typeof ready>, now = 0): Turn => {
+    const asked = keeper.ask(write, { patienceMs: 1_000, again: false }, now);
+    if (asked.kind !== 'go') throw new Error(`It was not served: ${asked.kind}`);
+    return asked.turn;
+  };
+
+  it('is on whose account calls were made, how they ended, and what the upstream said last', () => {
+    const keeper = ready({ ended: 7 });
+    const [one, two, three] = [ask(keeper), ask(keeper), ask(keeper)];
+
+    keeper.end(one, { kind: 'answered', statement: { limit: 3_600, remaining: 90 } }, 0);
+    keeper.end(two, { kind: 'lost' }, 0);
+    keeper.end(three, { kind: 'unreached' }, 0);
+
+    expect(keeper.report(100)).toMatchObject({
+      ...{ used: { acme: 3 }, ended: 2, answered: true, freeHeld: 1 },
+      returned: [{ pool: 'common', flow: 'acme', count: 1 }],
+      observed: { limit: 3_600, remaining: 90, endedBefore: 7 },
+    });
+    expect(keeper.report(200)).toMatchObject({ used: {}, ended: 0, observed: null });
+  });
+
+  it('is who waits, with later requests to a record set behind the first', () => {
+    const keeper = ready({ free: 0 });
+    const wait = (of: Partial<Want>) => keeper.ask({ ...write, ...of }, { patienceMs: 9_000, again: false }, 0);
+    wait({ key: 'app/A' });
+    wait({ key: 'app/A', class: 'cleanup' });
+    wait({ key: 'www/A' });
+
+    expect(keeper.report(500).waiting).toEqual([{ class: 'write', flow: 'acme', count: 2, waitedMs: 500 }]);
+  });
+
+  it('gives back what was lent for nobody: at once when the upstream has less, else when nobody asked', () => {
+    const surprised = ready({ level: 2_000 });
+    const turn = ask(surprised);
+    surprised.end(turn, { kind: 'answered', statement: { limit: 3_600, remaining: 0 } }, 0);
+    expect(surprised.wakeAt(1).reportAt).toBe(1);
+    expect(surprised.report(1).returned).toEqual([{ pool: 'common', flow: null, count: 3 }]);
+
+    expect(ready().report(1_000).returned).toEqual([{ pool: 'common', flow: null, count: 4 }]);
+  });
+
+  it('cannot wait while a request does, and hardly matters while nothing happens', () => {
+    const idle = ready({ free: 0 });
+    expect(idle.wakeAt(0).reportAt).toBe(10_000);
+
+    idle.ask(write, { patienceMs: 3_000, again: false }, 2_000);
+    expect(idle.wakeAt(2_000)).toEqual({ reportAt: 2_000, expireAt: 5_000 });
+  });
+});
+
+describe('a request', () => {
+  const write: Want = { class: 'write', flow: 'acme', key: null };
+
+  it('whose turn would come too late is refused at once, with the time at which it would have come', () => {
+    const keeper = turnKeeper();
+    const first = keeper.ask(write, { patienceMs: 8_000, again: false }, 0);
+    keeper.report(0);
+    const forecasts = [{ class: 'write' as const, flow: 'acme', firstMs: 5_000, eachMs: 4_000 }];
+    expect(keeper.takeUp({ ...plainLease, forecasts }, 0, 0)).toEqual([]);
+
+    const second = keeper.ask(write, { patienceMs: 8_000, again: false }, 100);
+
+    expect([first.kind, second]).toEqual(['wait', { kind: 'too_long', waitMs: 8_900 }]);
+  });
+
+  it('that was answered 429 is the first of its team again', () => {
+    const keeper = turnKeeper();
+    const ids = [false, true].map((again) => keeper.ask(write, { patienceMs: 8_000, again }, 0));
+    keeper.report(0);
+
+    const [served] = keeper.takeUp({ ...plainLease, turns: [{ ...write, pool: 'common', count: 1 }] }, 0, 0);
+
+    expect(served?.id).toBe(ids[1]?.kind === 'wait' ? ids[1].id : null);
+  });
+
+  it('does not use calls that were lent for longer ago than they are valid', () => {
+    const keeper = turnKeeper();
+    keeper.report(0);
+    keeper.takeUp({ ...plainLease, free: 4 }, 0, 0);
+
+    const asked = keeper.ask(write, { patienceMs: 8_000, again: false }, plainLease.validMs);
+
+    expect(asked.kind).toBe('wait');
+  });
+});
