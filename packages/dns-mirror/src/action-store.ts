@@ -14,16 +14,16 @@ export interface ActionRecord {
 /** Ids of actions that the upstream never made: far above its own, still exact in every client's number type. */
 export const OWN_ACTION_ID_BASE = 2 ** 52;
 
-const findOfTeam = {
-  name: 'actions-of-team',
+const findOfOwner = {
+  name: 'actions-of-owner',
   text: `SELECT id, status, body, started_at AS "startedAt", checked_at AS "checkedAt" FROM dns_action
-         WHERE team_id = $1 AND id = ANY($2::bigint[]) ORDER BY id`,
+         WHERE coalesce(demo_id, team_id) = $1 AND id = ANY($2::bigint[]) ORDER BY id`,
 };
 
 export const actionStore = (pool: Pool) => ({
-  /** Those of the asked actions that are the team's, by id. */
-  async findActions(teamId: string, ids: readonly number[]): Promise<ActionRecord[]> {
-    const { rows } = await pool.query<ActionRecord>({ ...findOfTeam, values: [teamId, ids] });
+  /** Those of the asked actions that are the team's or the demo's, by id. A demo's are not its team's. */
+  async findActions(ownerId: string, ids: readonly number[]): Promise<ActionRecord[]> {
+    const { rows } = await pool.query<ActionRecord>({ ...findOfOwner, values: [ownerId, ids] });
     return rows;
   },
 

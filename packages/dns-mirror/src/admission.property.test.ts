@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { decideAdmission, type RecordQuota } from './admission.js';
+import { decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
 import { effectOf, recordCountOf } from './rrset-body.js';
 import type { RrsetKey, RrsetWrite } from './rrset-write.js';
 
-const quota: RecordQuota = { recordsPerTeam: 12, recordsPerRrset: 5 };
+const quota: RecordQuota = { recordsPerTeam: 12, recordsPerDemo: 7, recordsPerRrset: 5 };
+const ofTeam: OwnerQuota = { limit: 'recordsPerTeam', quota };
+const ofDemo: OwnerQuota = { limit: 'recordsPerDemo', quota };
 const names = ['a', 'b', 'c', 'd'];
 
 const records = fc
@@ -24,14 +26,14 @@ const step = fc.oneof(
 );
 
 describe('admission', () => {
-  it('never lets a team or a set past its quota, however writes begin and finish between each other', () => {
+  it('never lets an owner or a set past its quota, however writes begin and finish between each other', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const ledger = aLedger();
+      fc.property(fc.constantFrom(ofTeam, ofDemo), fc.array(step, { maxLength: 60 }), (owner, steps) => {
+        const ledger = aLedger(owner);
         for (const each of steps) {
           if (each.do === 'begin') ledger.begin(each.name, each.write);
           else ledger.finish(each.name, each.accepted);
-          expect(ledger.recordsOfTeam()).toBeLessThanOrEqual(quota.recordsPerTeam);
+          expect(ledger.recordsOfOwner()).toBeLessThanOrEqual(quota[owner.limit]);
           expect(ledger.recordsOfLargestSet()).toBeLessThanOrEqual(quota.recordsPerRrset);
         }
       }),
@@ -41,17 +43,19 @@ describe('admission', () => {
 
   it('admits what fits to the last record, and refuses the next one', () => {
     const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(4) }, null);
-    const add = (count: number, team: number): unknown =>
-      decideAdmission({ operation: 'add_records', ttl: null, records: valuesOf(count, 100) }, body, team, 2, quota);
+    const add = (count: number, held: number, of: OwnerQuota): unknown =>
+      decideAdmission({ operation: 'add_records', ttl: null, records: valuesOf(count, 100) }, body, held, of);
 
-    expect(add(1, 9)).toEqual({ kind: 'admitted', reserve: 1 });
-    expect(add(1, 10)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
-    expect(add(2, 4)).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 5 });
+    expect(add(1, 11, ofTeam)).toEqual({ kind: 'admitted', reserve: 1 });
+    expect(add(1, 12, ofTeam)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
+    expect(add(1, 6, ofDemo)).toEqual({ kind: 'admitted', reserve: 1 });
+    expect(add(1, 7, ofDemo)).toEqual({ kind: 'refused', limit: 'recordsPerDemo', max: 7 });
+    expect(add(2, 4, ofTeam)).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 5 });
   });
 
   it('lets a team that an import took past its quota shrink, and nothing else', () => {
     const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(9) }, null);
-    const decide = (of: RrsetWrite): string => decideAdmission(of, body, 40, 0, quota).kind;
+    const decide = (of: RrsetWrite): string => decideAdmission(of, body, 40, ofTeam).kind;
 
     expect(decide({ operation: 'remove_records', records: valuesOf(1) })).toBe('admitted');
     expect(decide({ operation: 'set_records', records: valuesOf(8) })).toBe('admitted');
@@ -66,23 +70,23 @@ describe('admission', () => {
     const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(5) }, null);
     const again: RrsetWrite = { operation: 'add_records', ttl: null, records: valuesOf(5) };
 
-    expect(decideAdmission(again, body, 12, 0, quota)).toEqual({ kind: 'admitted', reserve: 0 });
+    expect(decideAdmission(again, body, 12, ofTeam)).toEqual({ kind: 'admitted', reserve: 0 });
   });
 });
 
 /** What the ledger does around the rule: one write at a time per set, reservations until its end. */
-function aLedger() {
+function aLedger(owner: OwnerQuota) {
   const bodies = new Map<string, string>();
   const pending = new Map<string, { write: RrsetWrite; reserve: number }>();
   const counts = (): number[] => [...bodies.values()].map(recordCountOf);
   const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
   return {
-    recordsOfTeam: () => sum(counts()),
+    recordsOfOwner: () => sum(counts()),
     recordsOfLargestSet: () => Math.max(0, ...counts()),
     begin(name: string, of: RrsetWrite) {
       if (pending.has(name)) return;
       const reserved = sum([...pending.values()].map(({ reserve }) => reserve));
-      const admission = decideAdmission(of, bodies.get(name) ?? null, sum(counts()), reserved, quota);
+      const admission = decideAdmission(of, bodies.get(name) ?? null, sum(counts()) + reserved, owner);
       if (admission.kind === 'admitted') pending.set(name, { write: of, reserve: admission.reserve });
     },
     finish(name: string, accepted: boolean) {

@@ -3,7 +3,14 @@ import { assertNever, type RrsetWrite } from './rrset-write.js';
 
 export interface RecordQuota {
   readonly recordsPerTeam: number;
+  readonly recordsPerDemo: number;
   readonly recordsPerRrset: number;
+}
+
+/** Which of the quotas is the owner's. */
+export interface OwnerQuota {
+  readonly limit: 'recordsPerTeam' | 'recordsPerDemo';
+  readonly quota: RecordQuota;
 }
 
 export type Admission =
@@ -15,24 +22,20 @@ export type Admission =
  * A write that adds nothing always fits: a team that an import took past its limit can still clean up.
  *
  * @param current the mirrored body of the set, null when absent
- * @param teamRecords records of the team in the mirror
- * @param teamReserved records held for the team's writes under way
+ * @param held records of the owner: those in the mirror, and those held for its writes under way
  */
 export function decideAdmission(
   write: RrsetWrite,
   current: string | null,
-  teamRecords: number,
-  teamReserved: number,
-  quota: RecordQuota,
+  held: number,
+  { limit, quota }: OwnerQuota,
 ): Admission {
   const before = recordCountOf(current);
   const growth = growthOf(write, current, before);
   if (growth > 0 && before + growth > quota.recordsPerRrset) {
     return { kind: 'refused', limit: 'recordsPerRrset', max: quota.recordsPerRrset };
   }
-  if (growth > 0 && teamRecords + teamReserved + growth > quota.recordsPerTeam) {
-    return { kind: 'refused', limit: 'recordsPerTeam', max: quota.recordsPerTeam };
-  }
+  if (growth > 0 && held + growth > quota[limit]) return { kind: 'refused', limit, max: quota[limit] };
   return { kind: 'admitted', reserve: Math.max(0, growth) };
 }
 

@@ -3,7 +3,7 @@ import type { Prisma } from '@corral/database';
 export interface AuditRecord {
   readonly id: number;
   readonly at: Date;
-  readonly actor: 'token' | 'upstream';
+  readonly actor: 'token' | 'upstream' | 'course' | 'service';
   readonly token: { id: string; name: string } | null;
   readonly name: string;
   readonly type: string;
@@ -60,9 +60,13 @@ export const auditLog = (prisma: Prisma) => ({
 
   async readUsage(team: { id: string; slug: string }): Promise<DnsUsage> {
     const [mirrored, reserved] = await Promise.all([
-      prisma.dnsRrset.aggregate({ where: { ownerLabel: team.slug }, _sum: { recordCount: true }, _count: true }),
+      prisma.dnsRrset.aggregate({
+        where: { ownerLabel: team.slug, zone: { ofDemos: false } },
+        _sum: { recordCount: true },
+        _count: true,
+      }),
       prisma.dnsAuditEntry.aggregate({
-        where: { teamId: team.id, state: 'pending' },
+        where: { teamId: team.id, demoId: null, state: 'pending' },
         _sum: { reservedRecords: true },
       }),
     ]);

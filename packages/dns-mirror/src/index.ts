@@ -1,8 +1,9 @@
 export { type ActionRecord, type ActionStore, actionStore, OWN_ACTION_ID_BASE } from './action-store.js';
-export { type Admission, decideAdmission, type RecordQuota } from './admission.js';
+export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
 export { type AnsweredRecorder, answeredRecorder } from './answered-recorder.js';
 export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
 export { type Comparison, compareRrset } from './compare-rrset.js';
+export { type ConcludeDeps, type Conclusion, concludeWrite } from './conclude-write.js';
 export {
   type MirroredRrset,
   type MirrorStore,
@@ -10,6 +11,7 @@ export {
   type RrsetScope,
   type ZoneRecord,
 } from './mirror-store.js';
+export { type CheckedAction, type PollOptions, type PollTurn, type PollTurns, pollTurns } from './poll-turns.js';
 export { effectOf, readRrsetBody, recordCountOf, sameLabels, showsEffect } from './rrset-body.js';
 export {
   assertNever,
@@ -27,11 +29,13 @@ export {
   type SettlementStore,
   settlementStore,
 } from './settlement-store.js';
+export { endOfAccepted, type UpstreamAnswer } from './upstream-end.js';
 export {
   type BeginOutcome,
   type DeliveryCheck,
   type LedgerOptions,
   type NewWrite,
+  type RrsetOwner,
   type WriteEnd,
   type WriteLease,
   type WriteLedger,
@@ -43,6 +47,7 @@ export {
   type ObserveOptions,
   type ObserveResult,
   type SyncCounts,
+  type ZoneOwners,
   type ZoneSyncStore,
   zoneSyncStore,
 } from './zone-sync-store.js';

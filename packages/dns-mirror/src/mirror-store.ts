@@ -17,11 +17,11 @@ export interface MirroredRrset {
   readonly firstSeenAt: Date;
 }
 
-/** Which sets a caller sees: those of one team, or of a name below the team's. */
+/** Which sets a caller sees: those of one team or demo, or of a name below. */
 export interface RrsetScope {
   readonly zoneId: number;
-  readonly teamSlug: string;
-  /** The team's own name, or the one its token is narrowed to. */
+  readonly ownerLabel: string;
+  /** The owner's own name, or the one its token is narrowed to. */
   readonly root: string;
 }
 
@@ -72,7 +72,7 @@ export interface RrsetPage {
 }
 
 /**
- * Reads of the mirror. Each takes the team, costs one prepared statement at most, and no upstream call. Reads that
+ * Reads of the mirror. Each takes the owner, costs one prepared statement at most, and no upstream call. Reads that
  * arrive in the same turn of the event loop share a statement; it is sent after all of them have arrived, so each sees
  * every write that was answered before.
  */
@@ -82,7 +82,7 @@ export const mirrorStore = (db: Pool | Queryable) => {
       ...findRrsetBodies,
       values: [
         asked.map(({ scope }) => scope.zoneId),
-        asked.map(({ scope }) => scope.teamSlug),
+        asked.map(({ scope }) => scope.ownerLabel),
         asked.map(({ name }) => name),
         asked.map(({ type }) => type),
       ],
@@ -94,17 +94,17 @@ export const mirrorStore = (db: Pool | Queryable) => {
   const findPage = async ({ scope, limit, offset }: PageLookUp): Promise<RrsetPage> => {
     const { rows } = await db.query<RrsetPage>({
       ...pageOfBodies,
-      values: [scope.zoneId, scope.teamSlug, scope.root, limit, offset],
+      values: [scope.zoneId, scope.ownerLabel, scope.root, limit, offset],
     });
     return rows[0] as RrsetPage;
   };
   const rrsets = loadTogether(
     findBodies,
-    ({ scope, name, type }) => `${scope.zoneId}/${scope.teamSlug}/${name}/${type}`,
+    ({ scope, name, type }) => `${scope.zoneId}/${scope.ownerLabel}/${name}/${type}`,
   );
   const pages = loadTogether(
     (asked: readonly PageLookUp[]) => Promise.all(asked.map(findPage)),
-    ({ scope, limit, offset }) => `${scope.zoneId}/${scope.teamSlug}/${scope.root}/${limit}/${offset}`,
+    ({ scope, limit, offset }) => `${scope.zoneId}/${scope.ownerLabel}/${scope.root}/${limit}/${offset}`,
   );
 
   return {
@@ -124,8 +124,8 @@ export const mirrorStore = (db: Pool | Queryable) => {
     },
 
     /** Every set of the scope, for the filters that SQL does not serve. Bounded by the team's quota. */
-    async listRrsets({ zoneId, teamSlug, root }: RrsetScope): Promise<MirroredRrset[]> {
-      const { rows } = await db.query<MirroredRrset>({ ...allInScope, values: [zoneId, teamSlug, root] });
+    async listRrsets({ zoneId, ownerLabel, root }: RrsetScope): Promise<MirroredRrset[]> {
+      const { rows } = await db.query<MirroredRrset>({ ...allInScope, values: [zoneId, ownerLabel, root] });
       return rows;
     },
   };

@@ -102,7 +102,7 @@ export const settlementStore = (pool: Pool) => ({
              completed_at = clock_timestamp(),
              recheck_at = clock_timestamp() + make_interval(secs => $5::float8 / 1000)
          WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
-         RETURNING id, team_id, zone_id, name, type
+         RETURNING id, team_id, demo_id, zone_id, name, type
        ), kept AS (
          INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
          SELECT zone_id, name, type, $6, $7, $3 FROM done WHERE $3::text IS NOT NULL
@@ -113,8 +113,8 @@ export const settlementStore = (pool: Pool) => ({
          WHERE $3::text IS NULL AND dns_rrset.zone_id = done.zone_id AND dns_rrset.name = done.name
            AND dns_rrset.type = done.type
        ), started AS (
-         INSERT INTO dns_action (id, team_id, audit_entry_id, status, body)
-         SELECT $8::bigint, team_id, id, 'success', $9 FROM done WHERE $8::bigint IS NOT NULL
+         INSERT INTO dns_action (id, team_id, demo_id, audit_entry_id, status, body)
+         SELECT $8::bigint, team_id, demo_id, id, 'success', $9 FROM done WHERE $8::bigint IS NOT NULL
        )
        SELECT id FROM done`,
       [

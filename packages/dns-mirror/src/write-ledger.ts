@@ -1,19 +1,28 @@
 import { ownerLabelOf } from '@corral/contracts';
 import { inTransaction, type Pool } from '@corral/database';
-import { decideAdmission, type RecordQuota } from './admission.js';
+import { decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
 import { recordCountOf } from './rrset-body.js';
 import type { RrsetKey, RrsetWrite } from './rrset-write.js';
 import { settledAnswer } from './settled-answer.js';
 
+/** Whose label a name ends in: a team in the zone of the teams, or a demo in the demo zone. */
+export interface RrsetOwner {
+  readonly kind: 'team' | 'demo';
+  readonly id: string;
+  /** The team in whose audit log the write is; null for a demo that no team made. */
+  readonly teamId: string | null;
+}
+
 /** A write as it enters the ledger. */
 export interface NewWrite {
-  readonly teamId: string;
-  readonly tokenId: string;
+  readonly owner: RrsetOwner;
+  /** Null for a deletion that Corral itself makes at the end of a demo. */
+  readonly tokenId: string | null;
   readonly key: RrsetKey;
   readonly write: RrsetWrite;
   readonly requestBody: string | null;
-  /** SHA-256 of token, method, path and body. */
-  readonly requestHash: Buffer;
+  /** SHA-256 of token, method, path and body; null for what no client sends again. */
+  readonly requestHash: Buffer | null;
 }
 
 export interface LedgerOptions {
@@ -38,7 +47,9 @@ export type BeginOutcome =
   | { kind: 'busy'; identical: boolean }
   /** This very request was answered before, but its client never got the answer. */
   | { kind: 'replayed'; entryId: number; status: number; body: string }
-  | { kind: 'refused'; limit: keyof RecordQuota; max: number };
+  | { kind: 'refused'; limit: keyof RecordQuota; max: number }
+  /** The demo is over: what is at its name may only be deleted any more. */
+  | { kind: 'ended' };
 
 /** How a write under way ends, once that is known. */
 export type WriteEnd =
@@ -73,7 +84,15 @@ interface Standing {
   reserved: number;
 }
 
-const lockTeam = { name: 'ledger-lock-team', text: 'SELECT id FROM team WHERE id = $1 FOR NO KEY UPDATE' };
+const lockOwner = {
+  team: { name: 'ledger-lock-team', text: 'SELECT true AS live FROM team WHERE id = $1 FOR NO KEY UPDATE' },
+  // Whoever ends a demo holds this lock as well: no write can begin once its end was committed.
+  demo: {
+    name: 'ledger-lock-demo',
+    text: `SELECT ended_at IS NULL AND expires_at > clock_timestamp() AS live FROM demo WHERE id = $1
+           FOR NO KEY UPDATE`,
+  },
+};
 
 // One snapshot for the counts of the mirror and of what is pending: a write that finishes between them would be
 // counted twice or not at all.
@@ -89,22 +108,22 @@ const readStanding = {
            (SELECT body FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3) AS rrset,
            (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = $1 AND owner_label = $4) AS records,
            (SELECT coalesce(sum(reserved_records), 0)::int FROM dns_audit_entry
-             WHERE team_id = $6 AND state = 'pending') AS reserved
+             WHERE coalesce(demo_id, team_id) = $6 AND state = 'pending') AS reserved
     FROM (SELECT 1) AS one
     LEFT JOIN LATERAL (
       SELECT id, state, request_hash, answered, upstream_status, upstream_body, found_applied, found_body, completed_at
       FROM dns_audit_entry
-      WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor = 'token' ORDER BY id DESC LIMIT 1
+      WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor <> 'upstream' ORDER BY id DESC LIMIT 1
     ) AS latest ON true`,
 };
 
 const insertPending = {
   name: 'ledger-insert-pending',
   text: `
-    INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, request_body,
-                                 request_hash, reserved_records, lease_until, lease_fence, created_at)
-    VALUES ($1, 'token', $2, $3, $4, $5, $6, 'pending', $7, $8, $9,
-            clock_timestamp() + make_interval(secs => $10::float8 / 1000), 1, clock_timestamp())
+    INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, state,
+                                 request_body, request_hash, reserved_records, lease_until, lease_fence, created_at)
+    VALUES ($1, $2, CASE WHEN $3::uuid IS NULL THEN 'service' ELSE 'token' END::dns_actor, $3, $4, $5, $6, $7,
+            'pending', $8, $9, $10, clock_timestamp() + make_interval(secs => $11::float8 / 1000), 1, clock_timestamp())
     RETURNING id`,
 };
 
@@ -119,7 +138,7 @@ const finishEntry = {
           lease_until = NULL, completed_at = clock_timestamp(),
           recheck_at = CASE WHEN $6 THEN clock_timestamp() END
       WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
-      RETURNING id, team_id, zone_id, name, type
+      RETURNING id, team_id, demo_id, zone_id, name, type
     ), kept AS (
       INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
       SELECT zone_id, name, type, $9, $10, $8 FROM done WHERE $7 AND $8::text IS NOT NULL
@@ -130,8 +149,8 @@ const finishEntry = {
       WHERE $7 AND $8::text IS NULL AND dns_rrset.zone_id = done.zone_id AND dns_rrset.name = done.name
         AND dns_rrset.type = done.type
     ), started AS (
-      INSERT INTO dns_action (id, team_id, audit_entry_id, status, body)
-      SELECT $11::bigint, team_id, id, $12, $13 FROM done WHERE $11::bigint IS NOT NULL
+      INSERT INTO dns_action (id, team_id, demo_id, audit_entry_id, status, body)
+      SELECT $11::bigint, team_id, demo_id, id, $12, $13 FROM done WHERE $11::bigint IS NOT NULL
       ON CONFLICT (id) DO NOTHING
     )
     SELECT id FROM done`,
@@ -145,27 +164,29 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
    * @param wasDelivered whether the client of an identical earlier write has its answer; only then is this a new one
    */
   begin(newWrite: NewWrite, wasDelivered: DeliveryCheck): Promise<BeginOutcome> {
-    const { teamId, tokenId, key, write, requestBody, requestHash } = newWrite;
+    const { owner, tokenId, key, write, requestBody, requestHash } = newWrite;
     return inTransaction<BeginOutcome>(pool, async (tx) => {
       // Sent together, run in order: the second takes its snapshot once the lock is held.
-      const [, { rows }] = await Promise.all([
-        tx.query({ ...lockTeam, values: [teamId] }),
+      const [locked, { rows }] = await Promise.all([
+        tx.query<{ live: boolean }>({ ...lockOwner[owner.kind], values: [owner.id] }),
         tx.query<Standing>({
           ...readStanding,
-          values: [key.zoneId, key.name, key.type, ownerLabelOf(key.name), requestHash, teamId, replayMs],
+          values: [key.zoneId, key.name, key.type, ownerLabelOf(key.name), requestHash, owner.id, replayMs],
         }),
       ]);
+      if (!locked.rows[0]?.live && write.operation !== 'delete') return { kind: 'ended' };
       const standing = rows[0] as Standing;
       if (standing.latest_state === 'pending') return { kind: 'busy', identical: standing.latest_identical === true };
       const replayed = replayOf(newWrite, standing, wasDelivered);
       if (replayed !== null) return replayed;
-      const admission = decideAdmission(write, standing.rrset, standing.records, standing.reserved, quota);
+      const held = standing.records + standing.reserved;
+      const admission = decideAdmission(write, standing.rrset, held, quotaOf(owner, quota));
       if (admission.kind === 'refused') return admission;
       const inserted = await tx.query<{ id: number }>({
         ...insertPending,
         values: [
-          ...[teamId, tokenId, key.zoneId, key.name, key.type, write.operation],
-          ...[requestBody, requestHash, admission.reserve, leaseMs],
+          ...[owner.teamId, owner.kind === 'demo' ? owner.id : null, tokenId, key.zoneId, key.name, key.type],
+          ...[write.operation, requestBody, requestHash, admission.reserve, leaseMs],
         ],
       });
       const entryId = (inserted.rows[0] as { id: number }).id;
@@ -218,6 +239,10 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
   },
 });
 export type WriteLedger = ReturnType<typeof writeLedger>;
+
+function quotaOf({ kind }: RrsetOwner, quota: RecordQuota): OwnerQuota {
+  return { limit: kind === 'team' ? 'recordsPerTeam' : 'recordsPerDemo', quota };
+}
 
 /**
  * An identical request gets the first one's outcome only while that one is the latest write to the set: after another

@@ -33,6 +33,9 @@ export interface SyncCounts {
   readonly skipped: number;
 }
 
+/** What the labels of a zone name. */
+export type ZoneOwners = 'teams' | 'demos';
+
 /** Any number, as long as no other advisory lock has it as its first key. */
 const ZONE_LOCKS = 7_237_001;
 
@@ -43,12 +46,13 @@ export const zoneSyncStore = (pool: Pool) => ({
     return (rows[0] as { now: Date }).now;
   },
 
-  /** Keeps the zone as stated. Fails when the mirror knows another zone by that name. */
-  async saveZone(zone: { id: number; name: string; body: string }): Promise<void> {
+  /** Keeps the zone as stated, and whose labels are in it. Fails when the mirror knows another zone by that name. */
+  async saveZone(zone: { id: number; name: string; body: string }, owners: ZoneOwners = 'teams'): Promise<void> {
     await pool.query(
-      `INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, $2, $3, clock_timestamp())
-       ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body, synced_at = excluded.synced_at`,
-      [zone.id, zone.name, zone.body],
+      `INSERT INTO dns_zone (id, name, body, of_demos, synced_at) VALUES ($1, $2, $3, $4, clock_timestamp())
+       ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body, of_demos = excluded.of_demos,
+                                      synced_at = excluded.synced_at`,
+      [zone.id, zone.name, zone.body, owners === 'demos'],
     );
   },
 
@@ -124,9 +128,7 @@ export const zoneSyncStore = (pool: Pool) => ({
     const ownerLabel = ownerLabelOf(key.name);
     return inTransaction<ObserveResult>(pool, async (tx) => {
       // The lock under which writes begin: none can start on this set until this commit.
-      const team = await tx.query<{ id: string }>('SELECT id FROM team WHERE slug = $1 FOR NO KEY UPDATE', [
-        ownerLabel,
-      ]);
+      const owner = await lockOwner(tx, key.zoneId, ownerLabel);
       if (await isContested(tx, key, readAt, graceMs)) return 'skipped';
       const { rows } = await tx.query<{ body: string }>(
         'SELECT body FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3 FOR UPDATE',
@@ -139,9 +141,10 @@ export const zoneSyncStore = (pool: Pool) => ({
       if (comparison === 'restated') return comparison;
       if (purpose === 'sync') {
         await tx.query(
-          `INSERT INTO dns_audit_entry (team_id, actor, zone_id, name, type, operation, state, found_body, created_at, completed_at)
-           VALUES ($1, 'upstream', $2, $3, $4, 'drift', 'observed', $5, clock_timestamp(), clock_timestamp())`,
-          [team.rows[0]?.id ?? null, key.zoneId, key.name, key.type, found],
+          `INSERT INTO dns_audit_entry (team_id, demo_id, actor, zone_id, name, type, operation, state, found_body,
+                                        created_at, completed_at)
+           VALUES ($1, $2, 'upstream', $3, $4, $5, 'drift', 'observed', $6, clock_timestamp(), clock_timestamp())`,
+          [owner?.team_id ?? null, owner?.demo_id ?? null, key.zoneId, key.name, key.type, found],
         );
       }
       return mirrored === null ? 'added' : found === null ? 'removed' : 'changed';
@@ -193,11 +196,32 @@ export const zoneSyncStore = (pool: Pool) => ({
 });
 export type ZoneSyncStore = ReturnType<typeof zoneSyncStore>;
 
+interface LockedOwner {
+  team_id: string | null;
+  demo_id: string | null;
+}
+
+/** An ended demo counts until its label is released: what is found at its name until then is still its own. */
+async function lockOwner(tx: Queryable, zoneId: number, label: string): Promise<LockedOwner | null> {
+  const team = await tx.query<LockedOwner>(
+    `SELECT id AS team_id, NULL AS demo_id FROM team
+     WHERE slug = $2 AND NOT EXISTS (SELECT 1 FROM dns_zone WHERE id = $1 AND of_demos) FOR NO KEY UPDATE`,
+    [zoneId, label],
+  );
+  if (team.rows[0] !== undefined) return team.rows[0];
+  const demo = await tx.query<LockedOwner>(
+    `SELECT team_id, id AS demo_id FROM demo WHERE zone_id = $1 AND label = $2 AND released_at IS NULL
+     FOR NO KEY UPDATE`,
+    [zoneId, label],
+  );
+  return demo.rows[0] ?? null;
+}
+
 /** An accepted write shows when its action has ended, which we may have seen; else it is given the grace. */
 async function isContested(db: Queryable, key: RrsetKey, readAt: Date, graceMs: number): Promise<boolean> {
   const { rowCount } = await db.query(
     `SELECT 1 FROM dns_audit_entry AS entry
-     WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor = 'token'
+     WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor <> 'upstream'
        AND (state = 'pending'
             OR (state IN ('completed', 'settled') AND completed_at >= $4::timestamptz)
             OR (state = 'completed' AND completed_at > $4::timestamptz - make_interval(secs => $5::float8 / 1000)

@@ -66,7 +66,11 @@ export async function openMirrorDatabase(): Promise<MirrorDatabase> {
     },
     ledger: (options = {}) =>
       writeLedger(pool, {
-        ...{ quota: { recordsPerTeam: 200, recordsPerRrset: 50 }, leaseMs: 20_000, replayMs: 60_000 },
+        ...{
+          quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
+          leaseMs: 20_000,
+          replayMs: 60_000,
+        },
         ...options,
       }),
     async entry(id) {
@@ -86,7 +90,8 @@ export const keyOf = (name: string): RrsetKey => ({ zoneId: ZONE_ID, name, type:
 export function newWrite(team: TestTeam, name: string, write: RrsetWrite, sentAs = ''): NewWrite {
   const requestBody = JSON.stringify(write);
   const requestHash = createHash('sha256').update(`${team.tokenId} ${name} ${requestBody} ${sentAs}`).digest();
-  return { teamId: team.id, tokenId: team.tokenId, key: keyOf(name), write, requestBody, requestHash };
+  const owner = { kind: 'team', id: team.id, teamId: team.id } as const;
+  return { owner, tokenId: team.tokenId, key: keyOf(name), write, requestBody, requestHash };
 }
 
 export const recordsOf = (count: number, from = 0) =>

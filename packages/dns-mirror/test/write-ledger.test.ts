@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 
 const mirrored = (): Promise<string | null> =>
-  mirrorStore(database.pool).findRrset({ zoneId: ZONE_ID, teamSlug: team.slug, root: team.slug }, name, 'A');
+  mirrorStore(database.pool).findRrset({ zoneId: ZONE_ID, ownerLabel: team.slug, root: team.slug }, name, 'A');
 
 describe('a write that begins', () => {
   it('is in the ledger as pending, with its lease and what it may add, before anything is sent', async () => {

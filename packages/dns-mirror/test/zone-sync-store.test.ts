@@ -48,7 +48,7 @@ async function observe(found: string | null, { readAt, purpose }: { readAt?: Dat
 }
 
 const mirrored = (): Promise<string | null> =>
-  mirrorStore(database.pool).findRrset({ zoneId: ZONE_ID, teamSlug: team.slug, root: team.slug }, name, 'A');
+  mirrorStore(database.pool).findRrset({ zoneId: ZONE_ID, ownerLabel: team.slug, root: team.slug }, name, 'A');
 
 async function drift(): Promise<{ found_body: string | null; team_id: string }[]> {
   const { rows } = await database.pool.query(

@@ -1,0 +1,116 @@
+import { dnsLimits } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import type { RrsetKey, RrsetOwner } from '@corral/dns-mirror';
+import { isClear, noteDemo, ownerOfDemo } from './demo-rows.js';
+
+/** A record set that an ended demo left behind. */
+export interface LeftRrset {
+  readonly owner: RrsetOwner;
+  readonly key: RrsetKey;
+}
+
+interface LeftRow {
+  demo_id: string;
+  team_id: string | null;
+  zone_id: number;
+  name: string;
+  type: string;
+}
+
+/** Waits between tries for a demo whose records could not be deleted; doubles from one to the next. */
+const RETRY_SECONDS = 10;
+const RETRY_SECONDS_MAX = 600;
+
+const isOver = 'demo.ended_at IS NOT NULL AND demo.released_at IS NULL';
+const leftOver = `demo JOIN dns_rrset AS rrset ON rrset.zone_id = demo.zone_id AND rrset.owner_label = demo.label`;
+
+/**
+ * The ends of demos. What is to be done is read from the rows each time, so whoever died before left nothing that has to
+ * be known: a demo is over and has no end yet, or it has one and the mirror still holds records at its label.
+ */
+export const demoEnds = (pool: Pool) => ({
+  /**
+   * Gives demos whose time is over their end, those first that are over longest. Their tokens were refused since.
+   *
+   * @returns how many; fewer than `max` when none is left, but for those that somebody holds just now
+   */
+  async endExpired(max: number): Promise<number> {
+    const { rows } = await pool.query<{ ended: number }>(
+      `WITH due AS MATERIALIZED (
+         SELECT id FROM demo WHERE ended_at IS NULL AND expires_at <= clock_timestamp()
+         ORDER BY expires_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
+       ), ended AS (
+         UPDATE demo SET ended_at = demo.expires_at, clear_at = clock_timestamp() FROM due WHERE demo.id = due.id
+         RETURNING demo.id, demo.team_id, demo.zone_id, demo.label, demo.ended_at
+       ), revoked AS (
+         UPDATE dns_token SET revoked_at = ended.ended_at FROM ended WHERE dns_token.demo_id = ended.id
+       ), noted AS (
+         ${noteDemo({ actor: `'service'`, tokenId: 'NULL', operation: `'expire'`, request: 'NULL', from: 'ended' })}
+       )
+       SELECT count(*)::int AS ended FROM ended`,
+      [max],
+    );
+    return rows[0]?.ended ?? 0;
+  },
+
+  /** What is left of ended demos and nobody works on, those first that are due longest. */
+  async listLeft(max: number): Promise<LeftRrset[]> {
+    const { rows } = await pool.query<LeftRow>(
+      `SELECT demo.id AS demo_id, demo.team_id, rrset.zone_id, rrset.name, rrset.type FROM ${leftOver}
+       WHERE ${isOver} AND demo.clear_at <= clock_timestamp()
+         AND NOT EXISTS (SELECT 1 FROM dns_audit_entry AS entry
+                         WHERE entry.zone_id = rrset.zone_id AND entry.name = rrset.name AND entry.type = rrset.type
+                           AND entry.state = 'pending')
+       ORDER BY demo.clear_at, demo.id, rrset.name, rrset.type LIMIT $1`,
+      [max],
+    );
+    return rows.map(leftRrset);
+  },
+
+  /** What is left of one demo, whose turn it may be. */
+  async listLeftOf(demoId: string): Promise<LeftRrset[]> {
+    const { rows } = await pool.query<LeftRow>(
+      `SELECT demo.id AS demo_id, demo.team_id, rrset.zone_id, rrset.name, rrset.type FROM ${leftOver}
+       WHERE demo.id = $1 ORDER BY rrset.name, rrset.type`,
+      [demoId],
+    );
+    return rows.map(leftRrset);
+  },
+
+  /** A deletion failed: the demo's turn comes again after a while. */
+  async postpone({ id }: RrsetOwner): Promise<void> {
+    await pool.query(
+      `UPDATE demo SET clear_failures = clear_failures + 1,
+                       clear_at = clock_timestamp()
+                         + make_interval(secs => least($2, $3 * power(2, least(clear_failures, 10))))
+       WHERE id = $1 AND clear_at <= clock_timestamp()`,
+      [id, RETRY_SECONDS_MAX, RETRY_SECONDS],
+    );
+  },
+
+  /** Frees the labels of demos that ended an hour ago and of which nothing is left. @returns how many */
+  async releaseLabels(): Promise<number> {
+    const { rowCount } = await pool.query(
+      `UPDATE demo SET released_at = clock_timestamp()
+       WHERE ${isOver} AND ended_at <= clock_timestamp() - make_interval(secs => $1) AND ${isClear}`,
+      [dnsLimits.demoLabelHeldSeconds],
+    );
+    return rowCount ?? 0;
+  },
+
+  /** Since when the oldest end is waited for: of a demo, or of what is left of one. In seconds; 0 when none is due. */
+  async readBacklogSeconds(): Promise<number> {
+    const { rows } = await pool.query<{ seconds: number | null }>(
+      `SELECT extract(epoch FROM clock_timestamp() - min(since))::float8 AS seconds
+       FROM (SELECT expires_at AS since FROM demo WHERE ended_at IS NULL AND expires_at <= clock_timestamp()
+             UNION ALL
+             SELECT demo.ended_at FROM ${leftOver} WHERE ${isOver}) AS waiting`,
+    );
+    return rows[0]?.seconds ?? 0;
+  },
+});
+export type DemoEnds = ReturnType<typeof demoEnds>;
+
+function leftRrset({ demo_id, team_id, zone_id, name, type }: LeftRow): LeftRrset {
+  return { owner: ownerOfDemo({ id: demo_id, teamId: team_id }), key: { zoneId: zone_id, name, type } };
+}

@@ -1,0 +1,47 @@
+import type { RrsetOwner } from '@corral/dns-mirror';
+
+/** A demo, as its makers see it. */
+export interface DemoRecord {
+  readonly id: string;
+  /** Null for one made with a course code. */
+  readonly teamId: string | null;
+  readonly zoneId: number;
+  readonly zoneName: string;
+  readonly label: string;
+  readonly name: string;
+  readonly ttlSeconds: number;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  /** In the mirror just now. */
+  readonly records: number;
+}
+
+/** A demo lives until it was ended or its time is over, whichever comes first. By Postgres' clock. */
+export const isLive = 'demo.ended_at IS NULL AND demo.expires_at > clock_timestamp()';
+
+/** Nothing of an ended demo is left, as far as anybody knows: in the zone, or on its way there. */
+export const isClear = `
+  NOT EXISTS (SELECT 1 FROM dns_rrset WHERE zone_id = demo.zone_id AND owner_label = demo.label)
+  AND NOT EXISTS (SELECT 1 FROM dns_audit_entry
+                  WHERE coalesce(demo_id, team_id) = demo.id AND state = 'pending')`;
+
+/** The columns of a `DemoRecord`, from `demo` joined with its `zone`. */
+export const demoColumns = `
+  demo.id, demo.team_id AS "teamId", demo.zone_id AS "zoneId", zone.name AS "zoneName", demo.label, demo.name,
+  demo.ttl_seconds AS "ttlSeconds", demo.created_at AS "createdAt", demo.expires_at AS "expiresAt",
+  (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset
+   WHERE zone_id = demo.zone_id AND owner_label = demo.label) AS records`;
+
+/**
+ * An entry of the audit log about demos themselves, for the rows of a statement's part `from`: which has `id`, `team_id`,
+ * `zone_id` and `label`. The type `DEMO` is no record type, so it is never taken for an entry about a set.
+ */
+export const noteDemo = (of: { actor: string; tokenId: string; operation: string; request: string; from: string }) => `
+  INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, state, request_body,
+                               created_at, completed_at)
+  SELECT team_id, id, ${of.actor}, ${of.tokenId}, zone_id, label, 'DEMO', ${of.operation}, 'completed', ${of.request},
+         clock_timestamp(), clock_timestamp() FROM ${of.from}`;
+
+export function ownerOfDemo({ id, teamId }: { readonly id: string; readonly teamId: string | null }): RrsetOwner {
+  return { kind: 'demo', id, teamId };
+}

@@ -1,0 +1,194 @@
+import { DNS_SCOPE, hashDnsToken, mintDnsToken } from '@corral/auth';
+import { dnsLimits } from '@corral/contracts';
+import { inTransaction, type Pool, type Queryable } from '@corral/database';
+import { hashCourseCode } from './course-code.js';
+import { type DemoRecord, demoColumns, isClear, isLive, noteDemo } from './demo-rows.js';
+
+/** Who makes a demo: a team by one of its tokens, or whoever knows a course code. */
+export type DemoMaker =
+  | { readonly kind: 'team'; readonly teamId: string; readonly tokenId: string }
+  | { readonly kind: 'course'; readonly code: string };
+
+export interface NewDemo {
+  readonly zoneId: number;
+  readonly label: string;
+  readonly name: string;
+  readonly ttlSeconds: number;
+}
+
+export type CreateOutcome =
+  /** The token's text is here and nowhere else. */
+  | { kind: 'created'; demo: DemoRecord; token: string }
+  /** No such code, or one that is not in use any more: nobody is told which. */
+  | { kind: 'unknown_course' }
+  /** The team or the course has so many live demos. */
+  | { kind: 'full'; max: number }
+  /** The label is another demo's, was one's until lately, or holds records that nobody's demo made. */
+  | { kind: 'taken' };
+
+/** Whose demos a caller reaches: all of a team, or the one that a demo token is for. */
+export type DemoReach = { readonly teamId: string } | { readonly demoId: string };
+
+export interface DemoStoreOptions {
+  readonly demosPerTeam: number;
+  /** For so long whoever ended a demo has its records to itself; afterwards the reconciler deletes what is left. */
+  readonly clearLeaseMs: number;
+}
+
+interface Maker {
+  readonly teamId: string | null;
+  readonly courseCodeId: string | null;
+  readonly max: number;
+}
+
+const inReach = `demo.label = $1 AND (demo.team_id = $2 OR demo.id = $3) AND ${isLive}`;
+const reachValues = (reach: DemoReach): (string | null)[] =>
+  'teamId' in reach ? [reach.teamId, null] : [null, reach.demoId];
+
+export const demoStore = (pool: Pool, { demosPerTeam, clearLeaseMs }: DemoStoreOptions) => ({
+  /** Makes a demo and its token, unless the label or the number of live demos forbids it. Holds under any concurrency. */
+  create(maker: DemoMaker, wanted: NewDemo): Promise<CreateOutcome> {
+    return inTransaction<CreateOutcome>(pool, async (tx) => {
+      const locked = await lockMaker(tx, maker, demosPerTeam);
+      if (locked === null) return { kind: 'unknown_course' };
+      if ((await countLive(tx, locked)) >= locked.max) return { kind: 'full', max: locked.max };
+      await releaseLabel(tx, wanted);
+      const demo = await insertDemo(tx, locked, wanted);
+      if (demo === null) return { kind: 'taken' };
+      const token = mintDnsToken();
+      await insertToken(tx, demo, token);
+      await noteCreation(tx, demo, maker, wanted);
+      return { kind: 'created', demo, token };
+    });
+  },
+
+  /** The team's live demos, oldest first. */
+  async list(teamId: string): Promise<DemoRecord[]> {
+    const { rows } = await pool.query<DemoRecord>(
+      `SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id
+       WHERE demo.team_id = $1 AND ${isLive} ORDER BY demo.created_at, demo.id`,
+      [teamId],
+    );
+    return rows;
+  },
+
+  /** Null when there is no such live demo within reach. */
+  async find(reach: DemoReach, label: string): Promise<DemoRecord | null> {
+    const { rows } = await pool.query<DemoRecord>(
+      `SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id WHERE ${inReach}`,
+      [label, ...reachValues(reach)],
+    );
+    return rows[0] ?? null;
+  },
+
+  /** Sets the expiry to so many seconds from now, or to the latest there can be. Null as for `find`. */
+  async extend(reach: DemoReach, label: string, ttlSeconds: number, tokenId: string): Promise<DemoRecord | null> {
+    const { rows } = await pool.query<DemoRecord>(
+      `WITH demo AS (
+         UPDATE demo SET ttl_seconds = $4::int, expires_at = least(clock_timestamp() + make_interval(secs => $4::int),
+                                                              created_at + make_interval(secs => $5))
+         WHERE ${inReach} RETURNING *
+       ), noted AS (
+         ${noteDemo({ actor: `'token'`, tokenId: '$6', operation: `'extend'`, request: '$7', from: 'demo' })}
+       )
+       SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id`,
+      [
+        ...[label, ...reachValues(reach), ttlSeconds, dnsLimits.demoTtlSecondsMax],
+        ...[tokenId, JSON.stringify({ ttl: ttlSeconds })],
+      ],
+    );
+    return rows[0] ?? null;
+  },
+
+  /**
+   * Ends a demo: its token is refused and no write of it begins any more. Its records are still there; they are the
+   * caller's to delete for `clearLeaseMs`. Null as for `find`.
+   */
+  async end(reach: DemoReach, label: string, tokenId: string): Promise<DemoRecord | null> {
+    const { rows } = await pool.query<DemoRecord>(
+      `WITH demo AS (
+         UPDATE demo SET ended_at = clock_timestamp(),
+                         clear_at = clock_timestamp() + make_interval(secs => $5::float8 / 1000)
+         WHERE ${inReach} RETURNING *
+       ), revoked AS (
+         UPDATE dns_token SET revoked_at = demo.ended_at FROM demo WHERE dns_token.demo_id = demo.id
+       ), noted AS (
+         ${noteDemo({ actor: `'token'`, tokenId: '$4', operation: `'delete'`, request: 'NULL', from: 'demo' })}
+       )
+       SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id`,
+      [label, ...reachValues(reach), tokenId, clearLeaseMs],
+    );
+    return rows[0] ?? null;
+  },
+});
+export type DemoStore = ReturnType<typeof demoStore>;
+
+/** Holds the row of the team or the course until the end of the transaction: counts and inserts come one by one. */
+async function lockMaker(tx: Queryable, maker: DemoMaker, demosPerTeam: number): Promise<Maker | null> {
+  if (maker.kind === 'team') {
+    await tx.query('SELECT id FROM team WHERE id = $1 FOR NO KEY UPDATE', [maker.teamId]);
+    return { teamId: maker.teamId, courseCodeId: null, max: demosPerTeam };
+  }
+  const { rows } = await tx.query<{ id: string; max: number }>(
+    `SELECT id, live_demos_max AS max FROM course_code WHERE hash = $1 AND deactivated_at IS NULL FOR NO KEY UPDATE`,
+    [hashCourseCode(maker.code)],
+  );
+  const course = rows[0];
+  return course === undefined ? null : { teamId: null, courseCodeId: course.id, max: course.max };
+}
+
+async function countLive(tx: Queryable, { teamId, courseCodeId }: Maker): Promise<number> {
+  const { rows } = await tx.query<{ live: number }>(
+    `SELECT count(*)::int AS live FROM demo WHERE (team_id = $1 OR course_code_id = $2) AND ${isLive}`,
+    [teamId, courseCodeId],
+  );
+  return rows[0]?.live ?? 0;
+}
+
+/** Whoever wants a label that is due to be free need not wait for the reconciler. */
+async function releaseLabel(tx: Queryable, { zoneId, label }: NewDemo): Promise<void> {
+  await tx.query(
+    `UPDATE demo SET released_at = clock_timestamp()
+     WHERE zone_id = $1 AND label = $2 AND released_at IS NULL
+       AND ended_at <= clock_timestamp() - make_interval(secs => $3) AND ${isClear}`,
+    [zoneId, label, dnsLimits.demoLabelHeldSeconds],
+  );
+}
+
+/** Null when the label is taken. */
+async function insertDemo(tx: Queryable, maker: Maker, wanted: NewDemo): Promise<DemoRecord | null> {
+  const { rows } = await tx.query<DemoRecord>(
+    `WITH demo AS (
+       INSERT INTO demo (zone_id, label, name, team_id, course_code_id, ttl_seconds, created_at, expires_at)
+       SELECT $1, $2, $3, $4, $5, $6::int, at.now, at.now + make_interval(secs => $6::int)
+       FROM (SELECT clock_timestamp()::timestamptz(3) AS now) AS at
+       WHERE NOT EXISTS (SELECT 1 FROM dns_rrset WHERE zone_id = $1 AND owner_label = $2)
+       ON CONFLICT (zone_id, label) WHERE released_at IS NULL DO NOTHING
+       RETURNING *
+     )
+     SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id`,
+    [wanted.zoneId, wanted.label, wanted.name, maker.teamId, maker.courseCodeId, wanted.ttlSeconds],
+  );
+  return rows[0] ?? null;
+}
+
+/** It has no expiry of its own: it is the demo's, so the two can never differ. */
+async function insertToken(tx: Queryable, { id, label }: DemoRecord, token: string): Promise<void> {
+  await tx.query(
+    `INSERT INTO dns_token (demo_id, name, hash, scopes, within_types, created_at)
+     VALUES ($1, $2, $3, $4, '{}', clock_timestamp())`,
+    [id, `demo ${label}`, hashDnsToken(token), [DNS_SCOPE]],
+  );
+}
+
+async function noteCreation(tx: Queryable, { id }: DemoRecord, maker: DemoMaker, wanted: NewDemo): Promise<void> {
+  const [actor, tokenId] = maker.kind === 'team' ? ['token', maker.tokenId] : ['course', null];
+  const request = JSON.stringify({ name: wanted.name, ttl: wanted.ttlSeconds });
+  await tx.query(
+    noteDemo({
+      ...{ actor: '$2::dns_actor', tokenId: '$3::uuid', operation: `'create'`, request: '$4' },
+      from: 'demo WHERE id = $1',
+    }),
+    [id, actor, tokenId, request],
+  );
+}

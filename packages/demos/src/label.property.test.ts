@@ -1,0 +1,55 @@
+import { isTeamSlug, parseRrsetName } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { drawLabel, isLabel, isReservedLabel, labelOf } from './label.js';
+
+const names = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 100 }),
+  fc.string({ unit: fc.constantFrom('a', 'Z', '9', '-', '_', '.', ' ', 'é', 'ß', '\u0301', '🦊'), maxLength: 100 }),
+);
+
+describe('the label of a name', () => {
+  it('is a name in the zone that a demo can own, or there is none', () => {
+    fc.assert(
+      fc.property(names, (name) => {
+        const label = labelOf(name);
+        if (label === null) return !/[a-z0-9]/i.test(name);
+        return parseRrsetName(label, 'demo.example.test')?.ownerLabel === label && isLabel(label);
+      }),
+    );
+  });
+
+  it('is the label of itself', () => {
+    fc.assert(
+      fc.property(names, (name) => {
+        const label = labelOf(name);
+        return label === null || labelOf(label) === label;
+      }),
+    );
+  });
+
+  it('of a word that could be a team’s is that word', () => {
+    const words = fc
+      .array(fc.stringMatching(/^[a-z0-9]{1,9}$/), { minLength: 1, maxLength: 6 })
+      .map((parts) => parts.join('-'));
+    fc.assert(fc.property(words, (word) => labelOf(word) === word));
+  });
+
+  it.each(['', '-', '...', '🦊', '日本'])('is none for %j', (name) => {
+    expect(labelOf(name)).toBeNull();
+  });
+});
+
+describe('a label that is drawn', () => {
+  it('is readable, and could be anybody’s', () => {
+    for (let count = 0; count < 500; count += 1) {
+      const label = drawLabel();
+      expect(label).toMatch(/^[a-z]+(-[a-z]+){2,}$/);
+      expect([isLabel(label), isTeamSlug(label), isReservedLabel(label)]).toEqual([true, true, false]);
+    }
+  });
+
+  it('is seldom one that was drawn before', () => {
+    expect(new Set(Array.from({ length: 1_000 }, drawLabel)).size).toBeGreaterThan(990);
+  });
+});

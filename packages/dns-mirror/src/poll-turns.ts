@@ -1,0 +1,102 @@
+import type { Pool } from '@corral/database';
+
+export type PollTurn =
+  /** These are to be asked for now, by this process; others wait until `endPoll`. */
+  | { readonly kind: 'ours'; readonly ids: number[]; readonly claim: Date }
+  /** Another process asks just now, or did so a moment ago; worth another look after so long. */
+  | { readonly kind: 'taken'; readonly waitMs: number };
+
+export interface PollOptions {
+  /** Shortest time between the beginnings of two polls. */
+  readonly intervalMs: number;
+  /** After so long without `endPoll`, the process that polls counts as dead. */
+  readonly leaseMs: number;
+  /** An action is asked for as long as a client asked for it within this time. */
+  readonly wantedMs: number;
+}
+
+/** As many as one upstream call can ask for. */
+const IDS_PER_POLL = 25;
+
+const claimStatement = {
+  name: 'action-poll-claim',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT id FROM dns_action
+      WHERE status = 'running' AND checked_at <= clock_timestamp() - $2 * interval '1 ms'
+        AND (id = ANY($1::bigint[]) OR wanted_at > clock_timestamp() - $4 * interval '1 ms')
+      ORDER BY checked_at, id LIMIT ${IDS_PER_POLL}
+    ), asked AS MATERIALIZED (
+      -- In one order and without waiting; said once a second is enough.
+      SELECT id FROM dns_action
+      WHERE id = ANY($1::bigint[]) AND status = 'running'
+        AND (wanted_at IS NULL OR wanted_at < clock_timestamp() - interval '1 second')
+      ORDER BY id FOR UPDATE SKIP LOCKED
+    ), wanted AS (
+      UPDATE dns_action SET wanted_at = clock_timestamp() FROM asked WHERE dns_action.id = asked.id
+    ), turn AS (
+      INSERT INTO dns_action_poll AS poll (id, next_at)
+      SELECT 1, clock_timestamp() + $3 * interval '1 ms' WHERE EXISTS (SELECT FROM due)
+      ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= clock_timestamp()
+      RETURNING next_at
+    )
+    SELECT (SELECT next_at FROM turn) AS claim, ARRAY(SELECT id FROM due) AS ids,
+      (SELECT greatest(0, extract(epoch FROM next_at - clock_timestamp()) * 1000)::float8 FROM dns_action_poll) AS "waitMs"`,
+};
+
+const endStatement = {
+  name: 'action-poll-end',
+  text: `
+    WITH asked AS MATERIALIZED (
+      SELECT id FROM dns_action WHERE id = ANY($2::bigint[]) AND status = 'running' ORDER BY id FOR UPDATE
+    ), checked AS (
+      UPDATE dns_action SET checked_at = clock_timestamp() FROM asked WHERE dns_action.id = asked.id
+    )
+    UPDATE dns_action_poll SET next_at = clock_timestamp() + $3 * interval '1 ms' WHERE next_at = $1`,
+};
+
+const checkedStatement = {
+  name: 'actions-checked',
+  text: `SELECT id, status = 'running' AS "isRunning", checked_at AS "checkedAt" FROM dns_action
+         WHERE id = ANY($1::bigint[])`,
+};
+
+export interface CheckedAction {
+  readonly id: number;
+  readonly isRunning: boolean;
+  readonly checkedAt: Date;
+}
+
+/** Whose turn it is to ask the upstream for actions: one process at a time, on behalf of all of them. */
+export const pollTurns = (pool: Pool) => ({
+  /**
+   * Says that clients wait for these actions, and takes the turn if nobody has it and something is due. What is due
+   * are the actions that clients of any process wait for, the one checked longest ago first.
+   */
+  async claimPoll(wanted: readonly number[], options: PollOptions): Promise<PollTurn> {
+    const { intervalMs, leaseMs, wantedMs } = options;
+    const { rows } = await pool.query<{ claim: Date | null; ids: string[]; waitMs: number | null }>({
+      ...claimStatement,
+      values: [wanted, intervalMs, leaseMs, wantedMs],
+    });
+    const { claim = null, ids = [], waitMs = null } = rows[0] ?? {};
+    if (claim !== null) return { kind: 'ours', ids: ids.map(Number), claim };
+    return { kind: 'taken', waitMs: waitMs ?? 0 };
+  },
+
+  /**
+   * Ends a turn. If it was taken over meanwhile, nothing happens to the new one.
+   *
+   * @param asked what the upstream answered for; an action that it did not mention is not asked for before the others
+   * @param restMs until the next turn
+   */
+  async endPoll(claim: Date, asked: readonly number[], restMs: number): Promise<void> {
+    await pool.query({ ...endStatement, values: [claim, asked, restMs] });
+  },
+
+  /** When the upstream was last asked for these actions, by whichever process. */
+  async findChecked(ids: readonly number[]): Promise<CheckedAction[]> {
+    return (await pool.query<CheckedAction>({ ...checkedStatement, values: [ids] })).rows;
+  },
+});
+export type PollTurns = ReturnType<typeof pollTurns>;

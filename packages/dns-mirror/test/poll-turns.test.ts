@@ -1,0 +1,156 @@
+import { connectPool } from '@corral/database';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { actionStore, type PollTurn, type PollTurns, pollTurns, type WriteLedger } from '../src/index.js';
+import {
+  accepted,
+  addOf,
+  begin,
+  bodyOf,
+  keyOf,
+  type MirrorDatabase,
+  newWrite,
+  openMirrorDatabase,
+  type TestTeam,
+} from './mirror-database.js';
+
+const LONG = { intervalMs: 0, leaseMs: 60_000, wantedMs: 60_000 };
+
+let database: MirrorDatabase;
+let ledger: WriteLedger;
+let polls: PollTurns;
+let team: TestTeam;
+
+beforeAll(async () => {
+  database = await openMirrorDatabase();
+  ledger = database.ledger();
+  polls = pollTurns(database.pool);
+  team = await database.createTeam('acme');
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  await database.pool.query('DELETE FROM dns_action_poll');
+  await database.pool.query('DELETE FROM dns_action');
+});
+
+let names = 0;
+async function startAction(): Promise<number> {
+  names += 1;
+  const name = `n${names}.acme`;
+  const lease = await begin(ledger, newWrite(team, name, addOf(1)));
+  const end = accepted(bodyOf(name, 1));
+  await ledger.finish(lease, keyOf(name), end);
+  return end.action.id;
+}
+
+const startActions = async (count: number): Promise<number[]> => {
+  const ids: number[] = [];
+  while (ids.length < count) ids.push(await startAction());
+  return ids;
+};
+
+function ours(turn: PollTurn): Extract<PollTurn, { kind: 'ours' }> {
+  if (turn.kind !== 'ours') throw new Error(`Another has the turn, for ${turn.waitMs} ms.`);
+  return turn;
+}
+
+describe('the turn to ask for actions', () => {
+  it('is one process’s at a time, and it asks for what is waited for anywhere', async () => {
+    const [one, two] = [await startAction(), await startAction()];
+    const first = ours(await polls.claimPoll([one], LONG));
+    const second = await polls.claimPoll([two], LONG);
+    await polls.endPoll(first.claim, first.ids, 0);
+
+    const third = ours(await polls.claimPoll([], LONG));
+
+    expect(first.ids).toEqual([one]);
+    expect(second).toEqual({ kind: 'taken', waitMs: expect.any(Number) });
+    expect(third.ids).toEqual([two, one]);
+  });
+
+  it('goes to one of many that want it at the same moment', async () => {
+    const id = await startAction();
+    const open = () =>
+      connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+    const pools = Array.from({ length: 6 }, open);
+
+    const claims = await Promise.all(pools.map((pool) => pollTurns(pool).claimPoll([id], LONG)));
+
+    expect(claims.filter(({ kind }) => kind === 'ours')).toHaveLength(1);
+    await Promise.all(pools.map((pool) => pool.end()));
+  });
+
+  it('comes again when the interval is over, and not before', async () => {
+    const id = await startAction();
+    const { claim, ids } = ours(await polls.claimPoll([id], LONG));
+    await polls.endPoll(claim, ids, 60_000);
+
+    const early = await polls.claimPoll([id], LONG);
+
+    expect(early.kind).toBe('taken');
+    expect(early.kind === 'taken' ? early.waitMs : 0).toBeGreaterThan(50_000);
+  });
+
+  it('is free again when the process that had it died, whose late end then changes nothing', async () => {
+    const id = await startAction();
+    const dead = ours(await polls.claimPoll([id], { ...LONG, leaseMs: 20 }));
+
+    const next = await waitFor('the turn to be free', async () => {
+      const turn = await polls.claimPoll([id], LONG);
+      return turn.kind === 'ours' ? turn : null;
+    });
+    await polls.endPoll(dead.claim, [], 0);
+
+    expect(next.ids).toEqual([id]);
+    expect((await polls.claimPoll([id], LONG)).kind).toBe('taken');
+  });
+
+  it('is nobody’s while nothing is due: what was told a moment ago need not be asked for', async () => {
+    const id = await startAction();
+
+    expect((await polls.claimPoll([id], { ...LONG, intervalMs: 60_000 })).kind).toBe('taken');
+    expect(ours(await polls.claimPoll([id], LONG)).ids).toEqual([id]);
+  });
+
+  it('is for 25 actions at most, those first that were asked for longest ago', async () => {
+    const ids = await startActions(30);
+    const first = ours(await polls.claimPoll(ids, LONG));
+    // The upstream told of none of them: they go to the end of the line all the same.
+    await polls.endPoll(first.claim, first.ids, 0);
+
+    const second = ours(await polls.claimPoll(ids, LONG));
+
+    expect(first.ids).toHaveLength(25);
+    expect(second.ids.slice(0, 5).sort()).toEqual(ids.filter((id) => !first.ids.includes(id)));
+  });
+
+  it('is not for actions that ended, nor for those that nobody waits for any more', async () => {
+    const [ended, left, wanted] = (await startActions(3)) as [number, number, number];
+    await actionStore(database.pool).recordActions([{ id: ended, status: 'success', body: '{}' }]);
+    const { claim } = ours(await polls.claimPoll([ended, left], LONG));
+    await polls.endPoll(claim, [], 0);
+
+    const later = ours(await polls.claimPoll([wanted], { ...LONG, wantedMs: 0 }));
+
+    expect(later.ids).toEqual([wanted]);
+  });
+});
+
+describe('what the upstream was asked for', () => {
+  it('is seen by every process, with the time', async () => {
+    const [asked, other] = (await startActions(2)) as [number, number];
+    const before = await polls.findChecked([asked, other]);
+    const { claim } = ours(await polls.claimPoll([asked], LONG));
+
+    await polls.endPoll(claim, [asked], 0);
+
+    const times = async (id: number): Promise<number[]> => {
+      const after = await polls.findChecked([id]);
+      return [before.find((action) => action.id === id), after[0]].map((action) => action?.checkedAt.getTime() ?? 0);
+    };
+    const [askedBefore, askedAfter] = (await times(asked)) as [number, number];
+    const [otherBefore, otherAfter] = (await times(other)) as [number, number];
+    expect(askedAfter).toBeGreaterThan(askedBefore);
+    expect(otherAfter).toBe(otherBefore);
+  });
+});
