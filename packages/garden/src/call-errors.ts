@@ -1,0 +1,48 @@
+import { type Access, type AnswerHeaders, classify } from './classify.js';
+import type { Verb } from './client.js';
+import { GardenError } from './errors.js';
+import type { Broken } from './exchange.js';
+import type { JsonObject } from './json.js';
+import { parseStatus } from './status.js';
+
+/** What an error says of the call it comes from. */
+export interface CallName {
+  verb: Verb;
+  /** with the subresource, e.g. `shoots/adminkubeconfig` */
+  resource: string;
+  access: Access;
+  /** what is sent or fetched is secret, and the garden may quote it: none of its words are kept */
+  confidential?: boolean;
+}
+
+export function brokenError(call: CallName, { stage, reason }: Broken): GardenError {
+  const what = `${nameOf(call)}: ${reason}`;
+  if (stage === 'answering') return new GardenError('unusable', what);
+  return new GardenError(stage === 'waiting' && call.access === 'write' ? 'uncertain' : 'unreachable', what);
+}
+
+/** The error of a failure answer, or of an ERROR event, which is a Status with a code inside a stream. */
+export function failureError(
+  call: CallName,
+  failure: { status: number; headers: AnswerHeaders; body: JsonObject | null },
+): GardenError {
+  const { kind, details } = classify(failure.status, parseStatus(failure.body), failure.headers, call.access);
+  const what = `${nameOf(call)}: ${failure.status} ${details.reason ?? 'without a Status'}`;
+  return new GardenError(kind, what, call.confidential ? { ...details, sentences: [], fields: [] } : details);
+}
+
+export function unusableError(call: CallName, why: string): GardenError {
+  return new GardenError('unusable', `${nameOf(call)}: ${why}`);
+}
+
+export function unreachableError(call: CallName, why: string): GardenError {
+  return new GardenError('unreachable', `${nameOf(call)}: ${why}`);
+}
+
+export function credentialsError(call: CallName, why: string): GardenError {
+  return new GardenError('credentials', `${nameOf(call)}: ${why}`);
+}
+
+function nameOf({ verb, resource }: CallName): string {
+  return `${verb} ${resource}`;
+}

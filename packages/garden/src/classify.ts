@@ -1,0 +1,102 @@
+import type { GardenErrorDetails, GardenErrorKind } from './errors.js';
+import type { Status } from './status.js';
+import { conflictsOf, fieldsOf, sentencesOf } from './status-words.js';
+
+/** Whether the call could have changed something. */
+export type Access = 'read' | 'write';
+
+export type AnswerHeaders = Readonly<Partial<Record<'retry-after' | 'date', string>>>;
+
+export interface Verdict {
+  kind: GardenErrorKind;
+  details: GardenErrorDetails;
+}
+
+/**
+ * Says what a failure answer means. Pure.
+ *
+ * @param httpStatus anything but 2xx; for an ERROR event of a watch the code inside it
+ * @param status the body, or null when it is no Status. Then only 401, 429 and 5xx count: gateways give these too,
+ *   and the API server itself answers 429 in plain text when it is full
+ */
+export function classify(httpStatus: number, status: Status | null, headers: AnswerHeaders, access: Access): Verdict {
+  const kind = kindOf(httpStatus, status, access);
+  const retryAfterSeconds = retryAfterOf(status, headers) ?? (kind === 'throttled' ? 1 : null);
+  if (status === null) return { kind, details: { status: httpStatus, retryAfterSeconds } };
+  return {
+    kind,
+    details: {
+      status: httpStatus,
+      reason: status.reason,
+      retryAfterSeconds,
+      sentences: sentencesOf(status),
+      fields: kind === 'refused' ? fieldsOf(status) : [],
+      causes: kind === 'conflict' ? conflictsOf(status) : [],
+      uidMismatch: kind === 'conflict' && isUidMismatch(status),
+      continueToken: kind === 'expired' ? status.continueToken : null,
+    },
+  };
+}
+
+function kindOf(httpStatus: number, status: Status | null, access: Access): GardenErrorKind {
+  const failing = access === 'write' ? 'uncertain' : 'server_error';
+  if (httpStatus === 401) return 'credentials';
+  if (httpStatus === 429) return 'throttled';
+  if (status === null) return httpStatus >= 500 ? failing : 'unusable';
+  switch (httpStatus) {
+    case 403:
+      return forbiddenKind(status);
+    case 404:
+      // Without a name it is the path that is unknown: an API that is not served must not look like an absent object.
+      return status.details.name === null ? 'unusable' : 'not_found';
+    case 409:
+      return status.reason === 'AlreadyExists' ? 'exists' : 'conflict';
+    case 410:
+      return 'expired';
+    case 405:
+    case 406:
+    case 415:
+      return 'unusable';
+    case 422:
+      return isUidMismatch(status) ? 'conflict' : 'refused';
+    default:
+      if (httpStatus >= 500) return status.message.includes('could not find referenced') ? 'stale_reference' : failing;
+      return httpStatus >= 400 ? 'refused' : 'unusable';
+  }
+}
+
+// kubernetes: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go. Gardener: plugin/pkg/global/
+// {customverbauthorizer,resourcereferencemanager,deletionconfirmation}, where a right is missing but admission says so.
+const missingRight =
+  /\buser "[^"]*" (cannot|is not allowed to) |\byou are not allowed to (read|both confirm the deletion)\b/i;
+// What each admission plugin of Gardener says with a 403 until its caches are filled.
+const notReady = 'not yet ready to handle request';
+
+// The reference manager of Gardener looks bindings up in its cache only, where a new one appears a moment later.
+const missingReference = /: [\w.]+ "[^"]*" not found$/;
+
+/** A 403 is no word about rights by itself: validators of Gardener refuse bad input with it. */
+function forbiddenKind({ message }: Status): GardenErrorKind {
+  if (message.includes(notReady)) return 'server_error';
+  if (missingReference.test(message)) return 'stale_reference';
+  return missingRight.test(message) ? 'rbac' : 'refused';
+}
+
+/**
+ * A precondition on the uid failed. Besides 409 there is 422: that is how the immutability of `metadata.uid` shows when
+ * a patch carries another one.
+ */
+function isUidMismatch({ causes, message }: Status): boolean {
+  if (causes.length > 0) return causes.every(({ field }) => field === 'metadata.uid');
+  return /\buid in (the )?precondition|uid mismatch/i.test(message);
+}
+
+function retryAfterOf(status: Status | null, headers: AnswerHeaders): number | null {
+  const text = headers['retry-after'];
+  if (text !== undefined && /^\d{1,6}$/.test(text)) return Number(text);
+  const until = text === undefined ? Number.NaN : Date.parse(text);
+  // Both times are the server's: our clock may differ from its.
+  const from = Date.parse(headers.date ?? '');
+  if (!Number.isNaN(until) && !Number.isNaN(from)) return Math.max(0, Math.ceil((until - from) / 1_000));
+  return status?.details.retryAfterSeconds ?? null;
+}

@@ -1,0 +1,55 @@
+import type { CallDeps } from './call.js';
+import { ping, readCloudProfile } from './catalogue.js';
+import type { GardenClient, GardenOptions } from './client.js';
+import { openCredentials } from './credentials.js';
+import { listShoots } from './list-shoots.js';
+import { ensureProject } from './projects.js';
+import { applyCredentials, deleteCredentials } from './provider-credentials.js';
+import { adminKubeconfig, annotateShoot, applyShoot, deleteShoot, readShoot } from './shoots.js';
+import { watchShoots } from './watch.js';
+
+/**
+ * Wires a client of a garden cluster; makes no call.
+ *
+ * @throws Error when the kubeconfig cannot be used
+ */
+export function connectGarden(options: GardenOptions): GardenClient {
+  const { kubeconfigPath, kubeconfigText, cloudProfileName, log } = options;
+  const credentials = openCredentials({ path: kubeconfigPath, text: kubeconfigText });
+  const closing = new AbortController();
+  const deps: CallDeps = {
+    credentials,
+    closing: closing.signal,
+    timeoutMs: options.timeoutMs ?? 15_000,
+    bodyBytesMax: options.bodyBytesMax ?? 64 * 1024 * 1024,
+    fieldManager: options.fieldManager ?? 'corral',
+    log,
+    onCall: options.onCall ?? (() => {}),
+  };
+  const keptNamespaces = new Set<string>();
+  const watches = new Set<Promise<void>>();
+
+  return {
+    ensureProject: (project, signal) => ensureProject(deps, keptNamespaces, project, signal),
+    applyCredentials: (declaration, signal) => applyCredentials(deps, declaration, signal),
+    deleteCredentials: (named, signal) => deleteCredentials(deps, named, signal),
+    readShoot: (shoot, signal) => readShoot(deps, shoot, signal),
+    applyShoot: (manifest, signal) => applyShoot(deps, manifest, signal),
+    annotateShoot: (shoot, signal) => annotateShoot(deps, shoot, signal),
+    deleteShoot: (shoot, signal) => deleteShoot(deps, shoot, signal),
+    listShoots: (list, signal) => listShoots(deps, list, signal),
+    async watchShoots(watch) {
+      const watching = watchShoots(deps, watch);
+      watches.add(watching);
+      await watching.finally(() => watches.delete(watching));
+    },
+    readCloudProfile: (signal) => readCloudProfile(deps, cloudProfileName, signal),
+    adminKubeconfig: (request, signal) => adminKubeconfig(deps, request, signal),
+    ping: (signal) => ping(deps, cloudProfileName, signal),
+    async close() {
+      closing.abort();
+      await Promise.all(watches);
+      credentials.close();
+    },
+  };
+}

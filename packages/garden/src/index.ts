@@ -1,0 +1,30 @@
+export { gardenCallMetrics } from './call-metrics.js';
+export type {
+  AdminKubeconfig,
+  AppliedShoot,
+  CredentialsDeclaration,
+  GardenCall,
+  GardenClient,
+  GardenLog,
+  GardenOptions,
+  ProjectDeclaration,
+  ShootEvent,
+  ShootIdentity,
+  ShootManifest,
+  ShootPage,
+  ShootWatch,
+  Verb,
+  WatchState,
+} from './client.js';
+export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './cloud-profile.js';
+export { connectGarden } from './connect-garden.js';
+export { type FieldConflict, type FieldProblem, GardenError, type GardenErrorKind, isGardenError } from './errors.js';
+export {
+  type LastError,
+  type LastOperation,
+  type ObjectMeta,
+  parseShoot,
+  type Shoot,
+  type ShootCondition,
+  type ShootStatus,
+} from './shoot.js';

@@ -1,0 +1,44 @@
+import { type BodyReader, type Call, type CallDeps, performReading } from './call.js';
+import { unusableError } from './call-errors.js';
+import type { ShootPage } from './client.js';
+import { objectIn, parseJsonObject, textIn } from './json.js';
+import { createElementCutter } from './list-elements.js';
+import { query, shootsPath } from './paths.js';
+import { getCall } from './requests.js';
+import { parseShoot, type Shoot } from './shoot.js';
+
+export function listShoots(
+  deps: CallDeps,
+  list: { labelSelector: string; limit?: number; continue?: string | null },
+  signal?: AbortSignal,
+): Promise<ShootPage> {
+  const { labelSelector, limit = 500, continue: token = null } = list;
+  const path = `${shootsPath}${query({ labelSelector, limit, continue: token })}`;
+  const call: Call = { ...getCall('shoots', path), verb: 'list' };
+  return performReading(deps, call, () => readPage(call), signal);
+}
+
+/** Each Shoot is parsed and reduced to what we read while the others still come. */
+function readPage(call: Call): BodyReader<ShootPage> {
+  const cutter = createElementCutter('items');
+  const shoots: Shoot[] = [];
+  return {
+    take(chunk) {
+      for (const text of cutter.cut(chunk)) {
+        const shoot = parseShoot(parseJsonObject(text));
+        // Whoever compares the list with what is known would take a missing one for gone.
+        if (shoot === null) throw unusableError(call, 'an element is no object with metadata');
+        shoots.push(shoot);
+      }
+    },
+    end() {
+      const body = parseJsonObject(cutter.remainder());
+      const metadata = objectIn(body, 'metadata');
+      const resourceVersion = textIn(metadata, 'resourceVersion');
+      // An empty list of Go may come as null.
+      const isList = body !== null && (Array.isArray(body.items) || body.items === null);
+      if (resourceVersion === null || !isList) throw unusableError(call, 'the answer is no list');
+      return { shoots, resourceVersion, continue: textIn(metadata, 'continue') };
+    },
+  };
+}

@@ -1,0 +1,28 @@
+const core = '/apis/core.gardener.cloud/v1beta1';
+
+export const shootsPath = `${core}/shoots`;
+export const shootPath = ({ namespace, name }: Named): string =>
+  `${core}/namespaces/${segment(namespace)}/shoots/${segment(name)}`;
+export const projectPath = (name: string): string => `${core}/projects/${segment(name)}`;
+export const cloudProfilePath = (name: string): string => `${core}/cloudprofiles/${segment(name)}`;
+export const namespacePath = (name: string): string => `/api/v1/namespaces/${segment(name)}`;
+export const secretPath = ({ namespace, name }: Named): string =>
+  `/api/v1/namespaces/${segment(namespace)}/secrets/${segment(name)}`;
+export const credentialsBindingPath = ({ namespace, name }: Named): string =>
+  `/apis/security.gardener.cloud/v1alpha1/namespaces/${segment(namespace)}/credentialsbindings/${segment(name)}`;
+
+export interface Named {
+  namespace: string;
+  name: string;
+}
+
+/** @throws TypeError for what would lead elsewhere: an empty segment addresses the whole collection */
+function segment(text: string): string {
+  if (text === '' || text === '.' || text === '..') throw new TypeError(`A name must not be ${JSON.stringify(text)}.`);
+  return encodeURIComponent(text);
+}
+
+export function query(parameters: Record<string, string | number | null>): string {
+  const present = Object.entries(parameters).filter(([, value]) => value !== null);
+  return `?${new URLSearchParams(present.map(([key, value]) => [key, String(value)] as [string, string]))}`;
+}

@@ -1,0 +1,47 @@
+import { type CallDeps, perform } from './call.js';
+import type { ProjectDeclaration } from './client.js';
+import { isGardenError } from './errors.js';
+import { objectIn, textIn } from './json.js';
+import { namespacePath, projectPath } from './paths.js';
+import { applyCall, mergePatchCall } from './requests.js';
+
+/** @param kept the namespaces that were seen to already, so that this costs one call per process and Project */
+export async function ensureProject(
+  deps: CallDeps,
+  kept: Set<string>,
+  { name, labels, annotations, description }: ProjectDeclaration,
+  signal?: AbortSignal,
+): Promise<{ namespace: string | null; ready: boolean }> {
+  const call = applyCall('projects', projectPath(name), deps.fieldManager, {
+    apiVersion: 'core.gardener.cloud/v1beta1',
+    kind: 'Project',
+    metadata: { name, labels, annotations },
+    spec: { description },
+  });
+  const { body } = await perform(deps, call, signal);
+
+  const namespace = textIn(objectIn(body, 'spec'), 'namespace');
+  const isReady = textIn(objectIn(body, 'status'), 'phase') === 'Ready';
+  const isGoing = textIn(objectIn(body, 'metadata'), 'deletionTimestamp') !== null;
+  const ready = namespace !== null && isReady && !isGoing;
+  if (ready && !kept.has(namespace)) {
+    await keepProject(deps, namespace, signal);
+    kept.add(namespace);
+  }
+  return { namespace, ready };
+}
+
+/**
+ * Gardener removes Projects that were without Shoots for long, unless the namespace (not the Project) says otherwise
+ * (gardener: docs/concepts/controller-manager.md, "Stale Projects Reconciler"). Members of a Project may not patch
+ * its namespace, so this right may be missing; a Project that was removed is made anew when a Shoot needs it.
+ */
+async function keepProject(deps: CallDeps, namespace: string, signal?: AbortSignal): Promise<void> {
+  const patch = { metadata: { annotations: { 'project.gardener.cloud/skip-stale-check': 'true' } } };
+  try {
+    await perform(deps, mergePatchCall('namespaces', namespacePath(namespace), deps.fieldManager, patch), signal);
+  } catch (error) {
+    if (!isGardenError(error, 'rbac', 'not_found', 'refused', 'unusable')) throw error;
+    deps.log.warn('garden may remove a project as stale', { namespace, error });
+  }
+}

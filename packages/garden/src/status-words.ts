@@ -1,0 +1,50 @@
+import type { FieldConflict, FieldProblem } from './errors.js';
+import type { Status } from './status.js';
+
+const sentencesMax = 20;
+const conflictsMax = 100;
+const charsMax = 500;
+
+/** What a Status says, without what names the object: the caller knows that, and by names of its own. */
+export function sentencesOf(status: Status): string[] {
+  const named = status.causes.filter(({ message }) => message !== '');
+  if (named.length === 0) return splitWords(status.message).map(bounded);
+  return named.slice(0, sentencesMax).map(({ field, message }) => bounded(field ? `${field}: ${message}` : message));
+}
+
+/** Which fields are at fault: from the causes of a 422, or from the words of a 403, where validators have no causes. */
+export function fieldsOf({ causes, message }: Status): FieldProblem[] {
+  const named = causes.filter(({ field }) => field !== '');
+  const problems = causes.length > 0 ? named : splitWords(message).flatMap(fieldProblemIn);
+  return problems.slice(0, sentencesMax).map(({ field, message: words }) => ({
+    field: bounded(field),
+    message: bounded(words),
+  }));
+}
+
+/** Reads `conflict with "kubectl-edit" using core.gardener.cloud/v1beta1`. */
+export function conflictsOf({ causes }: Status): FieldConflict[] {
+  return causes
+    .filter(({ reason, field }) => reason === 'FieldManagerConflict' && field !== '')
+    .slice(0, conflictsMax)
+    .map(({ field, message }) => ({ field, manager: /conflict with "([^"]*)"/.exec(message)?.[1] ?? null }));
+}
+
+/** Several errors come as `[spec.a: words, spec.b: words]`; words may hold commas (apimachinery: util/errors). */
+function splitWords(message: string): string[] {
+  const words = message
+    .replace(/^[\w.]+ "[^"]*" is (forbidden|invalid): /, '')
+    .replace(/^admission webhook "[^"]*" denied the request: /, '')
+    .replace(/^\[(.*)\]$/s, '$1')
+    .trim();
+  return words === '' ? [] : words.split(/, (?=(?:spec|metadata)[.[][^\s:]*: )/).slice(0, sentencesMax);
+}
+
+function fieldProblemIn(sentence: string): FieldProblem[] {
+  const [, field, message] = /^((?:spec|metadata)[.[][^\s:]*): (.*)$/s.exec(sentence) ?? [];
+  return field === undefined || message === undefined ? [] : [{ field, message }];
+}
+
+function bounded(words: string): string {
+  return words.length <= charsMax ? words : `${words.slice(0, charsMax - 1)}…`;
+}

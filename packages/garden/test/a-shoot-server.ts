@@ -1,0 +1,113 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { waitFor } from '@corral/testing';
+import type { ShootWatch, WatchState } from '../src/index.js';
+import { aClient, answerJson, aShoot, startServer, type TestServer } from './a-garden.js';
+
+/** One watch that the server has open. */
+export interface OpenWatch {
+  query: URLSearchParams;
+  response: ServerResponse;
+  send(type: string, object: object): void;
+}
+
+type Answer = (query: URLSearchParams, response: ServerResponse) => void;
+
+/** A garden that serves nothing but a list and watches of Shoots, as a test tells it to. */
+export interface ShootServer extends Pick<TestServer, 'url' | 'close'> {
+  shoots: ReturnType<typeof aShoot>[];
+  lists: URLSearchParams[];
+  /** all watches that were ever opened */
+  watches: OpenWatch[];
+  /** answers taken before any other, in order */
+  nextLists: Answer[];
+  nextWatches: Answer[];
+}
+
+/** Versions: a list has `100`, or what `version` gives. */
+export async function startShootServer(version: () => string = () => '100'): Promise<ShootServer> {
+  const state = {
+    shoots: [] as ReturnType<typeof aShoot>[],
+    lists: [] as URLSearchParams[],
+    watches: [] as OpenWatch[],
+    nextLists: [] as Answer[],
+    nextWatches: [] as Answer[],
+  };
+  const list: Answer = (query, response) => {
+    const from = Number(query.get('continue') ?? 0);
+    const until = from + Number(query.get('limit'));
+    const rest = state.shoots.length > until ? { continue: String(until) } : {};
+    answerJson(response, 200, {
+      metadata: { resourceVersion: version(), ...rest },
+      items: state.shoots.slice(from, until),
+    });
+  };
+  const watch: Answer = (_query, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.flushHeaders();
+  };
+  const server = await startServer(({ path }: { path: string; headers: IncomingMessage['headers'] }, response) => {
+    const query = new URL(path, 'http://x').searchParams;
+    if (query.get('watch') === null) {
+      state.lists.push(query);
+      (state.nextLists.shift() ?? list)(query, response);
+      return;
+    }
+    const send = (type: string, object: object) => response.write(`${JSON.stringify({ type, object })}\n`);
+    (state.nextWatches.shift() ?? watch)(query, response);
+    state.watches.push({ query, response, send });
+  });
+  return Object.assign(state, { url: server.url, close: server.close });
+}
+
+export function aVersion(resourceVersion: string, name = 'c1234567'): ReturnType<typeof aShoot> {
+  return aShoot({ metadata: { resourceVersion, name, uid: `uid-${name}` } });
+}
+
+export const aBookmark = (resourceVersion: string) => ({ kind: 'Shoot', metadata: { resourceVersion } });
+
+const ends: (() => Promise<unknown>)[] = [];
+
+/** Ends what a test began: for `afterEach`. */
+export async function endAll(): Promise<void> {
+  for (const end of ends.splice(0).reverse()) await end();
+}
+
+/** Watches, and notes what is handed over as words: `page c1,c2`, `listed`, `changed c1@101`. */
+export async function watching(server: ShootServer, overrides: Partial<ShootWatch> = {}) {
+  const told: string[] = [];
+  const states: WatchState[] = [];
+  const stop = new AbortController();
+  const test = aClient(server.url, { bodyBytesMax: 1_000_000 });
+  const ended = test.client.watchShoots({
+    labelSelector: 'corral.dev/managed=true',
+    onPage: (shoots) => void told.push(`page ${shoots.map(({ metadata }) => metadata.name).join()}`),
+    onListed: () => void told.push('listed'),
+    onEvent: ({ type, shoot }) => void told.push(`${type} ${shoot.metadata.name}@${shoot.metadata.resourceVersion}`),
+    signal: stop.signal,
+    relistEveryMs: 3_600_000,
+    onState: (state) => states.push(state),
+    ...overrides,
+  });
+  ends.push(() => {
+    stop.abort();
+    return ended;
+  });
+  return { ...test, told, states, ended, stop };
+}
+
+export async function aServer(): Promise<ShootServer> {
+  const server = await startShootServer();
+  ends.push(() => server.close());
+  return server;
+}
+
+/** Waits until so many watches were opened, and gives the last of these. */
+export const watchNumber = (server: ShootServer, count: number): Promise<OpenWatch> =>
+  waitFor(`${count} watches`, () => server.watches[count - 1]);
+
+/** Repeats expectations until they hold. */
+export const eventually = (expectations: () => void): Promise<true> =>
+  waitFor('expectations', () => {
+    expectations();
+    return true;
+  });

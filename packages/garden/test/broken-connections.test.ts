@@ -1,0 +1,231 @@
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { GardenOptions } from '../src/index.js';
+import { aClient, aShoot, aShootName } from './a-garden.js';
+import { closedUrl, type RawGarden, rawAnswer, startRawGarden } from './raw-garden.js';
+
+let garden: RawGarden | undefined;
+
+afterEach(async () => {
+  await garden?.close();
+  garden = undefined;
+});
+
+async function connectTo(onRequest: (socket: Socket) => void, overrides: Partial<GardenOptions> = {}) {
+  garden = await startRawGarden(onRequest);
+  return { ...aClient(garden.url, overrides), garden };
+}
+
+const manifest = { metadata: aShootName, spec: {} };
+const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+const noAnswer: [string, (socket: Socket) => void][] = [
+  ['a reset', (socket) => socket.resetAndDestroy()],
+  ['an end', (socket) => socket.end()],
+  ['an end within the status line', (socket) => socket.end('HTTP/1.1 20')],
+  ['an end within the headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Le')],
+  ['what is no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
+  ['two lengths', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}')],
+  [
+    'an upgrade',
+    (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+  ],
+];
+
+const halfAnswer: [string, (socket: Socket) => void][] = [
+  ['half of the announced body', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n{"metadata"')],
+  ['chunks without the last one', (socket) => socket.end(`${chunked}2\r\n{}\r\n`)],
+  ['half a body of no announced length', (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n{"metadata": {')],
+  ['a reset within the body', (socket) => socket.write(`${chunked}2\r\n{}\r\n`, () => socket.resetAndDestroy())],
+  ['HTML', (socket) => socket.write(rawAnswer('200 OK', '<html>'))],
+  ['an array', (socket) => socket.write(rawAnswer('200 OK', '[]'))],
+  ['nothing', (socket) => socket.write(rawAnswer('200 OK', ''))],
+  ['no metadata', (socket) => socket.write(rawAnswer('200 OK', { spec: {} }))],
+  ['bytes that are no UTF-8', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{"\xff')],
+  ['absurd depth', (socket) => socket.write(rawAnswer('200 OK', `{"a":${'['.repeat(100_000)}`))],
+  ['a redirect', (socket) => socket.write(rawAnswer('302 Found', '', ['Location: http://127.0.0.1:1/']))],
+  ['a compressed body', (socket) => socket.write(rawAnswer('200 OK', '\u001f\u008b', ['Content-Encoding: gzip']))],
+];
+
+describe('a write', () => {
+  it.each(noAnswer)('answered by %s is uncertain, and is not sent again', async (_what, fault) => {
+    const { client, garden } = await connectTo(fault);
+
+    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
+    expect(garden.requests).toHaveLength(1);
+  });
+
+  it.each(halfAnswer)('answered by %s is unusable, and is not sent again', async (_what, fault) => {
+    const { client, garden } = await connectTo(fault);
+
+    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'unusable' });
+    expect(garden.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['never comes', () => {}],
+    ['stops within the body', (socket: Socket) => socket.write(`${chunked}2\r\n{"`)],
+  ])('whose answer %s is uncertain when its time is over', async (_what, fault) => {
+    const { client } = await connectTo(fault, { timeoutMs: 100 });
+
+    await expect(client.applyShoot(manifest)).rejects.toMatchObject({
+      kind: 'uncertain',
+      message: 'uncertain: apply shoots: no answer in time',
+    });
+  });
+
+  it('is uncertain when the body trickles for longer than a call may take', async () => {
+    const { client } = await connectTo(
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n{');
+        const trickle = setInterval(() => socket.write(' '), 10);
+        socket.once('close', () => clearInterval(trickle));
+      },
+      { timeoutMs: 200 },
+    );
+
+    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
+  });
+
+  it('is unreachable when nobody listens, and is tried once', async () => {
+    const { client, calls } = aClient(await closedUrl());
+
+    await expect(client.applyShoot(manifest)).rejects.toMatchObject({
+      kind: 'unreachable',
+      message: 'unreachable: apply shoots: no connection (ECONNREFUSED)',
+    });
+    expect(calls).toHaveLength(1);
+  });
+
+  it('is unreachable when the name does not exist', async () => {
+    const { client } = aClient('https://garden.invalid');
+
+    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'unreachable' });
+  });
+
+  it('is unreachable when the TLS handshake hangs or breaks: nothing was sent', async () => {
+    const { garden } = await connectTo(() => {});
+    const secureUrl = garden.url.replace('http:', 'https:');
+
+    await expect(aClient(secureUrl, { timeoutMs: 100 }).client.applyShoot(manifest)).rejects.toMatchObject({
+      message: 'unreachable: apply shoots: no connection in time',
+    });
+
+    await garden.close();
+    const breaking = await connectTo((socket) => socket.resetAndDestroy());
+
+    await expect(
+      aClient(breaking.garden.url.replace('http:', 'https:')).client.applyShoot(manifest),
+    ).rejects.toMatchObject({ kind: 'unreachable' });
+  });
+
+  it('is uncertain when a kept connection is closed under it', async () => {
+    const { client, garden } = await connectTo((socket) => {
+      if (garden.requests.length === 1) socket.write(rawAnswer('200 OK', aShoot()));
+      else socket.resetAndDestroy();
+    });
+    await client.applyShoot(manifest);
+
+    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
+    expect(garden.requests).toHaveLength(2);
+  });
+
+  it('is given up at once with its signal: uncertain when it was sent, unreachable before', async () => {
+    const giveUp = new AbortController();
+    const { client, garden } = await connectTo(() => giveUp.abort());
+
+    await expect(client.applyShoot(manifest, giveUp.signal)).rejects.toMatchObject({
+      message: 'uncertain: apply shoots: the caller gave up',
+    });
+    await expect(client.applyShoot(manifest, giveUp.signal)).rejects.toMatchObject({
+      message: 'unreachable: apply shoots: the caller gave up',
+    });
+    expect(garden.requests).toHaveLength(1);
+  });
+
+  it('ends with the client', async () => {
+    const { client } = await connectTo(() => void client.close());
+
+    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
+    await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unreachable' });
+  });
+});
+
+describe('a read', () => {
+  it.each(noAnswer)('answered by %s is repeated', async (_what, fault) => {
+    const { client, garden } = await connectTo((socket) => {
+      if (garden.requests.length < 3) fault(socket);
+      else socket.write(rawAnswer('200 OK', aShoot()));
+    });
+
+    expect(await client.readShoot(aShootName)).not.toBeNull();
+  });
+
+  it('is unreachable when that does not help', async () => {
+    const { client, garden } = await connectTo((socket) => socket.resetAndDestroy());
+
+    await expect(client.readShoot(aShootName)).rejects.toMatchObject({
+      message: 'unreachable: get shoots: the connection broke (ECONNRESET)',
+    });
+    expect(garden.requests).toHaveLength(3);
+  });
+
+  it.each(halfAnswer)('answered by %s is unusable', async (_what, fault) => {
+    const { client } = await connectTo(fault);
+
+    await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unusable' });
+  });
+
+  it('takes no longer with its repetitions than one call may', async () => {
+    const { client } = await connectTo(() => {}, { timeoutMs: 150 });
+    const startedAt = performance.now();
+
+    await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unreachable' });
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+  });
+
+  it('of a list begins anew when it is repeated: nothing of a broken answer stays', async () => {
+    const page = { metadata: { resourceVersion: '7' }, items: [aShoot()] };
+    const { client, garden } = await connectTo((socket) => {
+      if (garden.requests.length === 1) socket.resetAndDestroy();
+      else socket.write(rawAnswer('200 OK', page));
+    });
+
+    expect((await client.listShoots({ labelSelector: 'a' })).shoots).toHaveLength(1);
+    expect(garden.requests).toHaveLength(2);
+  });
+
+  it.each(halfAnswer)('of a list answered by %s is unusable', async (_what, fault) => {
+    const { client } = await connectTo(fault);
+
+    await expect(client.listShoots({ labelSelector: 'a' })).rejects.toMatchObject({ kind: 'unusable' });
+  });
+
+  it('stops at the bound of an answer that never ends', async () => {
+    const { client, garden } = await connectTo(
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        const flood = () => socket.writable && socket.write('x'.repeat(10_000), flood);
+        flood();
+      },
+      { bodyBytesMax: 1_000_000 },
+    );
+
+    await expect(client.readShoot(aShootName)).rejects.toMatchObject({
+      message: 'unusable: get shoots: the answer has more than 1000000 bytes',
+    });
+    expect([...garden.sockets].reduce((bytes, socket) => bytes + socket.bytesWritten, 0)).toBeLessThan(20_000_000);
+  });
+
+  it('uses connections again', async () => {
+    const connections = new Set<Socket>();
+    const { client } = await connectTo((socket) => {
+      connections.add(socket);
+      socket.write(rawAnswer('200 OK', aShoot()));
+    });
+
+    for (let n = 0; n < 20; n += 1) await client.readShoot(aShootName);
+
+    expect(connections.size).toBe(1);
+  });
+});

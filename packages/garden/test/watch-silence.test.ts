@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { aBookmark, aServer, aVersion, endAll, eventually, watching, watchNumber } from './a-shoot-server.js';
+
+// Sockets are real, and time is what the test says.
+beforeEach(() => {
+  jest.useFakeTimers({
+    doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'setInterval', 'Date', 'performance'],
+  });
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  await endAll();
+});
+
+const pass = (seconds: number) => jest.advanceTimersByTime(seconds * 1_000);
+
+describe('a watch on which nothing arrives', () => {
+  it('is taken up again from the last version', async () => {
+    const server = await aServer();
+    const { told, states } = await watching(server);
+    const first = await watchNumber(server, 1);
+    first.send('BOOKMARK', aBookmark('150'));
+    first.send('MODIFIED', aVersion('151'));
+    await eventually(() => expect(told).toHaveLength(3));
+
+    pass(151);
+    const second = await watchNumber(server, 2);
+
+    expect(second.query.get('resourceVersion')).toBe('151');
+    expect(server.lists).toHaveLength(1);
+    expect(states.find(({ phase }) => phase === 'waiting')).toMatchObject({
+      error: { message: 'unreachable: watch shoots: nothing came for too long' },
+    });
+  });
+
+  it('is only given up for lack of bytes: a bookmark is enough', async () => {
+    const server = await aServer();
+    const { told } = await watching(server);
+    const watch = await watchNumber(server, 1);
+
+    for (let minute = 1; minute <= 4; minute += 1) {
+      watch.send('BOOKMARK', aBookmark(String(200 + minute)));
+      watch.send('MODIFIED', aVersion(String(300 + minute)));
+      await eventually(() => expect(told).toHaveLength(2 + minute));
+      pass(60);
+    }
+
+    expect(server.watches).toHaveLength(1);
+  });
+
+  it('is not given up while a handler works, and handlers work one at a time', async () => {
+    const server = await aServer();
+    const work: (() => void)[] = [];
+    const seen: string[] = [];
+    await watching(server, {
+      onEvent: async ({ shoot }) => {
+        await new Promise<void>((resolve) => work.push(resolve));
+        seen.push(shoot.metadata.resourceVersion);
+      },
+    });
+    const watch = await watchNumber(server, 1);
+    for (const version of ['101', '102']) watch.send('MODIFIED', aVersion(version));
+
+    for (const [index, version] of ['101', '102'].entries()) {
+      await eventually(() => expect(work).toHaveLength(index + 1));
+      pass(1_000);
+      work[index]?.();
+      await eventually(() => expect(seen.at(-1)).toBe(version));
+    }
+
+    expect(server.watches).toHaveLength(1);
+  });
+});
+
+describe('a call that hangs', () => {
+  it('ends when its time is over: a list, and the opening of a watch', async () => {
+    const server = await aServer();
+    const hang = () => {};
+    server.nextLists.push(hang);
+    server.nextWatches.push(hang);
+    const { states } = await watching(server);
+    await eventually(() => expect(server.lists).toHaveLength(1));
+
+    pass(3);
+    await eventually(() => expect(server.watches).toHaveLength(1));
+    pass(3);
+    await watchNumber(server, 2);
+
+    expect(states.flatMap((state) => (state.phase === 'waiting' ? [String(state.error)] : []))).toEqual([
+      'GardenError: unreachable: list shoots: no answer in time',
+      'GardenError: unreachable: watch shoots: no answer in time',
+    ]);
+  });
+});

@@ -1,0 +1,391 @@
+import type { ServerResponse } from 'node:http';
+import { waitFor } from '@corral/testing';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { WatchState } from '../src/index.js';
+import { answerJson, aStatus } from './a-garden.js';
+import {
+  aBookmark,
+  aServer,
+  aVersion,
+  endAll,
+  eventually,
+  type ShootServer,
+  watching,
+  watchNumber,
+} from './a-shoot-server.js';
+
+// Waits are random: here they are short, and the same every time.
+beforeEach(() => void jest.spyOn(Math, 'random').mockReturnValue(0.05));
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+afterEach(endAll);
+
+describe('a watch', () => {
+  it('hands over all pages of a list, then that it is complete, then what changes', async () => {
+    const server = await aServer();
+    server.shoots = ['c1', 'c2', 'c3'].map((name) => aVersion('1', name));
+    const { told } = await watching(server, { pageSize: 2 });
+
+    const watch = await watchNumber(server, 1);
+    watch.send('ADDED', aVersion('101', 'c4'));
+    watch.send('MODIFIED', aVersion('102', 'c1'));
+    watch.send('DELETED', aVersion('103', 'c2'));
+
+    await eventually(() =>
+      expect(told).toEqual(['page c1,c2', 'page c3', 'listed', 'changed c4@101', 'changed c1@102', 'gone c2@103']),
+    );
+    expect(server.lists.map((query) => Object.fromEntries(query))).toEqual([
+      { labelSelector: 'corral.dev/managed=true', limit: '2' },
+      { labelSelector: 'corral.dev/managed=true', limit: '2', continue: '2' },
+    ]);
+    expect(Object.fromEntries(watch.query)).toEqual({
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      labelSelector: 'corral.dev/managed=true',
+      resourceVersion: '100',
+      timeoutSeconds: expect.stringMatching(/^\d+$/),
+    });
+  });
+
+  it('goes on from the newest version, be it of an event or of a bookmark, when the garden ends it', async () => {
+    const server = await aServer();
+    const { told } = await watching(server);
+
+    const first = await watchNumber(server, 1);
+    first.send('MODIFIED', aVersion('101'));
+    first.response.end();
+    const second = await watchNumber(server, 2);
+    second.send('BOOKMARK', aBookmark('150'));
+    second.response.end();
+    const third = await watchNumber(server, 3);
+
+    expect([second, third].map(({ query }) => query.get('resourceVersion'))).toEqual(['101', '150']);
+    expect(server.lists).toHaveLength(1);
+    expect(told).toEqual(['page ', 'listed', 'changed c1234567@101']);
+  });
+
+  it('asks the garden to end it before the next list is due', async () => {
+    const server = await aServer();
+    await watching(server, { relistEveryMs: 20_000 });
+
+    const { query } = await watchNumber(server, 1);
+
+    expect(Number(query.get('timeoutSeconds'))).toBeLessThanOrEqual(20);
+  });
+
+  it('takes events that arrive in pieces, and several at once', async () => {
+    const server = await aServer();
+    const { told } = await watching(server);
+    const { response } = await watchNumber(server, 1);
+    const lines = [aVersion('101', 'ü'), aVersion('102')].map((object) => JSON.stringify({ type: 'MODIFIED', object }));
+    const bytes = Buffer.from(`${lines.join('\n')}\n\n`);
+
+    const middle = bytes.indexOf('ü') + 1;
+    response.write(bytes.subarray(0, middle));
+    await eventually(() => expect(response.writableLength).toBe(0));
+    response.write(bytes.subarray(middle));
+
+    await eventually(() => expect(told.slice(2)).toEqual(['changed ü@101', 'changed c1234567@102']));
+  });
+
+  it('passes over events of a kind that nobody knows today', async () => {
+    const server = await aServer();
+    const { told } = await watching(server);
+
+    const watch = await watchNumber(server, 1);
+    watch.send('TOMORROW', { anything: 1 });
+    watch.send('BOOKMARK', { no: 'metadata' });
+    watch.send('MODIFIED', aVersion('101'));
+
+    await eventually(() => expect(told).toContain('changed c1234567@101'));
+  });
+});
+
+describe('a watch whose version is too old', () => {
+  it('lists again when the garden says so by its status', async () => {
+    const server = await aServer();
+    server.nextWatches.push((_, response) => answerJson(response, 410, aStatus(410, 'Expired', 'too old')));
+    const { told } = await watching(server);
+
+    await watchNumber(server, 2);
+
+    expect(told).toEqual(['page ', 'listed', 'page ', 'listed']);
+  });
+
+  it('lists again when the garden says so inside the stream', async () => {
+    const server = await aServer();
+    const { told, logged } = await watching(server);
+
+    const watch = await watchNumber(server, 1);
+    watch.send('MODIFIED', aVersion('101'));
+    watch.send('ERROR', aStatus(410, 'Expired', 'too old resource version: 1 (5)'));
+    const next = await watchNumber(server, 2);
+
+    expect(told).toEqual(['page ', 'listed', 'changed c1234567@101', 'page ', 'listed']);
+    expect(next.query.get('resourceVersion')).toBe('100');
+    expect(logged.join()).toContain('expired: watch shoots: 410 Expired');
+  });
+});
+
+describe('a list', () => {
+  it('comes again by itself, so that what no event told is found', async () => {
+    const server = await aServer();
+    server.shoots = [aVersion('1', 'c1'), aVersion('1', 'c2')];
+    const { told } = await watching(server, { relistEveryMs: 1 });
+    await watchNumber(server, 1);
+
+    server.shoots = [aVersion('1', 'c2')];
+    server.watches[0]?.response.end();
+
+    await eventually(() => expect(told).toEqual(expect.arrayContaining(['page c1,c2', 'page c2'])));
+  });
+
+  it('goes on with newer data where its own is gone in the middle', async () => {
+    const server = await aServer();
+    server.shoots = ['c1', 'c2', 'c3'].map((name) => aVersion('1', name));
+    server.nextLists.push(
+      (_, response) =>
+        answerJson(response, 200, {
+          metadata: { resourceVersion: '90', continue: 'old' },
+          items: [aVersion('1', 'c1')],
+        }),
+      (_, response) => answerJson(response, 410, aStatus(410, 'Expired', 'too old', {}, { continue: '1' })),
+    );
+    const { told } = await watching(server, { pageSize: 1 });
+
+    await watchNumber(server, 1);
+
+    expect(told).toEqual(['page c1', 'page c2', 'page c3', 'listed']);
+  });
+
+  it('begins again when nothing can be gone on with', async () => {
+    const server = await aServer();
+    server.shoots = ['c1', 'c2'].map((name) => aVersion('1', name));
+    server.nextLists.push(
+      (_, response) => answerJson(response, 200, { metadata: { resourceVersion: '90', continue: 'old' }, items: [] }),
+      (_, response) => answerJson(response, 410, aStatus(410, 'Expired', 'too old')),
+    );
+    const { told } = await watching(server);
+
+    await watchNumber(server, 1);
+
+    expect(told).toEqual(['page ', 'page c1,c2', 'listed']);
+  });
+
+  it('that fails leaves a good watch alone: events come on from the last version', async () => {
+    const server = await aServer();
+    const { told } = await watching(server, { relistEveryMs: 1 });
+    const first = await watchNumber(server, 1);
+
+    const attempts = 3;
+    server.nextLists.push(...Array(attempts).fill((_: unknown, response: never) => answerJson(response, 503, {})));
+    first.send('MODIFIED', aVersion('101'));
+    const second = await watchNumber(server, 2);
+    second.send('MODIFIED', aVersion('102'));
+
+    await eventually(() => expect(told).toContain('changed c1234567@102'));
+    expect(second.query.get('resourceVersion')).toBe('101');
+    expect(told.slice(0, 4)).toEqual(['page ', 'listed', 'changed c1234567@101', 'changed c1234567@102']);
+  });
+
+  it('of 10,000 comes in pages, without what nobody reads', async () => {
+    const server = await aServer();
+    server.shoots = Array.from({ length: 10_000 }, (_, n) => {
+      const shoot = aVersion(String(n), `c${n}`);
+      shoot.metadata.managedFields[0] = {
+        manager: 'm',
+        operation: 'Update',
+        fieldsV1: { x: 'y'.repeat(1_000) },
+        time: '',
+      };
+      return shoot;
+    });
+    const sizes: number[] = [];
+    const names = new Set<string>();
+    await watching(server, {
+      onPage: (shoots) => {
+        sizes.push(shoots.length);
+        for (const { metadata } of shoots) names.add(metadata.name);
+        expect(JSON.stringify(shoots)).not.toContain('managedFields');
+      },
+    });
+
+    await watchNumber(server, 1);
+
+    expect(sizes).toEqual(Array(20).fill(500));
+    expect(names.size).toBe(10_000);
+  });
+});
+
+describe('a watch that fails', () => {
+  const faults: [string, (response: ServerResponse) => void][] = [
+    ['is reset', (response) => response.destroy()],
+    ['is reset within an event', (response) => response.write('{"type": "MODIFIED", "ob', () => response.destroy())],
+    ['ends within an event', (response) => response.end('{"type": "MODIFIED", "ob')],
+    ['ends at once', (response) => response.end()],
+    ['brings what is no JSON', (response) => response.write('<html>\n')],
+    ['brings an event without metadata', (response) => response.write('{"type": "ADDED", "object": {}}\n')],
+    ['brings an event without object', (response) => response.write('{"type": "ADDED"}\n')],
+    ['brings an event of absurd size', (response) => response.write(`{"type": "${'x'.repeat(2_000_000)}"}\n`)],
+    ['brings a line that never ends', (response) => response.write('x'.repeat(2_000_000))],
+    [
+      'brings an error',
+      (response) =>
+        response.write(`${JSON.stringify({ type: 'ERROR', object: aStatus(500, 'InternalError', 'x') })}\n`),
+    ],
+    ['brings an error of no known shape', (response) => response.write('{"type": "ERROR", "object": "?"}\n')],
+  ];
+
+  it.each(faults)('because it %s is tried again', async (_what, fault) => {
+    const server = await aServer();
+    const { told } = await watching(server);
+
+    fault((await watchNumber(server, 1)).response);
+    (await watchNumber(server, 2)).send('MODIFIED', aVersion('105'));
+
+    await eventually(() => expect(told.at(-1)).toBe('changed c1234567@105'));
+  });
+
+  it.each([
+    [401, aStatus(401, 'Unauthorized', 'Unauthorized')],
+    [403, aStatus(403, 'Forbidden', 'User "u" cannot watch resource "shoots"')],
+    [404, '404 page not found'],
+    [429, 'Too many requests'],
+    [500, aStatus(500, 'InternalError', 'etcd')],
+    [504, aStatus(504, 'Timeout', 'Too large resource version: 9, current: 1')],
+    [302, ''],
+  ])('with %i is tried again', async (status, body) => {
+    const server = await aServer();
+    server.nextWatches.push((_, response) => {
+      response.writeHead(status, { 'Retry-After': '0' });
+      response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+    const { told } = await watching(server);
+
+    (await watchNumber(server, 2)).send('MODIFIED', aVersion('105'));
+
+    await eventually(() => expect(told.at(-1)).toBe('changed c1234567@105'));
+  });
+
+  it('stays away for as long as the garden asks', async () => {
+    const server = await aServer();
+    server.nextWatches.push((_, response) => answerJson(response, 429, {}, { 'Retry-After': '7' }));
+    const { states } = await watching(server);
+
+    const isWaiting = (state: WatchState): state is WatchState & { phase: 'waiting' } => state.phase === 'waiting';
+    const waiting = await waitFor('a wait', () => states.find(isWaiting));
+
+    expect(waiting.delayMs).toBe(7_025);
+  });
+
+  it('does not hammer a garden that ends every watch at once', async () => {
+    const server = await aServer();
+    server.nextWatches.push(...Array(1_000).fill((_: unknown, response: { end(): void }) => response.end()));
+    const { states } = await watching(server);
+
+    const delays = () => states.flatMap((state) => (state.phase === 'waiting' ? [state.delayMs] : []));
+    await eventually(() => expect(delays().length).toBeGreaterThan(4));
+
+    expect(delays().slice(0, 5)).toEqual([25, 50, 100, 200, 400]);
+  });
+});
+
+describe('a handler', () => {
+  it('that fails meets the same event again', async () => {
+    const server = await aServer();
+    const seen: string[] = [];
+    const { told, logged } = await watching(server, {
+      onEvent: ({ shoot }) => {
+        seen.push(shoot.metadata.resourceVersion);
+        if (seen.length === 2) throw new Error('the database is away');
+      },
+    });
+
+    const first = await watchNumber(server, 1);
+    first.send('MODIFIED', aVersion('101'));
+    first.send('MODIFIED', aVersion('102'));
+    first.send('MODIFIED', aVersion('103'));
+    const second = await watchNumber(server, 2);
+
+    expect(second.query.get('resourceVersion')).toBe('101');
+    expect(seen).toEqual(['101', '102']);
+    expect(told).toEqual(['page ', 'listed']);
+    expect(logged.join()).toContain('the database is away');
+  });
+
+  it('of a page that fails leads to another list', async () => {
+    const server = await aServer();
+    server.shoots = [aVersion('1', 'c1')];
+    let pages = 0;
+    const { told } = await watching(server, {
+      onPage: () => {
+        pages += 1;
+        if (pages === 1) return Promise.reject(new Error('the database is away'));
+        return undefined;
+      },
+    });
+
+    await watchNumber(server, 1);
+
+    expect([pages, told]).toEqual([2, ['listed']]);
+  });
+
+  it('of states that throws harms nothing', async () => {
+    const server = await aServer();
+    const { told } = await watching(server, {
+      onState: () => {
+        throw new Error('no');
+      },
+    });
+
+    (await watchNumber(server, 1)).send('MODIFIED', aVersion('101'));
+
+    await eventually(() => expect(told).toContain('changed c1234567@101'));
+  });
+});
+
+describe('the end of a watch', () => {
+  const hang = () => {};
+  const phases: [string, (server: ShootServer) => unknown, (server: ShootServer) => boolean][] = [
+    ['while it lists', (server) => server.nextLists.push(hang), (server) => server.lists.length > 0],
+    ['while it opens', (server) => server.nextWatches.push(hang), (server) => server.watches.length > 0],
+    ['while it watches', () => undefined, (server) => server.watches.length > 0],
+    [
+      'while it waits',
+      (server) => server.nextLists.push((_, response) => answerJson(response, 429, {}, { 'Retry-After': '100' })),
+      (server) => server.lists.length > 0,
+    ],
+  ];
+
+  it.each(phases)('comes with its signal %s', async (_what, prepare, reached) => {
+    const server = await aServer();
+    prepare(server);
+    const { ended, stop } = await watching(server);
+    await eventually(() => expect(reached(server)).toBe(true));
+
+    stop.abort();
+
+    await expect(ended).resolves.toBeUndefined();
+  });
+
+  it.each(phases)('comes with the client %s', async (_what, prepare, reached) => {
+    const server = await aServer();
+    prepare(server);
+    const { ended, client } = await watching(server);
+    await eventually(() => expect(reached(server)).toBe(true));
+
+    await client.close();
+
+    await expect(ended).resolves.toBeUndefined();
+  });
+
+  it('is at once when its signal was aborted before', async () => {
+    const server = await aServer();
+
+    const { ended } = await watching(server, { signal: AbortSignal.abort() });
+
+    await expect(ended).resolves.toBeUndefined();
+    expect(server.lists).toHaveLength(0);
+  });
+});
