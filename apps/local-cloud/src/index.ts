@@ -1,8 +1,13 @@
 export type { ForcedRrset, LocalCloudAdmin, ZoneContents } from './admin/admin.js';
+export type { GardenAdmin, GardenContents, HeldShoot, ShootEdit } from './admin/garden-admin.js';
 export type { BudgetState } from './dns/budget.js';
 export type { ZoneOptions } from './dns/dns-project.js';
 export type { ExtraFields } from './dns/http/bodies.js';
 export type { DnsRecord, Rrset, Write } from './dns/model.js';
 export type { Calls } from './faults/call-counts.js';
-export type { FaultEffect, FaultMatch, FaultRule, HeldFault } from './faults/fault-rules.js';
+export type { ApiName, FaultEffect, FaultMatch, FaultRule, HeldFault } from './faults/fault-rules.js';
+export type { GardenSettings } from './garden/garden-settings.js';
+export type { HeldShootFault, ShootFault } from './garden/gardenlet/shoot-faults.js';
+export type { ShootLife } from './garden/shoot-history.js';
+export type { ProjectToken } from './project-tokens.js';
 export { type LocalCloud, type LocalCloudOptions, startLocalCloud } from './start-local-cloud.js';

@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions as TlsOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 export interface ListeningServer {
@@ -9,7 +10,23 @@ export interface ListeningServer {
 
 /** Serves HTTP on an address; port 0 takes a free one. */
 export async function listenHttp(app: RequestListener, host: string, port: number): Promise<ListeningServer> {
-  const server = createServer(app);
+  return listen(createServer(app), host, port);
+}
+
+/** Serves HTTPS on an address; port 0 takes a free one. */
+export async function listenHttps(
+  app: RequestListener,
+  host: string,
+  port: number,
+  tls: TlsOptions,
+): Promise<ListeningServer> {
+  const server = createTlsServer(tls, app);
+  // As long as an API server of Kubernetes: clients reuse connections after pauses of seconds.
+  server.keepAliveTimeout = 90_000;
+  return listen(server, host, port);
+}
+
+async function listen(server: Server, host: string, port: number): Promise<ListeningServer> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

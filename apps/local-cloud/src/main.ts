@@ -10,5 +10,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-const { apiUrl, adminUrl, dnsPort } = cloud;
-process.stdout.write(`${JSON.stringify({ event: 'ready', apiUrl, adminUrl, dnsPort })}\n`);
+const { apiUrl, adminUrl, dnsPort, gardenUrl, gardenKubeconfigPath } = cloud;
+process.stdout.write(
+  `${JSON.stringify({ event: 'ready', apiUrl, adminUrl, dnsPort, gardenUrl, gardenKubeconfigPath })}\n`,
+);

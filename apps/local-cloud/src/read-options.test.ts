@@ -23,6 +23,26 @@ describe('options from the environment', () => {
     expect(options).toMatchObject({ apiPort: 8080, actionMs: 0 });
   });
 
+  it('speak of the garden too', () => {
+    const options = readOptions({
+      LOCAL_CLOUD_TOKENS: 'a',
+      LOCAL_CLOUD_ZONES: 'example.net',
+      LOCAL_CLOUD_PROJECT_TOKENS: 'b, c',
+      LOCAL_CLOUD_GARDEN_PORT: '6443',
+      LOCAL_CLOUD_SHOOT_PORT: '7443',
+      LOCAL_CLOUD_GARDEN_CREATE_MS: '10',
+      LOCAL_CLOUD_GARDEN_HISTORY: '20',
+      LOCAL_CLOUD_KUBECONFIG_SECONDS_MAX: '900',
+    });
+
+    expect(options).toMatchObject({
+      projectTokens: ['b', 'c'],
+      gardenPort: 6443,
+      shootPort: 7443,
+      garden: { createMs: 10, historyLength: 20, kubeconfigSecondsMax: 900 },
+    });
+  });
+
   it('are refused with one message that names every wrong variable', () => {
     const read = () => readOptions({ LOCAL_CLOUD_TOKENS: ',', LOCAL_CLOUD_API_PORT: '70000' });
 

@@ -10,7 +10,10 @@ import type { ServedZone } from './dns/name-server/resolve.js';
 import { startNameServer } from './dns/name-server/start-name-server.js';
 import { CallCounts } from './faults/call-counts.js';
 import { FaultRules } from './faults/fault-rules.js';
+import type { GardenSettings } from './garden/garden-settings.js';
+import { startGarden } from './garden/start-garden.js';
 import { listenHttp } from './listen.js';
+import { ProjectTokens } from './project-tokens.js';
 
 export interface LocalCloudOptions {
   /** Default `127.0.0.1`. The admin address always stays on loopback. */
@@ -21,8 +24,14 @@ export interface LocalCloudOptions {
   dnsPort?: number;
   /** Default 0: a free port. */
   adminPort?: number;
-  /** Bearer tokens of the one project. */
+  /** Default 0: a free port. */
+  gardenPort?: number;
+  /** Of the API servers of all Shoots. Default 0: a free port. */
+  shootPort?: number;
+  /** Bearer tokens of the project that the zones are in. */
   tokens: readonly string[];
+  /** Tokens of further projects: good for connections of clusters, but there are no zones in them. */
+  projectTokens?: readonly string[];
   /** Made at start unless the data folder has them. */
   zones: readonly ZoneOptions[];
   /** Where the state is kept. Default: in memory only. */
@@ -31,6 +40,8 @@ export interface LocalCloudOptions {
   actionMs?: number;
   /** Default 3600. */
   requestsPerHour?: number;
+  /** How long Shoots take, and other settings of the garden; what is left out keeps its default. */
+  garden?: Partial<GardenSettings>;
   /** When reads show a write: at once (default), or when its action succeeded. */
   visibility?: 'immediate' | 'on-success';
 }
@@ -41,6 +52,12 @@ export interface LocalCloud {
   /** Without a path: the routes are under `/admin`. */
   readonly adminUrl: string;
   readonly dnsPort: number;
+  /** The garden cluster, `https://…`. */
+  readonly gardenUrl: string;
+  /** Kubeconfig of the garden's technical user. */
+  readonly gardenKubeconfig: string;
+  /** Where that kubeconfig was written; null without a data folder. */
+  readonly gardenKubeconfigPath: string | null;
   readonly admin: LocalCloudAdmin;
   close(): Promise<void>;
 }
@@ -65,8 +82,8 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   const setExtraFields = (fields: ExtraFields): void => {
     extra = fields;
   };
-  const admin = createAdmin({ project, clock, budget, faults, calls, setExtraFields });
-  const api = buildDnsApi({ project, tokens, clock, budget, faults, calls, extraFields: () => extra });
+  const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
+  const api = buildDnsApi({ project, tokens, projectTokens, clock, budget, faults, calls, extraFields: () => extra });
 
   const started: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
@@ -80,9 +97,32 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   };
   try {
     const { port: apiPort } = await start(listenHttp(api, host, options.apiPort ?? 0));
+    const garden = await start(
+      startGarden({
+        host,
+        port: options.gardenPort ?? 0,
+        shootPort: options.shootPort ?? 0,
+        dataDir: options.dataDir,
+        settings: options.garden ?? {},
+        clock,
+        faults,
+        calls,
+        tokenState: (token) => projectTokens.stateOf(token),
+      }),
+    );
+    const admin = createAdmin({ project, clock, budget, faults, calls, setExtraFields, projectTokens, garden });
     const { port: adminPort } = await start(listenHttp(buildAdminApp(admin), '127.0.0.1', options.adminPort ?? 0));
     const { port: dnsPort } = await start(startNameServer(host, options.dnsPort ?? 0, servedZones(project)));
-    return { apiUrl: `http://${host}:${apiPort}/v1`, adminUrl: `http://127.0.0.1:${adminPort}`, dnsPort, admin, close };
+    return {
+      apiUrl: `http://${host}:${apiPort}/v1`,
+      adminUrl: `http://127.0.0.1:${adminPort}`,
+      dnsPort,
+      gardenUrl: garden.url,
+      gardenKubeconfig: garden.kubeconfig,
+      gardenKubeconfigPath: garden.kubeconfigPath,
+      admin,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

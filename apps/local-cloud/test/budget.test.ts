@@ -32,4 +32,14 @@ describe('the request budget', () => {
     expect(statuses[1]?.headers.get('RateLimit-Remaining')).toBe('0');
     expect(later.status).toBe(200);
   });
+
+  it("is each project's own", async () => {
+    cloud = await startTestCloud({ projectTokens: ['other'] });
+    cloud.admin.setBudget({ remaining: 0 });
+
+    const other = await cloud.call('GET', '/locations', undefined, { Authorization: 'Bearer other' });
+
+    expect([other.status, other.headers.get('RateLimit-Remaining')]).toEqual([200, '3599']);
+    expect((await cloud.call('GET', '/zones')).status).toBe(429);
+  });
 });

@@ -5,6 +5,9 @@ import type { ExtraFields } from '../dns/http/bodies.js';
 import type { Labels, Rrset, Write, ZoneFacts } from '../dns/model.js';
 import type { CallCounts, Calls } from '../faults/call-counts.js';
 import type { FaultRule, FaultRules, HeldFault } from '../faults/fault-rules.js';
+import type { Garden } from '../garden/start-garden.js';
+import type { ProjectToken, ProjectTokens } from '../project-tokens.js';
+import { createGardenAdmin, type GardenAdmin } from './garden-admin.js';
 
 /** A set that is put in place by hand; what is left out is empty. */
 export interface ForcedRrset {
@@ -40,6 +43,13 @@ export interface LocalCloudAdmin {
   deleteRrset(zone: string, name: string, type: string): void;
   /** Replaces the fields that are added to objects in answers. */
   setExtraFields(extra: ExtraFields): void;
+  /** Tokens of projects that are good, those of the zones' project too. */
+  projectTokens(): ProjectToken[];
+  /** A read-only token is refused where the provider would have to write. */
+  addProjectToken(token: string, options?: { readOnly?: boolean }): void;
+  /** From now on the provider answers 401 to this token. */
+  rejectToken(token: string): void;
+  readonly garden: GardenAdmin;
 }
 
 export interface AdminDeps {
@@ -49,9 +59,12 @@ export interface AdminDeps {
   readonly faults: FaultRules;
   readonly calls: CallCounts;
   readonly setExtraFields: (extra: ExtraFields) => void;
+  readonly projectTokens: ProjectTokens;
+  readonly garden: Garden;
 }
 
-export function createAdmin({ project, clock, budget, faults, calls, setExtraFields }: AdminDeps): LocalCloudAdmin {
+export function createAdmin(deps: AdminDeps): LocalCloudAdmin {
+  const { project, clock, budget, faults, calls, setExtraFields, projectTokens, garden } = deps;
   const getZone = (reference: string): HeldZone => {
     const zone = project.findZone(reference);
     if (zone === null)
@@ -83,6 +96,10 @@ export function createAdmin({ project, clock, budget, faults, calls, setExtraFie
       project.force(getZone(zone), name, type, null);
     },
     setExtraFields,
+    projectTokens: () => projectTokens.list(),
+    addProjectToken: (token, options) => projectTokens.add(token, options),
+    rejectToken: (token) => projectTokens.reject(token),
+    garden: createGardenAdmin(garden),
   };
 }
 

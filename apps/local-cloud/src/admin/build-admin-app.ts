@@ -1,5 +1,6 @@
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import type { LocalCloudAdmin } from './admin.js';
+import { gardenAdminRoutes } from './garden-admin-routes.js';
 
 /** The admin address: the same functions over HTTP, without a token and for loopback only. */
 export function buildAdminApp(admin: LocalCloudAdmin): Express {
@@ -51,6 +52,19 @@ export function buildAdminApp(admin: LocalCloudAdmin): Express {
     admin.setExtraFields({});
     res.status(204).end();
   });
+
+  app.get('/admin/project-tokens', (_req, res) => void res.json({ tokens: admin.projectTokens() }));
+  app.post('/admin/project-tokens', (req, res) => {
+    const { token, readOnly = false } = req.body ?? {};
+    if (typeof token !== 'string' || token === '') throw new Error('The body is {"token": <text>, "readOnly"?}.');
+    admin.addProjectToken(token, { readOnly: readOnly === true });
+    res.status(201).json({ tokens: admin.projectTokens() });
+  });
+  app.delete('/admin/project-tokens/:token', ({ params: { token } }, res) => {
+    admin.rejectToken(token);
+    res.status(204).end();
+  });
+  app.use('/admin/garden', gardenAdminRoutes(admin.garden));
 
   app.use(
     (req, res) => void res.status(404).json({ error: `There is no ${req.method} ${req.path} on the admin address.` }),

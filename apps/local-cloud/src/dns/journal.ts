@@ -1,5 +1,5 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { openLineFile } from '../line-file.js';
 import type { Action, Rrset, Write, ZoneFacts } from './model.js';
 
 /** One step of the project's history, or, after compaction, one piece of its state. */
@@ -34,52 +34,23 @@ const FILE = 'dns.jsonl';
 
 /** Opens the journal in a folder, which is made when it is not there. */
 export function openJournal(dataDir: string): Journal {
-  mkdirSync(dataDir, { recursive: true });
-  const path = join(dataDir, FILE);
-  let file: number | null = null;
+  const file = openLineFile(dataDir, FILE);
   return {
-    read: () => (existsSync(path) ? parseJournal(readFileSync(path, 'utf8'), path) : []),
-    compact(kept) {
-      const fresh = `${path}.new`;
-      const target = openSync(fresh, 'w');
-      for (const entry of kept) writeAll(target, lineOf(entry));
-      fsyncSync(target);
-      closeSync(target);
-      renameSync(fresh, path);
-      if (file !== null) closeSync(file);
-      file = openSync(path, 'a');
-    },
-    append(entry) {
-      file ??= openSync(path, 'a');
-      writeAll(file, lineOf(entry));
-    },
-    close() {
-      if (file !== null) closeSync(file);
-      file = null;
-    },
+    read: () => [...file.lines()].map((line, index) => parseLine(line, index, join(dataDir, FILE))),
+    compact: (kept) => file.replace(linesOf(kept)),
+    append: (entry) => file.append(JSON.stringify(entry)),
+    close: () => file.close(),
   };
 }
 
-/**
- * Reads the lines of a journal. A last line without its end was being written when the process died, before the
- * write was answered: it is dropped.
- *
- * @throws Error when any other line cannot be read
- */
-export function parseJournal(text: string, path: string): JournalEntry[] {
-  const lines = text.split('\n');
-  lines.pop();
-  return lines.map((line, index) => {
-    try {
-      return JSON.parse(line) as JournalEntry;
-    } catch (cause) {
-      throw new Error(`${path} is damaged at line ${index + 1}. Delete the file to start anew.`, { cause });
-    }
-  });
+function parseLine(line: string, index: number, path: string): JournalEntry {
+  try {
+    return JSON.parse(line) as JournalEntry;
+  } catch (cause) {
+    throw new Error(`${path} is damaged at line ${index + 1}. Delete the file to start anew.`, { cause });
+  }
 }
 
-const lineOf = (entry: JournalEntry): Buffer => Buffer.from(`${JSON.stringify(entry)}\n`);
-
-function writeAll(file: number, bytes: Buffer): void {
-  for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
+function* linesOf(entries: Iterable<JournalEntry>): Iterable<string> {
+  for (const entry of entries) yield JSON.stringify(entry);
 }

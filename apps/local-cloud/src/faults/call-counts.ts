@@ -1,9 +1,10 @@
 import type { RequestHandler } from 'express';
 import type { RouteTable } from './route-table.js';
+import { verbOf } from './verb.js';
 
 export interface Calls {
   total: number;
-  /** By `METHOD /route/:pattern`; requests to unknown paths count under `METHOD unknown`. */
+  /** By `METHOD /route/:pattern`, where a watch is a WATCH and an apply patch an APPLY; requests to unknown paths count under `METHOD unknown`. */
   byRoute: Record<string, number>;
 }
 
@@ -25,9 +26,10 @@ export class CallCounts {
   }
 }
 
-export function countCalls(counts: CallCounts, routes: RouteTable): RequestHandler {
+/** @param prefix tells APIs with the same paths apart */
+export function countCalls(counts: CallCounts, routes: RouteTable, prefix = ''): RequestHandler {
   return (req, _res, next) => {
-    counts.add(`${req.method} ${routes.find(req.path)?.pattern ?? 'unknown'}`);
+    counts.add(`${prefix}${verbOf(req)} ${routes.find(req.path)?.pattern ?? 'unknown'}`);
     next();
   };
 }

@@ -1,14 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RequestHandler, Response } from 'express';
-import type { FaultEffect, FaultRules } from './fault-rules.js';
+import type { ApiName, FaultEffect, FaultRules } from './fault-rules.js';
+import { verbOf } from './verb.js';
 
 /** Renders an injected status in the words of the API that is being faulted. */
-export type RenderError = (status: number, code: string | undefined, message: string) => unknown;
+export type RenderError = (
+  status: number,
+  code: string | undefined,
+  message: string,
+  retryAfter: number | undefined,
+) => unknown;
 
 /** Lets the fault rules decide about a request before the API sees it. */
-export function injectFaults(rules: FaultRules, renderError: RenderError): RequestHandler {
+export function injectFaults(rules: FaultRules, renderError: RenderError, api: ApiName): RequestHandler {
   return async (req, res, next) => {
-    const effect = rules.take(req.method, req.originalUrl);
+    const effect = rules.take(req.method, req.originalUrl, { api, verb: verbOf(req) });
     if (effect === null) return next();
     if (effect.delayMs !== undefined) await wait(effect.delayMs, undefined, { ref: false });
     if (effect.hang) return;
@@ -21,16 +27,24 @@ export function injectFaults(rules: FaultRules, renderError: RenderError): Reque
   };
 }
 
-/** Lets the API do its work and spoils what it answers. */
+/** Lets the API do its work and spoils what it answers; of a stream, the first piece. What comes after is swallowed. */
 function replaceAnswer(res: Response, effect: FaultEffect, renderError: RenderError): void {
-  const end = res.end;
-  res.end = ((body?: unknown) => {
-    res.end = end;
+  const { end, write } = res;
+  const spoil = (body?: unknown): void => {
+    Object.assign(res, { end, write });
     if (effect.reset === 'after') res.req.socket.destroy();
     else if (effect.truncate) sendHalf(res, body);
     else sendInjected(res, effect, renderError);
+    Object.assign(res, { end: () => res, write: () => false });
+  };
+  res.end = ((body?: unknown) => {
+    spoil(body);
     return res;
   }) as Response['end'];
+  res.write = ((body?: unknown) => {
+    spoil(body);
+    return false;
+  }) as Response['write'];
 }
 
 /** The headers still announce the whole body. */
@@ -41,10 +55,12 @@ function sendHalf(res: Response, body: unknown): void {
 
 function sendInjected(res: Response, effect: FaultEffect, renderError: RenderError): void {
   const { status = 500, code, message = 'injected fault', contentType = 'application/json' } = effect;
-  const body = effect.body === undefined ? renderError(status, code, message) : effect.body;
+  const { retryAfter } = effect;
+  const body = effect.body === undefined ? renderError(status, code, message, retryAfter) : effect.body;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   // Set past Express, which would add a charset to any text type.
   res.setHeader('Content-Type', contentType);
+  if (retryAfter !== undefined) res.setHeader('Retry-After', String(retryAfter));
   res.setHeader('Content-Length', Buffer.byteLength(text));
   res.status(status).end(text);
 }

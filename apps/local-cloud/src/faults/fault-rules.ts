@@ -1,5 +1,9 @@
+export type ApiName = 'hcloud' | 'garden' | 'shoot';
+
 export interface FaultMatch {
-  /** Default: every method. */
+  /** The API of which requests are meant: `hcloud`, `garden`, or `shoot` for the API servers of Shoots. Default: all. */
+  api?: ApiName;
+  /** A method, or WATCH, or APPLY. Default: every method. */
   method?: string;
   /** Regular expression, found anywhere in the path or in the path with its query. Default: every path. */
   path?: string;
@@ -19,6 +23,8 @@ export interface FaultEffect {
   body?: unknown;
   /** Default: `application/json`. */
   contentType?: string;
+  /** Seconds, for the header `Retry-After` of that answer. */
+  retryAfter?: number;
   /** Performs the request before it is answered with `status`. Default: it is not performed. */
   perform?: boolean;
   /** Drops the connection before or after the request is performed. */
@@ -74,16 +80,25 @@ export class FaultRules {
     this.#held = [];
   }
 
-  /** Finds what happens to a request, and counts that it happened. */
-  take(method: string, pathAndQuery: string): FaultEffect | null {
+  /**
+   * Finds what happens to a request, and counts that it happened.
+   *
+   * @param verb what the method amounts to: the method itself, WATCH or APPLY
+   */
+  take(
+    method: string,
+    pathAndQuery: string,
+    { api, verb = method }: { api?: ApiName; verb?: string } = {},
+  ): FaultEffect | null {
     if (this.#held.length === 0) return null;
     const path = pathAndQuery.split('?', 1)[0] ?? '';
     for (const held of this.#held) {
       const { match = {}, probability = 1, effect } = held.rule;
       if (held.remaining === 0) continue;
-      if (match.method !== undefined && match.method.toUpperCase() !== method) continue;
+      if (match.api !== undefined && match.api !== api) continue;
+      if (match.method !== undefined && ![method, verb].includes(match.method.toUpperCase())) continue;
       if (held.path !== null && !held.path.test(path) && !held.path.test(pathAndQuery)) continue;
-      if (effect.actionError !== undefined && method === 'GET') continue;
+      if (effect.actionError !== undefined && (method === 'GET' || (api ?? 'hcloud') !== 'hcloud')) continue;
       if (probability < 1 && this.random() >= probability) continue;
       held.hits += 1;
       if (held.remaining !== null) held.remaining -= 1;
@@ -114,6 +129,7 @@ const effectKeys = [
   'message',
   'body',
   'contentType',
+  'retryAfter',
   'perform',
   'reset',
   'truncate',

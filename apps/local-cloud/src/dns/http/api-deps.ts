@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import type { Clock } from '../../clock.js';
 import type { CallCounts } from '../../faults/call-counts.js';
 import type { FaultRules } from '../../faults/fault-rules.js';
+import type { ProjectTokens } from '../../project-tokens.js';
 import { notFound } from '../api-error.js';
 import type { Budget } from '../budget.js';
 import type { DnsProject, HeldZone } from '../dns-project.js';
@@ -11,7 +12,10 @@ import { linkHeader, type Page } from './query.js';
 
 export interface DnsApiDeps {
   readonly project: DnsProject;
+  /** Tokens of the project that the zones are in. */
   readonly tokens: readonly string[];
+  /** Tokens that are good at all, of this project and of others. */
+  readonly projectTokens: ProjectTokens;
   readonly clock: Clock;
   readonly budget: Budget;
   readonly faults: FaultRules;

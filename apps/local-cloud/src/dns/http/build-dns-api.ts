@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import { countCalls } from '../../faults/call-counts.js';
 import { injectFaults } from '../../faults/fault-middleware.js';
 import { RouteTable } from '../../faults/route-table.js';
-import { ApiError, errorBody } from '../api-error.js';
+import { ApiError, errorBody, notFound } from '../api-error.js';
+import { Budget } from '../budget.js';
 import { actionRoutes } from './action-routes.js';
-import type { DnsApiDeps } from './api-deps.js';
+import { type DnsApiDeps, sendPage } from './api-deps.js';
+import { locationRoutes } from './location-routes.js';
+import { pageOf, parsePage } from './query.js';
 import { dnsRoutes } from './routes.js';
 import { rrsetRoutes } from './rrset-routes.js';
 import { zoneRoutes } from './zone-routes.js';
@@ -23,13 +26,14 @@ export function buildDnsApi(deps: DnsApiDeps): Express {
   app.use(foldSlashes());
   app.use(countCalls(deps.calls, routes));
   app.use(spendBudget(deps));
-  app.use(injectFaults(deps.faults, renderFault));
-  app.use(requireToken(deps.tokens));
+  app.use(injectFaults(deps.faults, renderFault, 'hcloud'));
+  app.use(requireToken(deps));
   app.use(refuseUnknown(routes));
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
   app.use('/v1', actionRoutes(deps));
   app.use('/v1/zones/:zone/rrsets', rrsetRoutes(deps));
   app.use('/v1/zones', zoneRoutes(deps));
+  app.use('/v1/locations', locationRoutes());
   app.use(sendError);
   return app;
 }
@@ -43,8 +47,18 @@ function foldSlashes(): RequestHandler {
   };
 }
 
-function spendBudget({ budget, clock }: DnsApiDeps): RequestHandler {
-  return (_req, res, next) => {
+/** Each project has a budget of its own; without a good token it is that of the zones' project. */
+function spendBudget({ budget: ownBudget, tokens, projectTokens, clock }: DnsApiDeps): RequestHandler {
+  const budgets = new Map<string, Budget>(tokens.map((token) => [token, ownBudget]));
+  const budgetOf = (token: string): Budget => {
+    const known = budgets.get(token) ?? (projectTokens.stateOf(token) === 'unknown' ? ownBudget : null);
+    if (known !== null) return known;
+    const budget = new Budget(ownBudget.state(clock.now()).limit, clock.now());
+    budgets.set(token, budget);
+    return budget;
+  };
+  return (req, res, next) => {
+    const budget = budgetOf(tokenOf(req) ?? '');
     const granted = budget.take(clock.now());
     const { limit, remaining, resetsAt } = budget.state(clock.now());
     res.set({
@@ -58,13 +72,20 @@ function spendBudget({ budget, clock }: DnsApiDeps): RequestHandler {
   };
 }
 
-function requireToken(tokens: readonly string[]): RequestHandler {
-  const known = new Set(tokens);
-  return (req, _res, next) => {
-    const token = /^Bearer +(\S+)$/i.exec(req.get('Authorization') ?? '')?.[1];
+const tokenOf = (req: Request): string | undefined => /^Bearer +(\S+)$/i.exec(req.get('Authorization') ?? '')?.[1];
+
+/** A token opens its own project only: with one of another project there are no zones here. */
+function requireToken({ tokens, projectTokens }: DnsApiDeps): RequestHandler {
+  const opensZones = new Set(tokens);
+  return (req, res, next) => {
+    const token = tokenOf(req);
     if (token === undefined) throw new ApiError(401, 'unauthorized', 'token is required');
-    if (!known.has(token)) throw new ApiError(401, 'unauthorized', 'the token you have provided is invalid');
-    next();
+    if (projectTokens.stateOf(token) === 'unknown') {
+      throw new ApiError(401, 'unauthorized', 'the token you have provided is invalid');
+    }
+    if (opensZones.has(token) || req.path.startsWith('/v1/locations')) return next();
+    if (req.path !== '/v1/zones') throw notFound('zone');
+    sendPage(req, res, 'zones', pageOf([], parsePage(req, 50)), (zone) => zone);
   };
 }
 

@@ -13,10 +13,12 @@ export const rrsetActions = [
 
 const rrset = '/v1/zones/:zone/rrsets/:name/:type';
 
-/** Every path of the DNS API that is served; what is not here is answered 404, another method 405. */
+/** Every path of the Hetzner Cloud API that is served; what is not here is answered 404, another method 405. */
 export const dnsRoutes: readonly Route[] = [
   { pattern: '/v1/actions', methods: ['GET'] },
   { pattern: '/v1/actions/:action', methods: ['GET'] },
+  { pattern: '/v1/locations', methods: ['GET'] },
+  { pattern: '/v1/locations/:location', methods: ['GET'] },
   { pattern: '/v1/zones', methods: ['GET'] },
   { pattern: '/v1/zones/actions', methods: ['GET'] },
   { pattern: '/v1/zones/actions/:action', methods: ['GET'] },

@@ -1,0 +1,42 @@
+import { Router } from 'express';
+import type { GardenAdmin } from './garden-admin.js';
+
+/** Mounted at `/admin/garden`. */
+export function gardenAdminRoutes(garden: GardenAdmin): Router {
+  const router = Router();
+  router.get('/kubeconfig', (_req, res) => void res.type('application/yaml').send(garden.kubeconfig()));
+  router.get('/contents', (_req, res) => void res.json(garden.contents()));
+  router.get('/shoot-history', (_req, res) => void res.json({ shoots: garden.shootHistory() }));
+
+  router.get('/shoot-faults', (_req, res) => void res.json({ faults: garden.shootFaults() }));
+  router.post('/shoot-faults', (req, res) => {
+    res.status(201).json({ faults: garden.addShootFaults(...[req.body].flat()) });
+  });
+  router.delete('/shoot-faults', (_req, res) => {
+    garden.clearShootFaults();
+    res.status(204).end();
+  });
+
+  router.post('/shoots/:namespace/:name/migration', ({ params: { namespace, name }, body }, res) => {
+    garden.migrateShoot(namespace, name, body?.seedName);
+    res.status(202).end();
+  });
+  router.patch('/shoots/:namespace/:name', ({ params: { namespace, name }, body }, res) => {
+    res.json(garden.editShoot(namespace, name, body ?? {}));
+  });
+  router.delete('/shoots/:namespace/:name', ({ params: { namespace, name } }, res) => {
+    garden.vanishShoot(namespace, name);
+    res.status(204).end();
+  });
+
+  router.patch('/cloud-profile', (req, res) => void res.json(garden.patchCloudProfile(req.body ?? {})));
+
+  router.post('/watches/drop', (req, res) => {
+    const { expireHistory, silently } = req.body ?? {};
+    garden.dropWatches({ expireHistory: expireHistory === true, silently: silently === true });
+    res.status(204).end();
+  });
+  router.get('/settings', (_req, res) => void res.json(garden.settings()));
+  router.patch('/settings', (req, res) => void res.json(garden.changeSettings(req.body ?? {})));
+  return router;
+}

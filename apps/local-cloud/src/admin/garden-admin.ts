@@ -1,0 +1,179 @@
+import type { GardenSettings } from '../garden/garden-settings.js';
+import type { HeldShootFault, ShootFault } from '../garden/gardenlet/shoot-faults.js';
+import { simulationOf } from '../garden/gardenlet/simulation.js';
+import { cloudProfiles } from '../garden/kinds/cloud-profile.js';
+import type { Secret } from '../garden/kinds/core-kinds.js';
+import type { Condition, LastOperation, Shoot } from '../garden/kinds/shoot/shoot.js';
+import { shoots } from '../garden/kinds/shoot/shoots.js';
+import { isFields, type KubeObject } from '../garden/kube/object.js';
+import { mergePatch } from '../garden/patch/merge-patch.js';
+import { otherSeed } from '../garden/seed/seeds.js';
+import type { ShootLife } from '../garden/shoot-history.js';
+import type { Garden } from '../garden/start-garden.js';
+import { objectOf } from '../garden/store/held.js';
+
+export interface HeldShoot {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly observedGeneration: number;
+  readonly seedName: string | null;
+  readonly hibernated: boolean;
+  readonly deletionTimestamp: string | null;
+  readonly lastOperation: LastOperation | null;
+  /** Names of the machines, by pool. */
+  readonly machines: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface GardenContents {
+  readonly namespaces: readonly string[];
+  readonly projects: readonly { readonly name: string; readonly namespace: string | null }[];
+  /** Keys only: values are never shown. */
+  readonly secrets: readonly { readonly namespace: string; readonly name: string; readonly keys: readonly string[] }[];
+  readonly credentialsBindings: readonly { readonly namespace: string; readonly name: string }[];
+  readonly shoots: readonly HeldShoot[];
+  readonly openWatches: number;
+}
+
+/** A change of a Shoot by somebody else. */
+export interface ShootEdit {
+  /** Field manager. Default `somebody-else`. */
+  readonly manager?: string;
+  /** Merge patch of the object, by the rules of admission. */
+  readonly patch?: Readonly<Record<string, unknown>>;
+  /** Merge patch of the status, past all rules. */
+  readonly status?: Readonly<Record<string, unknown>>;
+  /** Conditions and constraints to put in place, by type. */
+  readonly conditions?: readonly Pick<Condition, 'type' | 'status' | 'reason' | 'message'>[];
+}
+
+/** What tests and people at play can do to the garden. */
+export interface GardenAdmin {
+  /** Kubeconfig of the technical user. */
+  kubeconfig(): string;
+  contents(): GardenContents;
+  /** Every Shoot that there ever was, oldest first. */
+  shootHistory(): ShootLife[];
+  addShootFaults(...faults: ShootFault[]): HeldShootFault[];
+  shootFaults(): HeldShootFault[];
+  /** Flows that were made to stop go on. */
+  clearShootFaults(): void;
+  /** Moves the control plane to another seed. Default: the other one of the same part of the world. */
+  migrateShoot(namespace: string, name: string, seedName?: string): void;
+  editShoot(namespace: string, name: string, edit: ShootEdit): KubeObject;
+  /** Changes the catalogue by a merge patch of its spec: versions expire, machine types sell out. */
+  patchCloudProfile(patch: Readonly<Record<string, unknown>>): KubeObject;
+  /** The Shoot is gone at once, without a flow. */
+  vanishShoot(namespace: string, name: string): void;
+  /**
+   * Ends all watches; with `expireHistory` none of them can resume. `silently`, their connections stay open, but nothing
+   * comes any more.
+   */
+  dropWatches(options?: { expireHistory?: boolean; silently?: boolean }): void;
+  settings(): GardenSettings;
+  /** What is left out stays. */
+  changeSettings(change: Partial<GardenSettings>): GardenSettings;
+}
+
+export function createGardenAdmin(garden: Garden): GardenAdmin {
+  const { store, objects, gardenlet, watches, history, settings } = garden;
+  const list = <T extends KubeObject>(plural: string): T[] => store.list(plural).map((held) => objectOf<T>(held));
+  const placeOf = ({ metadata: { namespace = '', name = '' } }: KubeObject) => ({ namespace, name });
+  const getShoot = (namespace: string, name: string): Shoot => {
+    const held = store.get('shoots', namespace, name);
+    if (held === null) throw new Error(`There is no Shoot ${namespace}/${name}.`);
+    return objectOf<Shoot>(held);
+  };
+  const write = (fieldManager: string, subresource: '' | 'binding') => ({
+    user: 'system:admin',
+    fieldManager,
+    subresource,
+    dryRun: false,
+  });
+  return {
+    kubeconfig: () => garden.kubeconfig,
+    contents: () => ({
+      namespaces: list('namespaces').map(({ metadata }) => metadata.name ?? ''),
+      projects: list('projects').map(({ metadata, spec }) => ({
+        name: metadata.name ?? '',
+        namespace: (spec as { namespace?: string }).namespace ?? null,
+      })),
+      secrets: list<Secret>('secrets').map((secret) => ({ ...placeOf(secret), keys: Object.keys(secret.data ?? {}) })),
+      credentialsBindings: list('credentialsbindings').map(placeOf),
+      shoots: store.list('shoots').map((held) => shownShoot(objectOf(held), simulationOf(held).reconciled?.machines)),
+      openWatches: watches.count,
+    }),
+    shootHistory: () => history.list(),
+    addShootFaults: (...faults) => gardenlet.faults.add(faults),
+    shootFaults: () => gardenlet.faults.list(),
+    clearShootFaults: () => gardenlet.clearFaults(),
+    migrateShoot(namespace, name, seedName) {
+      const shoot = getShoot(namespace, name);
+      const target = seedName ?? otherSeed(shoot.spec.seedName ?? '');
+      const moved = { ...shoot, spec: { ...shoot.spec, seedName: target } };
+      objects.update(shoots, namespace, name, moved, write('garden-operator', 'binding'));
+    },
+    editShoot(namespace, name, { manager = 'somebody-else', patch, status, conditions = [] }) {
+      if (patch !== undefined) {
+        objects.patch(shoots, namespace, name, { type: 'merge', body: patch }, write(manager, ''));
+      }
+      const shoot = getShoot(namespace, name);
+      if (status === undefined && conditions.length === 0) return shoot;
+      const merged = mergePatch(shoot.status, status ?? {});
+      if (!isFields(merged)) throw new Error('`status` is an object.');
+      const next = { ...shoot, status: merged as unknown as Shoot['status'] };
+      for (const condition of conditions) putCondition(next.status, condition);
+      return objectOf(store.put('shoots', next));
+    },
+    patchCloudProfile(patch) {
+      const body = { spec: patch };
+      return objects.patch(cloudProfiles, '', 'hcloud', { type: 'merge', body }, write('garden-operator', '')).object;
+    },
+    vanishShoot(namespace, name) {
+      getShoot(namespace, name);
+      store.remove('shoots', namespace, name);
+    },
+    dropWatches({ expireHistory = false, silently = false } = {}) {
+      if (silently) watches.stallAll();
+      else watches.dropAll();
+      if (expireHistory) store.forgetHistory();
+    },
+    settings: () => settings.read(),
+    changeSettings: (change) => settings.change(change),
+  };
+}
+
+function shownShoot({ metadata, status }: Shoot, machines: readonly { pool: string; name: string }[] = []): HeldShoot {
+  const byPool: Record<string, string[]> = {};
+  for (const { pool, name } of machines) byPool[pool] = [...(byPool[pool] ?? []), name];
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    generation: metadata.generation ?? 0,
+    observedGeneration: status.observedGeneration ?? 0,
+    seedName: status.seedName ?? null,
+    hibernated: status.hibernated,
+    deletionTimestamp: metadata.deletionTimestamp ?? null,
+    lastOperation: status.lastOperation ?? null,
+    machines: byPool,
+  };
+}
+
+const constraintTypes = new Set([
+  'HibernationPossible',
+  'MaintenancePreconditionsSatisfied',
+  'CACertificateValiditiesAcceptable',
+  'CRDsWithProblematicConversionWebhooks',
+]);
+
+function putCondition(
+  status: Shoot['status'],
+  condition: Pick<Condition, 'type' | 'status' | 'reason' | 'message'>,
+): void {
+  const field = constraintTypes.has(condition.type) ? 'constraints' : 'conditions';
+  const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const others = (status[field] ?? []).filter(({ type }) => type !== condition.type);
+  status[field] = [...others, { ...condition, lastTransitionTime: at, lastUpdateTime: at }];
+}

@@ -1,0 +1,1 @@
+export const WORKERLESS = 'this field should not be set for workerless Shoot clusters';

@@ -1,0 +1,187 @@
+import { type Clock, timestamp } from '../../clock.js';
+import { applyConfiguration, type FieldContext, updatedManagedFields } from '../fields/managed-fields.js';
+import { type AdmissionContext, apiVersionOf, type Kind } from '../kinds/kind.js';
+import { type KubeObject, withoutNulls } from '../kube/object.js';
+import { alreadyExists, forbidden, invalidObject, notFound, StatusError } from '../kube/status-error.js';
+import { performPatch } from '../patch/perform-patch.js';
+import { objectOf, sharedObjectOf } from '../store/held.js';
+import type { ObjectStore } from '../store/object-store.js';
+import { checkNew, checkPreconditions, checkUnmodified, isSame } from './preconditions.js';
+import { readApplied, readPatched } from './read-changes.js';
+import { keepServerFields, nameNew } from './server-fields.js';
+import { validateMeta } from './validate-meta.js';
+import type { DeleteOptions, Patch, WriteOptions } from './write-options.js';
+
+export interface Written {
+  readonly object: KubeObject;
+  readonly created: boolean;
+}
+
+export interface ObjectsDeps {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+/**
+ * Writes objects by the rules of their kinds, in the order of a Kubernetes API server: defaults, ownership of fields,
+ * mutating admission, preparation, validation (422), validating admission (403), storage.
+ */
+export class Objects {
+  constructor(private readonly deps: ObjectsDeps) {}
+
+  find<T extends KubeObject>(kind: Kind, namespace: string, name: string): T | null {
+    const held = this.deps.store.get(kind.plural, namespace, name);
+    return held && objectOf<T>(held);
+  }
+
+  /** @throws StatusError 404 */
+  get<T extends KubeObject>(kind: Kind, namespace: string, name: string): T {
+    const found = this.find<T>(kind, namespace, name);
+    if (found === null) throw notFound(kind, name);
+    return found;
+  }
+
+  create(kind: Kind, namespace: string, body: KubeObject, options: WriteOptions): Written {
+    const object = withoutNulls(body);
+    if (object.metadata.resourceVersion !== undefined) {
+      throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
+    }
+    kind.setDefaults?.(object);
+    nameNew(kind, object, namespace);
+    object.metadata.managedFields = updatedManagedFields(null, object, managerOf(options), this.#fields(kind, options));
+    return this.#store(kind, object, null, options);
+  }
+
+  /** Replaces an object, as PUT does. */
+  update(kind: Kind, namespace: string, name: string, body: KubeObject, options: WriteOptions): Written {
+    const old = this.get(kind, namespace, name);
+    const object = withoutNulls(body);
+    const { resourceVersion } = object.metadata;
+    if (resourceVersion === undefined && !kind.unconditionalUpdate) {
+      const message = 'Invalid value: 0x0: must be specified for an update';
+      const error = { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message };
+      throw invalidObject(kind, name, [error]);
+    }
+    kind.setDefaults?.(object);
+    return this.#replace(kind, object, old, options);
+  }
+
+  patch(kind: Kind, namespace: string, name: string, patch: Patch, options: WriteOptions): Written {
+    if (patch.type === 'apply') return this.#apply(kind, namespace, name, patch, options);
+    const old = this.get(kind, namespace, name);
+    const patched = readPatched(kind, performPatch(kind.schema, old, patch), name);
+    kind.setDefaults?.(patched);
+    return this.#replace(kind, patched, old, options);
+  }
+
+  /** @returns the object while it waits for finalizers; null when it is gone */
+  remove(kind: Kind, namespace: string, name: string, options: DeleteOptions): KubeObject | null {
+    const object = this.get(kind, namespace, name);
+    checkPreconditions(kind, object, options.preconditions);
+    const write = { ...options, fieldManager: options.user, subresource: '' } as const;
+    kind.judgeDeletion?.(object, this.#context('delete', write));
+    const waits = (object.metadata.finalizers ?? []).length > 0;
+    if (waits && object.metadata.deletionTimestamp !== undefined) return object;
+    if (options.dryRun) return waits ? object : null;
+    if (!waits) {
+      this.deps.store.remove(kind.plural, namespace, name);
+      return null;
+    }
+    const deletionTimestamp = timestamp(this.deps.clock.now());
+    const leaving = {
+      ...object,
+      metadata: { ...object.metadata, deletionTimestamp, deletionGracePeriodSeconds: 0 },
+    };
+    kind.prepare?.(leaving, object, this.#context('update', write));
+    this.deps.store.put(kind.plural, leaving);
+    return leaving;
+  }
+
+  #apply(
+    kind: Kind,
+    namespace: string,
+    name: string,
+    patch: Patch & { type: 'apply' },
+    options: WriteOptions,
+  ): Written {
+    const old = this.find(kind, namespace, name);
+    const body = readApplied(kind, patch.body, namespace, name);
+    if (old === null) checkNew(kind, body);
+    else checkUnmodified(kind, body, old);
+    const context = this.#fields(kind, options);
+    const merged = applyConfiguration(old, body, managerOf(options), patch.force, context);
+    const object = withoutNulls(merged);
+    kind.setDefaults?.(object);
+    if (old !== null) return this.#store(kind, object, old, options);
+    nameNew(kind, object, namespace);
+    return this.#store(kind, object, null, options);
+  }
+
+  #replace(kind: Kind, object: KubeObject, old: KubeObject, options: WriteOptions): Written {
+    checkUnmodified(kind, object, old);
+    object.metadata.managedFields = updatedManagedFields(old, object, managerOf(options), this.#fields(kind, options));
+    return this.#store(kind, object, old, options);
+  }
+
+  #store(kind: Kind, object: KubeObject, old: KubeObject | null, options: WriteOptions): Written {
+    const { metadata } = object;
+    const { namespace = '', name = '' } = metadata;
+    const context = this.#context(old === null ? 'create' : 'update', options);
+    if (old === null) this.#checkNamespace(kind, namespace, name);
+    if (metadata.managedFields?.length === 0) delete metadata.managedFields;
+    keepServerFields(object, old, this.deps.clock.now());
+    kind.admit?.(object, old, context);
+    kind.prepare?.(object, old, context);
+    const errors = [...validateMeta(kind, object, old), ...(kind.validate?.(object, old, context) ?? [])];
+    if (errors.length > 0) throw invalidObject(kind, name, errors);
+    kind.judge?.(object, old, context);
+    if (old === null && this.deps.store.get(kind.plural, namespace, name) !== null) throw alreadyExists(kind, name);
+    if (old !== null && isSame(object, old)) return { object: old, created: false };
+    if (options.dryRun) return { object, created: old === null };
+    this.#commit(kind, object);
+    return { object, created: old === null };
+  }
+
+  /** An object whose last finalizer went while it waited for its deletion is gone with this write. */
+  #commit(kind: Kind, object: KubeObject): void {
+    const { deletionTimestamp, finalizers = [], namespace = '', name = '' } = object.metadata;
+    this.deps.store.put(kind.plural, object);
+    if (deletionTimestamp !== undefined && finalizers.length === 0) {
+      this.deps.store.remove(kind.plural, namespace, name);
+    }
+  }
+
+  #checkNamespace(kind: Kind, namespace: string, name: string): void {
+    if (!kind.namespaced) return;
+    const held = this.deps.store.get('namespaces', '', namespace);
+    if (held === null) throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
+    if (sharedObjectOf(held).metadata.deletionTimestamp !== undefined) {
+      const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+      throw forbidden(kind, name, why);
+    }
+  }
+
+  #context(operation: AdmissionContext['operation'], { user, subresource }: WriteOptions): AdmissionContext {
+    const { store, clock } = this.deps;
+    return {
+      operation,
+      user,
+      subresource,
+      nowMs: clock.now(),
+      find: <T extends KubeObject>(plural: string, namespace: string, name: string) => {
+        const held = store.get(plural, namespace, name);
+        return held && sharedObjectOf<T>(held);
+      },
+      *list<T extends KubeObject>(plural: string) {
+        for (const held of store.list(plural)) yield objectOf<T>(held);
+      },
+    };
+  }
+
+  #fields(kind: Kind, { subresource }: WriteOptions): FieldContext {
+    const resetFields = subresource === 'status' ? [['f:spec']] : [['f:status']];
+    return { schema: kind.schema, apiVersion: apiVersionOf(kind), nowMs: this.deps.clock.now(), resetFields };
+  }
+}
+
+const managerOf = ({ fieldManager, subresource }: WriteOptions) => ({ name: fieldManager, subresource });

@@ -1,0 +1,108 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../clock.js';
+import type { CallCounts } from '../faults/call-counts.js';
+import type { FaultRules } from '../faults/fault-rules.js';
+import { listenHttps } from '../listen.js';
+import type { TokenState } from '../project-tokens.js';
+import { createCredentialsController } from './controllers/credentials-controller.js';
+import { createProjectController } from './controllers/project-controller.js';
+import type { GardenSettings } from './garden-settings.js';
+import { Gardenlet } from './gardenlet/gardenlet.js';
+import { tokenFaultOf } from './gardenlet/provider-token.js';
+import { buildGardenApi } from './http/build-garden-api.js';
+import { Watches } from './http/watch.js';
+import { type OpenGarden, openGarden } from './open-garden.js';
+import { issueGardenServer, openCredentials } from './pki/garden-credentials.js';
+import { renderKubeconfig } from './pki/kubeconfig.js';
+import { kubeconfigIssuer } from './shoot-api/issue-kubeconfig.js';
+import { ShootAuthorities } from './shoot-api/shoot-authorities.js';
+import { startShootApi } from './shoot-api/start-shoot-api.js';
+
+export interface GardenOptions {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** Port of the API servers of all Shoots; 0 takes a free one. */
+  readonly shootPort: number;
+  readonly dataDir: string | undefined;
+  readonly settings: Partial<GardenSettings>;
+  readonly clock: Clock;
+  readonly faults: FaultRules;
+  readonly calls: CallCounts;
+  /** What the provider says to a project's token. */
+  readonly tokenState: (token: string) => TokenState;
+}
+
+export interface Garden extends Pick<OpenGarden, 'store' | 'objects' | 'history' | 'settings'> {
+  readonly url: string;
+  /** Of the technical user. */
+  readonly kubeconfig: string;
+  /** Null without a data folder. */
+  readonly kubeconfigPath: string | null;
+  readonly gardenlet: Gardenlet;
+  readonly watches: Watches;
+  close(): Promise<void>;
+}
+
+const KUBECONFIG_FILE = 'garden.kubeconfig';
+
+/** Name of the user that the kubeconfig is for. */
+const TECHNICAL_USER = 'system:serviceaccount:garden:technical-user';
+
+/** Starts the garden cluster, its controllers, and the API servers of its Shoots. */
+export async function startGarden(options: GardenOptions): Promise<Garden> {
+  const { host, clock, faults, calls, dataDir } = options;
+  const { authority, token } = await openCredentials(dataDir);
+  const server = await issueGardenServer(authority, host);
+  const garden = openGarden(dataDir, options.settings, clock);
+  const { store, objects, settings } = garden;
+
+  const running: { close(): void | Promise<void> }[] = [garden];
+  const run = <T extends { close(): void | Promise<void> }>(part: T): T => {
+    running.unshift(part);
+    return part;
+  };
+  const close = async (): Promise<void> => {
+    for (const part of running.splice(0)) await part.close();
+  };
+  try {
+    const authorities = new ShootAuthorities(store);
+    const shootApiDeps = { store, authorities, clock, faults, calls };
+    const shootApi = run(await startShootApi(shootApiDeps, { host, port: options.shootPort }, server));
+    const gardenlet = run(
+      new Gardenlet({
+        store,
+        objects,
+        clock,
+        speed: settings.read,
+        tokenFaultOf: (shoot) => tokenFaultOf(store, shoot, options.tokenState),
+        addresses: shootApi.addresses,
+      }),
+    );
+    const soon = (): number => settings.read().reconcileMs / 20;
+    run(createProjectController(store, objects, clock, soon));
+    run(createCredentialsController(store, clock, soon));
+    const watches = run(new Watches(store, settings.read, clock));
+    const api = buildGardenApi({
+      store,
+      objects,
+      watches,
+      clock,
+      faults,
+      calls,
+      users: new Map([[token, { name: TECHNICAL_USER }]]),
+      issueKubeconfig: kubeconfigIssuer(store, authorities, clock, () => settings.read().kubeconfigSecondsMax),
+    });
+    const { port } = run(await listenHttps(api, host, options.port, { cert: server.certificate, key: server.key }));
+    const url = `https://${host}:${port}`;
+    const cluster = { name: 'garden', server: url, authority: authority.certificate };
+    const kubeconfig = renderKubeconfig('technical-user', { token }, [cluster]);
+    const kubeconfigPath = dataDir === undefined ? null : join(dataDir, KUBECONFIG_FILE);
+    if (kubeconfigPath !== null) writeFileSync(kubeconfigPath, kubeconfig, { mode: 0o600 });
+    return { ...garden, url, kubeconfig, kubeconfigPath, gardenlet, watches, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
