@@ -1,0 +1,111 @@
+import { loadSession, type SessionStore, type UseRecorder, userStore } from '@corral/auth';
+import { clusterOpenApi, clusterRoutes } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import type { BudgetStore } from '@corral/hcloud';
+import type { Queue } from '@corral/queue';
+import type { Buckets } from '@corral/rate-limit';
+import { type KeyRing, type Sealed, SecretUnreadable } from '@corral/secrets';
+import { canonicalUrl, docsRouter, type Health, type Log, type Metrics, requestId, requestLog } from '@corral/service';
+import express, { type Express } from 'express';
+import absolutePath from 'swagger-ui-dist/absolute-path.js';
+import { buildClusterHandlers, type ClusterConfig, type GardenOfApi } from './build-cluster-handlers.js';
+import { buildDnsHandlers } from './build-dns-handlers.js';
+import { type ConnectionDeps, connectionService } from './domain/connections.js';
+import { refuseCrossSite } from './http/cross-site.js';
+import { errorHandler, unknownPath } from './http/error-handler.js';
+import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
+import { type RateLimits, requestLimits } from './http/rate-limits.js';
+import { securityHeaders } from './http/security-headers.js';
+import { connectionRoutes } from './routes/connections.js';
+import { healthRoutes } from './routes/health.js';
+import { problemPages } from './routes/problem-pages.js';
+import { sessionRoutes } from './routes/session.js';
+import { connectionStore } from './store/connections.js';
+
+export interface AppConfig extends ClusterConfig {
+  /** Base address of this service as clients see it, without a slash at its end. Known once it listens. */
+  readonly publicUrl: () => string;
+  /** Express' setting of the same name. */
+  readonly trustProxy: unknown;
+  readonly secureCookies: boolean;
+  /** Whether anybody may sign in as anybody: on a developer's machine only. */
+  readonly devSignIn: boolean;
+  readonly limits: RateLimits;
+  /** The quota that the gateways are configured with. */
+  readonly dnsRecordsPerTeam: number;
+}
+
+export interface AppDeps {
+  readonly config: AppConfig;
+  readonly prisma: Prisma;
+  readonly sessions: SessionStore;
+  readonly sessionUse: Pick<UseRecorder, 'note'>;
+  readonly queue: Pick<Queue, 'nudge'>;
+  readonly garden: GardenOfApi;
+  readonly secrets: KeyRing;
+  readonly verifyToken: ConnectionDeps['verify'];
+  readonly buckets: Buckets;
+  /** Where gateways and reconcilers keep the account of the upstream's budget. */
+  readonly budgets: Pick<BudgetStore, 'readAll'>;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Wires the cluster API, in the order in which requests meet its parts. */
+export function buildApp(deps: AppDeps): Express {
+  const { config, sessions, sessionUse, buckets, health, metrics, log } = deps;
+  const limits = requestLimits(buckets, config.limits);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.set('case sensitive routing', true);
+  app.set('trust proxy', config.trustProxy);
+  app.use(requestId());
+  app.use(requestLog(log, metrics));
+  app.use(canonicalUrl());
+  app.use(securityHeaders());
+  app.use(healthRoutes(health));
+  app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));
+  app.use(problemPages());
+  app.use(limits.perAddress);
+  app.use(loadSession({ sessions, onUse: sessionUse.note }));
+  app.use(refuseCrossSite(config.publicUrl));
+  app.use(limits.perSession);
+  const routes = clusterRoutes.filter(({ operationId }) => config.devSignIn || operationId !== 'devSignIn');
+  app.use(mountRoutes(routes, buildHandlers(deps)));
+  app.use(unknownPath());
+  app.use(errorHandler(log, config.publicUrl));
+  return app;
+}
+
+function buildHandlers(deps: AppDeps): ClusterHandlers {
+  const { config, prisma, sessions } = deps;
+  const connections = connectionStore(prisma);
+  return {
+    ...sessionRoutes({ sessions, users: userStore(prisma), secureCookies: config.secureCookies }),
+    ...connectionRoutes({
+      store: connections,
+      connections: connectionService({
+        store: connections,
+        seal: (token, id) => deps.secrets.seal(token, id),
+        open: (sealed, id) => openOrNull(deps.secrets, sealed, id),
+        verify: deps.verifyToken,
+        wake: (clusterId) => deps.queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
+      }),
+    }),
+    ...buildClusterHandlers(deps),
+    ...buildDnsHandlers(deps),
+  };
+}
+
+/** A token whose key is gone is like one that was never there: the next one put into the connection replaces it. */
+function openOrNull(secrets: KeyRing, sealed: Sealed, owner: string): string | null {
+  try {
+    return secrets.open(sealed, owner);
+  } catch (error) {
+    if (error instanceof SecretUnreadable) return null;
+    throw error;
+  }
+}

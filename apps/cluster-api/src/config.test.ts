@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { ConfigError, configTable } from '@corral/service';
+import { describe, expect, it } from '@jest/globals';
+import { clusterApiConfig, readClusterApiConfig } from './config.js';
+
+/** The formatter pads the cells of tables. */
+const unpadded = (markdown: string): string => markdown.replace(/ +/g, ' ').replace(/-{3,}/g, '---');
+
+const enough = {
+  DATABASE_URL: 'postgresql://corral@localhost/corral',
+  SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+  GARDEN_IN_CLUSTER: 'true',
+};
+
+function wrongVariables(env: NodeJS.ProcessEnv): string[] {
+  try {
+    readClusterApiConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ variable }) => variable);
+    throw error;
+  }
+  return [];
+}
+
+describe('the README', () => {
+  it('lists every variable as it is declared', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+
+    expect(unpadded(readme)).toContain(unpadded(configTable(clusterApiConfig)));
+  });
+});
+
+describe('the configuration', () => {
+  it('needs a database, keys and a garden, and nothing else', () => {
+    expect(wrongVariables({})).toEqual(expect.arrayContaining(['DATABASE_URL', 'SECRET_KEYS', 'GARDEN_KUBECONFIG']));
+    expect(wrongVariables({})).toHaveLength(3);
+    expect(wrongVariables(enough)).toEqual([]);
+    expect(wrongVariables({ ...enough, GARDEN_IN_CLUSTER: '', GARDEN_KUBECONFIG: '/etc/garden' })).toEqual([]);
+  });
+
+  it('has features of the garden by their names', () => {
+    expect(readClusterApiConfig(enough).GARDEN_FEATURES).toEqual(['control-plane-ha']);
+    expect(readClusterApiConfig({ ...enough, GARDEN_FEATURES: 'arm64,control-plane-ha' }).GARDEN_FEATURES).toHaveLength(
+      2,
+    );
+    expect(wrongVariables({ ...enough, GARDEN_FEATURES: 'arm64,teleport' })).toEqual(['GARDEN_FEATURES']);
+  });
+});
+
+describe('a sign-in without proof', () => {
+  const dev = { ...enough, DEV_SIGN_IN: 'true', HOST: '127.0.0.1' };
+
+  it.each([
+    ['at the default address', dev],
+    ['at localhost', { ...dev, PUBLIC_URL: 'http://localhost:8081' }],
+    ['at a loopback address', { ...dev, HOST: '::1', PUBLIC_URL: 'http://[::1]:8081' }],
+    ['outside production', { ...dev, NODE_ENV: 'development' }],
+  ])('can be had %s', (_where, env) => {
+    expect(wrongVariables(env)).toEqual([]);
+  });
+
+  it.each([
+    ['in production', { ...dev, NODE_ENV: 'production' }, ['DEV_SIGN_IN']],
+    ['over HTTPS', { ...dev, PUBLIC_URL: 'https://localhost' }, ['PUBLIC_URL']],
+    ['at a public name', { ...dev, PUBLIC_URL: 'http://clusters.example.org' }, ['PUBLIC_URL']],
+    [
+      'at a name that only begins like one of this machine',
+      { ...dev, PUBLIC_URL: 'http://localhost.example.org' },
+      ['PUBLIC_URL'],
+    ],
+    ['at an address of a network', { ...dev, PUBLIC_URL: 'http://10.0.0.5' }, ['PUBLIC_URL']],
+    ['while other machines reach it', { ...dev, HOST: '::' }, ['HOST']],
+    ['by whoever sets nothing else', { ...enough, DEV_SIGN_IN: 'true' }, ['HOST']],
+    [
+      'for all these reasons',
+      { ...dev, NODE_ENV: 'production', PUBLIC_URL: 'https://x.org', HOST: '::' },
+      ['DEV_SIGN_IN', 'PUBLIC_URL', 'HOST'],
+    ],
+  ])('cannot be had %s', (_where, env, variables) => {
+    expect(wrongVariables(env)).toEqual(variables);
+  });
+});

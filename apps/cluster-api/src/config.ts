@@ -1,0 +1,134 @@
+import { clusterLimits, dnsLimits } from '@corral/contracts';
+import { secretKeys } from '@corral/secrets';
+import {
+  type Config,
+  ConfigError,
+  type ConfigProblem,
+  durationMs,
+  flag,
+  gardenVariables,
+  installationVariables,
+  integer,
+  portOrFree,
+  readConfig,
+  text,
+  tlsVariables,
+  trustProxy,
+  upstreamVariables,
+  url,
+  wordsOf,
+} from '@corral/service';
+import { gardenFeatures } from './domain/catalogue-rules.js';
+
+/** Every variable of the cluster API. */
+export const clusterApiConfig = {
+  DATABASE_URL: installationVariables.DATABASE_URL,
+  REDIS_URL: installationVariables.REDIS_URL,
+  LOG_LEVEL: installationVariables.LOG_LEVEL,
+  HCLOUD_API_URL: upstreamVariables.HCLOUD_API_URL,
+  SECRET_KEYS: secretKeys({ desc: 'Keys that seal the provider tokens of connections.' }),
+
+  PORT: portOrFree({ default: 8081, desc: 'Port of the API.' }),
+  HOST: text({ default: '::', desc: 'Address to listen on.' }),
+  ...tlsVariables,
+  METRICS_PORT: portOrFree({ default: 9092, desc: 'Port of /metrics, /healthz and /readyz.' }),
+  PUBLIC_URL: url({
+    default: undefined,
+    desc: 'Where clients and browsers reach the API; http://localhost and the port if not set.',
+    example: 'https://clusters.example.org',
+  }),
+  TRUST_PROXY: trustProxy({
+    default: false,
+    desc: 'Which proxies may state the client’s address.',
+    example: '10.0.0.0/8',
+  }),
+  DATABASE_CONNECTIONS: integer({ default: 10, min: 2, desc: 'Connections to Postgres at most, the queue’s aside.' }),
+  SHUTDOWN_GRACE_MS: durationMs({ default: 25_000, desc: 'How long requests in flight may take to end.' }),
+
+  SESSION_IDLE_MS: durationMs({
+    default: 43_200_000,
+    min: 60_000,
+    desc: 'A session ends after so long without a request.',
+  }),
+  SESSION_MAX_MS: durationMs({
+    default: 604_800_000,
+    min: 60_000,
+    desc: 'A session ends so long after the sign-in, whatever its use.',
+  }),
+  DEV_SIGN_IN: flag({
+    default: false,
+    desc: 'Lets anybody sign in as anybody, by e-mail address alone. Only on a loopback address and outside production.',
+  }),
+  NODE_ENV: text({ default: undefined, desc: '`production` rules DEV_SIGN_IN out.' }),
+
+  LIMIT_PER_ADDRESS: integer({
+    default: clusterLimits.requestsPerAddressPerMinute,
+    min: 1,
+    desc: 'Requests per address and minute, counted before the session is looked up.',
+  }),
+  LIMIT_PER_SESSION: integer({
+    default: clusterLimits.requestsPerSessionPerMinute,
+    min: 1,
+    desc: 'Requests per session and minute.',
+  }),
+  CLUSTERS_PER_TEAM: integer({
+    default: clusterLimits.clustersPerTeam,
+    desc: 'Clusters of a team that has no quota of its own.',
+  }),
+  POOLS_PER_CLUSTER: integer({ default: clusterLimits.poolsPerCluster, desc: 'Node pools of a cluster, likewise.' }),
+  NODES_PER_CLUSTER: integer({
+    default: clusterLimits.nodesPerCluster,
+    desc: 'Nodes that the pools of a cluster may grow to, likewise.',
+  }),
+
+  DNS_RECORDS_PER_TEAM: integer({
+    default: dnsLimits.recordsPerTeam,
+    min: 1,
+    desc: 'Records a team may have, as the gateways are configured; shown with the usage.',
+  }),
+
+  ...gardenVariables,
+  GARDEN_KUBECONFIG: {
+    ...gardenVariables.GARDEN_KUBECONFIG,
+    requiredWhen: (config: Record<string, unknown>) => config.GARDEN_IN_CLUSTER !== true,
+  },
+  GARDEN_FEATURES: wordsOf(gardenFeatures, {
+    default: ['control-plane-ha'],
+    desc: `What this garden can do that not all can: ${gardenFeatures.map((name) => `\`${name}\``).join(', ')}.`,
+  }),
+};
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
+
+/**
+ * Reads the variables and checks what they say together.
+ *
+ * @throws ConfigError that lists every wrong variable
+ */
+export function readClusterApiConfig(env: NodeJS.ProcessEnv): Config<typeof clusterApiConfig> {
+  const config = readConfig(clusterApiConfig, env);
+  const problems = config.DEV_SIGN_IN ? dangersOfDevSignIn(config) : [];
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** A sign-in without proof must be out of reach for everybody but the developer. */
+function dangersOfDevSignIn({ NODE_ENV, PUBLIC_URL, HOST }: Config<typeof clusterApiConfig>): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const say = (variable: string, problem: string, expected: string) => problems.push({ variable, problem, expected });
+  if (NODE_ENV === 'production') {
+    say('DEV_SIGN_IN', 'lets anybody sign in as anybody and NODE_ENV is production', 'it to be false there');
+  }
+  if (PUBLIC_URL !== undefined && !isLoopbackUrl(PUBLIC_URL)) {
+    say('PUBLIC_URL', 'is no http address of this machine while DEV_SIGN_IN is on', 'http://localhost or the like');
+  }
+  if (!loopback.has(HOST)) {
+    say('HOST', 'is reached from other machines while DEV_SIGN_IN is on', '127.0.0.1, ::1 or localhost');
+  }
+  return problems;
+}
+
+function isLoopbackUrl(text: string): boolean {
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'http:' && loopback.has(hostname);
+}

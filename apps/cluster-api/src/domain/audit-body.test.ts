@@ -1,0 +1,42 @@
+import { checkClusterAnswer } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { auditBody } from './audit-body.js';
+import type { AuditRecord, DnsAuditRecord } from './audit-log.js';
+
+const dns: DnsAuditRecord = {
+  ...{ zone: 'example.test', name: 'www.acme', type: 'A', requestBody: null },
+  ...{ upstreamStatus: null, upstreamBody: null, foundBody: null, foundApplied: null, completedAt: null },
+};
+const record = (of: Partial<DnsAuditRecord>): AuditRecord => ({
+  ...{ source: 'dns', number: 9_007_199_254_740_993n, createdAt: new Date('2026-11-21T12:00:00Z') },
+  ...{ kind: 'dns', action: 'dns.create', outcome: 'completed', requestId: null, detail: {} },
+  actor: { kind: 'token', id: 't', name: 'ci' },
+  target: { kind: 'Rrset', id: 'www.acme/A', name: 'www.acme' },
+  dns: { ...dns, ...of },
+});
+const shown = (requestBody: string | null): unknown => {
+  const body = auditBody(record({ requestBody }));
+  checkClusterAnswer.auditEntry(body);
+  return JSON.parse(JSON.stringify(body)).dns.requestBody;
+};
+const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+describe('an entry', () => {
+  it('is known by its log and its number, to the last digit', () => {
+    expect(auditBody(record({})).id).toBe('dns-9007199254740993');
+  });
+});
+
+describe('a body in the audit log', () => {
+  it.each<[string, string | null, unknown]>([
+    ['is shown as what it says', '{ "records": [ { "value": "192.0.2.1" } ] }', { records: [{ value: '192.0.2.1' }] }],
+    ['is null when there was none', null, null],
+    ['stays a text when it is no JSON', '<html>', '<html>'],
+    ['stays a text when it is empty', '', ''],
+    ['is shown at the depth that anybody needs', nested(32), JSON.parse(nested(32))],
+    ['stays a text when it is nested more than 32 deep', nested(40), nested(40)],
+    ['stays a text when it is nested absurdly', nested(300_000), nested(300_000)],
+  ])('%s', (_what, text, expected) => {
+    expect(shown(text)).toEqual(expected);
+  });
+});

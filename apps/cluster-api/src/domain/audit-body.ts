@@ -1,0 +1,45 @@
+import type { AuditEntryBody, AuditKind, DnsAuditBody } from '@corral/contracts';
+import type { AuditRecord, DnsAuditRecord } from './audit-log.js';
+
+/** An entry of the audit log as answers show it. */
+export function auditBody(of: AuditRecord): AuditEntryBody {
+  const { source, number, kind, action, outcome, actor, target, requestId, detail, dns, createdAt } = of;
+  return {
+    id: `${source}-${number}`,
+    kind: kind as AuditKind,
+    ...{ action, outcome, actor: { ...actor }, target: { ...target }, requestId },
+    detail: { ...detail },
+    dns: dns && dnsBody(dns),
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+function dnsBody({ zone, name, type, upstreamStatus, foundApplied, ...of }: DnsAuditRecord): DnsAuditBody {
+  return {
+    ...{ zone, name, type, upstreamStatus, foundApplied },
+    requestBody: shownJson(of.requestBody),
+    upstreamBody: shownJson(of.upstreamBody),
+    foundBody: shownJson(of.foundBody),
+    completedAt: of.completedAt?.toISOString() ?? null,
+  };
+}
+
+type Json = DnsAuditBody['requestBody'];
+
+/** Bodies are nested three deep. What is nested absurdly would overflow whoever walks it, and stays a text. */
+const DEPTH_MAX = 32;
+
+function shownJson(text: string | null): Json {
+  if (text === null) return null;
+  try {
+    const value: Json = JSON.parse(text);
+    return isWithin(DEPTH_MAX, value) ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+function isWithin(depthMax: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depthMax > 0 && Object.values(value).every((member) => isWithin(depthMax - 1, member));
+}

@@ -1,0 +1,132 @@
+import type { AuditAction, ClusterSpec } from '@corral/contracts';
+import type { CloudProfile } from '@corral/garden';
+import type { Catalogue } from './cached-catalogue.js';
+import type { Caller } from './caller.js';
+import type { GardenFeature } from './catalogue-rules.js';
+import type { Change } from './changes.js';
+import type { ClusterRecord } from './cluster-record.js';
+import type { ClusterChanges, ClusterTransaction } from './cluster-transaction.js';
+import { checkPreconditions, type Preconditions } from './entity-tag.js';
+import type { KeyedRequest } from './keyed-request.js';
+import type { Places } from './places.js';
+import { type AcceptedPlan, type ChangeContext, planChange } from './plan-change.js';
+import { type ClusterQuotas, quotasOf } from './quotas.js';
+import { claimOrReplay, type Replayed } from './replay.js';
+
+/** A wish that a cluster have another specification. */
+export interface SpecChange {
+  /** Of the cluster. */
+  readonly name: string;
+  readonly preconditions: Preconditions;
+  readonly purpose: 'apply' | 'dryRun';
+  /** For requests that are not idempotent by nature. */
+  readonly keyed?: KeyedRequest | null;
+  /** Where node pools stand in the body. */
+  readonly places: Places;
+  /** Dotted, for the audit log. */
+  readonly action: AuditAction;
+  /** @throws Problem when the wish makes no sense for this cluster */
+  readonly desiredOf: (current: ClusterRecord | null) => ClusterSpec;
+}
+
+/** `unchanged` and `accepted` are what a repeated request is answered, too. */
+export type SpecChanged =
+  | Replayed
+  /** `cluster`: as it would be. */
+  | { readonly kind: 'dryRun'; readonly cluster: ClusterRecord; readonly changes: readonly Change[] };
+
+export interface ChangeSpecDeps {
+  readonly store: ClusterChanges;
+  readonly catalogue: Catalogue;
+  readonly features: ReadonlySet<GardenFeature>;
+  readonly quotas: ClusterQuotas;
+  /** Hints that the cluster is due. Never rejects: the row says so, and the sweep finds it. */
+  readonly wake: (clusterId: string) => Promise<void>;
+  readonly newId: () => string;
+}
+
+export type ChangeSpec = (caller: Caller, change: SpecChange) => Promise<SpecChanged>;
+
+/** Nothing was written; the catalogue has to be read first. */
+class CatalogueNeeded extends Error {
+  override readonly name = 'CatalogueNeeded';
+}
+
+/**
+ * The one way in which a specification changes: intent, operation and audit entry are one commit, and only then somebody
+ * is woken. The catalogue is an outside call, so it is read between two transactions and never in one.
+ */
+export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
+  const { store, catalogue, wake } = deps;
+  return async (caller, change) => {
+    let profile = catalogue.recent();
+    for (;;) {
+      try {
+        const outcome = await store.change(caller, change.name, (tx) => attempt(deps, tx, change, profile));
+        if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') await wake(outcome.cluster.id);
+        return outcome;
+      } catch (error) {
+        if (!(error instanceof CatalogueNeeded)) throw error;
+        profile = await catalogue.read();
+      }
+    }
+  };
+}
+
+async function attempt(
+  deps: ChangeSpecDeps,
+  tx: ClusterTransaction,
+  change: SpecChange,
+  profile: CloudProfile | null,
+): Promise<SpecChanged> {
+  const { current, now } = tx;
+  const operationId = deps.newId();
+  const replayed = await claimOrReplay(tx, change.keyed ?? null, operationId);
+  if (replayed !== null) return replayed;
+  const desired = change.desiredOf(current);
+  checkPreconditions(change.preconditions, current);
+  const plan = planChange(current, desired, await contextOf(deps, tx, change, desired, profile));
+  if (plan.kind === 'catalogueNeeded') throw new CatalogueNeeded();
+  if (change.purpose === 'dryRun') {
+    if (plan.kind === 'unchanged') return { kind: 'dryRun', cluster: current as ClusterRecord, changes: [] };
+    return { kind: 'dryRun', cluster: asPlanned(current, change.name, plan, now), changes: plan.changes };
+  }
+  if (plan.kind === 'unchanged') return { kind: 'unchanged', cluster: current as ClusterRecord };
+  const { spec, connectionId, shown, changes, kind, ...declaration } = plan;
+  const accepted = await tx.accept({
+    ...declaration,
+    operationId,
+    effect: { kind: 'declare', spec, connectionId, shown },
+    action: change.action,
+    detail: { changed: changes.map(({ pointer }) => pointer).join(' ') },
+  });
+  return { kind, ...accepted };
+}
+
+async function contextOf(
+  { quotas, features }: ChangeSpecDeps,
+  tx: ClusterTransaction,
+  { places }: SpecChange,
+  { connectionRef }: ClusterSpec,
+  catalogue: CloudProfile | null,
+): Promise<ChangeContext> {
+  return {
+    quotas: quotasOf(tx.quotaOverrides, quotas),
+    clustersOfTeam: await tx.countClusters(),
+    connection: await tx.findConnection(connectionRef),
+    ...{ catalogue, features, places, now: tx.now },
+  };
+}
+
+/** A cluster that is not there has no id yet. */
+const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
+function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPlan, now: Date): ClusterRecord {
+  const { spec, desiredHash, generation, shown } = plan;
+  const { phase, conditions } = shown ?? (current as ClusterRecord);
+  const absent = {
+    ...{ id: NIL_ID, name, observedGeneration: 0, revision: 0, seedName: null, migrationPhase: null },
+    ...{ pinnedVersion: null, startedAt: null, deletionRequestedAt: null, createdAt: now },
+  };
+  return { ...(current ?? absent), spec, desiredHash, generation, phase, conditions, updatedAt: now };
+}

@@ -1,0 +1,30 @@
+import { apiVersion, type Cluster } from '@corral/contracts';
+import type { ClusterRecord } from './cluster-record.js';
+import { costOf } from './cost.js';
+import { entityTagOf, quoted } from './entity-tag.js';
+
+/** A cluster as clients see it. */
+export function clusterBody(cluster: ClusterRecord, team: { readonly slug: string }): Cluster {
+  return {
+    apiVersion,
+    kind: 'Cluster',
+    metadata: {
+      name: cluster.name,
+      id: cluster.id,
+      team: team.slug,
+      generation: cluster.generation,
+      observedGeneration: cluster.observedGeneration,
+      etag: quoted(entityTagOf(cluster)),
+      createdAt: cluster.createdAt.toISOString(),
+      updatedAt: cluster.updatedAt.toISOString(),
+    },
+    spec: cluster.spec,
+    status: {
+      phase: cluster.phase,
+      seedName: cluster.seedName,
+      conditions: [...cluster.conditions],
+      migrationPhase: cluster.migrationPhase,
+      cost: costOf(cluster.spec),
+    },
+  };
+}

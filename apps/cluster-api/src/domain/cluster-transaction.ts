@@ -1,0 +1,60 @@
+import type { AuditAction, ClusterPhase, ClusterSpec, Condition, ConnectionPhase } from '@corral/contracts';
+import type { Caller } from './caller.js';
+import type { ClusterRecord, OperationRecord } from './cluster-record.js';
+import type { AcceptedDeclaration } from './decide-declaration.js';
+import type { KeyedRequest } from './keyed-request.js';
+import type { QuotaOverrides } from './quotas.js';
+
+/** What a change of a cluster needs of the store, while team and cluster are locked. */
+export interface ClusterTransaction {
+  /** Null when the team has no cluster by that name. */
+  readonly current: ClusterRecord | null;
+  /** The database's clock, read under the lock. */
+  readonly now: Date;
+  readonly quotaOverrides: QuotaOverrides;
+  countClusters(): Promise<number>;
+  findConnection(ref: string): Promise<{ readonly id: string; readonly phase: ConnectionPhase } | null>;
+  findOperation(id: string): Promise<OperationRecord | null>;
+  /** The newest operation of the cluster's present generation. */
+  findNewestOperation(): Promise<OperationRecord | null>;
+  /**
+   * Notes that the request makes the operation of this id.
+   *
+   * @returns null when the request is new, else the id that its first copy was to make
+   */
+  claimKey(request: KeyedRequest, operationId: string): Promise<string | null>;
+  /** Writes the change, its operation, the end of operations that it overtakes, and the audit entry. */
+  accept(accepted: Acceptance): Promise<{ cluster: ClusterRecord; operation: OperationRecord }>;
+  /** Deletes a cluster that the garden has not heard of, and cancels its operations. */
+  removeDraft(): Promise<void>;
+}
+
+export interface Acceptance extends Pick<AcceptedDeclaration, 'operation' | 'generation' | 'desiredHash' | 'isDraft'> {
+  readonly operationId: string;
+  readonly effect: Effect;
+  /** Dotted, for the audit log. */
+  readonly action: AuditAction;
+  /** For the audit log, never a secret. */
+  readonly detail: Readonly<Record<string, string | number>>;
+}
+
+export type Effect =
+  | {
+      readonly kind: 'declare';
+      readonly spec: ClusterSpec;
+      readonly connectionId: string;
+      /** What is to be shown before a pass has looked at the cluster; null leaves what the last pass saw. */
+      readonly shown: { readonly phase: ClusterPhase; readonly conditions: readonly Condition[] } | null;
+    }
+  /** The specification stays, and is tried once more. */
+  | { readonly kind: 'retry' }
+  | { readonly kind: 'delete' };
+
+export interface ClusterChanges {
+  /**
+   * Runs `work` in one transaction that holds the team, and then the cluster: changes of one team come one after the
+   * other, so quotas and names hold. What it throws undoes everything. `work` may run again after a chance collision of
+   * generated names, and calls nothing outside.
+   */
+  change<T>(caller: Caller, name: string, work: (tx: ClusterTransaction) => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,127 @@
+import type { ClusterSpecInput } from '@corral/contracts';
+import { notFound } from '../problem.js';
+import type { Caller } from './caller.js';
+import type { ChangeSpec, SpecChange, SpecChanged } from './change-spec.js';
+import type { ClusterRecord, OperationRecord } from './cluster-record.js';
+import type { ClusterChanges, ClusterTransaction } from './cluster-transaction.js';
+import { completeSpec } from './complete-spec.js';
+import { decideRetry } from './decide-retry.js';
+import { checkPreconditions, type Preconditions } from './entity-tag.js';
+import type { KeyedRequest } from './keyed-request.js';
+import { inCluster } from './places.js';
+import { refuseRejected } from './plan-change.js';
+import { claimOrReplay, type Replayed } from './replay.js';
+
+export interface ClusterServiceDeps {
+  readonly changeSpec: ChangeSpec;
+  readonly store: ClusterChanges;
+  /** Hints that the cluster is due. Never rejects. */
+  readonly wake: (clusterId: string) => Promise<void>;
+  readonly newId: () => string;
+}
+
+type Conditions = Pick<SpecChange, 'preconditions' | 'keyed'>;
+
+export type ClusterRemoved =
+  /** The garden never heard of it: it is gone. */
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'accepted'; readonly cluster: ClusterRecord; readonly operation: OperationRecord }
+  | { readonly kind: 'dryRun'; readonly cluster: ClusterRecord };
+
+export type ClusterService = ReturnType<typeof clusterService>;
+
+/** What can be done to a cluster as a whole. Each change is one transaction, and a hint after it. */
+export function clusterService({ changeSpec, store, wake, newId }: ClusterServiceDeps) {
+  return {
+    /** Makes the cluster, or changes it to this specification. */
+    declare(
+      caller: Caller,
+      name: string,
+      declared: ClusterSpecInput,
+      options: Pick<SpecChange, 'preconditions' | 'purpose'>,
+    ): Promise<SpecChanged> {
+      return changeSpec(caller, {
+        ...options,
+        ...{ name, places: inCluster, action: 'cluster.declare' },
+        desiredOf: (current) => completeSpec(declared, current?.spec ?? null),
+      });
+    },
+
+    /** Changes nothing but whether the cluster sleeps. A draft takes it to heart when it starts. */
+    setHibernated(caller: Caller, name: string, hibernated: boolean, options: Conditions): Promise<SpecChanged> {
+      return changeSpec(caller, {
+        ...options,
+        ...{ name, places: inCluster, purpose: 'apply', action: hibernated ? 'cluster.hibernate' : 'cluster.resume' },
+        desiredOf: (current) => {
+          if (current === null) throw notFound();
+          return { ...current.spec, hibernated };
+        },
+      });
+    },
+
+    /** Accepts the present specification once more, if it failed. */
+    async retry(caller: Caller, name: string, { preconditions, keyed = null }: Conditions): Promise<Replayed> {
+      const outcome = await store.change(caller, name, (tx) => retryOnce(tx, { preconditions, keyed, newId }));
+      if (outcome.kind === 'accepted') await wake(outcome.cluster.id);
+      return outcome;
+    },
+
+    /** Deletes the cluster, or says what would go with it. */
+    async remove(
+      caller: Caller,
+      name: string,
+      options: { readonly preconditions: Preconditions; readonly purpose: SpecChange['purpose'] },
+    ): Promise<ClusterRemoved> {
+      const outcome = await store.change(caller, name, (tx) => removeOnce(tx, { ...options, newId }));
+      if (outcome.kind === 'accepted') await wake(outcome.cluster.id);
+      return outcome;
+    },
+  };
+}
+
+async function retryOnce(
+  tx: ClusterTransaction,
+  options: { preconditions: Preconditions; keyed: KeyedRequest | null; newId: () => string },
+): Promise<Replayed> {
+  const { current } = tx;
+  if (current === null) throw notFound();
+  const operationId = options.newId();
+  const replayed = await claimOrReplay(tx, options.keyed, operationId);
+  if (replayed !== null) return replayed;
+  checkPreconditions(options.preconditions, current);
+  const decision = decideRetry(current, (await tx.findNewestOperation())?.state ?? null);
+  if (decision.kind === 'unchanged') return { kind: 'unchanged', cluster: current };
+  const connection = await tx.findConnection(current.spec.connectionRef);
+  if (connection !== null) refuseRejected(connection);
+  const { kind, ...declaration } = decision;
+  const effect = { kind: 'retry' } as const;
+  return { kind, ...(await tx.accept({ ...declaration, operationId, effect, action: 'cluster.retry', detail: {} })) };
+}
+
+async function removeOnce(
+  tx: ClusterTransaction,
+  {
+    preconditions,
+    purpose,
+    newId,
+  }: { preconditions: Preconditions; purpose: SpecChange['purpose']; newId: () => string },
+): Promise<ClusterRemoved> {
+  const { current } = tx;
+  if (current === null) throw notFound();
+  const isDeleting = current.deletionRequestedAt !== null;
+  // Sent again, a DELETE finds the tag that it changed itself (RFC 9110 section 13.1.1 lets that pass).
+  if (!isDeleting) checkPreconditions(preconditions, current);
+  if (purpose === 'dryRun') return { kind: 'dryRun', cluster: current };
+  if (current.startedAt === null) {
+    await tx.removeDraft();
+    return { kind: 'removed' };
+  }
+  const newest = isDeleting ? await tx.findNewestOperation() : null;
+  // One that failed is tried again; else there is one deletion, however often it is asked for.
+  if (newest !== null && newest.state !== 'failed') return { kind: 'accepted', cluster: current, operation: newest };
+  const accepted = await tx.accept({
+    ...{ operationId: newId(), operation: 'cluster.delete', generation: current.generation + 1, isDraft: false },
+    ...{ desiredHash: current.desiredHash, effect: { kind: 'delete' }, action: 'cluster.delete', detail: {} },
+  });
+  return { kind: 'accepted', ...accepted };
+}

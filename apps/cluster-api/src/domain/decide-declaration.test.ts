@@ -1,0 +1,123 @@
+import type { ClusterSpec } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { aCluster, aClusterSpec, aPool } from '../../test/support/a-cluster.js';
+import { refusalOf } from '../../test/support/refusal.js';
+import { completeSpec } from './complete-spec.js';
+import { type DeclaredCluster, decideDeclaration } from './decide-declaration.js';
+import { desiredHashOf } from './desired-hash.js';
+
+const started = (spec: Partial<ClusterSpec> = {}) => aCluster({ spec: aClusterSpec(spec) });
+const draft = (spec: Partial<ClusterSpec> = {}) =>
+  aCluster({ spec: aClusterSpec({ nodePools: [], ...spec }), startedAt: null, generation: 1 });
+const network = (more: Partial<ClusterSpec['network']>) => ({ network: { ...aClusterSpec().network, ...more } });
+
+describe('a declaration', () => {
+  it('makes a cluster that is not there, with generation 1', () => {
+    const spec = aClusterSpec();
+
+    expect(decideDeclaration(null, spec)).toEqual({
+      ...{ kind: 'accepted', operation: 'cluster.create', generation: 1, isDraft: false },
+      desiredHash: desiredHashOf(spec),
+    });
+  });
+
+  it.each<[string, ClusterSpec['nodePools']]>([
+    ['no pools', []],
+    ['pools that may have no nodes', [aPool({ minimum: 0, maximum: 0 })]],
+  ])('makes a draft with %s', (_what, nodePools) => {
+    expect(decideDeclaration(null, aClusterSpec({ nodePools }))).toMatchObject({ isDraft: true });
+  });
+
+  it('starts a draft with its first pool, which is its creation', () => {
+    expect(decideDeclaration(draft(), aClusterSpec())).toMatchObject({
+      ...{ operation: 'cluster.create', generation: 2, isDraft: false },
+    });
+  });
+
+  it('makes a cluster a draft again when its pools go before its first pass', () => {
+    const pending = aCluster({ startedAt: null });
+
+    expect(decideDeclaration(pending, aClusterSpec({ nodePools: [] }))).toMatchObject({ isDraft: true });
+  });
+
+  it.each<[string, Partial<ClusterSpec>, Partial<ClusterSpec>, string]>([
+    ['hibernates', {}, { hibernated: true }, 'cluster.hibernate'],
+    ['resumes', { hibernated: true }, { hibernated: false }, 'cluster.resume'],
+    ['updates, when more than hibernation changes', {}, { hibernated: true, plan: 'annual' }, 'cluster.update'],
+    ['updates, when a pool changes', {}, { nodePools: [aPool({ maximum: 9 })] }, 'cluster.update'],
+  ])('%s', (_what, present, desired, operation) => {
+    expect(decideDeclaration(started(present), aClusterSpec(desired))).toMatchObject({ operation, generation: 5 });
+  });
+
+  it.each<[string, DeclaredCluster, Partial<ClusterSpec>, string]>([
+    ['connection', started(), { connectionRef: 'other' }, '/spec/connectionRef'],
+    ['connection of a draft', draft(), { connectionRef: 'other', nodePools: [] }, '/spec/connectionRef'],
+    ['region', started(), { region: 'fsn1' }, '/spec/region'],
+    ['range of nodes', started(), network({ nodeCIDR: '172.18.0.0/16' }), '/spec/network/nodeCIDR'],
+    ['range of pods', started(), network({ podCIDR: '10.100.0.0/16' }), '/spec/network/podCIDR'],
+    ['range of services', started(), network({ serviceCIDR: '10.100.0.0/16' }), '/spec/network/serviceCIDR'],
+    ['network', started(), network({ existingNetwork: 'mine' }), '/spec/network/existingNetwork'],
+    ['replicated control plane', started({ controlPlaneHA: true }), {}, '/spec/controlPlaneHA'],
+    [
+      'control plane of a hibernated cluster',
+      started({ hibernated: true }),
+      { hibernated: true, controlPlaneHA: true },
+      '/spec/controlPlaneHA',
+    ],
+    [
+      'control plane of a cluster that resumes with it',
+      started({ hibernated: true }),
+      { controlPlaneHA: true },
+      '/spec/controlPlaneHA',
+    ],
+    [
+      'control plane of a cluster that hibernates with it',
+      started(),
+      { hibernated: true, controlPlaneHA: true },
+      '/spec/controlPlaneHA',
+    ],
+  ])('cannot change the %s', (_what, current, desired, pointer) => {
+    expect(refusalOf(() => decideDeclaration(current, aClusterSpec(desired)))).toEqual(['immutable_field', pointer]);
+  });
+
+  it('can change network and control plane until the first pass', () => {
+    const desired = aClusterSpec({ ...network({ podCIDR: '10.100.0.0/16' }), nodePools: [] });
+
+    expect(decideDeclaration(draft({ controlPlaneHA: true }), desired).kind).toBe('accepted');
+  });
+
+  it('is refused while the cluster is being deleted, even when it says nothing new', () => {
+    const deleting = aCluster({ deletionRequestedAt: new Date() });
+
+    expect(refusalOf(() => decideDeclaration(deleting, deleting.spec))).toEqual(['cluster_deleting']);
+  });
+
+  it('means nothing the second time', () => {
+    const declared = fc.record(
+      {
+        hibernated: fc.boolean(),
+        plan: fc.constantFrom('payg' as const, 'monthly' as const, 'annual' as const),
+        nodePools: fc.array(
+          fc.nat(5).map((maximum) => aPool({ minimum: 0, maximum })),
+          { maxLength: 1 },
+        ),
+      },
+      { requiredKeys: ['plan'] },
+    );
+    fc.assert(
+      fc.property(declared, fc.boolean(), (partial, exists) => {
+        const { hibernated: _, nodePools: __, ...rest } = aClusterSpec();
+        const current = exists ? aCluster({ startedAt: null }) : null;
+        const desired = completeSpec({ ...rest, ...partial }, current?.spec ?? null);
+        const first = decideDeclaration(current, desired);
+        const stored =
+          first.kind === 'unchanged' ? (current as DeclaredCluster) : { ...aCluster(), spec: desired, ...first };
+
+        const again = completeSpec({ ...rest, ...partial }, desired);
+
+        expect(decideDeclaration(stored, again)).toEqual({ kind: 'unchanged' });
+      }),
+    );
+  });
+});

@@ -1,0 +1,93 @@
+import type { ClusterNetwork, ClusterSpec, OperationKind } from '@corral/contracts';
+import { invalidField, Problem } from '../problem.js';
+import type { ClusterRecord } from './cluster-record.js';
+import { hasWorkers } from './complete-spec.js';
+import { desiredHashOf } from './desired-hash.js';
+
+export type Declaration = { readonly kind: 'unchanged' } | AcceptedDeclaration;
+
+export interface AcceptedDeclaration {
+  readonly kind: 'accepted';
+  readonly operation: ClusterOperationKind;
+  readonly generation: number;
+  readonly desiredHash: string;
+  /** There is nothing to start yet: the change is complete once it is stored. */
+  readonly isDraft: boolean;
+}
+
+export type ClusterOperationKind = Extract<OperationKind, `cluster.${string}`>;
+
+/** What of a stored cluster decides about a change of it. */
+export type DeclaredCluster = Pick<
+  ClusterRecord,
+  'spec' | 'desiredHash' | 'generation' | 'startedAt' | 'deletionRequestedAt'
+>;
+
+/**
+ * Decides what a specification means for a cluster.
+ *
+ * @param current the stored cluster, or null when the team has none by that name
+ * @param desired the full specification after defaults
+ * @throws Problem `cluster_deleting`, or `immutable_field` with the place that cannot change
+ */
+export function decideDeclaration(current: DeclaredCluster | null, desired: ClusterSpec): Declaration {
+  const desiredHash = desiredHashOf(desired);
+  if (current === null) {
+    return { kind: 'accepted', operation: 'cluster.create', generation: 1, desiredHash, isDraft: !hasWorkers(desired) };
+  }
+  refuseWhileDeleting(current);
+  if (current.desiredHash === desiredHash) return { kind: 'unchanged' };
+  checkImmutable(current, desired);
+  return {
+    kind: 'accepted',
+    operation: operationFor(current, desired),
+    generation: current.generation + 1,
+    desiredHash,
+    isDraft: current.startedAt === null && !hasWorkers(desired),
+  };
+}
+
+/** @throws Problem `cluster_deleting` */
+export function refuseWhileDeleting({ deletionRequestedAt }: Pick<ClusterRecord, 'deletionRequestedAt'>): void {
+  if (deletionRequestedAt === null) return;
+  throw new Problem(
+    'cluster_deleting',
+    'The cluster is being deleted. Wait until it is gone; should its deletion fail, send DELETE again.',
+  );
+}
+
+function operationFor(current: DeclaredCluster, desired: ClusterSpec): ClusterOperationKind {
+  if (current.startedAt === null) return 'cluster.create';
+  const { hibernated } = current.spec;
+  const onlyHibernation = desiredHashOf({ ...desired, hibernated }) === current.desiredHash;
+  if (!onlyHibernation) return 'cluster.update';
+  return desired.hibernated ? 'cluster.hibernate' : 'cluster.resume';
+}
+
+function checkImmutable({ spec, startedAt }: DeclaredCluster, desired: ClusterSpec): void {
+  for (const field of ['connectionRef', 'region'] as const) {
+    if (spec[field] === desired[field]) continue;
+    throw immutable(
+      `/spec/${field}`,
+      `is ${spec[field]} since the cluster was declared. Declare a new cluster instead`,
+    );
+  }
+  if (startedAt === null) return;
+  for (const field of ['nodeCIDR', 'podCIDR', 'serviceCIDR', 'existingNetwork'] satisfies (keyof ClusterNetwork)[]) {
+    if (spec.network[field] === desired.network[field]) continue;
+    const present = spec.network[field] ?? 'absent';
+    throw immutable(
+      `/spec/network/${field}`,
+      `is ${present} since the cluster was started. Declare a new cluster instead`,
+    );
+  }
+  if (spec.controlPlaneHA && !desired.controlPlaneHA) {
+    throw immutable('/spec/controlPlaneHA', 'stays true once it is. Declare a new cluster instead');
+  }
+  // The garden refuses it as long as the control plane is down, and while it is being stopped.
+  if (!spec.controlPlaneHA && desired.controlPlaneHA && (spec.hibernated || desired.hibernated)) {
+    throw immutable('/spec/controlPlaneHA', 'cannot be set while the cluster is hibernated. Resume the cluster first');
+  }
+}
+
+const immutable = (pointer: string, why: string): Problem => invalidField('immutable_field', pointer, why);

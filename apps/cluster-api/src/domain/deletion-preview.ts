@@ -1,0 +1,42 @@
+import type { ClusterRecord } from './cluster-record.js';
+import { effectiveMinimum } from './complete-spec.js';
+
+export interface DeletedThing {
+  readonly kind: string;
+  readonly name: string | null;
+  /** Null when it is not known. */
+  readonly count: number | null;
+  readonly note: string;
+}
+
+/** What goes with a cluster, as far as it is known without looking into it. */
+export function deletionPreview({ spec, startedAt }: Pick<ClusterRecord, 'spec' | 'startedAt'>): DeletedThing[] {
+  if (startedAt === null) return [];
+  return [
+    ...spec.nodePools.map((pool) => nodesOf(pool, spec.hibernated)),
+    {
+      kind: 'Volume',
+      name: null,
+      count: null,
+      note: 'Volumes of persistent volume claims are deleted, unless their reclaim policy is Retain. How many there are is not known here.',
+    },
+    {
+      kind: 'LoadBalancer',
+      name: null,
+      count: null,
+      note: 'Load balancers of services are deleted. How many there are is not known here.',
+    },
+  ];
+}
+
+function nodesOf(pool: ClusterRecord['spec']['nodePools'][number], hibernated: boolean): DeletedThing {
+  const [least, most] = hibernated ? [0, 0] : [effectiveMinimum(pool), pool.maximum];
+  return {
+    kind: 'Node',
+    name: pool.name,
+    count: least === most ? least : null,
+    note: hibernated
+      ? 'The cluster is hibernated: its nodes are gone already, or about to go.'
+      : `From ${least} to ${most} servers of the type ${pool.machineType}, with what is on their disks.`,
+  };
+}

@@ -1,0 +1,52 @@
+import { Problem } from '../problem.js';
+import type { ClusterRecord } from './cluster-record.js';
+
+/** What a conditional request names: `*` for any, or the tags without their quotes. */
+export type EntityTags = '*' | readonly string[];
+
+/** What has to hold for a request to be done at all (RFC 9110 section 13). Null: no such header. */
+export interface Preconditions {
+  readonly ifMatch: EntityTags | null;
+  readonly ifNoneMatch: EntityTags | null;
+}
+
+/**
+ * The entity tag of every answer about a cluster, its node pools included, without quotes. It is strong: it changes
+ * with every visible change. With the id in it, a tag never fits a later cluster of the same name.
+ */
+export function entityTagOf({ id, revision }: Pick<ClusterRecord, 'id' | 'revision'>): string {
+  return `${id}.${revision}`;
+}
+
+/** As it stands in a header. */
+export const quoted = (tag: string): string => `"${tag}"`;
+
+/** @param tag without quotes; null when there is no such resource, which nothing matches */
+export function includesTag(tags: EntityTags, tag: string | null): boolean {
+  if (tag === null) return false;
+  return tags === '*' || tags.includes(tag);
+}
+
+/**
+ * @param current what the request is about, null when it is absent
+ * @throws Problem `precondition_failed`
+ */
+export function checkPreconditions(
+  { ifMatch, ifNoneMatch }: Preconditions,
+  current: Pick<ClusterRecord, 'id' | 'revision'> | null,
+): void {
+  const tag = current === null ? null : entityTagOf(current);
+  if (ifMatch !== null && !includesTag(ifMatch, tag)) {
+    const present = tag === null ? 'It does not exist' : `Its entity tag is ${quoted(tag)} now`;
+    throw new Problem(
+      'precondition_failed',
+      `${present}, which If-Match does not name. Read it again, then decide anew.`,
+    );
+  }
+  if (ifNoneMatch !== null && includesTag(ifNoneMatch, tag)) {
+    throw new Problem(
+      'precondition_failed',
+      'It exists already, which If-None-Match rules out. Leave the header out to change it.',
+    );
+  }
+}

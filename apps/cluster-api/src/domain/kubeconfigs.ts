@@ -1,0 +1,139 @@
+import { GardenError, type GardenErrorKind } from '@corral/garden';
+import { notFound, Problem } from '../problem.js';
+import type { Caller } from './caller.js';
+import type { ClusterRecord } from './cluster-record.js';
+import { refuseWhileDeleting } from './decide-declaration.js';
+
+/** How a Shoot is found on the garden. */
+export interface ShootAddress {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What an issue needs of the store, while the cluster is locked. */
+export interface KubeconfigTransaction {
+  readonly cluster: ClusterRecord | null;
+  /** Null until the team has a namespace on the garden. */
+  readonly shoot: ShootAddress | null;
+  readonly now: Date;
+  /** When credentials were issued that count against the limit, newest first. */
+  listIssued(since: Date, limit: number): Promise<Date[]>;
+  /** Writes down who is about to be given a credential. @returns the id of the audit entry */
+  recordIssue(issue: { readonly ttlSeconds: number }): Promise<bigint>;
+}
+
+export interface KubeconfigStore {
+  withCluster<T>(caller: Caller, name: string, work: (tx: KubeconfigTransaction) => Promise<T>): Promise<T>;
+  /** Completes the audit entry with what became of the issue. */
+  recordOutcome(caller: Caller, entryId: bigint, outcome: IssueOutcome): Promise<void>;
+}
+
+export type IssueOutcome = { readonly issued: true; readonly expiresAt: Date } | { readonly issued: false };
+
+export interface KubeconfigDeps {
+  readonly store: KubeconfigStore;
+  /** Has a client certificate of the cluster's administrator made. @throws GardenError */
+  readonly issue: (shoot: ShootAddress & { expirationSeconds: number }) => Promise<IssuedKubeconfig>;
+  readonly perHour: number;
+}
+
+export interface IssuedKubeconfig {
+  readonly kubeconfig: string;
+  /** What the garden granted. */
+  readonly expiresAt: Date;
+}
+
+export type KubeconfigService = ReturnType<typeof kubeconfigService>;
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Issues credentials and keeps none. The audit entry comes first, so there is no credential without one; it also counts
+ * against the limit, which holds across replicas and restarts that way. Nothing here waits for a pass: when an update
+ * hangs, people need to get in.
+ */
+export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
+  return {
+    /** @param ttlSeconds whole, within the limits of the contract */
+    async issue(
+      caller: Caller,
+      name: string,
+      { ttlSeconds }: { readonly ttlSeconds: number },
+    ): Promise<IssuedKubeconfig> {
+      const { entryId, shoot } = await store.withCluster(caller, name, async (tx) => {
+        const address = reachableShoot(tx);
+        await checkRate(tx, perHour);
+        return { entryId: await tx.recordIssue({ ttlSeconds }), shoot: address };
+      });
+      let issued: IssuedKubeconfig;
+      try {
+        issued = await issue({ ...shoot, expirationSeconds: ttlSeconds });
+      } catch (error) {
+        if (isSurelyNotIssued(error)) await store.recordOutcome(caller, entryId, { issued: false });
+        throw problemOf(error);
+      }
+      await store.recordOutcome(caller, entryId, { issued: true, expiresAt: issued.expiresAt });
+      return issued;
+    },
+  };
+}
+
+/** @throws Problem `not_found`, `cluster_deleting` or `cluster_not_ready` */
+function reachableShoot({ cluster, shoot }: KubeconfigTransaction): ShootAddress {
+  if (cluster === null) throw notFound();
+  refuseWhileDeleting(cluster);
+  // The garden would issue one all the same, for a control plane that is not there.
+  if (cluster.spec.hibernated) throw notReady('The cluster is hibernated. Resume it, and wait until it is ready.');
+  if (shoot === null || !mayAnswer(cluster)) {
+    throw notReady('The control plane does not answer. Wait until the condition ControlPlaneReady is True.');
+  }
+  return shoot;
+}
+
+/**
+ * Right after each change the garden checks anew and the condition is Unknown: that is no reason to keep people out of
+ * a cluster that has been there before, unless it sleeps.
+ */
+function mayAnswer({ conditions, observedGeneration }: ClusterRecord): boolean {
+  const controlPlane = conditions.find(({ type }) => type === 'ControlPlaneReady');
+  if (controlPlane?.status !== 'Unknown') return controlPlane?.status === 'True';
+  return observedGeneration > 0 && controlPlane.reason !== 'Hibernated';
+}
+
+async function checkRate({ now, listIssued }: KubeconfigTransaction, perHour: number): Promise<void> {
+  const issued = await listIssued(new Date(now.getTime() - HOUR_MS), perHour);
+  const oldest = issued.at(-1);
+  if (issued.length < perHour || oldest === undefined) return;
+  const waitMs = oldest.getTime() + HOUR_MS - now.getTime();
+  throw new Problem(
+    'rate_limit_exceeded',
+    `A cluster is issued ${perHour} kubeconfigs per hour. Use one that is still valid, or wait.`,
+    { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) },
+  );
+}
+
+/** After these there is surely no credential; after all others there might be one. */
+const notIssued = new Set<GardenErrorKind>([
+  ...(['unreachable', 'throttled', 'credentials', 'rbac', 'refused', 'stale_reference'] as const),
+  ...(['conflict', 'exists', 'not_found', 'expired', 'server_error'] as const),
+]);
+
+const isSurelyNotIssued = (error: unknown): boolean => error instanceof GardenError && notIssued.has(error.kind);
+
+function problemOf(error: unknown): unknown {
+  if (!(error instanceof GardenError)) return error;
+  switch (error.kind) {
+    // As long as the control plane has no address, or when the Shoot went away meanwhile.
+    case 'refused':
+    case 'not_found':
+    case 'stale_reference':
+      return notReady('The control plane cannot issue a kubeconfig yet. Wait until the cluster is ready.', error);
+    default:
+      return new Problem('upstream_unavailable', 'The garden did not issue a kubeconfig. Try again in a moment.', {
+        retryAfterSeconds: error.retryAfterSeconds ?? 5,
+        cause: error,
+      });
+  }
+}
+
+const notReady = (detail: string, cause?: unknown): Problem => new Problem('cluster_not_ready', detail, { cause });

@@ -1,0 +1,124 @@
+import type { ClusterSpec } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { aCatalogue, aCluster, aClusterSpec, aContext, aPool, NOW, quotas } from '../../test/support/a-cluster.js';
+import { refusalOf } from '../../test/support/refusal.js';
+import type { ClusterRecord } from './cluster-record.js';
+import { type AcceptedPlan, type ChangeContext, planChange } from './plan-change.js';
+
+const refused = (current: ClusterRecord | null, desired: Partial<ClusterSpec>, more: Partial<ChangeContext> = {}) =>
+  refusalOf(() => planChange(current, aClusterSpec(desired), aContext(more)));
+const accepted = (current: ClusterRecord | null, desired: Partial<ClusterSpec>, more: Partial<ChangeContext> = {}) =>
+  planChange(current, aClusterSpec(desired), aContext(more)) as AcceptedPlan;
+const draft = aCluster({ spec: aClusterSpec({ nodePools: [] }), startedAt: null, pinnedVersion: null, phase: 'Draft' });
+const pools = (count: number, maximum: number) =>
+  Array.from({ length: count }, (_, index) => aPool({ name: `p${index}`, maximum, minimum: 0 }));
+
+describe('a change', () => {
+  it('of nothing is none, whatever the catalogue and the quotas say by now', () => {
+    const current = aCluster();
+    const context = aContext({ catalogue: null, connection: null, quotas: { ...quotas, nodesPerCluster: 0 } });
+
+    expect(planChange(current, current.spec, context)).toEqual({ kind: 'unchanged' });
+  });
+
+  it('waits for the catalogue where it has a say', () => {
+    expect(planChange(null, aClusterSpec(), aContext({ catalogue: null }))).toEqual({ kind: 'catalogueNeeded' });
+  });
+
+  it('needs no catalogue where it has none', () => {
+    expect(accepted(aCluster(), { hibernated: true }, { catalogue: null }).kind).toBe('accepted');
+  });
+
+  it('of a draft shows at once that pools are awaited', () => {
+    const plan = accepted(null, { nodePools: [] });
+
+    expect(plan).toMatchObject({ isDraft: true, shown: { phase: 'Draft' } });
+    expect(plan.shown?.conditions).toContainEqual({
+      ...{ type: 'Reconciled', status: 'False', reason: 'AwaitingNodePools' },
+      message: expect.stringMatching(/Add a node pool/),
+      lastTransitionTime: NOW.toISOString(),
+    });
+  });
+
+  it('that starts a cluster shows it as pending', () => {
+    expect(accepted(draft, {})).toMatchObject({ isDraft: false, shown: { phase: 'Pending' } });
+  });
+
+  it('of a started cluster leaves what the last pass has seen', () => {
+    expect(accepted(aCluster(), { hibernated: true })).toMatchObject({ shown: null });
+  });
+
+  it('keeps the time of conditions that stay as they are', () => {
+    const before = accepted(null, { nodePools: [] }).shown?.conditions ?? [];
+    const later = new Date(NOW.getTime() + 60_000);
+
+    const after = accepted(aCluster({ ...draft, conditions: before }), {}, { now: later }).shown?.conditions;
+
+    expect(after?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual(before.map(() => NOW.toISOString()));
+  });
+});
+
+describe('a change is refused', () => {
+  it('without the connection that it names', () => {
+    expect(refused(null, {}, { connection: null })).toEqual(['validation_failed', '/spec/connectionRef']);
+  });
+
+  const rejected = { connection: { id: 'x', phase: 'Rejected' as const } };
+  it('when it has to be carried out over a rejected connection', () => {
+    expect(refused(aCluster(), { hibernated: true }, rejected)).toEqual(['connection_rejected']);
+    expect(refused(null, { nodePools: [] }, rejected)).toBeNull();
+  });
+
+  it('when the network of a new cluster does not fit', () => {
+    const network = { ...aClusterSpec().network, podCIDR: '10.250.0.0/16' };
+
+    expect(refused(null, { network })).toEqual(['invalid_network', '/spec/network/podCIDR']);
+  });
+
+  it('when a draft changes to a network that does not fit', () => {
+    const network = { ...aClusterSpec().network, serviceCIDR: '10.96.0.0/24' };
+
+    expect(refused(draft, { network, nodePools: [] })).toEqual(['invalid_network', '/spec/network/serviceCIDR']);
+  });
+
+  it('but a network that was fine when it was declared does not hold up other changes', () => {
+    const network = { ...aClusterSpec().network, podCIDR: '10.244.0.0/20' };
+
+    expect(refused(aCluster({ spec: aClusterSpec({ network }) }), { network, hibernated: true })).toBeNull();
+  });
+
+  it('when it replicates a control plane where the garden cannot', () => {
+    expect(refused(null, { controlPlaneHA: true })).toEqual(['unsupported_by_garden', '/spec/controlPlaneHA']);
+    expect(refused(null, { controlPlaneHA: true }, { features: new Set(['control-plane-ha']) })).toBeNull();
+  });
+
+  it('when it takes a started cluster its last pool', () => {
+    expect(refused(aCluster(), { nodePools: [] })).toEqual(['last_node_pool']);
+  });
+
+  it.each<[string, ClusterRecord | null, Partial<ClusterSpec>, number, string[] | null]>([
+    ['the last cluster of the quota', null, {}, 19, null],
+    ['one cluster too many', null, {}, 20, ['quota_exceeded']],
+    ['a change of one, when there are too many', aCluster(), { hibernated: true }, 21, null],
+    ['as many pools as may be', null, { nodePools: pools(20, 1) }, 0, null],
+    ['one pool too many', null, { nodePools: pools(21, 1) }, 0, ['quota_exceeded', '/spec/nodePools']],
+    ['as many nodes as may be', null, { nodePools: pools(2, 50) }, 0, null],
+    ['one node too many', null, { nodePools: pools(1, 101) }, 0, ['quota_exceeded', '/spec/nodePools']],
+  ])('by the quotas: %s', (_what, current, desired, clustersOfTeam, refusal) => {
+    expect(refused(current, desired, { clustersOfTeam })).toEqual(refusal);
+  });
+
+  it('but a quota that was lowered holds up growth only', () => {
+    const large = aCluster({ spec: aClusterSpec({ nodePools: pools(3, 10) }) });
+    const lowered = { quotas: { clustersPerTeam: 0, poolsPerCluster: 1, nodesPerCluster: 9 } };
+
+    expect(refused(large, { nodePools: pools(3, 9) }, lowered)).toBeNull();
+    expect(refused(large, { nodePools: pools(3, 11) }, lowered)?.[0]).toBe('quota_exceeded');
+  });
+
+  it('by the catalogue, with the place', () => {
+    const catalogue = aCatalogue({ machineTypes: [] });
+
+    expect(refused(null, {}, { catalogue })).toEqual(['invalid_node_pool', '/spec/nodePools/0/machineType']);
+  });
+});

@@ -1,0 +1,102 @@
+import type { ClusterPhase, ClusterSpec, Condition, ConnectionPhase } from '@corral/contracts';
+import type { CloudProfile } from '@corral/garden';
+import { invalidField, Problem } from '../problem.js';
+import { checkCatalogue, type GardenFeature, needsCatalogue } from './catalogue-rules.js';
+import { type Change, changesOf } from './changes.js';
+import type { ClusterRecord } from './cluster-record.js';
+import { conditionsBeforeStart } from './conditions-before-start.js';
+import { type AcceptedDeclaration, decideDeclaration } from './decide-declaration.js';
+import { checkNetwork } from './network-rules.js';
+import type { Places } from './places.js';
+import { checkLastPool, checkPools } from './pool-rules.js';
+import { type ClusterQuotas, checkClusterQuota, checkPoolQuotas } from './quotas.js';
+
+/** What a change is held against, as it stands while the cluster is locked. */
+export interface ChangeContext {
+  readonly quotas: ClusterQuotas;
+  readonly clustersOfTeam: number;
+  /** The one that the specification names; null when the team has none by that ref. */
+  readonly connection: { readonly id: string; readonly phase: ConnectionPhase } | null;
+  /** Null when it has not been read: most changes need none. */
+  readonly catalogue: CloudProfile | null;
+  readonly features: ReadonlySet<GardenFeature>;
+  readonly places: Places;
+  readonly now: Date;
+}
+
+export type Plan =
+  | { readonly kind: 'unchanged' }
+  /** Read the catalogue, then plan again. */
+  | { readonly kind: 'catalogueNeeded' }
+  | AcceptedPlan;
+
+export interface AcceptedPlan extends AcceptedDeclaration {
+  readonly spec: ClusterSpec;
+  readonly connectionId: string;
+  /** What is to be shown before a pass has looked at the cluster; null leaves what the last pass saw. */
+  readonly shown: { readonly phase: ClusterPhase; readonly conditions: readonly Condition[] } | null;
+  readonly changes: readonly Change[];
+}
+
+/**
+ * Decides what a specification means for a cluster, and whether it may be accepted.
+ *
+ * @param current the stored cluster, or null when the team has none by that name
+ * @throws Problem for what cannot be accepted
+ */
+export function planChange(current: ClusterRecord | null, desired: ClusterSpec, context: ChangeContext): Plan {
+  const declaration = decideDeclaration(current, desired);
+  if (declaration.kind === 'unchanged') return declaration;
+  const { quotas, places, catalogue, now } = context;
+  const present = current?.spec ?? null;
+  // Whoever may not have the cluster need not be told what else is wrong with it.
+  if (present === null) checkClusterQuota(context.clustersOfTeam, quotas);
+  if (present === null || changesNetwork(present, desired)) checkNetwork(desired.network, quotas);
+  checkPools(present, desired, places);
+  if (current?.startedAt) checkLastPool(desired);
+  checkPoolQuotas(present, desired, quotas, places);
+  checkFeatures(present, desired, context);
+  const connectionId = checkConnection(declaration, context);
+  if (needsCatalogue(current, desired)) {
+    if (catalogue === null) return { kind: 'catalogueNeeded' };
+    checkCatalogue(current, desired, { ...context, catalogue });
+  }
+  const { isDraft } = declaration;
+  const started = current !== null && current.startedAt !== null;
+  const conditions = conditionsBeforeStart(declaration, current?.conditions ?? [], now);
+  return {
+    ...declaration,
+    spec: desired,
+    connectionId,
+    shown: started ? null : { phase: isDraft ? 'Draft' : 'Pending', conditions },
+    changes: changesOf(present, desired),
+  };
+}
+
+function changesNetwork(present: ClusterSpec, desired: ClusterSpec): boolean {
+  return changesOf(present, { ...present, network: desired.network }).length > 0;
+}
+
+function checkFeatures(present: ClusterSpec | null, desired: ClusterSpec, { features }: ChangeContext): void {
+  if (!desired.controlPlaneHA || present?.controlPlaneHA || features.has('control-plane-ha')) return;
+  throw invalidField('unsupported_by_garden', '/spec/controlPlaneHA', 'is not supported here. Leave it out');
+}
+
+/** A draft needs its connection only once it starts. */
+function checkConnection({ isDraft }: { isDraft: boolean }, { connection }: ChangeContext): string {
+  if (connection === null) {
+    throw invalidField('validation_failed', '/spec/connectionRef', 'must be the ref of a connection of the team');
+  }
+  if (!isDraft) refuseRejected(connection);
+  return connection.id;
+}
+
+/** @throws Problem `connection_rejected` */
+export function refuseRejected({ phase }: { readonly phase: ConnectionPhase }): void {
+  if (phase !== 'Rejected') return;
+  throw new Problem(
+    'connection_rejected',
+    'The provider does not accept the token of the connection, so the change could not be carried out. Put a valid ' +
+      'token into the connection first.',
+  );
+}

@@ -1,0 +1,63 @@
+import type { NodePoolSpec } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
+import { refusalOf } from '../../test/support/refusal.js';
+import { inCluster, inPool } from './places.js';
+import { checkLastPool, checkPools } from './pool-rules.js';
+
+const withPools = (...nodePools: NodePoolSpec[]) => aClusterSpec({ nodePools });
+const refused = (pools: NodePoolSpec[], present: NodePoolSpec[] | null = null) =>
+  refusalOf(() => checkPools(present && withPools(...present), withPools(...pools), inCluster));
+
+describe('node pools', () => {
+  it('may be none, or many with different names', () => {
+    expect(refused([])).toBeNull();
+    expect(refused([aPool({ name: 'a' }), aPool({ name: 'b', minimum: 3, maximum: 3 })])).toBeNull();
+  });
+
+  it('may name their image, with or without its version', () => {
+    expect(refused([aPool({ image: { name: 'ubuntu' } })])).toBeNull();
+    expect(refused([aPool({ image: { name: 'ubuntu', version: '24.4.0' } })])).toBeNull();
+  });
+
+  it.each<[string, Partial<NodePoolSpec>, string, string]>([
+    ['a name twice', { name: 'first' }, 'invalid_node_pool', 'name'],
+    ['a minimum above the maximum', { minimum: 4 }, 'invalid_node_pool', 'minimum'],
+    ['a source that is not managed', { source: 'onprem' }, 'unsupported_by_garden', 'source'],
+    ['nodes without public address', { publicIP: false }, 'unsupported_by_garden', 'publicIP'],
+    ['an image by something else', { image: { id: 7 } }, 'unsupported_by_garden', 'image/id'],
+    ['an image by a name with a slash', { image: { 'a/b~': 'x' } }, 'unsupported_by_garden', 'image/a~1b~0'],
+    ['an image name that is no text', { image: { name: 7 } }, 'invalid_node_pool', 'image/name'],
+    ['an empty image name', { image: { name: '' } }, 'invalid_node_pool', 'image/name'],
+    ['an image version without name', { image: { version: '24.4.0' } }, 'invalid_node_pool', 'image/version'],
+  ])('cannot have %s', (_what, pool, code, field) => {
+    const pools = [aPool({ name: 'first' }), aPool({ name: 'second', ...pool })];
+
+    expect(refused(pools)).toEqual([code, `/spec/nodePools/1/${field}`]);
+  });
+
+  it('keep their source for ever', () => {
+    expect(refused([aPool()], [aPool({ source: 'pooled' })])).toEqual(['immutable_field', '/spec/nodePools/0/source']);
+  });
+
+  it('are named by their own body where that is one pool', () => {
+    const work = () => checkPools(null, withPools(aPool({ minimum: 4 })), inPool);
+
+    expect(refusalOf(work)).toEqual(['invalid_node_pool', '/spec/minimum']);
+  });
+});
+
+describe('the last pool of a cluster that was started', () => {
+  it.each<[string, NodePoolSpec[]]>([
+    ['go', []],
+    ['be left without nodes', [aPool({ minimum: 0, maximum: 0 })]],
+  ])('cannot %s', (_what, pools) => {
+    expect(refusalOf(() => checkLastPool(withPools(...pools)))).toEqual(['last_node_pool']);
+  });
+
+  it('is one that may have nodes', () => {
+    const pools = [aPool({ name: 'a', minimum: 0, maximum: 0 }), aPool({ name: 'b', maximum: 1 })];
+
+    expect(refusalOf(() => checkLastPool(withPools(...pools)))).toBeNull();
+  });
+});

@@ -1,0 +1,85 @@
+import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
+import { invalidField, Problem } from '../problem.js';
+import { hasWorkers } from './complete-spec.js';
+import type { Places } from './places.js';
+
+const imageMembers = new Set(['name', 'version']);
+
+/**
+ * Checks what can be said about node pools without the catalogue.
+ *
+ * @param current the pools that are there, null for a new cluster
+ * @throws Problem `invalid_node_pool`, `immutable_field` or `unsupported_by_garden`, with the place
+ */
+export function checkPools(current: ClusterSpec | null, { nodePools }: ClusterSpec, places: Places): void {
+  const names = new Set<string>();
+  for (const [index, pool] of nodePools.entries()) {
+    const place = places.pool(index);
+    if (names.has(pool.name)) {
+      throw invalidField(
+        'invalid_node_pool',
+        `${place}/name`,
+        `is taken by another pool: ${pool.name}. Names are unique`,
+      );
+    }
+    names.add(pool.name);
+    if (pool.minimum > pool.maximum) {
+      throw invalidField('invalid_node_pool', `${place}/minimum`, `must be at most the maximum, ${pool.maximum}`);
+    }
+    checkSource(current?.nodePools.find(({ name }) => name === pool.name) ?? null, pool, place);
+    checkImageShape(pool, place);
+    if (!pool.publicIP) {
+      throw invalidField(
+        'unsupported_by_garden',
+        `${place}/publicIP`,
+        'must be true: every node here has a public address',
+      );
+    }
+  }
+}
+
+function checkSource(present: NodePoolSpec | null, { name, source }: NodePoolSpec, place: string): void {
+  if (present !== null && present.source !== source) {
+    throw invalidField(
+      'immutable_field',
+      `${place}/source`,
+      `of the pool ${name} stays ${present.source}. Add another pool`,
+    );
+  }
+  if (source !== 'managed') {
+    throw invalidField(
+      'unsupported_by_garden',
+      `${place}/source`,
+      'must be managed: other nodes cannot join clusters here',
+    );
+  }
+}
+
+function checkImageShape({ image }: NodePoolSpec, place: string): void {
+  for (const [member, value] of Object.entries(image as Record<string, unknown>)) {
+    const pointer = `${place}/image/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (!imageMembers.has(member)) {
+      throw invalidField('unsupported_by_garden', pointer, 'is not supported. An image has a name and a version');
+    }
+    if (typeof value !== 'string' || value === '' || value.length > 100) {
+      throw invalidField('invalid_node_pool', pointer, 'must be a text of 1 to 100 characters');
+    }
+  }
+  if ('version' in image && !('name' in image)) {
+    throw invalidField('invalid_node_pool', `${place}/image/version`, 'needs a name beside it');
+  }
+}
+
+/**
+ * A cluster can be made with workers or without, and never change from one to the other.
+ *
+ * @throws Problem `last_node_pool`
+ */
+export function checkLastPool(spec: ClusterSpec): void {
+  if (hasWorkers(spec)) return;
+  throw new Problem(
+    'last_node_pool',
+    'A cluster that was started keeps at least one node pool with a maximum above zero. Hibernate or delete the cluster ' +
+      'instead.',
+  );
+}

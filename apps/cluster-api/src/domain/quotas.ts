@@ -1,0 +1,64 @@
+import type { ClusterSpec } from '@corral/contracts';
+import { invalidField, Problem } from '../problem.js';
+import type { Places } from './places.js';
+
+export interface ClusterQuotas {
+  readonly clustersPerTeam: number;
+  readonly poolsPerCluster: number;
+  /** Counted by what the pools may grow to. */
+  readonly nodesPerCluster: number;
+}
+
+/** What a team has instead of the installation's quotas; null where it has no other. */
+export type QuotaOverrides = { readonly [Q in keyof ClusterQuotas]: ClusterQuotas[Q] | null };
+
+export function quotasOf(overrides: QuotaOverrides, defaults: ClusterQuotas): ClusterQuotas {
+  return {
+    clustersPerTeam: overrides.clustersPerTeam ?? defaults.clustersPerTeam,
+    poolsPerCluster: overrides.poolsPerCluster ?? defaults.poolsPerCluster,
+    nodesPerCluster: overrides.nodesPerCluster ?? defaults.nodesPerCluster,
+  };
+}
+
+/** @throws Problem `quota_exceeded` when the team has all the clusters that it may have */
+export function checkClusterQuota(clusters: number, { clustersPerTeam }: ClusterQuotas): void {
+  if (clusters < clustersPerTeam) return;
+  throw new Problem(
+    'quota_exceeded',
+    `The team may have ${clustersPerTeam} clusters and has ${clusters}. Delete one, or ask the operators for more.`,
+  );
+}
+
+/**
+ * Checks the pools and nodes of a cluster. A quota that was lowered holds up nothing but growth.
+ *
+ * @throws Problem `quota_exceeded`
+ */
+export function checkPoolQuotas(
+  current: ClusterSpec | null,
+  { nodePools }: ClusterSpec,
+  { poolsPerCluster, nodesPerCluster }: ClusterQuotas,
+  places: Places,
+): void {
+  const present = current?.nodePools ?? [];
+  if (nodePools.length > poolsPerCluster && nodePools.length > present.length) {
+    throw invalidField(
+      'quota_exceeded',
+      places.pools,
+      `would make ${nodePools.length} node pools; a cluster may have ${poolsPerCluster}. Remove some`,
+    );
+  }
+  const nodes = nodesOf(nodePools);
+  if (nodes > nodesPerCluster && nodes > nodesOf(present)) {
+    throw invalidField(
+      'quota_exceeded',
+      places.pools,
+      `may grow to ${nodes} nodes in all; a cluster may have ${nodesPerCluster}. Lower the maximum of some pool`,
+    );
+  }
+}
+
+/** What the pools may grow to, together. */
+export function nodesOf(pools: ClusterSpec['nodePools']): number {
+  return pools.reduce((sum, { maximum }) => sum + maximum, 0);
+}

@@ -1,0 +1,40 @@
+import { roleCovers, sessionOf } from '@corral/auth';
+import type { RouteAccess } from '@corral/contracts';
+import type { RequestHandler, Response } from 'express';
+import type { Caller } from '../domain/caller.js';
+import { notFound, Problem } from '../problem.js';
+
+/**
+ * Lets those pass whom the route table admits. A team that the caller does not belong to does not exist for them: the
+ * answer is that of a missing thing, to the letter.
+ */
+export function admit(access: RouteAccess): RequestHandler {
+  return (req, res, next) => {
+    if (access === 'public') return next();
+    const session = sessionOf(res);
+    if (session === null) {
+      throw new Problem('authentication_required', 'There is no session, or it has ended. Sign in and try again.');
+    }
+    if (access === 'session') return next();
+    const membership = session.memberships.find(({ slug }) => slug === req.params.team);
+    if (membership === undefined) throw notFound();
+    if (!roleCovers(membership.role, access)) {
+      throw new Problem('permission_denied', 'Only administrators of the team may do this. Ask one of them.');
+    }
+    res.locals.team = membership.slug;
+    res.locals.caller = {
+      userId: session.userId,
+      team: { id: membership.teamId, slug: membership.slug },
+      role: membership.role,
+      requestId: res.locals.requestId,
+    } satisfies Caller;
+    next();
+  };
+}
+
+/** Who asks, in the team of the path. Throws on routes that are no team's. */
+export function callerOf(res: Response): Caller {
+  const caller: Caller | undefined = res.locals.caller;
+  if (caller === undefined) throw new Error('The route is no team’s, but asks for a caller in one');
+  return caller;
+}

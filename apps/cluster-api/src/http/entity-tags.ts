@@ -1,0 +1,31 @@
+import type { Request } from 'express';
+import type { EntityTags, Preconditions } from '../domain/entity-tag.js';
+
+const listed = /(W\/)?"([^"]*)"|([^\s,"]+)/g;
+
+/**
+ * Reads `If-Match` (RFC 9110 section 13.1.1). Weak tags are left out, because they match nothing there. A tag without
+ * quotes is taken for what it obviously means.
+ *
+ * @returns null without the header
+ */
+export function ifMatchOf(req: Request): EntityTags | null {
+  return parseTags(req.headers['if-match'], 'strong');
+}
+
+/** Reads `If-None-Match` (RFC 9110 section 13.1.2), which compares weakly. @returns null without the header */
+export function ifNoneMatchOf(req: Request): EntityTags | null {
+  return parseTags(req.headers['if-none-match'], 'weak');
+}
+
+export function preconditionsOf(req: Request): Preconditions {
+  return { ifMatch: ifMatchOf(req), ifNoneMatch: ifNoneMatchOf(req) };
+}
+
+function parseTags(header: string | undefined, comparison: 'strong' | 'weak'): EntityTags | null {
+  if (header === undefined) return null;
+  if (header.trim() === '*') return '*';
+  return [...header.matchAll(listed)].flatMap(([, weak, quoted, bare]) =>
+    weak !== undefined && comparison === 'strong' ? [] : [quoted ?? (bare as string)],
+  );
+}

@@ -1,0 +1,73 @@
+import { InvalidBody, type ProblemBody } from '@corral/contracts';
+import { isDatabaseAway } from '@corral/database';
+import type { Log } from '@corral/service';
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import { notFound, Problem } from '../problem.js';
+import { PROBLEM_JSON, problemBody } from './problem-body.js';
+
+const DATABASE_RETRY_SECONDS = 5;
+
+/** The one translator of errors to HTTP (RFC 9457). What it does not know is ours: 500, logged once with its causes. */
+export function errorHandler(log: Log, publicUrl: () => string): ErrorRequestHandler {
+  return (error, _req, res, _next) => {
+    const known = problemOf(error);
+    if (known === null) log.error('unexpected error', { requestId: res.locals.requestId, error });
+    else if (known.cause !== undefined) {
+      log.warn('request refused', { requestId: res.locals.requestId, code: known.code, error: known.cause });
+    }
+    // An answer that has begun cannot become an error: cutting it is the only honest end.
+    if (res.headersSent) return void res.destroy();
+    const problem = known ?? new Problem('internal_error', 'The request failed by a fault of ours. Quote `instance`.');
+    sendProblem(res, problem, problemBody(problem, { publicUrl: publicUrl(), requestId: res.locals.requestId }));
+  };
+}
+
+export function unknownPath(): RequestHandler {
+  return () => {
+    throw notFound();
+  };
+}
+
+function sendProblem(res: Response, { retryAfterSeconds }: Problem, body: ProblemBody): void {
+  if (retryAfterSeconds !== null) res.setHeader('Retry-After', retryAfterSeconds);
+  res.setHeader('Cache-Control', 'no-store');
+  res.statusCode = body.status;
+  const text = JSON.stringify(body);
+  res.setHeader('Content-Type', PROBLEM_JSON);
+  res.setHeader('Content-Length', Buffer.byteLength(text));
+  res.end(text);
+}
+
+function problemOf(error: unknown): Problem | null {
+  if (error instanceof Problem) return error;
+  if (error instanceof InvalidBody) return invalidBody(error);
+  if (error instanceof URIError) return notFound();
+  if (isDatabaseAway(error)) {
+    return new Problem('service_unavailable', 'The database is away. Send the request again in a moment.', {
+      retryAfterSeconds: DATABASE_RETRY_SECONDS,
+      cause: error,
+    });
+  }
+  return bodyReadError(error);
+}
+
+function invalidBody({ message, fields }: InvalidBody): Problem {
+  const errors = fields.map(({ pointer, message: wrong }) => ({ pointer, message: wrong }));
+  return new Problem('validation_failed', `${message}.`, { errors });
+}
+
+/** Errors of the body reader carry a `type`, see the body-parser documentation. */
+function bodyReadError(error: unknown): Problem | null {
+  const type = error instanceof Error ? (error as { type?: unknown }).type : undefined;
+  switch (type) {
+    case 'entity.too.large':
+      return new Problem('payload_too_large', 'The body has more than 1 MiB. Send less.');
+    case 'encoding.unsupported':
+      return new Problem('unsupported_media_type', 'The body has a Content-Encoding. Send it uncompressed.');
+    case 'request.aborted':
+    case 'request.size.invalid':
+      return new Problem('invalid_json', 'The body is shorter or longer than its Content-Length.');
+    default:
+      return null;
+  }
+}

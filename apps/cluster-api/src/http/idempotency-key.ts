@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import { clusterLimits } from '@corral/contracts';
+import type { Request } from 'express';
+import type { KeyedRequest } from '../domain/keyed-request.js';
+import { invalidField } from '../problem.js';
+import { bytesOf } from './body.js';
+
+const wellFormed = new RegExp(`^[\\x21-\\x7e]{1,${clusterLimits.idempotencyKeyCharacters}}$`);
+
+/**
+ * Reads `Idempotency-Key`, with a digest of the request that it names.
+ *
+ * @returns null without the header
+ * @throws Problem `validation_failed` for what is no key
+ */
+export function idempotencyKeyOf(req: Request): KeyedRequest | null {
+  const key = req.headers['idempotency-key'];
+  if (key === undefined) return null;
+  if (typeof key !== 'string' || !wellFormed.test(key)) {
+    throw invalidField(
+      'validation_failed',
+      '/headers/Idempotency-Key',
+      `must have 1 to ${clusterLimits.idempotencyKeyCharacters} visible ASCII characters`,
+    );
+  }
+  const path = req.path.replace(/\/$/, '');
+  const requestHash = createHash('sha256').update(`${req.method} ${path}\n`).update(bytesOf(req)).digest();
+  return { key, requestHash };
+}

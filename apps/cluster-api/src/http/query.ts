@@ -1,0 +1,67 @@
+import { type ClusterQueryParameter, type ClusterRoute, clusterLimits, parseTime } from '@corral/contracts';
+import type { Request, RequestHandler } from 'express';
+import { invalidField } from '../problem.js';
+import { type Cursor, parseCursor } from './cursor.js';
+
+/**
+ * Refuses parameters that the route does not have, that are there twice, or that are not of their type. A misspelt
+ * `dryRun` that is passed over would change what should only have been looked at.
+ */
+export function checkQuery(route: ClusterRoute): RequestHandler {
+  const known = new Map((route.query ?? []).map((parameter) => [parameter.name, parameter]));
+  return (req, _res, next) => {
+    const query = queryOf(req);
+    for (const name of new Set(query.keys())) {
+      const parameter = known.get(name);
+      const wrong = parameter === undefined ? 'is not a known parameter' : problemOf(parameter, query.getAll(name));
+      if (wrong !== null) throw invalidField('validation_failed', `/query/${name.slice(0, 64)}`, wrong);
+    }
+    next();
+  };
+}
+
+function problemOf({ type, values }: ClusterQueryParameter, texts: readonly string[]): string | null {
+  if (texts.length > 1) return 'may be given once';
+  const text = texts[0] as string;
+  if (text.includes('\0')) return 'holds a character that is not allowed';
+  if (type === 'boolean' && text !== 'true' && text !== 'false') return 'must be true or false';
+  if (type === 'integer' && !/^\d{1,9}$/.test(text)) return 'must be a whole number';
+  if (type === 'time' && parseTime(text) === null) return 'must be a time such as 2026-11-21T12:00:00Z';
+  if (values !== undefined && !values.includes(text)) return `must be one of ${values.join(', ')}`;
+  return null;
+}
+
+/** The query of a request that `checkQuery` let pass. */
+export function queryOf(req: Request): URLSearchParams {
+  const queryAt = req.url.indexOf('?');
+  return new URLSearchParams(queryAt === -1 ? '' : req.url.slice(queryAt + 1));
+}
+
+/** Whether a change is meant, or only what it would come to. */
+export const purposeOf = (req: Request): 'apply' | 'dryRun' =>
+  queryOf(req).get('dryRun') === 'true' ? 'dryRun' : 'apply';
+
+export interface Paging {
+  readonly limit: number;
+  /** The sort key of the last item of the page before; null for the first page. */
+  readonly after: Cursor | null;
+}
+
+/**
+ * Reads `limit` and `cursor`.
+ *
+ * @param fields how many values the sort key has
+ * @throws Problem `validation_failed`
+ */
+export function parsePaging(req: Request, fields: number): Paging {
+  const query = queryOf(req);
+  const limit = Number(query.get('limit') ?? clusterLimits.listItemsDefault);
+  if (limit < 1 || limit > clusterLimits.listItemsMax) {
+    throw invalidField('validation_failed', '/query/limit', `must be from 1 to ${clusterLimits.listItemsMax}`);
+  }
+  const text = query.get('cursor');
+  if (text === null) return { limit, after: null };
+  const after = parseCursor(text, fields);
+  if (after === null) throw invalidField('validation_failed', '/query/cursor', 'must be the `next` of a page');
+  return { limit, after };
+}

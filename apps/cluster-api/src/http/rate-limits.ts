@@ -1,0 +1,33 @@
+import { sessionOf } from '@corral/auth';
+import { addressOf, type Buckets, requestLimiter } from '@corral/rate-limit';
+import type { RequestHandler } from 'express';
+import { Problem } from '../problem.js';
+
+export interface RateLimits {
+  readonly perAddressPerMinute: number;
+  readonly perSessionPerMinute: number;
+}
+
+/** The two request limits, in the order in which a request meets them. */
+export function requestLimits(buckets: Buckets, limits: RateLimits) {
+  const perSession = requestLimiter({
+    buckets,
+    perMinute: limits.perSessionPerMinute,
+    keyOf: (_req, res) => `cluster-api/session:${sessionOf(res)?.id}`,
+    refuse: refusal('Too many requests of this session. Try again after the time in Retry-After.'),
+  });
+  return {
+    /** Before the session is looked up. */
+    perAddress: requestLimiter({
+      buckets,
+      perMinute: limits.perAddressPerMinute,
+      keyOf: (req) => `cluster-api/address:${addressOf(req)}`,
+      refuse: refusal('Too many requests from this address. Try again after the time in Retry-After.'),
+    }),
+    perSession: ((req, res, next) =>
+      sessionOf(res) === null ? next() : perSession(req, res, next)) satisfies RequestHandler,
+  };
+}
+
+const refusal = (sentence: string) => (retryAfterSeconds: number) =>
+  new Problem('rate_limit_exceeded', sentence, { retryAfterSeconds });

@@ -1,0 +1,95 @@
+import { sessionStore, sessionUseRecorder } from '@corral/auth';
+import { connectPool, connectPrisma } from '@corral/database';
+import { connectGarden, gardenCallMetrics } from '@corral/garden';
+import { connectBudgetStore, verifyToken } from '@corral/hcloud';
+import { connectQueue } from '@corral/queue';
+import { connectBuckets } from '@corral/rate-limit';
+import { createHealth, createLog, createMetrics, onShutdown, serve, startOrExit, tlsOptions } from '@corral/service';
+import { buildApp } from './build-app.js';
+import { readClusterApiConfig } from './config.js';
+import { renderClientError } from './http/client-error.js';
+
+const SERVICE = 'cluster-api';
+/** What remains to be closed once the last request has ended. */
+const CLOSE_MARGIN_MS = 5_000;
+
+await startOrExit(SERVICE, async () => {
+  const config = readClusterApiConfig(process.env);
+  const log = createLog({ level: config.LOG_LEVEL, service: SERVICE });
+  const metrics = createMetrics({ service: SERVICE });
+  const report = (what: string) => (error: Error) => log.warn(what, { error });
+  if (config.DEV_SIGN_IN) log.warn('anybody on this machine may sign in as anybody', { variable: 'DEV_SIGN_IN' });
+
+  const pool = connectPool({
+    databaseUrl: config.DATABASE_URL,
+    applicationName: SERVICE,
+    connectionsMax: config.DATABASE_CONNECTIONS,
+    onIdleError: report('database connection lost'),
+  });
+  const prisma = connectPrisma(pool);
+  const times = { idleMs: config.SESSION_IDLE_MS, absoluteMs: config.SESSION_MAX_MS };
+  const sessionUse = sessionUseRecorder(pool, times, report('use of sessions not recorded'));
+  const queue = connectQueue({ redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL, log });
+  const garden = connectGarden({
+    kubeconfigPath: config.GARDEN_KUBECONFIG,
+    cloudProfileName: config.GARDEN_CLOUD_PROFILE,
+    timeoutMs: config.GARDEN_TIMEOUT_MS,
+    log,
+    onCall: gardenCallMetrics(metrics),
+  });
+  const buckets = connectBuckets(config.REDIS_URL, report('request limits count per process'));
+  const budgets = connectBudgetStore({
+    redisUrl: config.REDIS_URL,
+    run: (statement) => pool.query(statement),
+    onError: report('upstream budget: Redis connection lost'),
+  });
+  // Garden, provider and Redis are not among them: most requests need none of these.
+  const health = createHealth({ checks: { database: () => pool.query('SELECT 1') }, log });
+
+  let listening: string | undefined;
+  const configured = config.PUBLIC_URL?.replace(/\/+$/, '');
+  const publicUrl = () => configured ?? listening ?? `http://localhost:${config.PORT}`;
+  const app = buildApp({
+    config: {
+      publicUrl,
+      trustProxy: config.TRUST_PROXY,
+      secureCookies: !config.DEV_SIGN_IN,
+      devSignIn: config.DEV_SIGN_IN,
+      limits: { perAddressPerMinute: config.LIMIT_PER_ADDRESS, perSessionPerMinute: config.LIMIT_PER_SESSION },
+      quotas: {
+        clustersPerTeam: config.CLUSTERS_PER_TEAM,
+        poolsPerCluster: config.POOLS_PER_CLUSTER,
+        nodesPerCluster: config.NODES_PER_CLUSTER,
+      },
+      gardenFeatures: new Set(config.GARDEN_FEATURES),
+      dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
+    },
+    ...{ prisma, sessionUse, queue, garden, buckets, budgets, health, metrics, log },
+    sessions: sessionStore(pool, times),
+    secrets: config.SECRET_KEYS,
+    verifyToken: (token) => verifyToken({ baseUrl: config.HCLOUD_API_URL, token }),
+  });
+
+  const server = await serve({
+    app,
+    host: config.HOST,
+    port: config.PORT,
+    tls: tlsOptions(config),
+    metricsPort: config.METRICS_PORT,
+    metrics,
+    health,
+    log,
+    shutdownGraceMs: config.SHUTDOWN_GRACE_MS,
+    onClientError: renderClientError(publicUrl),
+  });
+  listening = server.url;
+  onShutdown({ log, graceMs: config.SHUTDOWN_GRACE_MS + CLOSE_MARGIN_MS }, [
+    { name: 'server', close: server.close },
+    { name: 'use of sessions', close: sessionUse.close },
+    { name: 'request limits', close: buckets.close },
+    { name: 'upstream budget', close: budgets.close },
+    { name: 'queue', close: queue.close },
+    { name: 'garden', close: garden.close },
+    { name: 'database', close: () => prisma.$disconnect().then(() => pool.end()) },
+  ]);
+});

@@ -1,0 +1,45 @@
+import { type ProblemCode, problemCodes } from '@corral/contracts';
+
+export interface ProblemOptions {
+  /** Each wrong place of the request. */
+  readonly errors?: readonly { readonly pointer: string; readonly message: string }[];
+  /** The operation that the problem is about. */
+  readonly operationId?: string;
+  /** Seconds, whole and at least 1. */
+  readonly retryAfterSeconds?: number;
+  /** Only for our log. */
+  readonly cause?: unknown;
+}
+
+/** The one error of this API (RFC 9457). `detail` is for the caller and says what to do. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly errors: ProblemOptions['errors'];
+  readonly operationId: string | null;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(
+    readonly code: ProblemCode,
+    readonly detail: string,
+    { errors, operationId, retryAfterSeconds, cause }: ProblemOptions = {},
+  ) {
+    super(`${code}: ${detail}`, { cause });
+    this.errors = errors;
+    this.operationId = operationId ?? null;
+    this.retryAfterSeconds = retryAfterSeconds ?? null;
+  }
+
+  get status(): number {
+    return problemCodes[this.code].status;
+  }
+}
+
+/** The same for what is absent and for what the caller may not see. */
+export const notFound = (): Problem =>
+  new Problem('not_found', 'There is no such thing, or not for you. Check the path.');
+
+/** One wrong place, where the schema cannot tell. `message` goes on where the place's name ends, without a full stop. */
+export const invalidField = (code: ProblemCode, pointer: string, message: string): Problem =>
+  new Problem(code, `${pointer.slice(1).replaceAll('/', '.') || 'The request'} ${message}.`, {
+    errors: [{ pointer, message }],
+  });

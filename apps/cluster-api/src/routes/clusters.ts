@@ -1,0 +1,117 @@
+import { type ClusterOperationId, isClusterName, parseClusterPut } from '@corral/contracts';
+import type { Request, RequestHandler, Response } from 'express';
+import type { SpecChanged } from '../domain/change-spec.js';
+import { clusterBody } from '../domain/cluster-body.js';
+import type { ClusterService } from '../domain/clusters.js';
+import { deletionPreview } from '../domain/deletion-preview.js';
+import { entityTagOf, includesTag, quoted } from '../domain/entity-tag.js';
+import { operationBody, operationUrl } from '../domain/operation-body.js';
+import { bodyOf } from '../http/body.js';
+import { callerOf } from '../http/caller.js';
+import { pageOf } from '../http/cursor.js';
+import { ifNoneMatchOf, preconditionsOf } from '../http/entity-tags.js';
+import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { parsePaging, purposeOf } from '../http/query.js';
+import { notFound, Problem } from '../problem.js';
+import type { ClusterStore } from '../store/cluster-store.js';
+
+export interface ClusterRoutesDeps {
+  readonly clusters: ClusterService;
+  readonly store: Pick<ClusterStore, 'find' | 'list'>;
+  /** Base address of this service, without a slash at its end. */
+  readonly publicUrl: () => string;
+}
+
+export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps) {
+  const sendAccepted = (res: Response, { cluster, operation }: Accepted): void => {
+    const { team } = callerOf(res);
+    const context = { team, publicUrl: publicUrl() };
+    const resource = clusterBody(cluster, team);
+    res.set('ETag', resource.metadata.etag).set('Operation-Location', operationUrl(operation, context));
+    res.status(202).json({ operation: operationBody(operation, context), resource });
+  };
+  /** 202 with the operation to poll, or 200 with the cluster where there was nothing to do. */
+  const sendOutcome = (res: Response, outcome: SpecChanged): void => {
+    if (outcome.kind === 'accepted') {
+      sendAccepted(res, outcome);
+      return;
+    }
+    const resource = clusterBody(outcome.cluster, callerOf(res).team);
+    if (outcome.kind === 'dryRun') {
+      res.json({ dryRun: true, resource, cost: resource.status.cost, changes: outcome.changes });
+    } else {
+      res.set('ETag', resource.metadata.etag).json(resource);
+    }
+  };
+
+  return {
+    async listClusters(req, res) {
+      const { team } = callerOf(res);
+      const { limit, after } = parsePaging(req, 1);
+      const rows = await store.list(team.id, { limit: limit + 1, after: after?.[0] ?? null });
+      const { items, next } = pageOf(rows, limit, ({ name }) => [name]);
+      res.json({ items: items.map((cluster) => clusterBody(cluster, team)), next });
+    },
+
+    async getCluster(req, res) {
+      const { team } = callerOf(res);
+      const cluster = await store.find(team.id, clusterNameOf(req));
+      if (cluster === null) throw notFound();
+      const tag = entityTagOf(cluster);
+      const known = ifNoneMatchOf(req);
+      res.set({ ETag: quoted(tag), 'Cache-Control': 'private, no-cache' });
+      if (known !== null && includesTag(known, tag)) res.status(304).end();
+      else res.json(clusterBody(cluster, team));
+    },
+
+    async putCluster(req, res) {
+      const { spec } = parseClusterPut(bodyOf(req));
+      const name = req.params.name as string;
+      if (!isClusterName(name)) throw badName();
+      const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
+      sendOutcome(res, await clusters.declare(callerOf(res), name, spec, options));
+    },
+
+    async deleteCluster(req, res) {
+      const caller = callerOf(res);
+      const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
+      const removed = await clusters.remove(caller, clusterNameOf(req), options);
+      if (removed.kind === 'removed') res.status(204).end();
+      else if (removed.kind === 'accepted') sendAccepted(res, removed);
+      else {
+        const resource = clusterBody(removed.cluster, caller.team);
+        res.json({ dryRun: true, resource, deletes: deletionPreview(removed.cluster) });
+      }
+    },
+
+    async hibernateCluster(req, res) {
+      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), true, keyedOptionsOf(req)));
+    },
+
+    async resumeCluster(req, res) {
+      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), false, keyedOptionsOf(req)));
+    },
+
+    async retryCluster(req, res) {
+      sendOutcome(res, await clusters.retry(callerOf(res), clusterNameOf(req), keyedOptionsOf(req)));
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+type Accepted = Extract<SpecChanged, { kind: 'accepted' }>;
+
+/** What is no name is the name of nothing. */
+export function clusterNameOf(req: Request, parameter = 'name'): string {
+  const name = req.params[parameter] as string;
+  if (!isClusterName(name)) throw notFound();
+  return name;
+}
+
+const keyedOptionsOf = (req: Request) => ({ preconditions: preconditionsOf(req), keyed: idempotencyKeyOf(req) });
+
+const badName = (): Problem =>
+  new Problem(
+    'validation_failed',
+    'The path names no cluster: a name has 1 to 63 of a-z, 0-9 and hyphens, and a hyphen at neither end.',
+    { errors: [{ pointer: '', message: 'has no valid cluster name in its path' }] },
+  );

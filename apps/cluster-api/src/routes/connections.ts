@@ -1,0 +1,69 @@
+import {
+  type ClusterOperationId,
+  type ConnectionPhase,
+  isConnectionRef,
+  parseConnectionPost,
+  parseConnectionPut,
+} from '@corral/contracts';
+import type { Request, RequestHandler } from 'express';
+import { connectionBody } from '../domain/connection-body.js';
+import type { ConnectionService, ConnectionStore } from '../domain/connections.js';
+import { bodyOf } from '../http/body.js';
+import { callerOf } from '../http/caller.js';
+import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { queryOf } from '../http/query.js';
+import { invalidField, notFound } from '../problem.js';
+
+export interface ConnectionRoutesDeps {
+  readonly connections: ConnectionService;
+  readonly store: Pick<ConnectionStore, 'list' | 'find'>;
+}
+
+export function connectionRoutes({ connections, store }: ConnectionRoutesDeps) {
+  return {
+    /** In the documented shape, an array around the list: there is always one page. */
+    async listConnections(req, res) {
+      const caller = callerOf(res);
+      const phase = queryOf(req).get('phase') as ConnectionPhase | null;
+      const items = await store.list(caller, phase);
+      res.json([{ items: items.map((connection) => connectionBody(caller, connection)) }]);
+    },
+
+    async getConnection(req, res) {
+      const caller = callerOf(res);
+      const ref = refOf(req);
+      const connection = isConnectionRef(ref) ? await store.find(caller, ref) : null;
+      if (connection === null) throw notFound();
+      res.json(connectionBody(caller, connection));
+    },
+
+    async createConnection(req, res) {
+      const caller = callerOf(res);
+      const { spec } = parseConnectionPost(bodyOf(req));
+      const connection = await connections.create(caller, spec, idempotencyKeyOf(req));
+      res.status(201).location(`/api/v1/teams/${caller.team.slug}/connections/${connection.ref}/`);
+      res.json(connectionBody(caller, connection));
+    },
+
+    async putConnection(req, res) {
+      const caller = callerOf(res);
+      const ref = refOf(req);
+      const { spec } = parseConnectionPut(bodyOf(req));
+      if (!isConnectionRef(ref)) {
+        throw invalidField('validation_failed', '', 'must name a ref of 1 to 40 of a-z, 0-9 and inner hyphens');
+      }
+      const { connection, isNew } = await connections.declare(caller, ref, spec);
+      res.status(isNew ? 201 : 200).json(connectionBody(caller, connection));
+    },
+
+    async deleteConnection(req, res) {
+      const caller = callerOf(res);
+      const ref = refOf(req);
+      if (!isConnectionRef(ref)) throw notFound();
+      await connections.remove(caller, ref);
+      res.status(204).end();
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+const refOf = (req: Request): string => req.params.ref as string;

@@ -1,0 +1,59 @@
+import { type ClusterOperationId, type DnsTokenState, parseDnsTokenPost } from '@corral/contracts';
+import type { Request, RequestHandler } from 'express';
+import { dnsTokenBody } from '../domain/dns-token-body.js';
+import type { DnsTokenService, DnsTokenStore } from '../domain/dns-tokens.js';
+import { isId } from '../domain/position.js';
+import { bodyOf } from '../http/body.js';
+import { callerOf } from '../http/caller.js';
+import { pageOf } from '../http/cursor.js';
+import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { cursorAt, positionOf } from '../http/position.js';
+import { parsePaging, queryOf } from '../http/query.js';
+import { notFound } from '../problem.js';
+
+export interface DnsTokenRoutesDeps {
+  readonly tokens: DnsTokenService;
+  readonly store: Pick<DnsTokenStore, 'list' | 'find'>;
+}
+
+export function dnsTokenRoutes({ tokens, store }: DnsTokenRoutesDeps) {
+  return {
+    async listDnsTokens(req, res) {
+      const { limit, after } = parsePaging(req, 2);
+      const rows = await store.list(callerOf(res), {
+        limit: limit + 1,
+        after: after && positionOf(after),
+        state: queryOf(req).get('state') as DnsTokenState | null,
+      });
+      const { items, next } = pageOf(rows, limit, cursorAt);
+      const now = new Date();
+      res.json({ items: items.map((token) => dnsTokenBody(token, now)), next });
+    },
+
+    async getDnsToken(req, res) {
+      const token = await store.find(callerOf(res), tokenIdOf(req));
+      if (token === null) throw notFound();
+      res.json(dnsTokenBody(token, new Date()));
+    },
+
+    async createDnsToken(req, res) {
+      const caller = callerOf(res);
+      const wish = parseDnsTokenPost(bodyOf(req));
+      const { record, token } = await tokens.create(caller, wish, idempotencyKeyOf(req));
+      res.status(201).location(`/api/v1/teams/${caller.team.slug}/dns-tokens/${record.id}/`);
+      res.json({ ...dnsTokenBody(record, new Date()), token });
+    },
+
+    async revokeDnsToken(req, res) {
+      await tokens.revoke(callerOf(res), tokenIdOf(req));
+      res.status(204).end();
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+/** What is no id is that of nothing. */
+function tokenIdOf(req: Request): string {
+  const id = req.params.id as string;
+  if (!isId(id)) throw notFound();
+  return id;
+}

@@ -1,0 +1,37 @@
+import type { ClusterOperationId, DnsUsageBody } from '@corral/contracts';
+import type { RequestHandler } from 'express';
+import type { UpstreamBudget } from '../domain/upstream-budget.js';
+import { callerOf } from '../http/caller.js';
+
+/** What a team uses just now. */
+export interface DnsUse {
+  readonly records: number;
+  /** Held for writes under way. */
+  readonly reservedRecords: number;
+  readonly activeTokens: number;
+  readonly requestsLastHour: number;
+}
+
+export interface DnsUsageRoutesDeps {
+  readonly readUse: (team: { readonly id: string; readonly slug: string }) => Promise<DnsUse>;
+  readonly readUpstream: () => Promise<UpstreamBudget>;
+  readonly limits: { readonly records: number; readonly activeTokens: number };
+}
+
+export function dnsUsageRoutes({ readUse, readUpstream, limits }: DnsUsageRoutesDeps) {
+  return {
+    async getDnsUsage(_req, res) {
+      const [use, upstream] = await Promise.all([readUse(callerOf(res).team), readUpstream()]);
+      res.json({
+        records: { used: use.records, reserved: use.reservedRecords, limit: limits.records },
+        tokens: { active: use.activeTokens, limit: limits.activeTokens },
+        requests: { lastHour: use.requestsLastHour },
+        upstream: {
+          ...{ limit: upstream.limit, remaining: upstream.remaining },
+          resetAt: upstream.resetAt?.toISOString() ?? null,
+          observedAt: upstream.observedAt?.toISOString() ?? null,
+        },
+      } satisfies DnsUsageBody);
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}

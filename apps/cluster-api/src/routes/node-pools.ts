@@ -1,0 +1,90 @@
+import { type ClusterOperationId, isPoolName, parseNodePoolPut } from '@corral/contracts';
+import type { Request, RequestHandler, Response } from 'express';
+import type { SpecChanged } from '../domain/change-spec.js';
+import { poolChangesOf } from '../domain/changes.js';
+import type { ClusterRecord } from '../domain/cluster-record.js';
+import { costOf } from '../domain/cost.js';
+import { entityTagOf, quoted } from '../domain/entity-tag.js';
+import { nodePoolBody } from '../domain/node-pool-body.js';
+import { findPool, type NodePoolService } from '../domain/node-pools.js';
+import { operationUrl } from '../domain/operation-body.js';
+import { bodyOf } from '../http/body.js';
+import { callerOf } from '../http/caller.js';
+import { pageOf } from '../http/cursor.js';
+import { preconditionsOf } from '../http/entity-tags.js';
+import { parsePaging, purposeOf } from '../http/query.js';
+import { notFound, Problem } from '../problem.js';
+import type { ClusterStore } from '../store/cluster-store.js';
+import { clusterNameOf } from './clusters.js';
+
+export interface NodePoolRoutesDeps {
+  readonly nodePools: NodePoolService;
+  readonly store: Pick<ClusterStore, 'find'>;
+  /** Base address of this service, without a slash at its end. */
+  readonly publicUrl: () => string;
+}
+
+/** The tag of a pool is that of its cluster, whose specification it is a part of. */
+export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDeps) {
+  const clusterOf = async (req: Request, res: Response): Promise<ClusterRecord> => {
+    const cluster = await store.find(callerOf(res).team.id, clusterNameOf(req, 'cluster'));
+    if (cluster === null) throw notFound();
+    return cluster;
+  };
+  const setChangeHeaders = (res: Response, outcome: SpecChanged): void => {
+    res.set('ETag', quoted(entityTagOf(outcome.cluster)));
+    if (outcome.kind !== 'accepted') return;
+    const context = { team: callerOf(res).team, publicUrl: publicUrl() };
+    res.set('Operation-Location', operationUrl(outcome.operation, context));
+  };
+
+  return {
+    /** By name: their order in the specification may change between two pages. */
+    async listNodePools(req, res) {
+      const { limit, after } = parsePaging(req, 1);
+      const { spec } = await clusterOf(req, res);
+      const [last = ''] = after ?? [];
+      const pools = spec.nodePools
+        .filter(({ name }) => name > last)
+        .sort((one, other) => (one.name < other.name ? -1 : 1));
+      const { items, next } = pageOf(pools, limit, ({ name }) => [name]);
+      res.json({ items: items.map(nodePoolBody), next });
+    },
+
+    async getNodePool(req, res) {
+      const cluster = await clusterOf(req, res);
+      const pool = findPool(cluster, req.params.pool as string);
+      if (pool === null) throw notFound();
+      res.set('ETag', quoted(entityTagOf(cluster))).json(nodePoolBody(pool));
+    },
+
+    async putNodePool(req, res) {
+      const { spec } = parseNodePoolPut(bodyOf(req));
+      const name = { cluster: clusterNameOf(req, 'cluster'), pool: req.params.pool as string };
+      if (!isPoolName(name.pool)) throw badName();
+      const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
+      const { outcome, pool, before } = await nodePools.declare(callerOf(res), name, spec, options);
+      if (outcome.kind === 'dryRun') {
+        const cost = costOf(outcome.cluster.spec);
+        res.json({ dryRun: true, resource: nodePoolBody(pool), cost, changes: poolChangesOf(before, pool) });
+        return;
+      }
+      setChangeHeaders(res, outcome);
+      res.status(before === null ? 201 : 200).json(nodePoolBody(pool));
+    },
+
+    async deleteNodePool(req, res) {
+      const name = { cluster: clusterNameOf(req, 'cluster'), pool: req.params.pool as string };
+      const preconditions = preconditionsOf(req);
+      setChangeHeaders(res, await nodePools.remove(callerOf(res), name, { preconditions }));
+      res.status(204).end();
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+const badName = (): Problem =>
+  new Problem(
+    'validation_failed',
+    'The path names no node pool: a name has 1 to 50 of a-z, 0-9 and hyphens, and a hyphen at neither end.',
+    { errors: [{ pointer: '', message: 'has no valid pool name in its path' }] },
+  );

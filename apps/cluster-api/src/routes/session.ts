@@ -1,0 +1,84 @@
+import {
+  type Membership,
+  SESSION_COOKIE,
+  type Session,
+  type SessionStore,
+  type StartedSession,
+  sessionCookieOf,
+  sessionOf,
+  type UserStore,
+} from '@corral/auth';
+import { type ClusterOperationId, parseDevSignIn } from '@corral/contracts';
+import type { CookieOptions, RequestHandler, Response } from 'express';
+import { bodyOf } from '../http/body.js';
+import { pageOf } from '../http/cursor.js';
+import { parsePaging } from '../http/query.js';
+import { Problem } from '../problem.js';
+
+export interface SessionRoutesDeps {
+  readonly sessions: SessionStore;
+  readonly users: Pick<UserStore, 'findUser'>;
+  /** Whether browsers may send the cookie over HTTPS only. */
+  readonly secureCookies: boolean;
+}
+
+export function sessionRoutes({ sessions, users, secureCookies }: SessionRoutesDeps) {
+  const cookie: CookieOptions = { httpOnly: true, sameSite: 'lax', secure: secureCookies, path: '/' };
+  const setCookie = (res: Response, { secret, expiresAt }: StartedSession) =>
+    res.cookie(SESSION_COOKIE, secret, { ...cookie, expires: expiresAt });
+
+  return {
+    getMe(_req, res) {
+      res.json(meBody(signedInOf(res)));
+    },
+
+    listTeams(req, res) {
+      const { limit, after } = parsePaging(req, 1);
+      const { memberships } = signedInOf(res);
+      const behind = memberships.filter(({ slug }) => after === null || slug > (after[0] as string));
+      const { items, next } = pageOf(behind, limit, ({ slug }) => [slug]);
+      res.json({ items: items.map(membershipBody), next });
+    },
+
+    async devSignIn(req, res) {
+      const { email } = parseDevSignIn(bodyOf(req));
+      const user = await users.findUser(email);
+      if (user === null) {
+        throw new Problem('permission_denied', 'Nobody here has that e-mail address. Create the user first.');
+      }
+      const started = await sessions.start(user.id, sessionCookieOf(req));
+      const session = await sessions.find(started.secret);
+      if (session === null) throw new Error('The session ended at its start');
+      setCookie(res, started);
+      res.json(meBody(session));
+    },
+
+    async signOut(req, res) {
+      const secret = sessionCookieOf(req);
+      if (secret !== null) await sessions.revoke(secret);
+      res.clearCookie(SESSION_COOKIE, cookie).status(204).end();
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+function signedInOf(res: Response): Session {
+  const session = sessionOf(res);
+  if (session === null) throw new Error('The route admits strangers, but asks who they are');
+  return session;
+}
+
+function meBody({ userNumber, email, displayName, memberships, createdAt, expiresAt, idleExpiresAt }: Session) {
+  return {
+    id: userNumber,
+    ...{ email, displayName },
+    session: { createdAt, expiresAt, idleExpiresAt },
+    teams: memberships.map(membershipBody),
+  };
+}
+
+const membershipBody = ({ teamNumber, slug, name, role }: Membership) => ({
+  id: teamNumber,
+  slug,
+  name: name === '' ? slug : name,
+  role,
+});

@@ -1,0 +1,32 @@
+import type { AuditAction } from '@corral/contracts';
+import type { Caller } from '../domain/caller.js';
+import type { Transaction } from './transaction.js';
+
+export interface AuditedChange {
+  readonly action: AuditAction;
+  readonly target: { readonly kind: string; readonly id: string; readonly name: string };
+  /** Never a secret. */
+  readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** Writes down who did what, in the transaction that does it. @returns the id of the entry */
+export async function recordAudit(
+  tx: Transaction,
+  caller: Caller,
+  { action, target, detail = {} }: AuditedChange,
+): Promise<bigint> {
+  const { id } = await tx.auditEntry.create({
+    select: { id: true },
+    data: {
+      teamId: caller.team.id,
+      userId: caller.userId,
+      action,
+      targetKind: target.kind,
+      targetId: target.id,
+      targetName: target.name,
+      requestId: caller.requestId,
+      detail: { ...detail },
+    },
+  });
+  return id;
+}

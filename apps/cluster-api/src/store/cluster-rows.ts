@@ -1,0 +1,95 @@
+import type {
+  ClusterPhase,
+  ClusterSpec,
+  Condition,
+  MigrationPhase,
+  NodePoolSpec,
+  OperationError,
+  OperationKind,
+  PoolSource,
+} from '@corral/contracts';
+import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
+import type { Transaction } from './transaction.js';
+
+export const withPools = { nodePools: { orderBy: { position: 'asc' } } } as const;
+
+type ClusterRow = Awaited<ReturnType<typeof listRows>>[number];
+type OperationRow = NonNullable<Awaited<ReturnType<Transaction['operation']['findUnique']>>>;
+type PoolRow = ClusterRow['nodePools'][number];
+
+/** Clusters of a team by name, from behind `after` on. */
+export async function listClusters(
+  db: Transaction,
+  teamId: string,
+  { limit, after }: { limit: number; after: string | null },
+): Promise<ClusterRecord[]> {
+  return (await listRows(db, teamId, limit, after)).map(clusterOf);
+}
+
+const listRows = (db: Transaction, teamId: string, limit: number, after: string | null) =>
+  db.cluster.findMany({
+    where: { teamId, ...(after === null ? {} : { name: { gt: after } }) },
+    orderBy: { name: 'asc' },
+    take: limit,
+    include: withPools,
+  });
+
+export async function findCluster(db: Transaction, teamId: string, name: string): Promise<ClusterRecord | null> {
+  const row = await db.cluster.findUnique({ where: { teamId_name: { teamId, name } }, include: withPools });
+  return row === null ? null : clusterOf(row);
+}
+
+export function clusterOf(row: ClusterRow): ClusterRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    spec: specOf(row),
+    desiredHash: row.desiredHash,
+    generation: row.generation,
+    observedGeneration: row.observedGeneration,
+    revision: row.revision,
+    phase: row.phase as ClusterPhase,
+    conditions: row.conditions as unknown as Condition[],
+    seedName: row.seedName,
+    migrationPhase: row.migrationPhase as MigrationPhase | null,
+    pinnedVersion: row.pinnedVersion,
+    startedAt: row.startedAt,
+    deletionRequestedAt: row.deletionRequestedAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}
+
+/** `jsonb` forgets the order of members: they are answered in the order of the documentation. */
+function specOf({ spec, nodePools }: ClusterRow): ClusterSpec {
+  const stored = spec as unknown as Omit<ClusterSpec, 'nodePools'>;
+  const { connectionRef, region, kubernetesVersion, hibernated, controlPlaneHA, plan } = stored;
+  const { nodeCIDR, podCIDR, serviceCIDR, ...more } = stored.network;
+  return {
+    ...{ connectionRef, region, kubernetesVersion, hibernated, controlPlaneHA, plan },
+    network: { nodeCIDR, podCIDR, serviceCIDR, ...more },
+    nodePools: nodePools.map(poolOf),
+  };
+}
+
+function poolOf(row: PoolRow): NodePoolSpec {
+  return {
+    name: row.name,
+    source: row.source as PoolSource,
+    machineType: row.machineType,
+    image: row.image as Record<string, unknown>,
+    minimum: row.minimum,
+    maximum: row.maximum,
+    publicIP: row.publicIp,
+  };
+}
+
+export function operationOf(row: OperationRow): OperationRecord {
+  const { id, state, progress, generation, desiredHash, createdAt, updatedAt } = row;
+  return {
+    ...{ id, state, progress, generation, desiredHash, createdAt, updatedAt },
+    kind: row.kind as OperationKind,
+    target: { kind: row.targetKind, id: row.targetId, name: row.targetName },
+    error: row.error as OperationError,
+  };
+}

@@ -1,0 +1,147 @@
+import type { ConnectionPhase } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import type { Caller } from '../domain/caller.js';
+import type { ConnectionRecord, SealedToken } from '../domain/connection-record.js';
+import type { ConnectionChanges, ConnectionStore } from '../domain/connections.js';
+import type { Standing } from '../domain/decide-connection.js';
+import { recordAudit } from './audit.js';
+import { claimKey } from './idempotency-keys.js';
+import type { Transaction } from './transaction.js';
+
+const shown = {
+  ...{ id: true, ref: true, name: true, provider: true, providerConfig: true, phase: true, verifiedAt: true },
+  ...{ message: true, project: true, createdAt: true, updatedAt: true },
+} as const;
+const sealedToo = { ...shown, sealedToken: true, tokenKeyId: true } as const;
+
+/** A pass that lost its turn may have a call under way that writes the credentials: it has ended by then. */
+const CLEAN_UP_AFTER_MS = 60_000;
+
+/** Connections of a team. Their tokens go in and out as they are sealed. */
+export const connectionStore = (prisma: Prisma): ConnectionStore => ({
+  async list({ team }, phase) {
+    const where = { teamId: team.id, ...(phase === null ? {} : { phase }) };
+    return (await prisma.connection.findMany({ where, orderBy: { ref: 'asc' }, select: shown })).map(recordOf);
+  },
+
+  async find({ team }, ref) {
+    const row = await prisma.connection.findUnique({ where: { teamId_ref: { teamId: team.id, ref } }, select: shown });
+    return row && recordOf(row);
+  },
+
+  change: (caller, work) =>
+    prisma.$transaction(async (tx) => {
+      // One change at a time per team: two that would make the same ref are a creation and a replacement.
+      const [team] = await tx.$queryRaw<{ now: Date }[]>`
+        SELECT now() AS now FROM team WHERE id = ${caller.team.id}::uuid FOR NO KEY UPDATE`;
+      if (team === undefined) throw new Error('The team of the caller is gone');
+      return work(changesOf(tx, caller, team.now));
+    }),
+});
+
+function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChanges {
+  const teamId = caller.team.id;
+  return {
+    async find(ref) {
+      // A cluster that is being declared on the connection holds its row: whoever comes second sees the other.
+      await tx.$queryRaw`SELECT id FROM connection WHERE team_id = ${teamId}::uuid AND ref = ${ref} FOR UPDATE`;
+      const row = await tx.connection.findUnique({ where: { teamId_ref: { teamId, ref } }, select: sealedToo });
+      return row && { ...recordOf(row), sealed: { keyId: row.tokenKeyId, bytes: row.sealedToken } };
+    },
+    async findById(id) {
+      const row = await tx.connection.findUnique({ where: { teamId, id }, select: shown });
+      return row && recordOf(row);
+    },
+    count: () => tx.connection.count({ where: { teamId } }),
+    async insert({ id, ref, name, provider, providerConfig, sealed, standing }) {
+      const row = await tx.connection.create({
+        data: {
+          ...{ id, teamId, ref, name, provider, createdAt: now, updatedAt: now },
+          providerConfig: providerConfig as object,
+          ...tokenColumns(sealed),
+          ...standingColumns(standing, now),
+        },
+        select: shown,
+      });
+      return recordOf(row);
+    },
+    async replace(id, { name, providerConfig, sealed, standing }) {
+      const row = await tx.connection.update({
+        where: { teamId, id },
+        data: {
+          ...{ name, providerConfig: providerConfig as object, updatedAt: now },
+          generation: { increment: 1 },
+          ...(sealed && { ...tokenColumns(sealed), tokenVersion: { increment: 1 }, verifiedAt: null }),
+          ...(standing && standingColumns(standing, now)),
+        },
+        select: shown,
+      });
+      return recordOf(row);
+    },
+    async restate(id, standing) {
+      const { phase } = await tx.connection.findUniqueOrThrow({ where: { teamId, id }, select: { phase: true } });
+      const row = await tx.connection.update({
+        where: { teamId, id },
+        data: { ...standingColumns(standing, now), ...(phase === standing.phase ? {} : { updatedAt: now }) },
+        select: shown,
+      });
+      return recordOf(row);
+    },
+    async remove(id) {
+      const { gardenName: name } = await tx.connection.delete({ where: { teamId, id }, select: { gardenName: true } });
+      const { projectNamespace: namespace } = await tx.team.findUniqueOrThrow({
+        where: { id: teamId },
+        select: { projectNamespace: true },
+      });
+      // Without a namespace nothing was ever written to the garden. With one, something may have been, whatever the
+      // connection knows of it: an answer may have been lost.
+      if (namespace === null) return;
+      const dueAt = new Date(now.getTime() + CLEAN_UP_AFTER_MS);
+      await tx.gardenCleanup.create({ data: { teamId, namespace, name, dueAt, createdAt: now } });
+    },
+    async usersOf(connectionId) {
+      const where = { teamId, connectionId };
+      const clusters = await tx.cluster.findMany({ where, orderBy: { name: 'asc' }, select: { name: true } });
+      const servers = await tx.adoptedServer.findMany({
+        where,
+        orderBy: { serverId: 'asc' },
+        select: { serverId: true },
+      });
+      return { clusters: clusters.map(({ name }) => name), servers: servers.map(({ serverId }) => String(serverId)) };
+    },
+    async makeUsersDue(connectionId) {
+      // A draft stays one: nothing of it is on the garden that could take up the token.
+      const rows = await tx.$queryRaw<{ id: string }[]>`
+        UPDATE cluster SET due_at = clock_timestamp()
+        WHERE team_id = ${teamId}::uuid AND connection_id = ${connectionId}::uuid AND started_at IS NOT NULL
+        RETURNING id`;
+      return rows.map(({ id }) => id);
+    },
+    claimKey: (request, resourceId) => claimKey(tx, caller, request, resourceId),
+    async audit(action, { id, ref }, detail = {}) {
+      await recordAudit(tx, caller, { action, target: { kind: 'Connection', id, name: ref }, detail });
+    },
+  };
+}
+
+const tokenColumns = ({ keyId, bytes }: SealedToken) => ({ sealedToken: new Uint8Array(bytes), tokenKeyId: keyId });
+
+const standingColumns = ({ phase, message, againMs }: Standing, now: Date) => ({
+  ...{ phase, message, verifyAt: new Date(now.getTime() + againMs), verifyFailures: phase === 'Unverified' ? 1 : 0 },
+  ...(phase === 'Ready' ? { verifiedAt: now } : {}),
+});
+
+interface ConnectionRow extends Omit<ConnectionRecord, 'phase' | 'providerConfig' | 'project'> {
+  readonly phase: ConnectionPhase;
+  readonly providerConfig: unknown;
+  readonly project: unknown;
+}
+
+function recordOf({ id, ref, name, provider, providerConfig, project, ...rest }: ConnectionRow): ConnectionRecord {
+  const { phase, verifiedAt, message, createdAt, updatedAt } = rest;
+  return {
+    ...{ id, ref, name, provider, phase, verifiedAt, message, createdAt, updatedAt },
+    providerConfig: providerConfig as ConnectionRecord['providerConfig'],
+    project: project as ConnectionRecord['project'],
+  };
+}

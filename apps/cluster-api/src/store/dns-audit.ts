@@ -1,0 +1,84 @@
+import type { AuditActorKind, AuditOutcome } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import type { AuditQuery, AuditRecord, DnsAuditRecord, ReadLog } from '../domain/audit-log.js';
+import { isId } from '../domain/position.js';
+
+/** A page is in memory as a whole: bodies of up to a mebibyte must not add up. */
+const PAGE_BYTES_MAX = 1_048_576;
+
+interface Row extends DnsAuditRecord {
+  readonly id: bigint;
+  readonly createdAt: Date;
+  readonly actor: AuditActorKind;
+  readonly tokenId: string | null;
+  readonly tokenName: string | null;
+  readonly operation: string;
+  readonly state: AuditOutcome;
+  /** How many there are up to the limit, those included that are left out for their size. */
+  readonly found: number;
+}
+
+/** DNS writes, and changes that were found in the zone. */
+export const dnsAudit =
+  (prisma: Prisma): ReadLog =>
+  async (query) => {
+    if (query.filters.kind !== null && query.filters.kind !== 'dns') return { records: [], hasMore: false };
+    const rows = await readRows(prisma, { ...query, limit: query.limit + 1 });
+    const records = rows.slice(0, query.limit).map(recordOf);
+    return { records, hasMore: (rows[0]?.found ?? 0) > records.length };
+  };
+
+/** First which entries, by the index on team and time and without a look into their bodies; then what they say. */
+function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery): Promise<Row[]> {
+  const { action, outcome, name, type, token, actor, from, to } = filters;
+  const tokenId = token !== null && isId(token) ? token : null;
+  return prisma.$queryRaw<Row[]>`
+    SELECT entry.id, entry.created_at AS "createdAt", entry.actor::text AS actor, entry.operation,
+           entry.state::text AS state, token.id AS "tokenId", token.name AS "tokenName", zone.name AS zone,
+           entry.name, entry.type, entry.request_body AS "requestBody", entry.upstream_status AS "upstreamStatus",
+           entry.upstream_body AS "upstreamBody", entry.found_body AS "foundBody",
+           entry.found_applied AS "foundApplied", entry.completed_at AS "completedAt", page.found
+    FROM (
+      SELECT id, (count(*) OVER ())::int AS found,
+             sum(bytes) OVER (ORDER BY created_at DESC, id DESC) - bytes AS bytes_before
+      FROM (
+        SELECT id, created_at, coalesce(octet_length(request_body), 0) + coalesce(octet_length(upstream_body), 0)
+                             + coalesce(octet_length(found_body), 0) AS bytes
+        FROM dns_audit_entry
+        WHERE team_id = ${teamId}::uuid
+          AND (created_at, id) <
+              (coalesce(${after?.createdAt ?? null}::timestamptz, 'infinity'), ${after?.number ?? 0n}::bigint)
+          AND created_at >= coalesce(${from}::timestamptz, '-infinity')
+          AND created_at < coalesce(${to}::timestamptz, 'infinity')
+          AND (${action}::text IS NULL OR 'dns.' || operation = ${action}::text)
+          AND (${outcome}::text IS NULL OR state::text = ${outcome}::text)
+          AND (${name}::text IS NULL OR name = ${name}::text)
+          AND (${type}::text IS NULL OR type = ${type}::text)
+          AND (${actor}::text IS NULL OR actor::text = ${actor}::text)
+          AND (${token}::text IS NULL OR token_id IN (
+            SELECT id FROM dns_token
+            WHERE id = ${tokenId}::uuid OR (team_id = ${teamId}::uuid AND name = ${token}::text)))
+        ORDER BY created_at DESC, id DESC LIMIT ${limit}
+      ) AS listed
+    ) AS page
+    JOIN dns_audit_entry AS entry ON entry.id = page.id
+    JOIN dns_zone AS zone ON zone.id = entry.zone_id
+    LEFT JOIN dns_token AS token ON token.id = entry.token_id
+    WHERE bytes_before < ${PAGE_BYTES_MAX}
+    ORDER BY entry.created_at DESC, entry.id DESC`;
+}
+
+function recordOf(row: Row): AuditRecord {
+  const { id, createdAt, actor, tokenId, tokenName, operation, state, found: _found, ...dns } = row;
+  return {
+    ...{ source: 'dns', number: id, createdAt, kind: 'dns', action: `dns.${operation}`, outcome: state },
+    actor: { kind: actor, id: tokenId, name: tokenName },
+    target: targetOf(dns),
+    ...{ requestId: null, detail: {}, dns },
+  };
+}
+
+/** Entries about demos themselves have no record type but this word; their name is the demo's label. */
+function targetOf({ name, type }: DnsAuditRecord): AuditRecord['target'] {
+  return type === 'DEMO' ? { kind: 'Demo', id: name, name } : { kind: 'Rrset', id: `${name}/${type}`, name };
+}

@@ -1,0 +1,65 @@
+import { dnsTokenRecordOf, inForce, issueDnsToken, revokeDnsToken, shownOfDnsToken } from '@corral/auth';
+import type { DnsTokenState } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import type { Caller } from '../domain/caller.js';
+import type { DnsTokenChanges, DnsTokenStore } from '../domain/dns-tokens.js';
+import { claimKey } from './idempotency-keys.js';
+import { isBehind, newestFirst } from './newest-first.js';
+import type { Transaction } from './transaction.js';
+
+/** The tokens of a team, as far as its members may see them. */
+export const dnsTokenStore = (prisma: Prisma): DnsTokenStore => ({
+  async list(caller, { limit, after, state }) {
+    const rows = await prisma.dnsToken.findMany({
+      where: {
+        ...visibleTo(caller),
+        AND: [state === null ? {} : isIn(state), after === null ? {} : isBehind(after)],
+      },
+      orderBy: newestFirst,
+      take: limit,
+      select: shownOfDnsToken,
+    });
+    return rows.map(dnsTokenRecordOf);
+  },
+
+  find: (caller, id) => find(prisma, caller, id),
+
+  change: (caller, work) =>
+    prisma.$transaction(async (tx) => {
+      // Before anything else, as every change of a team begins: two that wait for each other would wait for ever.
+      await tx.$queryRaw`SELECT id FROM team WHERE id = ${caller.team.id}::uuid FOR NO KEY UPDATE`;
+      return work(changesOf(tx, caller));
+    }),
+});
+
+function changesOf(tx: Transaction, caller: Caller): DnsTokenChanges {
+  return {
+    find: (id) => find(tx, caller, id),
+    issue: (id, wanted) => issueDnsToken(tx, caller.team, { ...wanted, id }, caller),
+    async revoke(id) {
+      await revokeDnsToken(tx, caller.team, id, caller);
+    },
+    claimKey: (request, tokenId) => claimKey(tx, caller, request, tokenId),
+  };
+}
+
+async function find(db: Pick<Transaction, 'dnsToken'>, caller: Caller, id: string) {
+  const row = await db.dnsToken.findFirst({ where: { ...visibleTo(caller), id }, select: shownOfDnsToken });
+  return row && dnsTokenRecordOf(row);
+}
+
+const visibleTo = ({ team, role, userId }: Caller) => ({
+  teamId: team.id,
+  ...(role === 'admin' ? {} : { createdById: userId }),
+});
+
+function isIn(state: DnsTokenState) {
+  switch (state) {
+    case 'active':
+      return inForce();
+    case 'expired':
+      return { revokedAt: null, expiresAt: { lte: new Date() } };
+    case 'revoked':
+      return { revokedAt: { not: null } };
+  }
+}

@@ -1,0 +1,35 @@
+import type { Caller } from '../domain/caller.js';
+import type { KeyedRequest } from '../domain/keyed-request.js';
+import { Problem } from '../problem.js';
+import type { Transaction } from './transaction.js';
+
+/**
+ * Notes in the transaction of a change which resource it makes, so that the same request finds it when it comes again.
+ * A second request with the key waits here until the first has ended.
+ *
+ * @param resourceId what the change is about to make
+ * @returns null when the request is new, else the id that its first copy made: change nothing, answer about that
+ * @throws Problem `idempotency_key_reused`
+ */
+export async function claimKey(
+  tx: Transaction,
+  caller: Caller,
+  request: KeyedRequest | null,
+  resourceId: string,
+): Promise<string | null> {
+  if (request === null) return null;
+  const id = { teamId: caller.team.id, userId: caller.userId, key: request.key };
+  const requestHash = new Uint8Array(request.requestHash);
+  const { count } = await tx.idempotencyKey.createMany({
+    data: [{ ...id, requestHash, resourceId }],
+    skipDuplicates: true,
+  });
+  if (count === 1) return null;
+  const first = await tx.idempotencyKey.findUnique({ where: { teamId_userId_key: id } });
+  // Keys are kept for two days: this one went between the two statements, and the request is a new one.
+  if (first === null) return claimKey(tx, caller, request, resourceId);
+  if (!request.requestHash.equals(first.requestHash)) {
+    throw new Problem('idempotency_key_reused', 'The Idempotency-Key was sent with another request. Take a new one.');
+  }
+  return first.resourceId;
+}

@@ -1,0 +1,1 @@
+export type { Transaction } from '@corral/database';

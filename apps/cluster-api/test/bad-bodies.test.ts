@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
+
+let test: TestClusterApi;
+beforeAll(async () => {
+  test = await startClusterApi();
+});
+afterAll(() => test.close());
+
+const put = (body: string | Buffer, type: string | null = 'application/json') => {
+  const sent = test.api.as(test.acme.admin).put(test.acme.path('/connections/main/'));
+  if (type !== null) sent.set('Content-Type', type);
+  // supertest would make JSON of a string again.
+  return sent.serialize((sentBody: unknown) => sentBody as string).send(body);
+};
+const valid = JSON.stringify({ spec: { provider: 'hcloud', token: 't' } });
+
+describe('a body', () => {
+  it.each([
+    ['nothing', ''],
+    ['no JSON', '{broken'],
+    ['two values', '{}{}'],
+    ['a comment', `/* x */ ${valid}`],
+    ['a byte order mark', `\ufeff${valid}`],
+    ['single quotes', "{'spec': 1}"],
+    ['an array', '[]'],
+    ['text', '"spec"'],
+    ['a number', '7'],
+    ['null', 'null'],
+    ['NaN', 'NaN'],
+    ['100,000 open brackets', '['.repeat(100_000)],
+  ])('of %s is not valid', async (_what, body) => {
+    expect((await put(body).expect(400)).body.code).toBe('invalid_json');
+  });
+
+  it('that is not UTF-8 is not valid', async () => {
+    const latin = Buffer.from('{"spec": {"name": "M\u00fcller"}}', 'latin1');
+
+    expect((await put(latin).expect(400)).body.code).toBe('invalid_json');
+  });
+
+  it('nested 100,000 deep is refused', async () => {
+    const deep = `{"spec": ${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`;
+
+    const { body } = await put(deep).expect(422);
+
+    expect(body.errors[0].message).toContain('nested');
+  });
+
+  it.each([
+    ['none', null],
+    ['a form', 'application/x-www-form-urlencoded'],
+    ['text', 'text/plain'],
+    ['something like JSON', 'application/jsonx'],
+    ['JSON in another encoding', 'application/json; charset=utf-16'],
+    ['two', 'application/json, text/plain'],
+  ])('of the type %s is not read', async (_what, type) => {
+    expect((await put(Buffer.from(valid), type).expect(415)).body.code).toBe('unsupported_media_type');
+  });
+
+  it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
+    'of the type %s is read',
+    async (type) => {
+      expect((await put(valid, type)).status).toBeLessThan(300);
+    },
+  );
+
+  it.each<[string, unknown, string]>([
+    ['no specification', {}, '/spec'],
+    ['a field beside it', { spec: { provider: 'hcloud', token: 't' }, kind: 'Connection' }, '/kind'],
+    ['an unknown field', { spec: { provider: 'hcloud', token: 't', tokn: 'x' } }, '/spec/tokn'],
+    ['another type', { spec: { provider: 'hcloud', token: 7 } }, '/spec/token'],
+    [
+      'a number that no double holds',
+      '{"spec":{"provider":"hcloud","token":"t","providerConfig":{"n":1e999}}}',
+      '/spec/providerConfig/n',
+    ],
+    [
+      'a member called __proto__',
+      '{"spec":{"provider":"hcloud","token":"t","__proto__":{"name":"x"}}}',
+      '/spec/__proto__',
+    ],
+    ['a slash in a name', { spec: { provider: 'hcloud', token: 't', 'a/b~c': 1 } }, '/spec/a~1b~0c'],
+  ])('with %s is refused, and the place is named', async (_what, body, pointer) => {
+    const { body: problem } = await put(typeof body === 'string' ? body : JSON.stringify(body)).expect(422);
+
+    expect(problem.code).toBe('validation_failed');
+    expect(problem.errors.map((error: { pointer: string }) => error.pointer)).toEqual([pointer]);
+  });
+
+  it('with a thousand wrong fields is told of some', async () => {
+    const wrong = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`x${at}`, 1]));
+
+    const { body } = await put(JSON.stringify({ spec: wrong })).expect(422);
+
+    expect(body.errors.length).toBeLessThanOrEqual(20);
+  });
+
+  it('does not come back in the problem, for it may hold a secret', async () => {
+    const secret = 'very-secret-token';
+    for (const text of [`{"spec": {"token": "${secret}\n"}}`, `{"spec": {"token": "${secret}"`, `"${secret}"`]) {
+      expect((await put(text)).text).not.toContain(secret);
+    }
+  });
+});

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { aPool } from '../support/a-cluster.js';
+import {
+  addConnection,
+  beginFirstPass,
+  declare,
+  declareDraft,
+  endOperations,
+  everythingOf,
+  operationsOf,
+  runningCluster,
+} from '../support/clusters.js';
+import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+
+describe('DELETE /clusters/{name}/', () => {
+  let t: TestClusterApi;
+  let names = 0;
+  let name: string;
+  const remove = (query = '') => t.api.as(t.acme.member).delete(`${t.acme.path(`/clusters/${name}/`)}${query}`);
+  const rows = () => t.db.cluster.count({ where: { teamId: t.acme.id, name } });
+
+  beforeAll(async () => {
+    t = await startClusterApi();
+    await addConnection(t, t.acme);
+  });
+  afterAll(() => t.close());
+  beforeEach(() => {
+    names += 1;
+    name = `web-${names}`;
+  });
+
+  it('removes a draft at once: 204', async () => {
+    await declareDraft(t, t.acme, name);
+
+    const answer = await remove().expect(204);
+
+    expect(answer.text).toBe('');
+    expect(await rows()).toBe(0);
+  });
+
+  it('removes a cluster that no pass has begun with, and cancels what was asked for', async () => {
+    await declare(t, t.acme, name);
+
+    await remove().expect(204);
+
+    expect(await rows()).toBe(0);
+    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create cancelled']);
+    const entry = await t.db.auditEntry.findFirst({ where: { targetName: name, action: 'cluster.delete' } });
+    expect(entry).toMatchObject({ userId: t.acme.member.id });
+  });
+
+  it('of a started one answers 202 with the operation to poll, and shows it as deleting', async () => {
+    await declare(t, t.acme, name);
+    await beginFirstPass(t, t.acme, name);
+    t.wakeups.length = 0;
+
+    const { body, headers } = await remove().expect(202);
+
+    expect(body).toMatchObject({
+      operation: { kind: 'cluster.delete', state: 'queued', target: { name } },
+      resource: { metadata: { generation: 2 }, status: { phase: 'Deleting' } },
+    });
+    expect(headers['operation-location']).toBe(body.operation.self);
+    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create superseded', 'cluster.delete queued']);
+    const stored = await t.db.cluster.findFirstOrThrow({ where: { name } });
+    expect(stored.deletionRequestedAt).not.toBeNull();
+    expect(stored.dueAt).not.toBeNull();
+    expect(t.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: stored.id } }]);
+  });
+
+  it('sent again answers the same operation, also with the tag of before', async () => {
+    await runningCluster(t, t.acme, name);
+    const { etag } = (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers;
+    const first = (
+      await remove()
+        .set('If-Match', etag as string)
+        .expect(202)
+    ).body;
+
+    const again = (
+      await remove()
+        .set('If-Match', etag as string)
+        .expect(202)
+    ).body;
+
+    expect(again.operation.id).toBe(first.operation.id);
+    expect(again.resource.metadata.generation).toBe(first.resource.metadata.generation);
+  });
+
+  it('after a deletion that failed tries again with a new operation', async () => {
+    await runningCluster(t, t.acme, name);
+    const first = (await remove().expect(202)).body;
+    await endOperations(t, t.acme, name, 'failed');
+
+    const again = (await remove().expect(202)).body;
+
+    expect(again.operation).toMatchObject({ kind: 'cluster.delete', state: 'queued' });
+    expect(again.operation.id).not.toBe(first.operation.id);
+    expect(again.resource.metadata.generation).toBe(first.resource.metadata.generation + 1);
+  });
+
+  it('answers 404 for what is not there', async () => {
+    expect((await remove().expect(404)).body.code).toBe('not_found');
+  });
+
+  it('answers 412 when the cluster has changed, and writes nothing', async () => {
+    await runningCluster(t, t.acme, name);
+    const before = await everythingOf(t, t.acme);
+
+    const { body } = await remove().set('If-Match', '"old"').expect(412);
+
+    expect(body.code).toBe('precondition_failed');
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+  });
+
+  it('keeps the operations of a cluster that is gone', async () => {
+    const { operation } = await declare(t, t.acme, name);
+    await remove().expect(204);
+
+    const { body } = await t.api
+      .as(t.acme.member)
+      .get(t.acme.path(`/operations/${operation.id}/`))
+      .expect(200);
+
+    expect(body).toMatchObject({ state: 'cancelled', target: { name } });
+  });
+
+  it('as a dry run lists what goes with it, and writes nothing', async () => {
+    await runningCluster(t, t.acme, name, { nodePools: [aPool({ minimum: 2, maximum: 2 }), aPool({ name: 'burst' })] });
+    const before = await everythingOf(t, t.acme);
+
+    const { body } = await remove('?dryRun=true').expect(200);
+
+    expect(body.resource.metadata.name).toBe(name);
+    expect(body.deletes.map(({ kind, name: of, count }: Record<string, unknown>) => [kind, of, count])).toEqual([
+      ['Node', 'general', 2],
+      ['Node', 'burst', null],
+      ['Volume', null, null],
+      ['LoadBalancer', null, null],
+    ]);
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+  });
+});

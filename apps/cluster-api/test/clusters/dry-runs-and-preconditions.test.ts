@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { aClusterSpec, aPool } from '../support/a-cluster.js';
+import { addConnection, converge, declare, everythingOf, runningCluster } from '../support/clusters.js';
+import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+
+let t: TestClusterApi;
+let names = 0;
+let name: string;
+const path = () => t.acme.path(`/clusters/${name}/`);
+const put = (spec: object, query = '') => t.api.as(t.acme.member).put(`${path()}${query}`).send({ spec });
+
+beforeAll(async () => {
+  t = await startClusterApi();
+  await addConnection(t, t.acme);
+});
+afterAll(() => t.close());
+beforeEach(() => {
+  names += 1;
+  name = `web-${names}`;
+  t.wakeups.length = 0;
+});
+
+describe('dry runs of a cluster PUT', () => {
+  it('say what a new cluster would be and cost, and write nothing', async () => {
+    const before = await everythingOf(t, t.acme);
+
+    const { body } = await put(aClusterSpec(), '?dryRun=true').expect(200);
+
+    expect(body).toMatchObject({
+      dryRun: true,
+      resource: { metadata: { name, generation: 1 }, status: { phase: 'Pending' } },
+      cost: { items: [{ name: 'general', minimum: 1, maximum: 3 }] },
+    });
+    expect(body.changes.map(({ pointer }: { pointer: string }) => pointer)).toContain('/spec/nodePools/0');
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(t.wakeups).toEqual([]);
+  });
+
+  it('list the changed fields of one that is there', async () => {
+    await runningCluster(t, t.acme, name);
+
+    const { body } = await put(aClusterSpec({ nodePools: [aPool({ maximum: 5 })] }), '?dryRun=true').expect(200);
+
+    expect(body.changes).toEqual([{ pointer: '/spec/nodePools/0/maximum', from: 3, to: 5 }]);
+    expect(body.resource).toMatchObject({ metadata: { generation: 2 }, status: { phase: 'Ready' } });
+    expect((await t.api.as(t.acme.member).get(path())).body.metadata.generation).toBe(1);
+  });
+
+  it('list none when nothing would change', async () => {
+    await declare(t, t.acme, name);
+
+    expect((await put(aClusterSpec(), '?dryRun=true').expect(200)).body.changes).toEqual([]);
+  });
+
+  it('are refused like the change itself', async () => {
+    const { body } = await put(aClusterSpec({ region: 'ash' }), '?dryRun=true').expect(422);
+
+    expect(body.code).toBe('validation_failed');
+  });
+});
+
+describe('conditional requests to a cluster', () => {
+  const tagOf = async () => (await t.api.as(t.acme.member).get(path())).headers.etag as string;
+
+  it('change what still has the tag, or any tag', async () => {
+    await declare(t, t.acme, name);
+
+    await put(aClusterSpec({ plan: 'monthly' }))
+      .set('If-Match', await tagOf())
+      .expect(202);
+    await put(aClusterSpec({ plan: 'annual' }))
+      .set('If-Match', `"other", ${await tagOf()}`)
+      .expect(202);
+    await put(aClusterSpec()).set('If-Match', '*').expect(202);
+  });
+
+  it('answer 412 for a tag from before, and write nothing', async () => {
+    await declare(t, t.acme, name);
+    const old = await tagOf();
+    await put(aClusterSpec({ plan: 'monthly' })).expect(202);
+    const before = await everythingOf(t, t.acme);
+
+    const { body } = await put(aClusterSpec({ plan: 'annual' }))
+      .set('If-Match', old)
+      .expect(412);
+
+    expect(body.code).toBe('precondition_failed');
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+  });
+
+  it('answer 412 when what a pass saw has changed the answer', async () => {
+    await declare(t, t.acme, name);
+    const old = await tagOf();
+    await converge(t, t.acme, name);
+
+    await put(aClusterSpec({ plan: 'annual' }))
+      .set('If-Match', old)
+      .expect(412);
+  });
+
+  it('answer 412 for any tag when there is no cluster', async () => {
+    await put(aClusterSpec()).set('If-Match', '*').expect(412);
+  });
+
+  it('with If-None-Match only make, and never change', async () => {
+    await put(aClusterSpec()).set('If-None-Match', '*').expect(202);
+
+    await put(aClusterSpec({ plan: 'annual' }))
+      .set('If-None-Match', '*')
+      .expect(412);
+  });
+});

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { aClusterSpec } from '../support/a-cluster.js';
+import {
+  addConnection,
+  converge,
+  declare,
+  declareDraft,
+  endOperations,
+  everythingOf,
+  operationsOf,
+  runningCluster,
+} from '../support/clusters.js';
+import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+
+let t: TestClusterApi;
+let names = 0;
+let name: string;
+const post = (what: 'hibernate' | 'resume' | 'retry') =>
+  t.api.as(t.acme.member).post(t.acme.path(`/clusters/${name}/${what}/`));
+
+beforeAll(async () => {
+  t = await startClusterApi();
+  await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
+  await addConnection(t, t.acme);
+});
+afterAll(() => t.close());
+beforeEach(() => {
+  names += 1;
+  name = `web-${names}`;
+  t.wakeups.length = 0;
+});
+
+describe.each([
+  { what: 'hibernate', before: false },
+  { what: 'resume', before: true },
+] as const)('POST /clusters/{name}/$what/', ({ what, before }) => {
+  it('changes nothing but that: 202 with the operation to poll', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: before });
+
+    const { body, headers } = await post(what).expect(202);
+
+    expect(body).toMatchObject({
+      operation: { kind: `cluster.${what}`, state: 'queued' },
+      resource: { metadata: { generation: 2 }, spec: aClusterSpec({ hibernated: !before }) },
+    });
+    expect(headers['operation-location']).toBe(body.operation.self);
+    expect(headers.etag).toBe(body.resource.metadata.etag);
+    expect(t.wakeups).toContainEqual({ job: 'reconcile-cluster', payload: { clusterId: body.resource.metadata.id } });
+    const entry = await t.db.auditEntry.findFirst({ where: { targetName: name, action: `cluster.${what}` } });
+    expect(entry).toMatchObject({ detail: { operationId: body.operation.id, changed: '/spec/hibernated' } });
+  });
+
+  it('answers 200 and writes nothing when it is so already', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: !before });
+    const written = await everythingOf(t, t.acme);
+
+    const { body } = await post(what).expect(200);
+
+    expect(body.spec.hibernated).toBe(!before);
+    expect(await everythingOf(t, t.acme)).toEqual(written);
+  });
+
+  it('of a draft is kept for when it starts', async () => {
+    await declare(t, t.acme, name, { nodePools: [], hibernated: before });
+
+    const { body } = await post(what).expect(202);
+
+    expect(body.operation).toMatchObject({ kind: 'cluster.create', state: 'succeeded', progress: 100 });
+    expect(body.resource).toMatchObject({ spec: { hibernated: !before }, status: { phase: 'Draft' } });
+    expect(t.wakeups).toEqual([]);
+  });
+
+  it('answers 404 for what is not there', async () => {
+    await post(what).expect(404);
+  });
+
+  it('answers 409 while the cluster is being deleted', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: before });
+    await t.api
+      .as(t.acme.member)
+      .delete(t.acme.path(`/clusters/${name}/`))
+      .expect(202);
+
+    expect((await post(what).expect(409)).body.code).toBe('cluster_deleting');
+  });
+
+  it('answers 409 over a rejected connection, without which it cannot be carried out', async () => {
+    const ref = `rejected-${what}`;
+    await addConnection(t, t.acme, { ref });
+    await runningCluster(t, t.acme, name, { hibernated: before, connectionRef: ref });
+    await t.db.connection.updateMany({ where: { ref }, data: { phase: 'Rejected' } });
+
+    expect((await post(what).expect(409)).body.code).toBe('connection_rejected');
+  });
+
+  it('answers 412 when the cluster has changed', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: before });
+
+    expect((await post(what).set('If-Match', '"old"').expect(412)).body.code).toBe('precondition_failed');
+  });
+
+  it('with a key is done once, however often it is sent and whatever came in between', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: before });
+    const key = `${what}-${name}`;
+    const first = (await post(what).set('Idempotency-Key', key).expect(202)).body;
+    await post(what === 'hibernate' ? 'resume' : 'hibernate').expect(202);
+
+    const again = (await post(what).set('Idempotency-Key', key).expect(202)).body;
+
+    expect(again.operation).toMatchObject({ id: first.operation.id, state: 'superseded' });
+    expect(again.resource.spec.hibernated).toBe(before);
+  });
+
+  it('with a key that had nothing to do has nothing to do again', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: !before });
+    const key = `idle-${what}-${name}`;
+    await post(what).set('Idempotency-Key', key).expect(200);
+    await post(what === 'hibernate' ? 'resume' : 'hibernate').expect(202);
+
+    await post(what).set('Idempotency-Key', key).expect(200);
+  });
+
+  it('refuses a key that belongs to another request', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: before });
+    const key = `reused-${what}-${name}`;
+    await post(what).set('Idempotency-Key', key).expect(202);
+
+    const other = await post('retry').set('Idempotency-Key', key).expect(422);
+
+    expect(other.body.code).toBe('idempotency_key_reused');
+  });
+});
+
+describe('POST /clusters/{name}/retry/', () => {
+  it('accepts the same specification once more after its operation failed', async () => {
+    const { operation } = await declare(t, t.acme, name);
+    await converge(t, t.acme, name);
+    await t.api
+      .as(t.acme.member)
+      .put(t.acme.path(`/clusters/${name}/`))
+      .send({ spec: aClusterSpec({ plan: 'annual' }) });
+    await endOperations(t, t.acme, name, 'failed');
+    t.wakeups.length = 0;
+
+    const { body } = await post('retry').expect(202);
+
+    expect(body).toMatchObject({
+      operation: { kind: 'cluster.update', state: 'queued' },
+      resource: { metadata: { generation: 3 }, spec: aClusterSpec({ plan: 'annual' }) },
+    });
+    expect(body.operation.desiredHash).not.toBe(operation.desiredHash);
+    expect(await operationsOf(t, t.acme, name)).toEqual([
+      ...['cluster.create succeeded', 'cluster.update failed', 'cluster.update queued'],
+    ]);
+    expect(t.wakeups).toHaveLength(1);
+  });
+
+  it('answers 200 and writes nothing while the operation runs, and after it succeeded', async () => {
+    await declare(t, t.acme, name);
+    const written = await everythingOf(t, t.acme);
+    await post('retry').expect(200);
+    expect(await everythingOf(t, t.acme)).toEqual(written);
+
+    await converge(t, t.acme, name);
+    await post('retry').expect(200);
+  });
+
+  it('is no matter for a draft', async () => {
+    await declareDraft(t, t.acme, name);
+
+    await post('retry').expect(200);
+  });
+
+  it('with a key makes one operation, however often it is sent', async () => {
+    await runningCluster(t, t.acme, name);
+    await post('hibernate').expect(202);
+    await endOperations(t, t.acme, name, 'failed');
+
+    const first = (await post('retry').set('Idempotency-Key', `r-${name}`).expect(202)).body;
+    await endOperations(t, t.acme, name, 'failed');
+    const again = (await post('retry').set('Idempotency-Key', `r-${name}`).expect(202)).body;
+
+    expect(again.operation).toMatchObject({ id: first.operation.id, state: 'failed' });
+    expect(again.operation.error).toMatchObject({ code: 'provider_capacity', retryable: true });
+  });
+
+  it('answers 404, 409 and 412 as other changes do', async () => {
+    await post('retry').expect(404);
+    await runningCluster(t, t.acme, name);
+    await post('retry').set('If-Match', '"old"').expect(412);
+    await t.api
+      .as(t.acme.member)
+      .delete(t.acme.path(`/clusters/${name}/`))
+      .expect(202);
+    expect((await post('retry').expect(409)).body.code).toBe('cluster_deleting');
+  });
+
+  it('answers 409 over a rejected connection', async () => {
+    await addConnection(t, t.acme, { ref: 'rejected-retry' });
+    await runningCluster(t, t.acme, name, { connectionRef: 'rejected-retry' });
+    await post('hibernate').expect(202);
+    await endOperations(t, t.acme, name, 'failed');
+    await t.db.connection.updateMany({ where: { ref: 'rejected-retry' }, data: { phase: 'Rejected' } });
+
+    expect((await post('retry').expect(409)).body.code).toBe('connection_rejected');
+  });
+});

@@ -1,0 +1,254 @@
+import { GardenError } from '@corral/garden';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { aClusterSpec, aPool } from '../support/a-cluster.js';
+import {
+  addConnection,
+  beginFirstPass,
+  declare,
+  declareDraft,
+  everythingOf,
+  operationsOf,
+  runningCluster,
+} from '../support/clusters.js';
+import { fakeGarden } from '../support/fake-garden.js';
+import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+
+describe('PUT /clusters/{name}/', () => {
+  const garden = fakeGarden();
+  let t: TestClusterApi;
+  let names = 0;
+  let name: string;
+  const path = () => t.acme.path(`/clusters/${name}/`);
+  const put = (spec: object, query = '') => t.api.as(t.acme.member).put(`${path()}${query}`).send({ spec });
+  const row = () => t.db.cluster.findUniqueOrThrow({ where: { teamId_name: { teamId: t.acme.id, name } } });
+
+  beforeAll(async () => {
+    t = await startClusterApi({ garden });
+    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
+    await addConnection(t, t.acme);
+    await addConnection(t, t.acme, { ref: 'rejected', phase: 'Rejected' });
+    await addConnection(t, t.globex, { ref: 'theirs' });
+  });
+  afterAll(() => t.close());
+  beforeEach(() => {
+    names += 1;
+    name = `web-${names}`;
+    t.wakeups.length = 0;
+  });
+
+  it('makes a cluster: 202 with the operation to poll, and somebody is woken', async () => {
+    const answer = await put(aClusterSpec()).expect(202);
+
+    const { operation, resource } = answer.body;
+    const stored = await row();
+    expect(resource).toMatchObject({
+      metadata: { name, id: stored.id, team: 'acme', generation: 1, observedGeneration: 0 },
+      spec: aClusterSpec(),
+      status: { phase: 'Pending', seedName: null, migrationPhase: null },
+    });
+    expect(operation).toMatchObject({
+      ...{ kind: 'cluster.create', state: 'queued', progress: 0, error: {}, desiredHash: stored.desiredHash },
+      target: { kind: 'Cluster', name, id: stored.id, team: 'acme' },
+      self: `${PUBLIC_URL}/api/v1/teams/acme/operations/${operation.id}/`,
+    });
+    expect(answer.headers).toMatchObject({ etag: resource.metadata.etag, 'operation-location': operation.self });
+    expect(stored.dueAt).not.toBeNull();
+    expect(t.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: stored.id } }]);
+  });
+
+  it('fills in what a short specification leaves out', async () => {
+    const { body } = await put({ connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.33' }).expect(202);
+
+    expect(body.resource.spec).toEqual(aClusterSpec({ kubernetesVersion: '1.33', nodePools: [] }));
+  });
+
+  it('writes down who asked for what', async () => {
+    const { headers, body } = await put(aClusterSpec()).expect(202);
+
+    const entry = await t.db.auditEntry.findFirstOrThrow({ where: { targetName: name } });
+    expect(entry).toMatchObject({
+      ...{ teamId: t.acme.id, userId: t.acme.member.id, action: 'cluster.declare', targetKind: 'Cluster' },
+      requestId: headers['x-correlation-id'],
+      detail: { operationId: body.operation.id, generation: 1, changed: expect.stringContaining('/spec/region') },
+    });
+  });
+
+  it('without pools stores a draft, whose operation is done at once', async () => {
+    const { body } = await put(aClusterSpec({ nodePools: [] })).expect(202);
+
+    expect(body.operation).toMatchObject({ kind: 'cluster.create', state: 'succeeded', progress: 100 });
+    expect(body.resource.status).toMatchObject({ phase: 'Draft' });
+    expect(body.resource.status.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Reconciled', status: 'False', reason: 'AwaitingNodePools' }),
+    );
+    expect(await row()).toMatchObject({ dueAt: null, startedAt: null });
+    expect(t.wakeups).toEqual([]);
+  });
+
+  it('starts a draft with its first pool', async () => {
+    await declareDraft(t, t.acme, name);
+
+    const { body } = await put(aClusterSpec()).expect(202);
+
+    expect(body).toMatchObject({
+      operation: { kind: 'cluster.create', state: 'queued' },
+      resource: { metadata: { generation: 2 }, status: { phase: 'Pending' } },
+    });
+    expect((await row()).dueAt).not.toBeNull();
+  });
+
+  it('keeps hibernation and pools that it does not mention', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: true, nodePools: [aPool({ maximum: 7 })] });
+    const { hibernated: _, nodePools: __, ...rest } = aClusterSpec({ plan: 'annual' });
+
+    const { body } = await put(rest).expect(202);
+
+    expect(body.resource.spec).toEqual(
+      aClusterSpec({ plan: 'annual', hibernated: true, nodePools: [aPool({ maximum: 7 })] }),
+    );
+  });
+
+  it('takes the documented default for everything else that it does not mention', async () => {
+    await declareDraft(t, t.acme, name);
+    await put(aClusterSpec({ plan: 'annual', nodePools: [] })).expect(202);
+    const { plan: _, ...rest } = aClusterSpec({ nodePools: [] });
+
+    const { body } = await put(rest).expect(202);
+
+    expect(body.resource.spec.plan).toBe('payg');
+  });
+
+  it('answers 200 and writes nothing when the specification is unchanged, in whatever order it is written', async () => {
+    await declare(t, t.acme, name);
+    const before = await everythingOf(t, t.acme);
+    const reversed = Object.fromEntries(Object.entries(aClusterSpec()).reverse());
+
+    const answer = await put(reversed).expect(200);
+
+    expect(answer.body.metadata.generation).toBe(1);
+    expect(answer.headers.etag).toBe(answer.body.metadata.etag);
+    expect(answer.headers['operation-location']).toBeUndefined();
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+  });
+
+  it('accepts a change while an operation runs, which ends as superseded', async () => {
+    await declare(t, t.acme, name);
+    await beginFirstPass(t, t.acme, name);
+    await t.db.operation.updateMany({ where: { targetName: name }, data: { state: 'running', progress: 40 } });
+
+    const { body } = await put(aClusterSpec({ plan: 'annual' })).expect(202);
+
+    expect(body.resource.metadata).toMatchObject({ generation: 2, observedGeneration: 0 });
+    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create superseded', 'cluster.update queued']);
+  });
+
+  it('leaves the answer of a running cluster as it was last observed', async () => {
+    await runningCluster(t, t.acme, name);
+
+    const { body } = await put(aClusterSpec({ plan: 'annual' })).expect(202);
+
+    expect(body.resource.status.phase).toBe('Ready');
+    expect(body.resource.metadata).toMatchObject({ generation: 2, observedGeneration: 1 });
+  });
+
+  it('keeps the row, and so the name on the garden, of every pool that stays', async () => {
+    await declare(t, t.acme, name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' }), aPool({ name: 'c' })] });
+    const workers = async () => {
+      const { id: clusterId } = await row();
+      const pools = await t.db.nodePool.findMany({ where: { clusterId }, orderBy: { position: 'asc' } });
+      return new Map(pools.map((pool) => [pool.name, pool.workerName]));
+    };
+    const before = await workers();
+
+    await put(
+      aClusterSpec({ nodePools: [aPool({ name: 'd' }), aPool({ name: 'c', maximum: 5 }), aPool({ name: 'a' })] }),
+    );
+
+    const after = await workers();
+    expect([...after.keys()]).toEqual(['d', 'c', 'a']);
+    expect([after.get('a'), after.get('c')]).toEqual([before.get('a'), before.get('c')]);
+  });
+
+  it('gives a pool that was removed and added again another name on the garden', async () => {
+    await declare(t, t.acme, name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
+    const worker = () => t.db.nodePool.findFirstOrThrow({ where: { cluster: { name }, name: 'b' } });
+    const before = await worker();
+    await put(aClusterSpec({ nodePools: [aPool({ name: 'a' })] })).expect(202);
+
+    await put(aClusterSpec({ nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] })).expect(202);
+
+    expect((await worker()).workerName).not.toBe(before.workerName);
+  });
+
+  it('may change the network until the first pass, and never after', async () => {
+    const network = { ...aClusterSpec().network, podCIDR: '10.100.0.0/16' };
+    await declareDraft(t, t.acme, name);
+    await put(aClusterSpec({ network })).expect(202);
+    await beginFirstPass(t, t.acme, name);
+
+    const { body } = await put(aClusterSpec()).expect(422);
+
+    expect(body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: '/spec/network/podCIDR' }] });
+  });
+
+  it('is refused over a rejected connection, unless it is for a draft', async () => {
+    const { body } = await put(aClusterSpec({ connectionRef: 'rejected' })).expect(409);
+
+    expect(body.code).toBe('connection_rejected');
+    await put(aClusterSpec({ connectionRef: 'rejected', nodePools: [] })).expect(202);
+  });
+
+  it('does not find the connection of another team', async () => {
+    const { body } = await put(aClusterSpec({ connectionRef: 'theirs' })).expect(422);
+
+    expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/spec/connectionRef' }] });
+  });
+
+  it('answers 409 while the cluster is being deleted, and starts anew once it is gone', async () => {
+    await runningCluster(t, t.acme, name);
+    await t.api.as(t.acme.member).delete(path()).expect(202);
+
+    expect((await put(aClusterSpec()).expect(409)).body.code).toBe('cluster_deleting');
+
+    await t.pool.query('DELETE FROM cluster WHERE name = $1', [name]);
+    expect((await put(aClusterSpec()).expect(202)).body.resource.metadata.generation).toBe(1);
+  });
+
+  describe('with the garden away', () => {
+    it('goes by the catalogue that was read last, and says 502 with Retry-After when there is none', async () => {
+      const away = fakeGarden();
+      away.failure = new GardenError('unreachable', 'no connection');
+      const alone = await startClusterApi({ garden: away });
+      try {
+        await addConnection(alone, alone.acme);
+        const send = () =>
+          alone.api.as(alone.acme.member).put(alone.acme.path('/clusters/web/')).send({ spec: aClusterSpec() });
+
+        const refused = await send().expect(502);
+
+        expect(refused.body.code).toBe('upstream_unavailable');
+        expect(refused.headers['retry-after']).toBe('10');
+        expect((await everythingOf(alone, alone.acme)).clusters).toEqual([]);
+        away.failure = null;
+        await send().expect(202);
+        away.failure = new GardenError('unreachable', 'no connection');
+        await alone.api
+          .as(alone.acme.member)
+          .put(alone.acme.path('/clusters/other/'))
+          .send({ spec: aClusterSpec() })
+          .expect(202);
+      } finally {
+        await alone.close();
+      }
+    });
+
+    it('still does what needs no catalogue', async () => {
+      await runningCluster(t, t.acme, name);
+      const reads = garden.catalogueReads;
+
+      await put(aClusterSpec({ plan: 'monthly' })).expect(202);
+
+      expect(garden.catalogueReads).toBe(reads);
+    });
+  });
+});

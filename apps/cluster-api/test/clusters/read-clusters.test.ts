@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { addConnection, converge, declare } from '../support/clusters.js';
+import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+
+describe('reading clusters', () => {
+  let t: TestClusterApi;
+  const get = (path: string) => t.api.as(t.acme.member).get(t.acme.path(path));
+
+  beforeAll(async () => {
+    t = await startClusterApi();
+    await addConnection(t, t.acme);
+    for (const name of ['delta', 'alpha', 'charlie', 'bravo']) await declare(t, t.acme, name);
+  });
+  afterAll(() => t.close());
+
+  describe('GET /clusters/{name}/', () => {
+    it('answers the cluster with its tag, to be asked for again', async () => {
+      const { body, headers } = await get('/clusters/alpha/').expect(200);
+
+      expect(body.metadata.name).toBe('alpha');
+      expect(headers.etag).toBe(body.metadata.etag);
+      expect(headers.etag).toMatch(/^"[^"]+"$/);
+      expect(headers['cache-control']).toBe('private, no-cache');
+    });
+
+    it('answers 304 to whoever has it', async () => {
+      const { etag } = (await get('/clusters/alpha/')).headers;
+
+      const answer = await get('/clusters/alpha/').set('If-None-Match', `W/"other", ${etag}`).expect(304);
+
+      expect(answer.headers.etag).toBe(etag);
+      expect(answer.text).toBe('');
+    });
+
+    it('answers 200 to whoever has it from before a pass saw something', async () => {
+      const { etag } = (await get('/clusters/bravo/')).headers;
+      await converge(t, t.acme, 'bravo');
+
+      await get('/clusters/bravo/')
+        .set('If-None-Match', etag as string)
+        .expect(200);
+    });
+
+    it.each(['nothing', 'ALPHA', 'alpha%00', `${'a'.repeat(64)}`])('answers 404 for %s', async (name) => {
+      expect((await get(`/clusters/${name}/`).expect(404)).body.code).toBe('not_found');
+    });
+
+    it('is there for HEAD, too', async () => {
+      const answer = await t.api.as(t.acme.member).head(t.acme.path('/clusters/alpha/')).expect(200);
+
+      expect(answer.headers.etag).toBeDefined();
+    });
+  });
+
+  describe('GET /clusters/', () => {
+    const namesIn = (body: { items: { metadata: { name: string } }[] }) =>
+      body.items.map(({ metadata }) => metadata.name);
+
+    it('lists the clusters of the team by name', async () => {
+      const { body } = await get('/clusters/').expect(200);
+
+      expect(namesIn(body)).toEqual(['alpha', 'bravo', 'charlie', 'delta']);
+      expect(body.next).toBeNull();
+    });
+
+    it('lists them in pages, where clusters that come or go in between move nothing', async () => {
+      const first = (await get('/clusters/?limit=2').expect(200)).body;
+      await declare(t, t.acme, 'abacus');
+
+      const second = (await get(`/clusters/?limit=2&cursor=${first.next}`).expect(200)).body;
+
+      expect([namesIn(first), namesIn(second)]).toEqual([
+        ['alpha', 'bravo'],
+        ['charlie', 'delta'],
+      ]);
+      expect(second.next).toBeNull();
+    });
+
+    it('is empty for a team without clusters', async () => {
+      const { body } = await t.api.as(t.globex.member).get(t.globex.path('/clusters/')).expect(200);
+
+      expect(body).toEqual({ items: [], next: null });
+    });
+
+    it.each(['limit=0', 'limit=201', 'limit=x', 'cursor=x', 'cursor=WzFd', 'name=alpha'])(
+      'answers 422 for ?%s',
+      async (query) => {
+        expect((await get(`/clusters/?${query}`).expect(422)).body.code).toBe('validation_failed');
+      },
+    );
+  });
+});

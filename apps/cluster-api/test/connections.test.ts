@@ -1,0 +1,441 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { TokenVerdict } from '../src/domain/decide-connection.js';
+import { givenCluster } from './support/given-cluster.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from './support/start-cluster-api.js';
+
+const TOKEN = 'token-of-the-project-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
+const OTHER_TOKEN = 'token-of-the-project-bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb';
+
+let test: TestClusterApi;
+/** What the provider says of the next tokens, and which ones it was shown. */
+let verdict: TokenVerdict;
+let shown: string[];
+let team: TestTeam;
+beforeAll(async () => {
+  test = await startClusterApi({
+    deps: {
+      verifyToken: async (token) => {
+        shown.push(token);
+        return verdict;
+      },
+    },
+  });
+});
+afterAll(() => test.close());
+beforeEach(async () => {
+  verdict = 'valid';
+  shown = [];
+  test.wakeups.length = 0;
+  team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+});
+
+const spec = (more: object = {}) => ({ name: 'Production', provider: 'hcloud', token: TOKEN, ...more });
+const path = (ref = '') => team.path(`/connections/${ref === '' ? '' : `${ref}/`}`);
+const put = (ref: string, body: object = spec()) => test.api.as(team.admin).put(path(ref)).send({ spec: body });
+const rowOf = (ref: string) =>
+  test.db.connection.findUniqueOrThrow({ where: { teamId_ref: { teamId: team.id, ref } } });
+const auditOf = async () =>
+  (await test.db.auditEntry.findMany({ where: { teamId: team.id }, orderBy: { id: 'asc' } })).map(
+    ({ action, targetName, userId, detail, requestId }) => ({ action, targetName, userId, detail, requestId }),
+  );
+
+describe('PUT /connections/{ref}/ at a new ref', () => {
+  it('answers 201 with the connection, and its token in no field', async () => {
+    const { body, text } = await put('main', spec({ providerConfig: { placement: 'spread' } })).expect(201);
+
+    expect(body).toMatchObject({
+      apiVersion: 'clusters.corral.dev/v1',
+      kind: 'Connection',
+      metadata: { ref: 'main', name: 'Production', team: team.slug },
+      spec: { name: 'Production', provider: 'hcloud', providerConfig: { placement: 'spread' } },
+      status: { phase: 'Ready', message: '', project: null },
+    });
+    expect(body.status.verifiedAt).toBe(body.metadata.createdAt);
+    expect(text).not.toContain(TOKEN);
+  });
+
+  it('seals the token for its row', async () => {
+    const { body } = await put('main').expect(201);
+
+    const row = await rowOf('main');
+    expect(Buffer.from(row.sealedToken).includes(TOKEN)).toBe(false);
+    expect(test.secrets.open({ keyId: row.tokenKeyId, bytes: row.sealedToken }, body.metadata.id)).toBe(TOKEN);
+  });
+
+  it('writes down who did it, without the token', async () => {
+    const answer = await put('main').expect(201);
+
+    const entries = await auditOf();
+    expect(entries).toEqual([
+      {
+        action: 'connection.create',
+        targetName: 'main',
+        userId: team.admin.id,
+        detail: { phase: 'Ready' },
+        requestId: answer.headers['x-correlation-id'],
+      },
+    ]);
+  });
+
+  it('names the connection after its ref when it has no name', async () => {
+    const { body } = await put('main', { provider: 'hcloud', token: TOKEN }).expect(201);
+
+    expect(body.metadata.name).toBe('main');
+  });
+
+  it('asks for a token', async () => {
+    const { body } = await put('main', { provider: 'hcloud' }).expect(422);
+
+    expect([body.code, body.errors]).toEqual([
+      'validation_failed',
+      [{ pointer: '/spec/token', message: 'is required for a new connection' }],
+    ]);
+    expect([shown, await auditOf()]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['with capitals', 'Main'],
+    ['that begins with a hyphen', '-main'],
+    ['of 41 characters', 'a'.repeat(41)],
+    ['with a dot', 'a.b'],
+    ['with a slash in it', 'a%2Fb'],
+  ])('refuses a ref %s', async (_what, ref) => {
+    await put(ref).expect(422);
+  });
+
+  it('refuses settings beyond 4096 characters', async () => {
+    const { body } = await put('main', spec({ providerConfig: { text: 'x'.repeat(4096) } })).expect(422);
+
+    expect(body.errors[0].pointer).toBe('/spec/providerConfig');
+  });
+
+  it.each([
+    ['NUL', { providerConfig: { a: ['x\0'] } }, '/spec/providerConfig/a/0'],
+    ['half a surrogate pair', { name: '\ud800' }, '/spec/name'],
+    ['NUL in the name of a member', { providerConfig: { 'a\0': 1 } }, '/spec/providerConfig'],
+  ])('refuses %s, which Postgres cannot keep', async (_what, more, pointer) => {
+    const { body } = await put('main', spec(more)).expect(422);
+
+    expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', pointer]);
+  });
+
+  it('is made by one of two who try at once; the other replaces it', async () => {
+    const answers = await Promise.all([put('main'), put('main', spec({ token: OTHER_TOKEN }))]);
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 201]);
+    expect((await rowOf('main')).tokenVersion).toBe(2);
+  });
+
+  it('stops at 50 connections', async () => {
+    const row = { teamId: team.id, name: 'x', provider: 'hcloud', providerConfig: {}, tokenKeyId: 'test' };
+    await test.db.connection.createMany({
+      data: Array.from({ length: 50 }, (_, at) => ({ ...row, ref: `c${at}`, sealedToken: new Uint8Array(30) })),
+    });
+
+    expect((await put('one-more').expect(403)).body.code).toBe('quota_exceeded');
+    await put('c7').expect(200);
+  });
+});
+
+describe('PUT /connections/{ref}/ at a ref that exists', () => {
+  it('answers 200 and replaces name and settings; without a token it keeps the one it has', async () => {
+    await put('main');
+    shown = [];
+
+    const { body } = await put('main', { provider: 'hcloud', name: 'Renamed', providerConfig: { a: 1 } }).expect(200);
+
+    expect([body.metadata.name, body.spec.providerConfig, body.status.phase]).toEqual(['Renamed', { a: 1 }, 'Ready']);
+    expect([shown, await rowOf('main')]).toMatchObject([[], { tokenVersion: 1, generation: 2 }]);
+    expect((await auditOf())[1]).toMatchObject({
+      action: 'connection.replace',
+      detail: { phase: 'Ready', tokenReplaced: false },
+    });
+  });
+
+  it('changes nothing, and writes nothing down, when all is as it was', async () => {
+    const { body: before } = await put('main');
+
+    const { body: unchanged } = await put('main', { provider: 'hcloud', name: 'Production' }).expect(200);
+    const { body: sameToken } = await put('main').expect(200);
+
+    expect(unchanged).toEqual(before);
+    expect(sameToken.metadata).toEqual(before.metadata);
+    expect(await rowOf('main')).toMatchObject({ tokenVersion: 1, generation: 1 });
+    expect(await auditOf()).toHaveLength(1);
+  });
+
+  it('takes a new token and wakes the clusters that use it, and no others', async () => {
+    await put('main');
+    await put('other');
+    const running = await givenCluster(test.db, { team, ref: 'main', name: 'running', startedAt: new Date() });
+    await givenCluster(test.db, { team, ref: 'main', name: 'draft', startedAt: null });
+    await givenCluster(test.db, { team, ref: 'other', name: 'beside', startedAt: new Date() });
+    const before = await rowOf('main');
+
+    await put('main', spec({ token: OTHER_TOKEN })).expect(200);
+
+    const row = await rowOf('main');
+    expect(test.secrets.open({ keyId: row.tokenKeyId, bytes: row.sealedToken }, row.id)).toBe(OTHER_TOKEN);
+    expect([row.tokenVersion, row.generation, row.gardenName]).toEqual([2, 2, before.gardenName]);
+    expect(test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: running.id } }]);
+    const due = await test.db.cluster.findMany({ where: { teamId: team.id, dueAt: { not: null } } });
+    expect(due.map(({ id }) => id)).toEqual([running.id]);
+    expect((await auditOf()).at(-1)).toMatchObject({ detail: { tokenReplaced: true } });
+  });
+
+  it('takes a token when the key that sealed the old one is gone', async () => {
+    await put('main');
+    await test.db.connection.updateMany({ where: { teamId: team.id }, data: { tokenKeyId: 'lost' } });
+
+    await put('main').expect(200);
+
+    expect(await rowOf('main')).toMatchObject({ tokenVersion: 2, tokenKeyId: 'test' });
+  });
+});
+
+describe('what the provider says of a token', () => {
+  it('is in the status: it rejects it, which is stored all the same', async () => {
+    verdict = 'rejected';
+
+    const { body } = await put('main').expect(201);
+
+    expect(body.status).toMatchObject({ phase: 'Rejected', verifiedAt: null });
+    expect(body.status.message).toContain('Put a valid one');
+  });
+
+  it('is asked again by itself when there was no usable answer', async () => {
+    verdict = 'unknown';
+    const before = Date.now();
+
+    const { body } = await put('main').expect(201);
+
+    expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null });
+    const { verifyAt, verifyFailures } = await rowOf('main');
+    expect(verifyFailures).toBe(1);
+    expect(Math.abs(Number(verifyAt) - before)).toBeLessThan(60_000);
+  });
+
+  it('takes nothing from a token that it accepted before, when it says nothing', async () => {
+    await put('main');
+    verdict = 'unknown';
+
+    const { body } = await put('main').expect(200);
+
+    expect(body.status.phase).toBe('Ready');
+  });
+
+  it('says nothing of a new token in place of an accepted one', async () => {
+    await put('main');
+    verdict = 'unknown';
+
+    const { body } = await put('main', spec({ token: OTHER_TOKEN })).expect(200);
+
+    expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null });
+  });
+
+  it('mends a rejected connection, and its clusters hear of it', async () => {
+    verdict = 'rejected';
+    await put('main');
+    const cluster = await givenCluster(test.db, { team, ref: 'main', name: 'web', startedAt: new Date() });
+    verdict = 'valid';
+
+    const { body } = await put('main').expect(200);
+
+    expect(body.status.phase).toBe('Ready');
+    expect(test.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: cluster.id } }]);
+  });
+});
+
+describe('POST /connections/', () => {
+  const post = (body: object = spec(), key?: string) => {
+    const sent = test.api.as(team.admin).post(path());
+    return (key === undefined ? sent : sent.set('Idempotency-Key', key)).send({ spec: body });
+  };
+
+  it('makes a connection at a ref of its own, and says where', async () => {
+    const answer = await post().expect(201);
+
+    expect(answer.body.metadata.ref).toMatch(/^conn-[a-z0-9]{8}$/);
+    expect(answer.headers.location).toBe(path(answer.body.metadata.ref));
+    await test.api
+      .as(team.member)
+      .get(answer.headers.location as string)
+      .expect(200);
+  });
+
+  it('makes one for a key, however often and however much at once it is sent', async () => {
+    const answers = [...(await Promise.all([post(spec(), 'k1'), post(spec(), 'k1')])), await post(spec(), 'k1')];
+
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(new Set(answers.map(({ body }) => body.metadata.ref)).size).toBe(1);
+    expect(await test.db.connection.count({ where: { teamId: team.id } })).toBe(1);
+    expect(await auditOf()).toHaveLength(1);
+  });
+
+  it('takes a key of another user for another key', async () => {
+    const colleague = await test.createUser(`second@${team.slug}.test`, [{ team, role: 'admin' }]);
+    await post(spec(), 'k1').expect(201);
+
+    const sent = test.api.as(colleague).post(path()).set('Idempotency-Key', 'k1');
+    await sent.send({ spec: spec() }).expect(201);
+
+    expect(await test.db.connection.count({ where: { teamId: team.id } })).toBe(2);
+  });
+
+  it('refuses a key that was sent with another body', async () => {
+    await post(spec(), 'k1').expect(201);
+
+    const { body } = await post(spec({ name: 'Other' }), 'k1').expect(422);
+
+    expect(body.code).toBe('idempotency_key_reused');
+  });
+
+  it('does not make anew what its key made and somebody deleted', async () => {
+    const { body } = await post(spec(), 'k1').expect(201);
+    await test.api.as(team.admin).delete(path(body.metadata.ref)).expect(204);
+
+    await post(spec(), 'k1').expect(404);
+  });
+
+  it('takes a key for a new one that is swept away while it is looked up', async () => {
+    const { body: first } = await post(spec(), 'k-old').expect(201);
+    await test.pool.query(
+      `CREATE SEQUENCE claims;
+       CREATE FUNCTION sweep_key() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF nextval('claims') = 1 THEN DELETE FROM idempotency_key WHERE key = 'k-old'; END IF; RETURN NULL; END $$;
+       CREATE TRIGGER sweep AFTER INSERT ON idempotency_key FOR EACH STATEMENT EXECUTE FUNCTION sweep_key()`,
+    );
+    try {
+      const { body } = await post(spec(), 'k-old').expect(201);
+
+      expect(body.metadata.ref).not.toBe(first.metadata.ref);
+    } finally {
+      await test.pool.query('DROP TRIGGER sweep ON idempotency_key; DROP FUNCTION sweep_key; DROP SEQUENCE claims');
+    }
+  });
+
+  it.each(['', 'x'.repeat(256), 'two words', 'ümlaut'])('refuses the key %j', async (key) => {
+    await post(spec(), Buffer.from(key).toString('latin1')).expect(422);
+  });
+
+  it('asks for a token', async () => {
+    const { body } = await post({ provider: 'hcloud' }).expect(422);
+
+    expect(body.errors).toEqual([{ pointer: '/spec/token', message: 'is required' }]);
+  });
+});
+
+describe('reading connections', () => {
+  it('lists them by ref, in an array as it is documented', async () => {
+    await put('b');
+    verdict = 'rejected';
+    await put('a');
+
+    const { body } = await test.api.as(team.member).get(path()).expect(200);
+    const ready = await test.api.as(team.member).get(`${path()}?phase=Ready`).expect(200);
+
+    const refsOf = (list: { items: { metadata: { ref: string } }[] }[]) =>
+      list.map(({ items }) => items.map(({ metadata }) => metadata.ref));
+    expect([refsOf(body), refsOf(ready.body)]).toEqual([[['a', 'b']], [['b']]]);
+  });
+
+  it('answers an array with an empty list when there is none', async () => {
+    const { body } = await test.api.as(team.member).get(path()).expect(200);
+
+    expect(body).toEqual([{ items: [] }]);
+  });
+
+  it('refuses a phase that there is not', async () => {
+    await test.api.as(team.member).get(`${path()}?phase=ready`).expect(422);
+  });
+
+  it.each(['none', 'Main', 'a%00b', 'a%2Fb', '..%2f..', 'a'.repeat(300)])('answers 404 to the ref %s', async (ref) => {
+    await test.api.as(team.member).get(path(ref)).expect(404);
+    await test.api.as(team.admin).delete(path(ref)).expect(404);
+  });
+});
+
+describe('DELETE /connections/{ref}/', () => {
+  it('forgets the connection and its token', async () => {
+    await put('main');
+
+    await test.api.as(team.admin).delete(path('main')).expect(204);
+
+    await test.api.as(team.admin).get(path('main')).expect(404);
+    expect((await auditOf()).map(({ action }) => action)).toEqual(['connection.create', 'connection.delete']);
+  });
+
+  it('leaves word of the credentials that the garden may hold of it', async () => {
+    await test.db.team.update({ where: { id: team.id }, data: { projectNamespace: 'garden-t1' } });
+    await put('main');
+    const { gardenName } = await rowOf('main');
+
+    await test.api.as(team.admin).delete(path('main')).expect(204);
+
+    const cleanups = await test.db.gardenCleanup.findMany({ where: { teamId: team.id } });
+    expect(cleanups).toEqual([expect.objectContaining({ namespace: 'garden-t1', name: gardenName, failures: 0 })]);
+  });
+
+  it('leaves no word when the team has nothing on the garden', async () => {
+    await put('main');
+
+    await test.api.as(team.admin).delete(path('main')).expect(204);
+
+    expect(await test.db.gardenCleanup.count({ where: { teamId: team.id } })).toBe(0);
+  });
+
+  it('leaves no word when it is refused', async () => {
+    await test.db.team.update({ where: { id: team.id }, data: { projectNamespace: 'garden-t2' } });
+    await put('main');
+    await givenCluster(test.db, { team, ref: 'main', name: 'web', startedAt: null });
+
+    await test.api.as(team.admin).delete(path('main')).expect(409);
+
+    expect(await test.db.gardenCleanup.count({ where: { teamId: team.id } })).toBe(0);
+  });
+
+  it('refuses while clusters or servers use it, and names them', async () => {
+    const { body: connection } = await put('main');
+    await givenCluster(test.db, { team, ref: 'main', name: 'web', startedAt: null });
+    await test.db.adoptedServer.create({
+      data: {
+        ...{ teamId: team.id, connectionId: connection.metadata.id, serverId: BigInt(Date.now()) },
+        ...{ serverType: 'cpx31', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
+      },
+    });
+
+    const { body } = await test.api.as(team.admin).delete(path('main')).expect(409);
+
+    expect(body.code).toBe('connection_in_use');
+    expect(body.detail).toMatch(/cluster web, server \d+/);
+    await test.api.as(team.admin).get(path('main')).expect(200);
+  });
+});
+
+describe('who may', () => {
+  it('change connections: administrators only', async () => {
+    await put('main');
+    const member = test.api.as(team.member);
+
+    for (const refused of [
+      member.put(path('main')).send({ spec: spec() }),
+      member.post(path()).send({ spec: spec() }),
+      member.delete(path('main')),
+    ]) {
+      expect((await refused.expect(403)).body.code).toBe('permission_denied');
+    }
+    expect(await auditOf()).toHaveLength(1);
+  });
+
+  it('see them: nobody of another team, whose own may have the same ref', async () => {
+    const other = await test.createTeam(`o-${randomUUID().slice(0, 8)}`);
+    await put('main');
+    await test.api.as(other.admin).get(other.path('/connections/main/')).expect(404);
+
+    await test.api.as(other.admin).put(other.path('/connections/main/')).send({ spec: spec() }).expect(201);
+
+    await test.api.as(other.admin).delete(other.path('/connections/main/')).expect(204);
+    await test.api.as(team.admin).get(path('main')).expect(200);
+  });
+});

@@ -1,0 +1,211 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Served } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
+import { givenToken, givenZone, ZONE_ID } from '../support/given-audit.js';
+import { listen } from '../support/listen.js';
+import { recordedLog } from '../support/recorded-log.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
+
+const ENTRIES = 15_000;
+const PER_PAGE = 500;
+const MEGABYTE = 1_048_576;
+
+const recorded = recordedLog();
+let test: TestClusterApi;
+let server: Served;
+beforeAll(async () => {
+  test = await startClusterApi({ log: recorded.log });
+  server = await listen(test.app);
+  await givenZone(test);
+  const tokenId = await givenToken(test, test.acme, 'ci');
+  const client = new pg.Client({ connectionString: test.databaseUrl });
+  await client.connect();
+  await client.query(`SET session_replication_role = replica`); // foreign keys are not what this is about
+  await client.query(
+    `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, request_body,
+                                  upstream_status, upstream_body, created_at)
+     SELECT $1, 'token', $2, $3, 'n' || n, 'A', 'create', 'completed', '{"records":[{"value":"' || repeat('x', 1000) || '"}]}',
+            201, '{"action":{"id":' || n || '}}', timestamptz '2020-01-02' + n / 3 * interval '1 ms'
+     FROM generate_series(1, $4::int) AS n`,
+    [test.acme.id, tokenId, ZONE_ID, ENTRIES],
+  );
+  await client.query(
+    `INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, created_at)
+     SELECT $1, 'cluster.declare', 'Cluster', gen_random_uuid(), 'c' || n,
+            timestamptz '2020-01-02' + n * interval '1 ms'
+     FROM generate_series(1, $2::int) AS n`,
+    [test.acme.id, ENTRIES / 10],
+  );
+  await client.query('ANALYZE');
+  await client.end();
+}, 60_000);
+afterAll(async () => {
+  await server.close();
+  await test.close();
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** Begins an export over a real connection. Nothing of its body is read yet. */
+async function startExport(team: TestTeam, query = ''): Promise<IncomingMessage> {
+  const path = team.path(`/audit/export/?${query}`);
+  const [answer] = await once(get(`${server.url}${path}`, { headers: { cookie: team.admin.cookie } }), 'response');
+  return answer as IncomingMessage;
+}
+async function textOf(answer: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of answer.setEncoding('utf8')) text += chunk;
+  return text;
+}
+const collectGarbage = (): void => {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+};
+const memoryInUse = (): number => {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+};
+
+describe('an export', () => {
+  it('is a file of one entry per line, and as long as it has to be', async () => {
+    const answer = await startExport(test.acme, 'to=2020-01-02T00:00:00.002Z');
+    const lines = (await textOf(answer)).trimEnd().split('\n');
+
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/x-ndjson; charset=utf-8',
+      'content-disposition': 'attachment; filename="audit-acme.ndjson"',
+      'cache-control': 'no-store',
+    });
+    expect(lines.map((line) => JSON.parse(line).target.name)).toEqual(['c1', 'n5', 'n4', 'n3', 'n2', 'n1']);
+  });
+
+  it('of nothing is an empty file', async () => {
+    expect(await textOf(await startExport(test.acme, 'name=nothing'))).toBe('');
+  });
+
+  it('has every entry once and in order, in memory that does not grow with their number', async () => {
+    const answer = await startExport(test.acme);
+    const begun = memoryInUse();
+    let highest = begun;
+    let entries = 0;
+    let rest = '';
+    let before = '9999';
+    const names = new Set<string>();
+
+    for await (const chunk of answer.setEncoding('utf8')) {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() as string;
+      for (const line of lines) {
+        const { createdAt, target } = JSON.parse(line);
+        if (target.kind === 'Rrset') names.add(target.name);
+        expect(createdAt <= before).toBe(true);
+        before = createdAt;
+        entries += 1;
+        if (entries % 3_000 === 0) highest = Math.max(highest, memoryInUse());
+      }
+    }
+
+    expect(rest).toBe('');
+    // What the test itself has done is in the log as well: a token.
+    expect([entries, names.size]).toEqual([ENTRIES * 1.1 + 1, ENTRIES]);
+    expect((highest - begun) / MEGABYTE).toBeLessThan(10);
+  }, 60_000);
+
+  it('waits for whoever reads slowly, and reads no further meanwhile', async () => {
+    const pages = jest.spyOn(test.db, '$queryRaw');
+    const answer = await startExport(test.acme);
+    let seen = -1;
+    await waitFor('the export to come to a stop', async () => {
+      const [before, now] = [seen, pages.mock.calls.length];
+      seen = now;
+      for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+      return now > 0 && now === before;
+    });
+    const stoppedAt = pages.mock.calls.length;
+
+    answer.resume();
+    await once(answer, 'end');
+
+    // Two statements per page; what the sockets hold is a fraction of it all.
+    const all = (2 * ENTRIES) / PER_PAGE;
+    expect(stoppedAt).toBeLessThan(all / 2);
+    expect(pages.mock.calls.length).toBeGreaterThanOrEqual(all);
+  }, 60_000);
+
+  it('answers HEAD without reading on', async () => {
+    const pages = jest.spyOn(test.db, '$queryRaw');
+
+    await test.api.as(test.acme.admin).head(test.acme.path('/audit/export/')).expect(200);
+
+    expect(pages.mock.calls.length).toBe(2);
+  });
+});
+
+describe('an export that cannot be finished', () => {
+  it('is a problem like any other before its first line', async () => {
+    jest.spyOn(test.db, '$queryRaw').mockImplementation(() => {
+      throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+    });
+
+    const { body } = await test.api.as(test.acme.admin).get(test.acme.path('/audit/export/')).expect(503);
+
+    expect(body.code).toBe('service_unavailable');
+  });
+
+  it('is cut later on, so that nobody takes half of it for all', async () => {
+    const query = test.db.$queryRaw.bind(test.db);
+    let pages = 0;
+    jest.spyOn(test.db, '$queryRaw').mockImplementation(((...statement: Parameters<typeof query>) => {
+      pages += 1;
+      if (pages > 6) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+      return query(...statement);
+    }) as typeof test.db.$queryRaw);
+
+    const answer = await startExport(test.acme);
+
+    await expect(textOf(answer)).rejects.toThrow('aborted');
+    expect(answer.complete).toBe(false);
+  });
+
+  it('is no fault when its reader has left', async () => {
+    const answer = await startExport(test.acme);
+    answer.destroy();
+
+    await waitFor('the end of the request', async () => {
+      const last = (await recorded.lines()).findLast(({ message }) => message === 'request');
+      expect(last).toMatchObject({ route: '/api/v1/teams/{team}/audit/export/', aborted: true });
+      return true;
+    });
+    expect((await recorded.lines()).filter(({ message }) => message === 'unexpected error')).toEqual([]);
+  });
+});
+
+describe('many exports at once', () => {
+  it('are two of a team, and others have theirs; who leaves makes room', async () => {
+    const [first, second] = [await startExport(test.acme), await startExport(test.acme)];
+
+    const refused = await test.api.as(test.acme.admin).get(test.acme.path('/audit/export/')).expect(429);
+    const other = await startExport(test.globex);
+    first.destroy();
+    const next = await waitFor('room for one more', async () => {
+      const answer = await startExport(test.acme);
+      if (answer.statusCode === 200) return answer;
+      answer.destroy();
+      return null;
+    });
+
+    expect(refused.body.code).toBe('rate_limit_exceeded');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(other.statusCode).toBe(200);
+    for (const answer of [second, next, other]) answer.destroy();
+  });
+});

@@ -1,0 +1,134 @@
+import type { AuditEntryBody } from '@corral/contracts';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { givenApiEntry, givenDnsEntry, givenToken, givenZone } from '../support/given-audit.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
+
+/*
+ * Two teams with the same names of everything, but of tokens and people. Whatever is asked for, an answer has exactly
+ * those entries of its team that every filter admits, in order.
+ */
+
+let test: TestClusterApi;
+/** All entries of each team, newest first, as the API shows them without filters. */
+let everything: Map<string, AuditEntryBody[]>;
+
+const minutes = (at: number): Date => new Date(Date.UTC(2020, 0, 2, 12, at));
+const states = ['pending', 'completed', 'refused', 'unsent', 'settled'];
+
+beforeAll(async () => {
+  test = await startClusterApi();
+  await givenZone(test);
+  everything = new Map();
+  for (const team of [test.acme, test.globex]) {
+    await fill(team);
+    const { body } = await test.api.as(team.admin).get(team.path('/audit/?limit=200')).expect(200);
+    everything.set(team.slug, body.items);
+  }
+});
+afterAll(() => test.close());
+
+async function fill(team: TestTeam): Promise<void> {
+  const tokens = [await givenToken(test, team, 'ci'), await givenToken(test, team, `of ${team.slug}`)];
+  for (let at = 0; at < 40; at += 1) {
+    const tokenId = at % 7 === 0 ? null : (tokens[at % 2] as string);
+    await givenDnsEntry(test, team, {
+      ...{ tokenId, name: ['web', 'api', 'mail'][at % 3] as string, type: at % 4 === 0 ? 'TXT' : 'A' },
+      operation: ['create', 'delete', 'set_records'][at % 3] as string,
+      // Each set has one write under way at the most, whoever's it is.
+      state: tokenId === null ? 'observed' : (states[1 + (at % 4)] as string),
+      createdAt: minutes(at % 11),
+    });
+  }
+  for (let at = 0; at < 20; at += 1) {
+    await givenApiEntry(test, team, {
+      action: ['cluster.declare', 'cluster.delete', 'kubeconfig.issue', 'connection.replace'][at % 4] as string,
+      name: ['web', 'api', 'main'][at % 3] as string,
+      userId: [team.admin.id, team.member.id, null][at % 3] as string | null,
+      detail: [{}, { issued: true }, { issued: false }][(at >> 2) % 3] as object,
+      createdAt: minutes(at % 11),
+    });
+  }
+}
+
+type Filters = Partial<
+  Record<'kind' | 'action' | 'outcome' | 'name' | 'type' | 'token' | 'actor' | 'from' | 'to', string>
+>;
+
+/** What the filters mean, said once more. */
+function admits(
+  { kind, action, outcome, name, type, token, actor, from, to }: Filters,
+  entry: AuditEntryBody,
+): boolean {
+  const isToken = entry.actor.kind === 'token' && (entry.actor.id === token || entry.actor.name === token);
+  const isActor = entry.actor.kind === actor || (entry.actor.kind === 'user' && entry.actor.name === actor);
+  return (
+    (kind === undefined || entry.kind === kind) &&
+    (action === undefined || entry.action === action) &&
+    (outcome === undefined || entry.outcome === outcome) &&
+    (name === undefined || entry.target.name === name) &&
+    (type === undefined || entry.dns?.type === type) &&
+    (token === undefined || isToken) &&
+    (actor === undefined || isActor) &&
+    (from === undefined || Date.parse(entry.createdAt) >= Date.parse(from)) &&
+    (to === undefined || Date.parse(entry.createdAt) < Date.parse(to))
+  );
+}
+
+const word = (...words: string[]) => fc.constantFrom(...words);
+
+function filters(): fc.Arbitrary<Filters> {
+  const tokenIds = [...everything.values()].flat().flatMap(({ actor }) => (actor.kind === 'token' ? [actor.id] : []));
+  const moment = fc.integer({ min: -1, max: 12 }).map((at) => minutes(at).toISOString());
+  return fc.record(
+    {
+      kind: word('dns', 'cluster', 'connection', 'kubeconfig', 'dns_token', 'team'),
+      action: word('dns.create', 'dns.set_records', 'cluster.delete', 'dns_token.create', 'cluster', 'create'),
+      outcome: word(...states, 'observed'),
+      name: word('web', 'api', 'main', 'ci', 'WEB', "'; --", '%'),
+      type: word('A', 'TXT', 'a', 'AAAA'),
+      token: word('ci', 'of acme', 'of globex', 'nothing', ...new Set(tokenIds as string[])),
+      actor: word('user', 'token', 'service', 'upstream', 'admin@acme.test', 'admin@globex.test', 'nobody@acme.test'),
+      from: moment,
+      to: moment,
+    },
+    { requiredKeys: [] },
+  );
+}
+
+it('exactly the entries that all filters admit are there, page by page and in the export, and none of another team', async () => {
+  const [first] = everything.get('acme') as AuditEntryBody[];
+  expect([...everything.values()].map((entries) => entries.length)).toEqual([62, 62]);
+  expect(everything.get('globex')?.map(({ id }) => id)).not.toContain(first?.id);
+  await fc.assert(
+    fc.asyncProperty(
+      filters(),
+      word('acme', 'globex'),
+      fc.integer({ min: 1, max: 70 }),
+      async (chosen, slug, limit) => {
+        const team = slug === 'acme' ? test.acme : test.globex;
+        const query = new URLSearchParams(chosen).toString();
+        const wanted = (everything.get(slug) as AuditEntryBody[]).filter((entry) => admits(chosen, entry));
+
+        const listed: AuditEntryBody[] = [];
+        for (let next: string | null = ''; next !== null; ) {
+          const paging = new URLSearchParams({ limit: String(limit), ...(next === '' ? {} : { cursor: next }) });
+          const { body } = await test.api
+            .as(team.admin)
+            .get(team.path(`/audit/?${query}&${paging}`))
+            .expect(200);
+          listed.push(...body.items);
+          next = body.next;
+        }
+        const exported = await test.api
+          .as(team.admin)
+          .get(team.path(`/audit/export/?${query}`))
+          .expect(200);
+
+        expect(listed).toEqual(wanted);
+        expect(exported.text).toBe(wanted.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+      },
+    ),
+    { numRuns: 150 },
+  );
+});

@@ -1,0 +1,367 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { dnsTokenStore, isWellFormedDnsToken } from '@corral/auth';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } from '../support/start-cluster-api.js';
+
+let test: TestClusterApi;
+let team: TestTeam;
+beforeAll(async () => {
+  test = await startClusterApi();
+});
+afterAll(() => test.close());
+beforeEach(async () => {
+  team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+});
+
+const HOUR_MS = 3_600_000;
+const path = (id = '') => team.path(`/dns-tokens/${id === '' ? '' : `${id}/`}`);
+const post = (body: object = { name: 'ci' }, { user = team.member, key }: { user?: TestUser; key?: string } = {}) => {
+  const sent = test.api.as(user).post(path());
+  return (key === undefined ? sent : sent.set('Idempotency-Key', key)).send(body);
+};
+const get = (rest = '', user = team.member) => test.api.as(user).get(`${path()}${rest}`);
+const revoke = (id: string, user = team.member) => test.api.as(user).delete(path(id));
+const namesOf = ({ body }: { body: { items: { name: string }[] } }) => body.items.map(({ name }) => name);
+const rowOf = (id: string) => test.db.dnsToken.findUniqueOrThrow({ where: { id } });
+const auditOf = async () =>
+  (await test.db.auditEntry.findMany({ where: { teamId: team.id }, orderBy: { id: 'asc' } })).map(
+    ({ action, targetName, userId }) => ({ action, targetName, userId }),
+  );
+const byOperator = (name: string) => dnsTokenStore(test.db).issueToken(team, { name });
+/** Of tokens, five at once are the most. */
+const makeRoom = () => test.db.dnsToken.updateMany({ where: { teamId: team.id }, data: { revokedAt: new Date() } });
+
+describe('POST /dns-tokens/', () => {
+  it('shows the token, this once, and says where the rest of it is', async () => {
+    const answer = await post({ name: 'ci' }).expect(201);
+
+    const { token, ...rest } = answer.body;
+    expect(isWellFormedDnsToken(token)).toBe(true);
+    expect(rest).toEqual({
+      id: expect.any(String),
+      ...{ name: 'ci', state: 'active', scopes: ['dns'], withinName: null, withinTypes: [] },
+      createdBy: { id: expect.any(Number), email: team.member.email, displayName: team.member.email },
+      createdAt: expect.any(String),
+      ...{ expiresAt: null, lastUsedAt: null, revokedAt: null },
+    });
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.headers.location).toBe(path(rest.id));
+    expect((await get(`${rest.id}/`).expect(200)).body).toEqual(rest);
+  });
+
+  it('keeps its hash only', async () => {
+    const { body } = await post().expect(201);
+
+    const { rows } = await test.pool.query(
+      `SELECT dns_token::text AS row FROM dns_token UNION ALL SELECT audit_entry::text FROM audit_entry
+       UNION ALL SELECT idempotency_key::text FROM idempotency_key`,
+    );
+    expect(JSON.stringify(rows)).not.toContain(body.token);
+    expect(Buffer.from((await rowOf(body.id)).hash)).toEqual(createHash('sha256').update(body.token).digest());
+  });
+
+  it('narrows it to a name, to types and to a time', async () => {
+    const expiresAt = new Date(Date.now() + HOUR_MS).toISOString();
+    const withinName = `ci.${team.slug}`;
+
+    const { body } = await post({ name: 'acme', withinName, withinTypes: ['TXT', 'CNAME'], expiresAt }).expect(201);
+
+    expect(body).toMatchObject({ withinName, withinTypes: ['TXT', 'CNAME'], expiresAt });
+    expect(await rowOf(body.id)).toMatchObject({ withinName, withinTypes: ['TXT', 'CNAME'] });
+  });
+
+  it('takes its own answer back: null is absent', async () => {
+    await post({ name: 'ci', scopes: ['dns'], withinName: null, withinTypes: [], expiresAt: null }).expect(201);
+  });
+
+  it('takes a time in any zone', async () => {
+    const { body } = await post({ name: 'ci', expiresAt: '2199-01-01T01:00:00+01:00' }).expect(201);
+
+    expect(body.expiresAt).toBe('2199-01-01T00:00:00.000Z');
+  });
+
+  it.each<[string, (slug: string) => object, string]>([
+    ['no name', () => ({}), '/name'],
+    ['an empty name', () => ({ name: '' }), '/name'],
+    ['a blank name', () => ({ name: ' \t' }), '/name'],
+    ['a name of 101 characters', () => ({ name: 'x'.repeat(101) }), '/name'],
+    ['a name with NUL', () => ({ name: 'a\0' }), '/name'],
+    ['another scope', () => ({ name: 'ci', scopes: ['clusters'] }), '/scopes/0'],
+    ['no scope', () => ({ name: 'ci', scopes: [] }), '/scopes'],
+    ['a name of another team', () => ({ name: 'ci', withinName: 'ci.globex' }), '/withinName'],
+    ['a name that only ends alike', (slug) => ({ name: 'ci', withinName: `x${slug}` }), '/withinName'],
+    ['a name that is not valid', (slug) => ({ name: 'ci', withinName: `a b.${slug}` }), '/withinName'],
+    ['a name with a final dot', (slug) => ({ name: 'ci', withinName: `${slug}.` }), '/withinName'],
+    ['an empty name to narrow it to', () => ({ name: 'ci', withinName: '' }), '/withinName'],
+    ['a type that nobody writes', () => ({ name: 'ci', withinTypes: ['MX'] }), '/withinTypes/0'],
+    ['a type twice', () => ({ name: 'ci', withinTypes: ['A', 'A'] }), '/withinTypes'],
+    ['a time that is past', () => ({ name: 'ci', expiresAt: '2020-01-01T00:00:00Z' }), '/expiresAt'],
+    ['a day that no calendar has', () => ({ name: 'ci', expiresAt: '2199-02-30T00:00:00Z' }), '/expiresAt'],
+    ['a time without a zone', () => ({ name: 'ci', expiresAt: '2199-01-01T00:00:00' }), '/expiresAt'],
+    ['a span', () => ({ name: 'ci', expiresAt: '30d' }), '/expiresAt'],
+    ['a token of one’s own', () => ({ name: 'ci', token: 'x'.repeat(64) }), '/token'],
+  ])('answers 422 to %s, and makes none', async (_what, bodyFor, pointer) => {
+    const { body } = await post(bodyFor(team.slug)).expect(422);
+
+    expect([body.code, body.errors.map((wrong: { pointer: string }) => wrong.pointer)]).toEqual([
+      'validation_failed',
+      [pointer],
+    ]);
+    expect(await test.db.dnsToken.count({ where: { teamId: team.id } })).toBe(0);
+    expect(await auditOf()).toEqual([]);
+  });
+
+  it('answers 403 to the sixth active one, whoever made the others, and 201 once one is gone', async () => {
+    await byOperator('one');
+    await post({ name: 'two' }, { user: team.admin }).expect(201);
+    for (const name of ['three', 'four', 'five']) await post({ name }).expect(201);
+
+    const { body } = await post({ name: 'six' }).expect(403);
+    await revoke((await get()).body.items[0].id).expect(204);
+    await post({ name: 'six' }).expect(201);
+
+    expect(body.code).toBe('quota_exceeded');
+    expect(body.detail).toContain('5 active tokens');
+  });
+
+  it('makes five of twenty that are asked for at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => post({ name: `t${at}` })));
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(201), ...Array(15).fill(403)]);
+    expect(await auditOf()).toHaveLength(5);
+  });
+
+  it('writes down who did it', async () => {
+    await post({ name: 'ci' });
+
+    expect(await auditOf()).toEqual([{ action: 'dns_token.create', targetName: 'ci', userId: team.member.id }]);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('makes one token, and its text is in the first answer only', async () => {
+    const first = await post({ name: 'ci' }, { key: 'k' }).expect(201);
+    const again = await post({ name: 'ci' }, { key: 'k' }).expect(201);
+
+    expect(again.body).toEqual({ ...first.body, token: null });
+    expect(again.headers.location).toBe(first.headers.location);
+    expect(await auditOf()).toHaveLength(1);
+  });
+
+  it('makes one token of many requests at once, and exactly one of them learns its text', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => post({ name: 'ci' }, { key: 'k' })));
+
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
+    expect(answers.filter(({ body }) => body.token !== null)).toHaveLength(1);
+  });
+
+  it('is no way around the quota, and a request that was refused may come again', async () => {
+    for (let at = 0; at < 5; at += 1) await post({ name: `t${at}` }).expect(201);
+    await post({ name: 'ci' }, { key: 'k' }).expect(403);
+    await makeRoom();
+
+    expect((await post({ name: 'ci' }, { key: 'k' }).expect(201)).body.token).not.toBeNull();
+  });
+
+  it('answers with the token as it is now, even at the quota', async () => {
+    const { body: made } = await post({ name: 'ci' }, { key: 'k' }).expect(201);
+    await revoke(made.id).expect(204);
+    for (let at = 0; at < 5; at += 1) await post({ name: `t${at}` }).expect(201);
+
+    const { body } = await post({ name: 'ci' }, { key: 'k' }).expect(201);
+
+    expect(body).toMatchObject({ id: made.id, state: 'revoked', token: null });
+  });
+
+  it('belongs to one request and one person', async () => {
+    await post({ name: 'ci' }, { key: 'k' }).expect(201);
+
+    const { body } = await post({ name: 'other' }, { key: 'k' }).expect(422);
+    const theirs = await post({ name: 'ci' }, { key: 'k', user: team.admin }).expect(201);
+
+    expect(body.code).toBe('idempotency_key_reused');
+    expect(theirs.body.token).not.toBeNull();
+  });
+});
+
+describe('GET /dns-tokens/', () => {
+  it('lists tokens newest first, whatever has become of them', async () => {
+    const [first] = [await post({ name: 'first' }), await post({ name: 'second' })];
+    await revoke(first.body.id).expect(204);
+
+    const { body } = await get().expect(200);
+
+    expect(body.items.map(({ name, state }: { name: string; state: string }) => [name, state])).toEqual([
+      ['second', 'active'],
+      ['first', 'revoked'],
+    ]);
+    expect(JSON.stringify(body)).not.toContain(first.body.token);
+  });
+
+  it('lists those in a state', async () => {
+    for (const name of ['active', 'expired', 'revoked', 'both']) await post({ name }).expect(201);
+    const past = new Date(Date.now() - HOUR_MS);
+    const change = (names: string[], data: object) =>
+      test.db.dnsToken.updateMany({ where: { teamId: team.id, name: { in: names } }, data });
+    await change(['expired', 'both'], { expiresAt: past });
+    await change(['revoked', 'both'], { revokedAt: past });
+
+    const listed = await Promise.all(['active', 'expired', 'revoked'].map((state) => get(`?state=${state}`)));
+
+    expect(listed.map((answer) => namesOf(answer).sort())).toEqual([['active'], ['expired'], ['both', 'revoked']]);
+    for (const [at, state] of ['active', 'expired', 'revoked'].entries()) {
+      expect(listed[at]?.body.items.every((item: { state: string }) => item.state === state)).toBe(true);
+    }
+  });
+
+  it('lists each once over all pages, also those of one moment, while others are made and revoked', async () => {
+    for (let at = 0; at < 9; at += 1) {
+      await post({ name: `t${at}` }).expect(201);
+      if (at % 3 === 2) await makeRoom();
+    }
+    await test.pool.query(`UPDATE dns_token SET created_at = '2026-11-21' WHERE team_id = $1`, [team.id]);
+    const seen: string[] = [];
+    for (let next: string | null = ''; next !== null; ) {
+      const page: { body: { items: { name: string }[]; next: string | null } } = await get(
+        `?limit=2${next === '' ? '' : `&cursor=${next}`}`,
+      ).expect(200);
+      seen.push(...namesOf(page));
+      next = page.body.next;
+      await makeRoom();
+      await post({ name: 'new' }).expect(201);
+    }
+
+    expect(seen.sort()).toEqual(Array.from({ length: 9 }, (_, at) => `t${at}`));
+  });
+
+  it('tells when a token was last used, and by whom it was made', async () => {
+    const { record } = await byOperator('by hand');
+    const usedAt = new Date('2026-11-21T12:00:00.000Z');
+    await test.db.dnsToken.update({ where: { id: record.id }, data: { lastUsedAt: usedAt } });
+
+    const { body } = await get(`${record.id}/`, team.admin).expect(200);
+
+    expect(body).toMatchObject({ lastUsedAt: '2026-11-21T12:00:00.000Z', createdBy: null });
+  });
+
+  it.each(['state=live', 'limit=0', 'cursor=x', 'cursor=WyJ4IiwieSJd', 'name=ci'])(
+    'answers 422 to ?%s',
+    async (query) => {
+      expect((await get(`?${query}`).expect(422)).body.code).toBe('validation_failed');
+    },
+  );
+});
+
+describe('DELETE /dns-tokens/{id}/', () => {
+  it('revokes the token for good', async () => {
+    const { body: made } = await post().expect(201);
+
+    await revoke(made.id).expect(204);
+
+    const { body } = await get(`${made.id}/`).expect(200);
+    expect([body.state, body.revokedAt]).toEqual(['revoked', expect.any(String)]);
+    expect(await auditOf()).toEqual([
+      { action: 'dns_token.create', targetName: 'ci', userId: team.member.id },
+      { action: 'dns_token.revoke', targetName: 'ci', userId: team.member.id },
+    ]);
+  });
+
+  it('answers 204 however often it is sent, and counts the first', async () => {
+    const { body: made } = await post().expect(201);
+
+    await Promise.all([revoke(made.id).expect(204), revoke(made.id).expect(204)]);
+    const { revokedAt } = await rowOf(made.id);
+    await revoke(made.id).expect(204);
+
+    expect((await rowOf(made.id)).revokedAt).toEqual(revokedAt);
+    expect((await auditOf()).map(({ action }) => action)).toEqual(['dns_token.create', 'dns_token.revoke']);
+  });
+
+  it('revokes one that has expired', async () => {
+    const { body: made } = await post().expect(201);
+    await test.db.dnsToken.update({ where: { id: made.id }, data: { expiresAt: new Date(0) } });
+
+    await revoke(made.id).expect(204);
+
+    expect((await get(`${made.id}/`)).body.state).toBe('revoked');
+  });
+
+  it.each([randomUUID(), 'x', '%00', `${randomUUID()}0`, randomUUID().toUpperCase()])(
+    'answers 404 to %s',
+    async (id) => {
+      for (const user of [team.member, team.admin]) {
+        await get(`${id}/`, user).expect(404);
+        await revoke(id, user).expect(404);
+      }
+    },
+  );
+});
+
+describe('who may see and revoke a token', () => {
+  let colleague: TestUser;
+  let mine: string;
+  let theirs: string;
+  let adminsOwn: string;
+  let operators: string;
+  beforeEach(async () => {
+    colleague = await test.createUser(`second@${team.slug}.test`, [{ team, role: 'member' }]);
+    mine = (await post({ name: 'mine' })).body.id;
+    theirs = (await post({ name: 'theirs' }, { user: colleague })).body.id;
+    adminsOwn = (await post({ name: 'admin’s' }, { user: team.admin })).body.id;
+    operators = (await byOperator('operator’s')).record.id;
+  });
+
+  it('a member: those they made, and of others not even that they are there', async () => {
+    expect(namesOf(await get().expect(200))).toEqual(['mine']);
+    await get(`${mine}/`).expect(200);
+    const absent = await get(`${randomUUID()}/`).expect(404);
+    for (const id of [theirs, adminsOwn, operators]) {
+      const hidden = await get(`${id}/`).expect(404);
+      await revoke(id).expect(404);
+
+      expect({ ...hidden.body, instance: null }).toEqual({ ...absent.body, instance: null });
+      expect((await rowOf(id)).revokedAt).toBeNull();
+    }
+    await revoke(mine).expect(204);
+  });
+
+  it('an administrator: all of the team', async () => {
+    expect(namesOf(await get('', team.admin).expect(200)).sort()).toEqual(['admin’s', 'mine', 'operator’s', 'theirs']);
+    for (const id of [mine, theirs, adminsOwn, operators]) {
+      await get(`${id}/`, team.admin).expect(200);
+      await revoke(id, team.admin).expect(204);
+    }
+  });
+
+  it('nobody of another team, whatever they are there, and nobody at all without a session', async () => {
+    const other = await test.createTeam(`o-${randomUUID().slice(0, 8)}`);
+    for (const user of [other.admin, other.member]) {
+      await get('', user).expect(404);
+      for (const at of [path(mine), other.path(`/dns-tokens/${mine}/`)]) {
+        await test.api.as(user).get(at).expect(404);
+        await test.api.as(user).delete(at).expect(404);
+      }
+      expect(namesOf(await test.api.as(user).get(other.path('/dns-tokens/')))).toEqual([]);
+    }
+    await test.api.get(path(mine)).expect(401);
+    await test.api.delete(path(mine)).expect(401);
+    expect((await rowOf(mine)).revokedAt).toBeNull();
+  });
+
+  it('somebody with two teams: in each what is its own', async () => {
+    const other = await test.createTeam(`o-${randomUUID().slice(0, 8)}`);
+    const both = await test.createUser(`both@${team.slug}.test`, [
+      { team, role: 'member' },
+      { team: other, role: 'admin' },
+    ]);
+    await post({ name: 'here' }, { user: both }).expect(201);
+    await test.api.as(both).post(other.path('/dns-tokens/')).send({ name: 'there' }).expect(201);
+
+    expect(namesOf(await get('', both))).toEqual(['here']);
+    expect(namesOf(await test.api.as(both).get(other.path('/dns-tokens/')))).toEqual(['there']);
+    await test.api
+      .as(both)
+      .delete(other.path(`/dns-tokens/${mine}/`))
+      .expect(404);
+  });
+});

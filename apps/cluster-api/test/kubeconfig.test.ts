@@ -1,0 +1,290 @@
+import { Writable } from 'node:stream';
+import { GardenError, type GardenErrorKind } from '@corral/garden';
+import { createLog } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addConnection, beginFirstPass, declare, runningCluster, showConditions } from './support/clusters.js';
+import { fakeGarden } from './support/fake-garden.js';
+import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
+
+describe('POST /clusters/{name}/kubeconfig/', () => {
+  const garden = fakeGarden();
+  const grant = garden.adminKubeconfig;
+  let t: TestClusterApi;
+  let names = 0;
+  let name: string;
+  const issue = (body?: object) =>
+    t.api
+      .as(t.acme.member)
+      .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
+      .send(body);
+  const entries = () =>
+    t.db.auditEntry.findMany({ where: { targetName: name, action: 'kubeconfig.issue' }, orderBy: { id: 'asc' } });
+
+  beforeAll(async () => {
+    t = await startClusterApi({ garden });
+    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
+    await addConnection(t, t.acme);
+  });
+  afterAll(() => t.close());
+  beforeEach(() => {
+    names += 1;
+    name = `web-${names}`;
+    garden.failure = null;
+    garden.issued.length = 0;
+    garden.adminKubeconfig = grant;
+  });
+
+  it('answers a credential for an hour, to be kept by nobody on the way', async () => {
+    await runningCluster(t, t.acme, name);
+    const { shootName } = await t.db.cluster.findFirstOrThrow({ where: { name } });
+
+    const { body, headers } = await issue().expect(200);
+
+    expect(body).toMatchObject({ kubeconfig: `secret kubeconfig of ${shootName}`, scope: 'cluster-admin' });
+    expect(headers['cache-control']).toBe('no-store');
+    expect(garden.issued).toEqual([{ namespace: 'garden-acme', name: shootName, expirationSeconds: 3_600 }]);
+  });
+
+  it.each([600, 28_800])('may be asked for %s seconds', async (ttlSeconds) => {
+    await runningCluster(t, t.acme, name);
+
+    await issue({ ttlSeconds }).expect(200);
+
+    expect(garden.issued[0]?.expirationSeconds).toBe(ttlSeconds);
+  });
+
+  it.each([0, 599, 28_801, '1h', -600, 3600.5, null])('may not be asked for %p seconds', async (ttlSeconds) => {
+    await runningCluster(t, t.acme, name);
+
+    const { body } = await issue({ ttlSeconds }).expect(422);
+
+    expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/ttlSeconds' }] });
+    expect(await entries()).toEqual([]);
+    expect(garden.issued).toEqual([]);
+  });
+
+  it('tells when it really expires, which is what the garden granted', async () => {
+    await runningCluster(t, t.acme, name);
+    const expiresAt = new Date('2027-01-01T00:00:00.000Z');
+    garden.adminKubeconfig = async () => ({ kubeconfig: 'x', expiresAt });
+
+    const { body } = await issue({ ttlSeconds: 28_800 }).expect(200);
+
+    expect(body.expiresAt).toBe('2027-01-01T00:00:00.000Z');
+    expect((await entries())[0]?.detail).toMatchObject({ ttlSeconds: 28_800, expiresAt: '2027-01-01T00:00:00.000Z' });
+  });
+
+  it('is in the audit log before the credential exists', async () => {
+    await runningCluster(t, t.acme, name);
+    let found: unknown;
+    garden.adminKubeconfig = async (request) => {
+      found = await entries();
+      return grant(request);
+    };
+
+    const { headers } = await issue({ ttlSeconds: 900 }).expect(200);
+
+    expect(found).toMatchObject([
+      {
+        ...{ teamId: t.acme.id, userId: t.acme.member.id, targetKind: 'Cluster' },
+        ...{ requestId: headers['x-correlation-id'], detail: { ttlSeconds: 900 } },
+      },
+    ]);
+    expect(await entries()).toHaveLength(1);
+  });
+
+  it('leaves the credential nowhere: not in the database, not in the log', async () => {
+    let logged = '';
+    const destination = new Writable({
+      write(chunk, _encoding, next) {
+        logged += chunk;
+        next();
+      },
+    });
+    const log = createLog({ level: 'debug', service: 'test', destination });
+    const talkative = await startClusterApi({ garden, log });
+    try {
+      await addConnection(talkative, talkative.acme);
+      await runningCluster(talkative, talkative.acme, 'web');
+      garden.adminKubeconfig = async () => ({ kubeconfig: 'top-secret', expiresAt: new Date() });
+      const path = talkative.acme.path('/clusters/web/kubeconfig/');
+      await talkative.api.as(talkative.acme.member).post(path).expect(200);
+
+      const { rows } = await talkative.pool.query<{ dump: string }>(
+        `SELECT query_to_xml('SELECT * FROM audit_entry', true, true, '')::text
+             || query_to_xml('SELECT * FROM cluster', true, true, '')::text
+             || query_to_xml('SELECT * FROM idempotency_key', true, true, '')::text AS dump`,
+      );
+      expect(rows[0]?.dump).toContain('kubeconfig.issue');
+      expect(rows[0]?.dump).not.toContain('top-secret');
+      await waitFor('the request in the log', () => logged.includes('/kubeconfig/'), { timeoutMs: 5_000 });
+      expect(logged).not.toContain('top-secret');
+    } finally {
+      await talkative.close();
+    }
+  });
+
+  it('works while an update hangs, and while a pass has the cluster', async () => {
+    await runningCluster(t, t.acme, name);
+    await t.pool.query(
+      `UPDATE cluster SET phase = 'Updating', generation = generation + 1, lease_until = now() + interval '1 minute'
+       WHERE name = $1`,
+      [name],
+    );
+
+    await issue().expect(200);
+  });
+
+  it('works while the garden checks anew, as it does after each change', async () => {
+    await runningCluster(t, t.acme, name);
+    await showConditions(t, t.acme, name, { ControlPlaneReady: 'Unknown' });
+
+    await issue().expect(200);
+  });
+
+  it.each<[string, () => Promise<void>]>([
+    ['it was never started', async () => void (await declare(t, t.acme, name))],
+    [
+      'it is only being made',
+      async () => {
+        await declare(t, t.acme, name);
+        await beginFirstPass(t, t.acme, name);
+      },
+    ],
+    [
+      'its control plane does not answer',
+      async () => {
+        await runningCluster(t, t.acme, name);
+        await showConditions(t, t.acme, name, { ControlPlaneReady: 'False' });
+      },
+    ],
+    [
+      'it has never been seen with a control plane',
+      async () => {
+        await runningCluster(t, t.acme, name);
+        await showConditions(t, t.acme, name, { ControlPlaneReady: 'Unknown' });
+        await t.db.cluster.updateMany({ where: { name }, data: { observedGeneration: 0 } });
+      },
+    ],
+    [
+      'it has not woken up yet',
+      async () => {
+        await runningCluster(t, t.acme, name);
+        await showConditions(t, t.acme, name, { ControlPlaneReady: 'Unknown' }, 'Hibernated');
+      },
+    ],
+    ['it is hibernated', () => runningCluster(t, t.acme, name, { hibernated: true })],
+  ])('answers 409 cluster_not_ready when %s', async (_why, prepare) => {
+    await prepare();
+
+    const { body } = await issue().expect(409);
+
+    expect(body.code).toBe('cluster_not_ready');
+    expect(garden.issued).toEqual([]);
+    expect(await entries()).toEqual([]);
+  });
+
+  it('answers 409 cluster_deleting while the cluster is being deleted', async () => {
+    await runningCluster(t, t.acme, name);
+    await t.api
+      .as(t.acme.member)
+      .delete(t.acme.path(`/clusters/${name}/`))
+      .expect(202);
+
+    expect((await issue().expect(409)).body.code).toBe('cluster_deleting');
+  });
+
+  it('answers 404 for what is not there', async () => {
+    await issue().expect(404);
+  });
+
+  it.each<[GardenErrorKind, number, string]>([
+    ['unreachable', 502, 'upstream_unavailable'],
+    ['uncertain', 502, 'upstream_unavailable'],
+    ['throttled', 502, 'upstream_unavailable'],
+    ['credentials', 502, 'upstream_unavailable'],
+    ['unusable', 502, 'upstream_unavailable'],
+    ['refused', 409, 'cluster_not_ready'],
+    ['not_found', 409, 'cluster_not_ready'],
+  ])('says what is the matter when the garden fails: %s', async (kind, status, code) => {
+    await runningCluster(t, t.acme, name);
+    garden.failure = new GardenError(kind, 'create shoots/adminkubeconfig', { retryAfterSeconds: 17 });
+
+    const answer = await issue().expect(status);
+
+    expect(answer.body.code).toBe(code);
+    if (status === 502) expect(answer.headers['retry-after']).toBe('17');
+    expect(await entries()).toHaveLength(1);
+  });
+
+  describe('the limit of 20 per hour', () => {
+    const fill = async (minutesAgo: number, count: number, detail: object = { issued: true }) => {
+      const { id } = await t.db.cluster.findFirstOrThrow({ where: { name } });
+      await t.pool.query(
+        `INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail, created_at)
+         SELECT $1, 'kubeconfig.issue', 'Cluster', $2, $3, $4, now() - make_interval(mins => $5) FROM generate_series(1, $6)`,
+        [t.acme.id, id, name, JSON.stringify(detail), minutesAgo, count],
+      );
+    };
+
+    it('holds, and says when the next one is to be had', async () => {
+      await runningCluster(t, t.acme, name);
+      await fill(50, 1);
+      await fill(10, 19);
+
+      const { body, headers } = await issue().expect(429);
+
+      expect(body.code).toBe('rate_limit_exceeded');
+      expect(Number(headers['retry-after'])).toBeGreaterThan(590);
+      expect(Number(headers['retry-after'])).toBeLessThanOrEqual(600);
+      expect(garden.issued).toEqual([]);
+    });
+
+    it('forgets what is more than an hour ago', async () => {
+      await runningCluster(t, t.acme, name);
+      await fill(61, 40);
+      await fill(10, 19);
+
+      await issue().expect(200);
+    });
+
+    it('is of one cluster, whoever asks', async () => {
+      await runningCluster(t, t.acme, name);
+      await fill(1, 20);
+
+      await t.api
+        .as(t.acme.admin)
+        .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
+        .expect(429);
+      name = `${name}-other`;
+      await runningCluster(t, t.acme, name);
+      await issue().expect(200);
+    });
+
+    it('counts what the garden may have issued, and not what it surely has not', async () => {
+      await runningCluster(t, t.acme, name);
+      await fill(1, 18);
+      garden.failure = new GardenError('unreachable', 'no connection');
+      await issue().expect(502);
+      await issue().expect(502);
+      garden.failure = new GardenError('uncertain', 'no answer in time');
+      await issue().expect(502);
+      garden.failure = null;
+
+      await issue().expect(200);
+      await issue().expect(429);
+    });
+
+    it('holds when many ask at once', async () => {
+      await runningCluster(t, t.acme, name);
+      await fill(1, 15);
+
+      const answers = await Promise.all(Array.from({ length: 12 }, () => issue()));
+
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(7);
+      expect(garden.issued).toHaveLength(5);
+    });
+  });
+});

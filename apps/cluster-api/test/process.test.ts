@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
+
+/** As built: turbo builds a package before it tests it. */
+const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'corral-cluster-api-'));
+const kubeconfig = join(folder, 'garden.kubeconfig');
+const key = randomBytes(32).toString('base64');
+
+let test: TestClusterApi;
+/** A provider that says nothing until it is told to. */
+let asked: ServerResponse[];
+let provider: Server;
+let running: RunningProcess | undefined;
+beforeAll(async () => {
+  test = await startClusterApi(); // for its database, teams and people
+  provider = createServer((_req, res) => void asked.push(res)).listen(0, '127.0.0.1');
+  await once(provider, 'listening');
+  // Nothing listens there: what needs no garden works without one.
+  const cluster = { name: 'garden', cluster: { server: 'http://127.0.0.1:9' } };
+  const context = { name: 'garden', context: { cluster: 'garden', user: 'corral' } };
+  const user = { name: 'corral', user: { token: 'garden-token-of-the-tests' } };
+  const config = { apiVersion: 'v1', kind: 'Config', 'current-context': 'garden' };
+  writeFileSync(kubeconfig, JSON.stringify({ ...config, clusters: [cluster], contexts: [context], users: [user] }));
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  provider.close();
+  await test.close();
+});
+beforeEach(() => {
+  asked = [];
+});
+afterEach(async () => {
+  await running?.stop({ timeoutMs: 0 });
+  running = undefined;
+});
+
+const environment = () => ({
+  ...{ PORT: '0', METRICS_PORT: '0', HOST: '127.0.0.1', DATABASE_URL: test.databaseUrl, REDIS_URL: undefined },
+  ...{ NODE_ENV: undefined, SECRET_KEYS: `k1:${key}`, GARDEN_KUBECONFIG: kubeconfig },
+  HCLOUD_API_URL: 'http://127.0.0.1:9/v1',
+});
+const run = (env: Record<string, string | undefined>, readyLine?: string): Promise<RunningProcess> =>
+  startProcess({ command: process.execPath, args: [program], env, ...(readyLine === undefined ? {} : { readyLine }) });
+
+async function start(more: Record<string, string> = {}): Promise<{ url: string; metricsUrl: string }> {
+  running = await run({ ...environment(), ...more }, '"message":"listening"');
+  const lines = running.output().split('\n');
+  return JSON.parse(lines.find((line) => line.includes('"message":"listening"')) as string);
+}
+
+const send = (url: string, method: string, path: string, body?: object): Promise<Response> =>
+  fetch(`${url}${path}`, {
+    method,
+    headers: { Cookie: test.acme.admin.cookie, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+const connection = { spec: { provider: 'hcloud', token: 'token-of-the-project' } };
+
+describe('the process', () => {
+  it('ends with 78 and one message that names every wrong variable, without its secrets', async () => {
+    const wrong = { PORT: 'http', SECRET_KEYS: `k1:${key}x`, GARDEN_KUBECONFIG: undefined, SESSION_IDLE_MS: 'soon' };
+    running = await run({ ...environment(), ...wrong });
+
+    expect(await running.exited).toEqual({ code: 78, signal: null });
+
+    const output = running.output();
+    expect(output).toMatch(/^cluster-api cannot start\. The configuration is wrong in 4 place\(s\):\n/);
+    for (const name of Object.keys(wrong)) expect(output.match(new RegExp(`^  ${name} `, 'gm'))).toHaveLength(1);
+    expect(output).not.toContain(key.slice(0, 20));
+    expect(output).not.toMatch(/^\s+at /m); // no stack
+  });
+
+  it('does not start with a sign-in without proof where others could use it', async () => {
+    running = await run({ ...environment(), DEV_SIGN_IN: 'true', NODE_ENV: 'production', HOST: '::' });
+
+    expect(await running.exited).toEqual({ code: 78, signal: null });
+    expect(running.output()).toMatch(/^ {2}DEV_SIGN_IN .*\n {2}HOST /m);
+  });
+
+  it('serves requests, health, metrics and pages at its own address, without a garden or a provider', async () => {
+    const { url, metricsUrl } = await start();
+
+    const put = await send(url, 'PUT', test.acme.path('/connections/process/'), connection);
+    const missing = (await (await send(url, 'GET', '/nowhere/')).json()) as { type: string };
+
+    expect([put.status, ((await put.json()) as { status: object }).status]).toMatchObject([
+      201,
+      { phase: 'Unverified' },
+    ]);
+    expect(missing.type).toBe(`${url}/problems/not_found`);
+    expect((await fetch(missing.type)).status).toBe(200);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect(await (await fetch(`${metricsUrl}/metrics`)).text()).toContain(
+      'route="/api/v1/teams/{team}/connections/{ref}/"',
+    );
+  });
+
+  it('signs in without proof where that was asked for, with a cookie that works without HTTPS', async () => {
+    const { url } = await start({ DEV_SIGN_IN: 'true' });
+
+    const answer = await fetch(`${url}/auth/dev-login/`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ email: 'member@acme.test' }),
+    });
+
+    const [cookie = ''] = answer.headers.getSetCookie();
+    expect(cookie).not.toContain('Secure');
+    const me = await fetch(`${url}/api/v1/me/`, { headers: { Cookie: cookie.split(';')[0] as string } });
+    expect(((await me.json()) as { email: string }).email).toBe('member@acme.test');
+  });
+
+  it('ends with 0 once requests in flight have ended, and has told nobody its keys, tokens or cookies', async () => {
+    const { port } = provider.address() as AddressInfo;
+    const { url } = await start({ HCLOUD_API_URL: `http://127.0.0.1:${port}` });
+    const used = () => test.db.session.findFirstOrThrow({ where: { userId: test.acme.admin.id } });
+    const before = await used();
+    await send(url, 'PUT', test.acme.path('/connections/quiet/'), { spec: { ...connection.spec, broken: true } });
+    const put = send(url, 'PUT', test.acme.path('/connections/quiet/'), connection);
+    await waitFor('the provider to be asked', () => asked.length === 1);
+
+    running?.kill('SIGTERM');
+    await waitFor('new connections to be refused', () =>
+      fetch(`${url}/healthz`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    asked[0]?.end('{"locations": []}');
+
+    expect((await put).status).toBe(201);
+    expect(await running?.exited).toEqual({ code: 0, signal: null });
+    expect((await used()).idleExpiresAt.getTime()).toBeGreaterThan(before.idleExpiresAt.getTime());
+    const cookie = test.acme.admin.cookie.slice('sessionid='.length);
+    for (const secret of [key, 'token-of-the-project', cookie, 'garden-token-of-the-tests']) {
+      expect(running?.output()).not.toContain(secret);
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { verifyToken } from '@corral/hcloud';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import nock from 'nock';
+import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
+
+const TOKEN = 'token-of-the-project-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
+const PROVIDER = 'http://provider.test/v1';
+const TIMEOUT_MS = 400;
+
+let test: TestClusterApi;
+let baseUrl: string;
+beforeAll(async () => {
+  test = await startClusterApi({
+    deps: { verifyToken: (token) => verifyToken({ baseUrl, token, timeoutMs: TIMEOUT_MS }) },
+  });
+});
+afterAll(() => test.close());
+beforeEach(() => {
+  baseUrl = PROVIDER;
+  nock.disableNetConnect();
+  nock.enableNetConnect('127.0.0.1');
+});
+afterEach(() => {
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+type Reply = readonly [status: number, body: string];
+const locations: Reply = [200, JSON.stringify({ locations: [{ id: 1, name: 'hel1' }] })];
+const refusal = (code: string): string => JSON.stringify({ error: { code, message: 'no', details: null } });
+const unauthorized: Reply = [401, refusal('unauthorized')];
+
+/** The provider answers one call after the other with these; it is called no more often. */
+function theProvider(...replies: readonly Reply[]): nock.Scope {
+  const scope = nock(PROVIDER, { reqheaders: { authorization: `Bearer ${TOKEN}` } });
+  for (const [status, body] of replies) scope.get('/locations').reply(status, body);
+  return scope;
+}
+
+async function phaseAfterPut(): Promise<string> {
+  await test.db.connection.deleteMany();
+  const sent = test.api.as(test.acme.admin).put(test.acme.path('/connections/main/'));
+  const { body } = await sent.send({ spec: { provider: 'hcloud', token: TOKEN } }).expect(201);
+  return body.status.phase;
+}
+
+describe('a connection whose provider', () => {
+  it.each<[string, readonly Reply[], string]>([
+    ['lists its locations is ready', [locations], 'Ready'],
+    ['says 401 twice is rejected', [unauthorized, unauthorized], 'Rejected'],
+    ['says 401, then lists its locations, is ready', [unauthorized, locations], 'Ready'],
+    ['says 401, then 500, is not verified', [unauthorized, [500, '']], 'Unverified'],
+    ['says 429 is not verified', [[429, refusal('rate_limit_exceeded')]], 'Unverified'],
+    ['says 500 is not verified', [[500, refusal('server_error')]], 'Unverified'],
+    ['is a page of HTML is not verified', [[200, '<html>Welcome</html>']], 'Unverified'],
+    ['says nothing is not verified', [[200, '']], 'Unverified'],
+  ])('%s', async (_what, replies, phase) => {
+    const scope = theProvider(...replies);
+
+    expect(await phaseAfterPut()).toBe(phase);
+    expect(scope.isDone()).toBe(true);
+  });
+});
+
+describe('a connection whose provider, below HTTP,', () => {
+  let server: Server;
+  const sockets = new Set<Socket>();
+  async function theSocket(onRequest: (socket: Socket) => void): Promise<void> {
+    server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('data', () => onRequest(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    baseUrl = `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`;
+  }
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['breaks off half a body', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{"locations": [')],
+    ['resets the connection', (socket) => socket.resetAndDestroy()],
+    ['speaks no HTTP', (socket) => socket.end('220 mail.test ESMTP\r\n')],
+    ['takes for ever', () => undefined],
+    ['trickles', (socket) => void setInterval(() => socket.writable && socket.write(' '), 50).unref()],
+  ])('%s is not verified, and nobody waits long for it', async (_what, onRequest) => {
+    await theSocket(onRequest);
+    const startedAt = performance.now();
+
+    expect(await phaseAfterPut()).toBe('Unverified');
+    expect(performance.now() - startedAt).toBeLessThan(TIMEOUT_MS + 3_000);
+  });
+});

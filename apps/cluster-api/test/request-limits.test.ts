@@ -1,0 +1,84 @@
+import { memoryBuckets } from '@corral/rate-limit';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
+
+const ME = '/api/v1/me/';
+const many = { perAddressPerMinute: 100_000, perSessionPerMinute: 100_000 };
+
+let test: TestClusterApi;
+afterEach(() => test.close());
+
+/** Buckets live in a time of their own: real time passes by without filling them. */
+async function start(limits: Partial<typeof many>): Promise<{ now: number }> {
+  const clock = { now: 1_000_000 };
+  const buckets = memoryBuckets(() => clock.now);
+  test = await startClusterApi({ config: { limits: { ...many, ...limits } }, deps: { buckets } });
+  return clock;
+}
+
+describe('a request past a limit', () => {
+  it('is answered 429 with the time to wait, and passes after it', async () => {
+    const clock = await start({ perSessionPerMinute: 2 });
+    const get = () => test.api.as(test.acme.member).get(ME);
+    await get().expect(200);
+    await get().expect(200);
+
+    const refused = await get().expect(429);
+
+    expect(refused.body.code).toBe('rate_limit_exceeded');
+    expect(refused.headers).toMatchObject({ 'retry-after': '30', 'ratelimit-limit': '2', 'ratelimit-remaining': '0' });
+    clock.now += 30_000;
+    await get().expect(200);
+  });
+
+  it('changes nothing', async () => {
+    await start({ perSessionPerMinute: 1 });
+    const admin = test.api.as(test.acme.admin);
+    await admin.get(ME).expect(200);
+
+    await admin
+      .put(test.acme.path('/connections/main/'))
+      .send({ spec: { provider: 'hcloud', token: 't' } })
+      .expect(429);
+
+    expect(await test.db.connection.count()).toBe(0);
+  });
+});
+
+describe('the limits count', () => {
+  it('per address, before the session is looked up', async () => {
+    await start({ perAddressPerMinute: 3 });
+    for (const cookie of ['', 'sessionid=x', test.acme.member.cookie]) {
+      expect((await test.api.as({ cookie }).get(ME)).status).toBeLessThan(429);
+    }
+
+    for (const cookie of ['', 'sessionid=x', test.acme.member.cookie]) {
+      const { body } = await test.api.as({ cookie }).get(ME).expect(429);
+      expect(body.detail).toContain('this address');
+    }
+  });
+
+  it('per session: another one of the same user goes on', async () => {
+    await start({ perSessionPerMinute: 1 });
+    const other = await test.signIn(test.acme.member);
+    await test.api.as(test.acme.member).get(ME).expect(200);
+
+    expect((await test.api.as(test.acme.member).get(ME).expect(429)).body.detail).toContain('this session');
+    await test.api.as({ cookie: other }).get(ME).expect(200);
+  });
+
+  it('paths that do not exist as well', async () => {
+    await start({ perAddressPerMinute: 1 });
+    await test.api.get('/nowhere/').expect(404);
+
+    await test.api.get('/nowhere/').expect(429);
+  });
+
+  it('neither health checks nor pages without data', async () => {
+    await start({ perAddressPerMinute: 1 });
+
+    for (let time = 0; time < 3; time += 1) {
+      for (const path of ['/healthz', '/openapi.json', '/problems/']) await test.api.get(path).expect(200);
+    }
+  });
+});

@@ -1,0 +1,124 @@
+import { type ClusterSpec, clusterLimits, type NodePoolSpec } from '@corral/contracts';
+import type { CatalogueVersion, CloudProfile } from '@corral/garden';
+import type { ClusterRecord } from '../../src/domain/cluster-record.js';
+import { desiredHashOf } from '../../src/domain/desired-hash.js';
+import { inCluster } from '../../src/domain/places.js';
+import type { ChangeContext } from '../../src/domain/plan-change.js';
+import type { ClusterQuotas } from '../../src/domain/quotas.js';
+
+export const NOW = new Date('2026-11-21T12:00:00.000Z');
+
+export const aPool = (more: Partial<NodePoolSpec> = {}): NodePoolSpec => ({
+  name: 'general',
+  source: 'managed',
+  machineType: 'cpx31',
+  image: {},
+  minimum: 1,
+  maximum: 3,
+  publicIP: true,
+  ...more,
+});
+
+/** A complete specification of a cluster with one pool. */
+export const aClusterSpec = (more: Partial<ClusterSpec> = {}): ClusterSpec => ({
+  connectionRef: 'main',
+  region: 'hel1',
+  kubernetesVersion: '1.33.4',
+  hibernated: false,
+  controlPlaneHA: false,
+  plan: 'payg',
+  network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
+  nodePools: [aPool()],
+  ...more,
+});
+
+/** A cluster that was started and is steady. */
+export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {
+  const spec = more.spec ?? aClusterSpec();
+  return {
+    id: '0197b2f0-0000-7000-8000-00000000c1c1',
+    name: 'web',
+    spec,
+    desiredHash: desiredHashOf(spec),
+    generation: 4,
+    observedGeneration: 4,
+    revision: 9,
+    phase: 'Ready',
+    conditions: [],
+    seedName: 'seed-hel',
+    migrationPhase: null,
+    pinnedVersion: spec.kubernetesVersion,
+    startedAt: new Date('2026-11-01T00:00:00.000Z'),
+    deletionRequestedAt: null,
+    createdAt: new Date('2026-11-01T00:00:00.000Z'),
+    updatedAt: new Date('2026-11-01T00:00:00.000Z'),
+    ...more,
+  };
+}
+
+export const quotas: ClusterQuotas = {
+  clustersPerTeam: clusterLimits.clustersPerTeam,
+  poolsPerCluster: clusterLimits.poolsPerCluster,
+  nodesPerCluster: clusterLimits.nodesPerCluster,
+};
+
+const version = (text: string, more: Partial<CatalogueVersion> = {}): CatalogueVersion => ({
+  version: text,
+  classification: 'supported',
+  expirationDate: null,
+  ...more,
+});
+
+const machine = (name: string, more: Partial<CloudProfile['machineTypes'][number]> = {}) => ({
+  ...{ name, cpu: '4', memory: '8Gi', architecture: 'amd64', usable: true },
+  ...more,
+});
+
+/** What the garden of the tests offers. */
+export const aCatalogue = (more: Partial<CloudProfile> = {}): CloudProfile => ({
+  name: 'hcloud',
+  type: 'hcloud',
+  kubernetesVersions: [
+    version('1.31.9', { classification: 'deprecated', expirationDate: '2026-11-20T00:00:00Z' }),
+    version('1.32.8', { classification: 'deprecated', expirationDate: '2027-02-01T00:00:00Z' }),
+    version('1.33.4'),
+    version('1.33.10'),
+    version('1.33.11', { classification: 'preview' }),
+    version('1.34.2'),
+    version('1.35.0', { classification: 'preview' }),
+  ],
+  machineTypes: [
+    machine('cpx31'),
+    machine('cpx51'),
+    machine('ccx13'),
+    machine('cax21', { architecture: 'arm64' }),
+    machine('cx11', { usable: false }),
+  ],
+  images: [
+    {
+      name: 'ubuntu',
+      versions: [
+        { ...version('22.4.0', { expirationDate: '2026-01-01T00:00:00Z' }), architectures: ['amd64'] },
+        { ...version('24.4.0'), architectures: ['amd64', 'arm64'] },
+      ],
+    },
+    { name: 'flatcar', versions: [{ ...version('4230.2.0'), architectures: ['arm64'] }] },
+  ],
+  regions: [
+    { name: 'hel1', zones: [{ name: 'hel1-dc2', unavailableMachineTypes: ['ccx13'] }] },
+    { name: 'fsn1', zones: [{ name: 'fsn1-dc14', unavailableMachineTypes: [] }] },
+  ],
+  maxNodesTotal: null,
+  ...more,
+});
+
+export const aContext = (more: Partial<ChangeContext> = {}): ChangeContext => ({
+  quotas,
+  clustersOfTeam: 0,
+  connection: { id: '0197b2f0-0000-7000-8000-00000000c0c0', phase: 'Ready' },
+  catalogue: aCatalogue(),
+  features: new Set(),
+  places: inCluster,
+  now: NOW,
+  ...more,
+});

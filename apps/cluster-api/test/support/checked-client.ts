@@ -1,0 +1,94 @@
+import {
+  type ClusterAnswer,
+  type ClusterRoute,
+  checkClusterAnswer,
+  clusterRoutes,
+  problemCodes,
+  problemsOf,
+} from '@corral/contracts';
+import { expect } from '@jest/globals';
+import type { Express } from 'express';
+import request, { type Response, type Test } from 'supertest';
+import type { TestUser } from './start-cluster-api.js';
+
+type Method = 'get' | 'head' | 'post' | 'put' | 'delete' | 'patch' | 'options';
+export type Requests = Readonly<Record<Method, (path: string) => Test>>;
+
+export interface ApiClient extends Requests {
+  /** The same with the session of a user. */
+  as(user: Pick<TestUser, 'cookie'>): Requests;
+}
+
+const methods = ['get', 'head', 'post', 'put', 'delete', 'patch', 'options'] as const;
+const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
+  putCluster: 'clusterDryRun',
+  putNodePool: 'nodePoolDryRun',
+  deleteCluster: 'deletionDryRun',
+};
+
+/** A client that fails the test for any answer that the contract does not know. Without `as`: nobody. */
+export function checkedClient(app: Express, publicUrl: string): ApiClient {
+  const requests = (cookie: string | null) =>
+    Object.fromEntries(
+      methods.map((method) => [
+        method,
+        (path: string) => {
+          const sent = request(app)[method](path);
+          if (cookie !== null) sent.set('Cookie', cookie);
+          return sent.expect((answer) => checkAnswer(answer, method, path, publicUrl));
+        },
+      ]),
+    ) as Requests;
+  return { ...requests(null), as: ({ cookie }) => requests(cookie) };
+}
+
+/** Asserts that an answer is one that the route table and the schemas promise. */
+export function checkAnswer(answer: Response, method: string, path: string, publicUrl: string): void {
+  const route = routeOf(method, path.split('?')[0] as string);
+  expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
+  if (answer.status >= 400) checkProblem(answer, method, route, publicUrl);
+  else if (route !== undefined && answer.status !== 308 && method !== 'head') checkSuccess(answer, route, path);
+}
+
+function checkProblem(answer: Response, method: string, route: ClusterRoute | undefined, publicUrl: string): void {
+  expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  expect(answer.headers['cache-control']).toBe('no-store');
+  if (method === 'head') return;
+  // supertest parses what ends in +json.
+  const body = checkClusterAnswer.problem(answer.body) as { code: keyof typeof problemCodes };
+  expect(answer.body).toMatchObject({
+    type: `${publicUrl}/problems/${body.code}`,
+    title: problemCodes[body.code].title,
+    status: answer.status,
+    instance: `urn:uuid:${answer.headers['x-correlation-id']}`,
+  });
+  expect(answer.status).toBe(problemCodes[body.code].status);
+  if (route !== undefined) expect(problemsOf(route)).toContain(body.code);
+}
+
+function checkSuccess(answer: Response, route: ClusterRoute, path: string): void {
+  const dryRun = path.includes('dryRun=true') ? dryRunAnswers[route.operationId] : undefined;
+  const expected = answer.status === 200 && dryRun !== undefined ? dryRun : route.answers[answer.status];
+  if (expected === undefined) throw new Error(`${route.operationId} answered ${answer.status}: ${answer.text}`);
+  expect(answer.headers['cache-control']).toMatch(/no-store|no-cache/);
+  if (expected === null) expect(answer.text ?? '').toBe('');
+  else if (route.lines) for (const line of linesOf(answer)) checkClusterAnswer[expected](line);
+  else checkClusterAnswer[expected](answer.body);
+}
+
+/** The documents of an answer that is a stream of them. */
+export function linesOf(answer: Response): object[] {
+  expect(answer.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
+  const lines = answer.text.split('\n');
+  expect(lines.pop()).toBe('');
+  return lines.map((line) => JSON.parse(line));
+}
+
+/** The row of the table that a path belongs to. */
+function routeOf(method: string, path: string): ClusterRoute | undefined {
+  const wanted = method === 'head' ? 'get' : method;
+  return (clusterRoutes as readonly ClusterRoute[]).find((route) => {
+    const pattern = new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}?$`);
+    return route.method === wanted && pattern.test(path);
+  });
+}

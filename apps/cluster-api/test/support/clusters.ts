@@ -1,0 +1,111 @@
+import type { ClusterSpec, Condition } from '@corral/contracts';
+import { expect } from '@jest/globals';
+import { aClusterSpec } from './a-cluster.js';
+import type { TestClusterApi, TestTeam } from './start-cluster-api.js';
+
+/** Gives the team a connection, as the provider has verified it. */
+export async function addConnection(
+  { db }: TestClusterApi,
+  { id: teamId }: TestTeam,
+  { ref = 'main', phase = 'Ready' as 'Ready' | 'Unverified' | 'Rejected' } = {},
+): Promise<void> {
+  const sealed = { sealedToken: Buffer.from('sealed'), tokenKeyId: 'test', phase };
+  await db.connection.create({ data: { teamId, ref, name: ref, provider: 'hcloud', providerConfig: {}, ...sealed } });
+}
+
+/** Declares a cluster over the API, which must accept it. @returns the answer's body */
+export async function declare(t: TestClusterApi, team: TestTeam, name: string, spec: Partial<ClusterSpec> = {}) {
+  const answer = await t.api
+    .as(team.member)
+    .put(team.path(`/clusters/${name}/`))
+    .send({ spec: aClusterSpec(spec) });
+  expect([answer.status, answer.body.detail]).toEqual([202, undefined]);
+  return answer.body;
+}
+
+export const declareDraft = (t: TestClusterApi, team: TestTeam, name: string) =>
+  declare(t, team, name, { nodePools: [] });
+
+/** What the first pass does with a cluster: from then on it is no draft. */
+export async function beginFirstPass({ pool }: TestClusterApi, team: TestTeam, name: string): Promise<void> {
+  await pool.query(
+    `UPDATE cluster SET started_at = clock_timestamp(), lease_fence = lease_fence + 1, pinned_version = spec->>'kubernetesVersion'
+     WHERE team_id = $1 AND name = $2`,
+    [team.id, name],
+  );
+}
+
+/** As a pass leaves a cluster that has become what was declared. */
+export async function converge(t: TestClusterApi, team: TestTeam, name: string): Promise<void> {
+  await beginFirstPass(t, team, name);
+  await t.pool.query('UPDATE team SET project_namespace = $2 WHERE id = $1', [team.id, `garden-${team.slug}`]);
+  await showConditions(t, team, name, { ControlPlaneReady: 'True', Reconciled: 'True' });
+  await t.pool.query(
+    `UPDATE cluster SET phase = 'Ready', observed_generation = generation, due_at = NULL WHERE team_id = $1 AND name = $2`,
+    [team.id, name],
+  );
+  await endOperations(t, team, name, 'succeeded');
+}
+
+export async function showConditions(
+  { pool }: TestClusterApi,
+  team: TestTeam,
+  name: string,
+  statuses: Record<string, Condition['status']>,
+  reason = 'Observed',
+): Promise<void> {
+  const conditions = Object.entries(statuses).map(([type, status]) => ({
+    ...{ type, status, reason, message: '', lastTransitionTime: '2026-11-21T00:00:00.000Z' },
+  }));
+  await pool.query('UPDATE cluster SET conditions = $3, revision = revision + 1 WHERE team_id = $1 AND name = $2', [
+    ...[team.id, name, JSON.stringify(conditions)],
+  ]);
+}
+
+/** Ends the open operations of a cluster, as a pass does. */
+export async function endOperations(
+  { pool }: TestClusterApi,
+  team: TestTeam,
+  name: string,
+  state: 'succeeded' | 'failed',
+): Promise<void> {
+  const error = {
+    code: 'provider_capacity',
+    message: 'Sold out.',
+    retryable: true,
+    hint: 'Take another machine type.',
+  };
+  await pool.query(
+    `UPDATE operation SET state = $3::operation_state, progress = CASE WHEN $3 = 'succeeded' THEN 100 ELSE progress END,
+            error = $4, finished_at = clock_timestamp()
+     WHERE team_id = $1 AND target_name = $2 AND state IN ('queued', 'running')`,
+    [team.id, name, state, state === 'failed' ? JSON.stringify(error) : '{}'],
+  );
+}
+
+/** A cluster that runs, as a pass has left it. */
+export async function runningCluster(t: TestClusterApi, team: TestTeam, name: string, spec: Partial<ClusterSpec> = {}) {
+  await declare(t, team, name, spec);
+  await converge(t, team, name);
+}
+
+/** Everything that a request could have written about clusters of a team, to compare. */
+export async function everythingOf({ pool }: TestClusterApi, team: TestTeam) {
+  const read = async (text: string) => (await pool.query(text, [team.id])).rows;
+  return {
+    clusters: await read('SELECT * FROM cluster WHERE team_id = $1 ORDER BY name'),
+    pools: await read('SELECT * FROM node_pool WHERE team_id = $1 ORDER BY cluster_id, name'),
+    operations: await read('SELECT * FROM operation WHERE team_id = $1 ORDER BY id'),
+    audit: await read('SELECT * FROM audit_entry WHERE team_id = $1 ORDER BY id'),
+    keys: await read('SELECT * FROM idempotency_key WHERE team_id = $1 ORDER BY key'),
+  };
+}
+
+/** Kind and state of the operations about a name, oldest first. */
+export async function operationsOf({ db }: TestClusterApi, team: TestTeam, targetName: string): Promise<string[]> {
+  const operations = await db.operation.findMany({
+    where: { teamId: team.id, targetName },
+    orderBy: [{ createdAt: 'asc' }, { generation: 'asc' }],
+  });
+  return operations.map(({ kind, state }) => `${kind} ${state}`);
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { dnsTokenStore } from '@corral/auth';
+import type { TestClusterApi, TestTeam } from './start-cluster-api.js';
+
+export const ZONE_ID = 7001;
+export const ZONE = 'example.test';
+
+/** What there is of a DNS write when it was answered. */
+export interface DnsEntry {
+  readonly name: string;
+  readonly type: string;
+  readonly operation: string;
+  readonly state: string;
+  readonly actor: string;
+  /** Null: none was used. */
+  readonly tokenId: string | null;
+  readonly requestBody: string | null;
+  readonly upstreamStatus: number | null;
+  readonly upstreamBody: string | null;
+  readonly foundBody: string | null;
+  readonly foundApplied: boolean | null;
+  readonly createdAt: Date;
+}
+
+export interface ApiEntry {
+  readonly action: string;
+  readonly name: string;
+  /** Null: the service itself. */
+  readonly userId: string | null;
+  readonly detail: object;
+  readonly createdAt: Date;
+}
+
+/** The zone that entries are about. */
+export async function givenZone({ pool }: TestClusterApi): Promise<void> {
+  await pool.query(
+    `INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, $2, '{}', now()) ON CONFLICT DO NOTHING`,
+    [ZONE_ID, ZONE],
+  );
+}
+
+export async function givenToken({ db }: TestClusterApi, team: TestTeam, name: string): Promise<string> {
+  return (await dnsTokenStore(db).issueToken(team, { name })).record.id;
+}
+
+/** An entry of the DNS gateway's. @returns its id in the API */
+export async function givenDnsEntry(
+  { pool }: TestClusterApi,
+  team: TestTeam,
+  entry: Partial<DnsEntry> & Pick<DnsEntry, 'tokenId'>,
+): Promise<string> {
+  const { name = `www.${team.slug}`, type = 'A', operation = 'create', state = 'completed', tokenId } = entry;
+  const { actor = tokenId === null ? 'upstream' : 'token', createdAt = new Date() } = entry;
+  const { requestBody = null, upstreamStatus = null, upstreamBody = null, foundBody = null } = entry;
+  const { rows } = await pool.query<{ id: number }>(
+    `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, request_body,
+                                  upstream_status, upstream_body, found_body, found_applied, lease_until, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14) RETURNING id`,
+    [
+      ...[team.id, actor, tokenId, ZONE_ID, name, type, operation, state, requestBody],
+      ...[upstreamStatus, upstreamBody, foundBody, entry.foundApplied ?? null, createdAt],
+    ],
+  );
+  return `dns-${rows[0]?.id}`;
+}
+
+/** An entry of this API's. @returns its id in the API */
+export async function givenApiEntry(
+  { db }: TestClusterApi,
+  team: TestTeam,
+  { action = 'cluster.declare', name = 'web', userId = null, detail = {}, createdAt }: Partial<ApiEntry> = {},
+): Promise<string> {
+  const target = { targetKind: 'Cluster', targetId: randomUUID(), targetName: name };
+  const { id } = await db.auditEntry.create({
+    data: { ...{ teamId: team.id, userId, action, detail, ...target }, ...(createdAt && { createdAt }) },
+  });
+  return `api-${id}`;
+}

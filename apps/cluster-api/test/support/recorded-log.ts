@@ -1,0 +1,27 @@
+import { Writable } from 'node:stream';
+import { createLog, type RootLog } from '@corral/service';
+
+/** A log as in production, whose lines the test reads. */
+export function recordedLog(): { log: RootLog; lines(): Promise<Record<string, unknown>[]>; text(): Promise<string> } {
+  let written = '';
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      written += String(chunk);
+      done();
+    },
+  });
+  const log = createLog({ service: 'test', level: 'debug', destination });
+  const text = async () => {
+    await log.flush();
+    return written;
+  };
+  return {
+    log,
+    text,
+    lines: async () =>
+      (await text())
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+  };
+}

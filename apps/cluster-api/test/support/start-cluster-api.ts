@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { sessionStore, sessionUseRecorder, type TeamRecord, teamStore, userStore } from '@corral/auth';
+import type { Role } from '@corral/contracts';
+import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
+import type { JobName } from '@corral/queue';
+import { memoryBuckets } from '@corral/rate-limit';
+import { KeyRing } from '@corral/secrets';
+import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
+import { createTestDatabase } from '@corral/testing';
+import type { Express } from 'express';
+import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
+import type { GardenOfApi } from '../../src/build-cluster-handlers.js';
+import { quotas } from './a-cluster.js';
+import { type ApiClient, checkedClient } from './checked-client.js';
+import { fakeGarden } from './fake-garden.js';
+
+export const PUBLIC_URL = 'http://corral.test';
+const HOUR_MS = 3_600_000;
+
+export interface TestUser {
+  readonly id: string;
+  readonly email: string;
+  /** The value of the header `Cookie` of a session of theirs. */
+  readonly cookie: string;
+}
+
+export interface TestTeam extends TeamRecord {
+  readonly admin: TestUser;
+  readonly member: TestUser;
+  /** `/api/v1/teams/{slug}` and what follows. */
+  path(rest: string): string;
+}
+
+export interface Wakeup {
+  readonly job: JobName;
+  readonly payload: unknown;
+}
+
+export interface TestClusterApi {
+  readonly app: Express;
+  /** Every answer is checked against the contract. */
+  readonly api: ApiClient;
+  readonly db: Prisma;
+  readonly pool: Pool;
+  readonly databaseUrl: string;
+  readonly acme: TestTeam;
+  readonly globex: TestTeam;
+  /** Seals what the API stores. */
+  readonly secrets: KeyRing;
+  /** What was sent to the queue, oldest first. */
+  readonly wakeups: Wakeup[];
+  createTeam(slug: string): Promise<TestTeam>;
+  createUser(email: string, memberships?: readonly { team: TeamRecord; role: Role }[]): Promise<TestUser>;
+  /** A new session of the user. */
+  signIn(user: Pick<TestUser, 'id'>): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface TestOptions {
+  readonly config?: Partial<AppConfig>;
+  readonly deps?: Partial<AppDeps>;
+  /** Default: one that offers the catalogue of the tests and issues what it is asked for. */
+  readonly garden?: GardenOfApi;
+  readonly log?: Log;
+  readonly idleMs?: number;
+  readonly absoluteMs?: number;
+}
+
+/** The cluster API as `main.ts` wires it, on a database of its own. */
+export async function startClusterApi(options: TestOptions = {}): Promise<TestClusterApi> {
+  const database = await createTestDatabase();
+  const log = options.log ?? silentLog;
+  const pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+  const db = connectPrisma(pool);
+  const times = { idleMs: options.idleMs ?? 12 * HOUR_MS, absoluteMs: options.absoluteMs ?? 168 * HOUR_MS };
+  const sessions = sessionStore(pool, times);
+  const sessionUse = sessionUseRecorder(pool, times, () => undefined);
+  const wakeups: Wakeup[] = [];
+  const secrets = new KeyRing([{ id: 'test', bytes: randomBytes(32) }]);
+  const app = buildApp({
+    config: {
+      publicUrl: () => PUBLIC_URL,
+      quotas,
+      gardenFeatures: new Set(),
+      trustProxy: false,
+      secureCookies: true,
+      devSignIn: false,
+      dnsRecordsPerTeam: 200,
+      limits: { perAddressPerMinute: 100_000, perSessionPerMinute: 100_000 },
+      ...options.config,
+    },
+    ...{ prisma: db, sessions, sessionUse, log },
+    buckets: memoryBuckets(Date.now),
+    budgets: { readAll: async () => ({}) },
+    secrets,
+    verifyToken: async () => 'valid',
+    garden: options.garden ?? fakeGarden(),
+    queue: { nudge: async (job, payload) => void wakeups.push({ job, payload }) },
+    health: createHealth({ checks: { database: () => pool.query('SELECT 1') }, log }),
+    metrics: createMetrics({ service: 'test' }),
+    ...options.deps,
+  });
+
+  const teams = teamStore(db);
+  const users = userStore(db);
+  const signIn = async ({ id }: Pick<TestUser, 'id'>): Promise<string> =>
+    `sessionid=${(await sessions.start(id, null)).secret}`;
+  const createUser: TestClusterApi['createUser'] = async (email, memberships = []) => {
+    const user = await users.createUser({ email });
+    for (const { team, role } of memberships) await users.saveMember(team, user, role);
+    return { id: user.id, email, cookie: await signIn(user) };
+  };
+  const createTeam = async (slug: string): Promise<TestTeam> => {
+    const team = await teams.createTeam(slug);
+    return {
+      ...team,
+      admin: await createUser(`admin@${slug}.test`, [{ team, role: 'admin' }]),
+      member: await createUser(`member@${slug}.test`, [{ team, role: 'member' }]),
+      path: (rest) => `/api/v1/teams/${slug}${rest}`,
+    };
+  };
+  return {
+    ...{ app, db, pool, databaseUrl: database.url, secrets, wakeups, createTeam, createUser, signIn },
+    api: checkedClient(app, PUBLIC_URL),
+    acme: await createTeam('acme'),
+    globex: await createTeam('globex'),
+    async close() {
+      await sessionUse.close();
+      await pool.end();
+      await db.$disconnect();
+      await database.drop();
+    },
+  };
+}
