@@ -1,26 +1,17 @@
 import type { Pool } from '@corral/database';
-import { mirrorStore, settlementStore, zoneSyncStore } from '@corral/dns-mirror';
-import type { HcloudClient } from '@corral/hcloud';
-import { type BackendOptions, type JobHandlers, type Queue, type StartedWorker, startWorker } from '@corral/queue';
+import { type BackendOptions, type Queue, startWorker } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
-import { dnsHandlers } from './dns/dns-handlers.js';
-import { dnsMetrics } from './dns/dns-metrics.js';
-import { type SettleResult, settleWrites } from './dns/settle-writes.js';
-import { type SyncRequest, type SyncResult, zoneSync } from './dns/zone-sync.js';
+import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/build-cluster-workers.js';
+import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/build-dns-workers.js';
 
 export interface WorkerSettings {
-  readonly zoneName: string;
-  readonly syncIntervalMs: number;
-  readonly settleIntervalMs: number;
-  /** How long after an accepted write the upstream may not show it yet. */
-  readonly graceMs: number;
-  /** The longest that one read of the upstream can last, waits and retries included. */
-  readonly upstreamReadMsMax: number;
   /** How long running jobs may go on after `close`. */
   readonly closeMs: number;
   /** After so long without a sign of life of this process its jobs are given to another one. */
   readonly lockMs: number;
 }
+
+type Shared = 'pool' | 'queue' | 'metrics' | 'log';
 
 export interface WorkerDeps {
   readonly settings: WorkerSettings;
@@ -28,48 +19,61 @@ export interface WorkerDeps {
   readonly queue: Queue;
   /** Where jobs come from: the same place that `queue` sends them to. */
   readonly backend: BackendOptions;
-  readonly hcloud: Pick<HcloudClient, 'readZone' | 'listRrsets' | 'readRrset'>;
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly dns: Omit<DnsWorkerDeps, Shared>;
+  /** Null in an installation without a garden: its clusters, if it has any, wait. */
+  readonly clusters: Omit<ClusterWorkerDeps, Shared> | null;
 }
 
 export interface Workers {
-  settleWrites(signal: AbortSignal): Promise<SettleResult>;
-  zoneSync(request: SyncRequest, signal: AbortSignal): Promise<SyncResult>;
-  readonly handlers: JobHandlers;
+  readonly dns: DnsWorkers;
+  readonly clusters: ClusterWorkers | null;
   /** Takes jobs, and sees to it that there are some. */
-  start(): StartedWorker;
+  start(): StartedWorkers;
 }
 
-/** As many as may run at the same time: one pass of each loop, with room for a request beside them. */
-const CONCURRENCY = 4;
+export interface StartedWorkers {
+  /** Resolves when every queue is being served for the first time. */
+  readonly ready: Promise<void>;
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+/** One of each may run, and one more that was asked for meanwhile ends at once. */
+const UPKEEP_CONCURRENCY = 5;
 
 /** The composition root. Does nothing until `start`. */
-export function buildWorkers({ settings, pool, queue, backend, hcloud, metrics, log }: WorkerDeps): Workers {
-  const { zoneName, graceMs } = settings;
-  const settlements = settlementStore(pool);
-  const store = zoneSyncStore(pool);
-  const shared = { source: hcloud, metrics: dnsMetrics(metrics, { zoneName, sync: store, settlements }), log, graceMs };
-  // An absent set costs a second read: of its zone.
-  const leaseMs = 2 * settings.upstreamReadMsMax + 5_000;
-  const settle = settleWrites({ ...shared, settlements, mirror: store, leaseMs });
-  const sync = zoneSync({ ...shared, zoneName, store, mirror: mirrorStore(pool) });
-  const handlers = dnsHandlers({ settle, sync, queue, graceMs });
+export function buildWorkers(deps: WorkerDeps): Workers {
+  const { settings, pool, queue, backend, metrics, log } = deps;
+  const shared = { pool, queue, metrics, log };
+  const dns = buildDnsWorkers({ ...shared, ...deps.dns });
+  const clusters = deps.clusters === null ? null : buildClusterWorkers({ ...shared, ...deps.clusters });
   return {
-    settleWrites: settle,
-    zoneSync: sync,
-    handlers,
+    ...{ dns, clusters },
     start() {
       const worker = startWorker({
         ...backend,
-        ...{ handlers, log, metrics },
-        ...{ concurrency: CONCURRENCY, closeMs: settings.closeMs, lockMs: settings.lockMs },
+        queues: { dns: { handlers: dns.handlers, concurrency: dns.concurrency }, ...clusterQueues(clusters) },
+        ...{ log, metrics, closeMs: settings.closeMs, lockMs: settings.lockMs },
       });
-      // The schedule keeps to its interval across restarts; a start is a reason to look at once.
-      void queue.nudge('zone-sync', { reason: 'start' }, { jobId: 'start' });
-      queue.schedule('zone-sync', { reason: 'schedule' }, settings.syncIntervalMs);
-      queue.schedule('settle-writes', {}, settings.settleIntervalMs);
-      return worker;
+      dns.schedule();
+      const following = clusters?.start();
+      return {
+        ready: worker.ready,
+        async close() {
+          await Promise.all([worker.close(), following?.close()]);
+        },
+      };
     },
+  };
+}
+
+function clusterQueues(clusters: ClusterWorkers | null) {
+  if (clusters === null) return {};
+  const { handlers, concurrency } = clusters;
+  return {
+    clusters: { handlers: handlers.clusters, concurrency },
+    upkeep: { handlers: handlers.upkeep, concurrency: UPKEEP_CONCURRENCY },
   };
 }

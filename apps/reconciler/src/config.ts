@@ -1,9 +1,52 @@
-import { durationMs, installationVariables, portOrFree, upstreamVariables } from '@corral/service';
+import { secretKeys } from '@corral/secrets';
+import {
+  durationMs,
+  gardenVariables,
+  installationVariables,
+  integer,
+  portOrFree,
+  text,
+  upstreamVariables,
+} from '@corral/service';
 
-/** The variables of the reconciler. */
+/** The variables of the reconciler. Clusters are worked on when a garden is given. */
 export const reconcilerConfig = {
   ...installationVariables,
   ...upstreamVariables,
+  ...gardenVariables,
+  GARDEN_NETWORKING_TYPE: text({ default: 'calico', desc: 'Networking extension of new clusters.' }),
+  GARDEN_RELIST_INTERVAL_MS: durationMs({
+    desc: 'How often all Shoots are listed, which finds what the watch did not tell. One run costs a call per 500.',
+    min: 1_000,
+    default: 600_000,
+  }),
+  SECRET_KEYS: secretKeys({
+    desc: 'Keys that open the provider tokens of connections; needed with a garden.',
+    default: undefined,
+    requiredWhen: ({ GARDEN_KUBECONFIG, GARDEN_IN_CLUSTER }) =>
+      GARDEN_KUBECONFIG !== undefined || GARDEN_IN_CLUSTER === true,
+  }),
+  RECONCILE_CONCURRENCY: integer({
+    desc: 'Clusters that one process works on at the same time, while the garden is well.',
+    min: 1,
+    max: 256,
+    default: 16,
+  }),
+  RECONCILE_LEASE_MS: durationMs({
+    desc: 'After so long without a sign of life of its process a cluster is taken up by another one.',
+    min: 1_000,
+    default: 15_000,
+  }),
+  RECONCILE_SWEEP_INTERVAL_MS: durationMs({
+    desc: 'How often clusters are looked for that are due and whose wake-up was lost. Looking costs no call of the garden.',
+    min: 100,
+    default: 5_000,
+  }),
+  CONNECTION_VERIFY_INTERVAL_MS: durationMs({
+    desc: 'How often connections are looked for whose token is to be shown to the provider.',
+    min: 100,
+    default: 5_000,
+  }),
   DNS_SYNC_INTERVAL_MS: durationMs({
     desc: 'How often the mirror is compared with the whole zone. One run costs an upstream call per 100 record sets.',
     min: 1_000,
@@ -17,6 +60,16 @@ export const reconcilerConfig = {
   DNS_SETTLE_GRACE_MS: durationMs({
     desc: 'How long after an accepted write the upstream may not show it yet.',
     default: 60_000,
+  }),
+  DEMO_ZONE_NAME: text({
+    desc: 'The zone of the demos: its mirror is kept true as well.',
+    default: undefined,
+    example: 'demo.example.org',
+  }),
+  DEMO_INTERVAL_MS: durationMs({
+    desc: 'How often demos are looked for whose time is over, and what is left of them. Looking costs no upstream call.',
+    min: 100,
+    default: 5_000,
   }),
   JOB_LOCK_MS: durationMs({
     desc: 'After so long without a sign of life a reconciler counts as dead, and another one gets its jobs.',

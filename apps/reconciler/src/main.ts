@@ -1,17 +1,27 @@
 import { connectPool } from '@corral/database';
-import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
+import { connectGarden, gardenCallMetrics } from '@corral/garden';
+import {
+  connectBudgetStore,
+  connectHcloud,
+  upstreamBudgetMetrics,
+  upstreamCallMetrics,
+  verifyToken,
+} from '@corral/hcloud';
 import { connectQueue } from '@corral/queue';
 import {
   buildMetricsApp,
+  type Config,
   createHealth,
   createLog,
   createMetrics,
+  type Log,
+  type Metrics,
   onShutdown,
   readConfig,
   serve,
   startOrExit,
 } from '@corral/service';
-import { buildWorkers } from './build-workers.js';
+import { buildWorkers, type WorkerDeps } from './build-workers.js';
 import { reconcilerConfig } from './config.js';
 
 await startOrExit('reconciler', async () => {
@@ -26,25 +36,37 @@ await startOrExit('reconciler', async () => {
   });
   const backend = { redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL };
   const queue = connectQueue({ ...backend, log });
+  const budgetStore = connectBudgetStore({
+    redisUrl: config.REDIS_URL,
+    run: (statement) => pool.query(statement),
+    onError: (error) => log.warn('upstream budget: Redis connection lost', { error }),
+  });
   const hcloud = connectHcloud({
     baseUrl: config.HCLOUD_API_URL,
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
-    log,
+    ...{ budgetStore, log },
     onCall: upstreamCallMetrics(metrics),
+    onTurn: upstreamBudgetMetrics(metrics, () => hcloud.budget()),
   });
-  const settings = {
-    zoneName: config.DNS_ZONE_NAME,
-    syncIntervalMs: config.DNS_SYNC_INTERVAL_MS,
-    settleIntervalMs: config.DNS_SETTLE_INTERVAL_MS,
-    graceMs: config.DNS_SETTLE_GRACE_MS,
-    upstreamReadMsMax: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
-    closeMs: config.SHUTDOWN_GRACE_MS / 2,
-    lockMs: config.JOB_LOCK_MS,
+  const dns: WorkerDeps['dns'] = {
+    hcloud,
+    settings: {
+      zoneName: config.DNS_ZONE_NAME,
+      demoZoneName: config.DEMO_ZONE_NAME ?? null,
+      syncIntervalMs: config.DNS_SYNC_INTERVAL_MS,
+      settleIntervalMs: config.DNS_SETTLE_INTERVAL_MS,
+      demoIntervalMs: config.DEMO_INTERVAL_MS,
+      graceMs: config.DNS_SETTLE_GRACE_MS,
+      upstreamMsMax: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
+    },
   };
-  const workers = buildWorkers({ settings, pool, queue, backend, hcloud, metrics, log });
+  const clusters = clusterDeps(config, metrics, log);
+  const settings = { closeMs: config.SHUTDOWN_GRACE_MS / 2, lockMs: config.JOB_LOCK_MS };
+  const workers = buildWorkers({ settings, pool, queue, backend, metrics, log, dns, clusters });
   const health = createHealth({
+    // Not the garden: while it is away, the other loops go on, and this one mends itself.
     checks: { database: () => pool.query('SELECT 1'), queue: () => queue.ping() },
     log,
   });
@@ -59,7 +81,35 @@ await startOrExit('reconciler', async () => {
     { name: 'jobs', close: () => worker.close() },
     { name: 'queue', close: () => queue.close() },
     { name: 'upstream', close: () => hcloud.close() },
+    { name: 'upstream budget', close: () => budgetStore.close() },
+    { name: 'garden', close: () => clusters?.garden.close() },
     { name: 'database', close: () => pool.end() },
     { name: 'metrics', close: () => served.close() },
   ]);
 });
+
+/** Null without a garden: then clusters are left alone. */
+function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, log: Log): WorkerDeps['clusters'] {
+  const { SECRET_KEYS: keys, GARDEN_KUBECONFIG: kubeconfigPath } = config;
+  if (keys === undefined || (kubeconfigPath === undefined && !config.GARDEN_IN_CLUSTER)) {
+    log.info('no garden: clusters are left alone');
+    return null;
+  }
+  return {
+    keys,
+    garden: connectGarden({
+      ...{ kubeconfigPath, cloudProfileName: config.GARDEN_CLOUD_PROFILE, timeoutMs: config.GARDEN_TIMEOUT_MS, log },
+      onCall: gardenCallMetrics(metrics),
+    }),
+    verifyToken: (token) =>
+      verifyToken({ baseUrl: config.HCLOUD_API_URL, token, timeoutMs: config.UPSTREAM_TIMEOUT_MS }),
+    settings: {
+      concurrency: config.RECONCILE_CONCURRENCY,
+      leaseMs: config.RECONCILE_LEASE_MS,
+      sweepIntervalMs: config.RECONCILE_SWEEP_INTERVAL_MS,
+      verifyIntervalMs: config.CONNECTION_VERIFY_INTERVAL_MS,
+      relistIntervalMs: config.GARDEN_RELIST_INTERVAL_MS,
+      networkingType: config.GARDEN_NETWORKING_TYPE,
+    },
+  };
+}

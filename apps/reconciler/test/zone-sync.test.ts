@@ -31,7 +31,7 @@ const noCounts = { added: 0, changed: 0, removed: 0, skipped: 0 };
 
 beforeEach(async () => {
   at.cloud.admin.clearFaults();
-  await at.pool.query('TRUNCATE dns_action, dns_audit_entry, dns_sync_run, dns_rrset, dns_zone');
+  await at.pool.query('TRUNCATE dns_action, dns_audit_entry, dns_sync_run, dns_rrset; DELETE FROM dns_zone');
   for (const { name, type } of at.cloud.admin.zones()[0]?.rrsets ?? []) {
     if (name !== '@') at.cloud.admin.deleteRrset(ZONE, name, type);
   }

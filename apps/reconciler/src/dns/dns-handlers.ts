@@ -1,11 +1,20 @@
 import type { JobHandlers, Queue } from '@corral/queue';
 import { Stopped } from '../loop/unless-stopped.js';
+import type { ClearResult } from './clear-demos.js';
+import type { ExpireResult } from './expire-demos.js';
 import type { SettleResult } from './settle-writes.js';
 import type { SyncRequest, SyncResult } from './zone-sync.js';
 
+export type Sync = (request: SyncRequest, signal: AbortSignal) => Promise<SyncResult>;
+
 export interface DnsHandlerDeps {
   readonly settle: (signal: AbortSignal) => Promise<SettleResult>;
-  readonly sync: (request: SyncRequest, signal: AbortSignal) => Promise<SyncResult>;
+  /** Of the teams' zone, which is the one that somebody may ask for. */
+  readonly sync: Sync;
+  /** Of the demo zone; null where there is none. */
+  readonly syncDemos: Sync | null;
+  readonly expire: (signal: AbortSignal) => Promise<ExpireResult>;
+  readonly clear: (signal: AbortSignal) => Promise<ClearResult>;
   readonly queue: Pick<Queue, 'nudge'>;
   /** After this long, what a sync skipped can be compared. */
   readonly graceMs: number;
@@ -16,33 +25,52 @@ const RETRY_MS = 30_000;
 const TURN_MS = 1_000;
 
 /** What the jobs of the queue `dns` do. */
-export function dnsHandlers({ settle, sync, queue, graceMs }: DnsHandlerDeps): JobHandlers {
-  // While the upstream is slow, a pass outlasts its interval; a second beside it would only add to the load.
-  let isSettling = false;
+export function dnsHandlers(deps: DnsHandlerDeps): JobHandlers<'dns'> {
+  const { sync, syncDemos, expire, queue, graceMs } = deps;
+  const settle = unlessUnderWay(deps.settle);
+  const clear = unlessUnderWay(deps.clear);
   return {
-    'settle-writes': async (_payload, { signal }) => {
-      if (isSettling) return;
-      isSettling = true;
-      try {
-        await settle(signal);
-      } finally {
-        isSettling = false;
-      }
+    'settle-writes': async (_payload, { signal }) => settle(signal),
+    'expire-demos': async (_payload, { signal }) => {
+      const { ended } = await expire(signal);
+      if (ended > 0) await queue.nudge('clear-demos', {}, { jobId: 'clear' });
     },
+    'clear-demos': async (_payload, { signal }) => clear(signal),
     'zone-sync': async ({ runId, reason }, { signal }) => {
-      const result = await sync({ runId, reason }, signal);
+      const syncs = runId === undefined && syncDemos !== null ? [sync, syncDemos] : [sync];
+      const results = await allEnded(syncs.map((each) => each({ runId, reason }, signal)));
       // A job that fails is given to another process, with the id by which its run is followed.
-      if (result.kind === 'stopped') throw new Stopped();
+      if (results.some((result) => result.kind === 'stopped')) throw new Stopped();
       // Whoever follows a run wants one that began after the request: it comes after the one that is running.
-      if (result.kind === 'already running' && runId !== undefined) {
+      if (results[0]?.kind === 'already running' && runId !== undefined) {
         await queue.nudge('zone-sync', { runId, reason }, { jobId: runId, delayMs: TURN_MS });
       }
-      const againMs = syncAgainMs(result, graceMs);
-      if (againMs !== null) {
-        await queue.nudge('zone-sync', { reason: 'schedule' }, { jobId: 'again', delayMs: againMs });
+      const againMs = results.map((result) => syncAgainMs(result, graceMs)).filter((ms) => ms !== null);
+      if (againMs.length > 0) {
+        await queue.nudge('zone-sync', { reason: 'schedule' }, { jobId: 'again', delayMs: Math.min(...againMs) });
       }
     },
   };
+}
+
+/** While the upstream is slow, a pass outlasts its interval; a second beside it would only add to the load. */
+function unlessUnderWay(pass: (signal: AbortSignal) => Promise<unknown>): (signal: AbortSignal) => Promise<void> {
+  let isUnderWay = false;
+  return async (signal) => {
+    if (isUnderWay) return;
+    isUnderWay = true;
+    try {
+      await pass(signal);
+    } finally {
+      isUnderWay = false;
+    }
+  };
+}
+
+/** Waits for all of them, and only then fails with the first that failed: no work goes on behind a job that is over. */
+async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
 }
 
 /** How soon a sync is wanted again, ahead of the schedule; null when it is not. */

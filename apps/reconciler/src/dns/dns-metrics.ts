@@ -1,21 +1,34 @@
+import type { DemoEnds } from '@corral/demos';
 import type { SettlementStore, ZoneSyncStore } from '@corral/dns-mirror';
 import type { Metrics } from '@corral/service';
 
 export type DnsMetrics = ReturnType<typeof dnsMetrics>;
 
 interface MetricSources {
-  readonly zoneName: string;
+  readonly zoneNames: readonly string[];
   readonly sync: Pick<ZoneSyncStore, 'readSyncAgeSeconds'>;
   readonly settlements: Pick<SettlementStore, 'readBacklogSeconds'>;
+  readonly ends: Pick<DemoEnds, 'readBacklogSeconds'>;
 }
 
-/** What the DNS loops tell. The two ages are read from Postgres, so every replica tells the same. */
-export function dnsMetrics(metrics: Metrics, { zoneName, sync, settlements }: MetricSources) {
+/** What the DNS loops tell. The ages are read from Postgres, so every replica tells the same. */
+export function dnsMetrics(metrics: Metrics, { zoneNames, sync, settlements, ends }: MetricSources) {
   metrics.gauge({
     name: 'corral_dns_sync_age_seconds',
-    help: 'Time since the last zone sync that succeeded; absent while none ever did',
+    help: 'Time since the last zone sync that succeeded, of the zone where that is longest ago; absent while none did',
     async collect() {
-      await setOrForget(this, () => sync.readSyncAgeSeconds(zoneName));
+      await setOrForget(this, async () => {
+        const ages = await Promise.all(zoneNames.map((zoneName) => sync.readSyncAgeSeconds(zoneName)));
+        const known = ages.filter((age) => age !== null);
+        return known.length === zoneNames.length ? Math.max(...known) : null;
+      });
+    },
+  });
+  metrics.gauge({
+    name: 'corral_dns_demo_backlog_seconds',
+    help: 'For how long the oldest demo is over of which something is left to do',
+    async collect() {
+      await setOrForget(this, () => ends.readBacklogSeconds());
     },
   });
   metrics.gauge({
@@ -40,6 +53,15 @@ export function dnsMetrics(metrics: Metrics, { zoneName, sync, settlements }: Me
     settlements: metrics.counter({
       name: 'corral_dns_settlements_total',
       help: 'Writes of unknown outcome that were taken up, by what came of it',
+      labelNames: ['outcome'],
+    }),
+    demosExpired: metrics.counter({
+      name: 'corral_dns_demos_expired_total',
+      help: 'Demos that ended because their time was over',
+    }),
+    demoDeletions: metrics.counter({
+      name: 'corral_dns_demo_deletions_total',
+      help: 'Record sets of ended demos that were taken up, by what came of it',
       labelNames: ['outcome'],
     }),
     rechecks: metrics.counter({

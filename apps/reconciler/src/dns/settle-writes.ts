@@ -75,7 +75,7 @@ async function settleEntry(deps: SettleDeps, read: ReadRrset, due: DueEntry): Pr
   const { settlements, metrics, log, graceMs } = deps;
   const { entryId, operation, key } = due;
   try {
-    const found = await read(key);
+    const found = await read(key, 'settle');
     const write = parseStoredWrite(operation, due.requestBody);
     const applied = write !== null && showsEffect(found, write);
     const isOurs = await settlements.settle(due, { found, applied, recheckAfterMs: graceMs });
@@ -99,7 +99,7 @@ async function recheckEntry(deps: SettleDeps, read: ReadRrset, due: DueRecheck):
   try {
     const readAt = await mirror.readClock();
     if (await mirror.isContested(key, readAt, graceMs)) return 'left';
-    const found = await read(key);
+    const found = await read(key, 'recheck');
     const outcome = await mirror.observe({ key, found, readAt }, { graceMs, purpose: 'sync' });
     metrics.rechecks.inc({ outcome });
     if (outcome === 'skipped') return 'left';

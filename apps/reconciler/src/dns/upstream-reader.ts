@@ -1,5 +1,5 @@
 import type { RrsetKey } from '@corral/dns-mirror';
-import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
+import { type HcloudClient, type ReadOptions, UpstreamUnavailable } from '@corral/hcloud';
 import { unlessStopped } from '../loop/unless-stopped.js';
 
 export type RrsetSource = Pick<HcloudClient, 'readRrset' | 'readZone'>;
@@ -14,7 +14,10 @@ export class UnusableRrset extends Error {
  *
  * @throws UpstreamUnavailable, UnusableRrset, Stopped
  */
-export type ReadRrset = (key: RrsetKey) => Promise<string | null>;
+export type ReadRrset = (key: RrsetKey, purpose: ReadPurpose) => Promise<string | null>;
+
+/** By it a read has its turn at the upstream: see `packages/hcloud`. */
+export type ReadPurpose = NonNullable<ReadOptions['purpose']>;
 
 /**
  * Reads single sets for one pass. The upstream says the same of an absent set and of a zone that our token does not
@@ -22,14 +25,15 @@ export type ReadRrset = (key: RrsetKey) => Promise<string | null>;
  */
 export function upstreamReader(source: RrsetSource, signal: AbortSignal): ReadRrset {
   const seenZones = new Set<number>();
-  return async ({ zoneId, name, type }) => {
-    const rrset = await unlessStopped(() => source.readRrset(zoneId, name, type), signal);
+  return async ({ zoneId, name, type }, purpose) => {
+    const options = { purpose, signal };
+    const rrset = await unlessStopped(() => source.readRrset(zoneId, name, type, options), signal);
     if (rrset.kind === 'found') {
       assertUsable(rrset.body);
       return rrset.body;
     }
     if (!seenZones.has(zoneId)) {
-      const zone = await unlessStopped(() => source.readZone(zoneId), signal);
+      const zone = await unlessStopped(() => source.readZone(zoneId, options), signal);
       if (zone.kind === 'absent') throw new UpstreamUnavailable(`zone ${zoneId} is not in the upstream project`);
       seenZones.add(zoneId);
     }

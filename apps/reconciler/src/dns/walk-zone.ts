@@ -45,7 +45,10 @@ async function compareStated(deps: WalkDeps, { zoneId }: Walk, tally: Tally): Pr
   while (next !== null) {
     const page: number = next;
     const readAt = await store.readClock();
-    const { rrsets, nextPage } = await unlessStopped(() => source.listRrsets(zoneId, page), signal);
+    const { rrsets, nextPage } = await unlessStopped(
+      () => source.listRrsets(zoneId, page, { purpose: 'sync', signal }),
+      signal,
+    );
     const bodies = await store.readBodies(zoneId, rrsets);
     for (const { name, type, body } of rrsets) {
       const id = idOf({ name, type });
@@ -75,7 +78,7 @@ async function confirmAbsences({ store, read, graceMs }: WalkDeps, { zoneId }: W
         continue;
       }
       confirmations += 1;
-      const found = await tally.unlessUnusable(key, () => read(key));
+      const found = await tally.unlessUnusable(key, () => read(key, 'sync'));
       if (found === 'unusable') continue;
       if (found !== null) present += 1;
       await tally.observe(key, found, readAt);

@@ -1,4 +1,4 @@
-import type { MirrorStore, SyncCounts, ZoneSyncStore } from '@corral/dns-mirror';
+import type { MirrorStore, SyncCounts, ZoneOwners, ZoneSyncStore } from '@corral/dns-mirror';
 import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { Stopped, unlessStopped } from '../loop/unless-stopped.js';
@@ -8,6 +8,8 @@ import { type Walk, walkZone } from './walk-zone.js';
 
 export interface ZoneSyncDeps {
   readonly zoneName: string;
+  /** What the labels of the zone name. */
+  readonly owners: ZoneOwners;
   readonly store: ZoneSyncStore;
   readonly mirror: Pick<MirrorStore, 'findZone'>;
   readonly source: Pick<HcloudClient, 'readZone' | 'listRrsets' | 'readRrset'>;
@@ -85,10 +87,14 @@ async function runOnce(deps: ZoneSyncDeps, runId: string, reason: string, signal
 }
 
 /** @throws SyncRefused when this zone must not be mirrored */
-async function admitZone({ source, store, mirror, zoneName }: ZoneSyncDeps, signal: AbortSignal): Promise<Walk> {
-  const zone = await unlessStopped(() => source.readZone(zoneName), signal);
+async function admitZone(
+  { source, store, mirror, zoneName, owners }: ZoneSyncDeps,
+  signal: AbortSignal,
+): Promise<Walk> {
+  const zone = await unlessStopped(() => source.readZone(zoneName, { purpose: 'sync', signal }), signal);
   if (zone.kind === 'absent') {
-    throw new SyncRefused(`The upstream project has no zone ${zoneName}. Check DNS_ZONE_NAME and HCLOUD_TOKEN.`);
+    const variable = owners === 'teams' ? 'DNS_ZONE_NAME' : 'DEMO_ZONE_NAME';
+    throw new SyncRefused(`The upstream project has no zone ${zoneName}. Check ${variable} and HCLOUD_TOKEN.`);
   }
   if (zone.mode !== 'primary') {
     throw new SyncRefused(`Zone ${zoneName} is ${zone.mode} upstream; only a primary zone can be served.`);
@@ -99,6 +105,6 @@ async function admitZone({ source, store, mirror, zoneName }: ZoneSyncDeps, sign
       `Zone ${zoneName} is number ${zone.id} upstream, but the mirror holds number ${mirrored.id}: it was made anew, or HCLOUD_TOKEN is of another project. Nothing was changed.`,
     );
   }
-  await store.saveZone({ id: zone.id, name: zone.name, body: zone.body });
+  await store.saveZone({ id: zone.id, name: zone.name, body: zone.body }, owners);
   return { zoneId: zone.id, purpose: (await store.wasSynced(zone.id)) ? 'sync' : 'import' };
 }

@@ -6,9 +6,10 @@ import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corra
 import type { Queue } from '@corral/queue';
 import { createMetrics, type Metrics, silentLog } from '@corral/service';
 import { createTestDatabase } from '@corral/testing';
-import { buildWorkers, type WorkerSettings, type Workers } from '../../src/build-workers.js';
+import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../src/dns/build-dns-workers.js';
 
 export const ZONE = 'example.test';
+export const DEMO_ZONE = 'demo.example.test';
 export const UPSTREAM_TOKEN = 'x'.repeat(64);
 
 export interface Reconciling {
@@ -17,31 +18,35 @@ export interface Reconciling {
   readonly cloud: LocalCloud;
   readonly hcloud: HcloudClient;
   readonly zoneId: number;
-  readonly workers: Workers;
+  readonly demoZoneId: number;
+  readonly workers: DnsWorkers;
   /** Jobs that were asked for, in place of a queue. */
   readonly nudges: { name: string; payload: unknown; options: unknown }[];
   /** A second reconciler beside the first, with metrics of its own. */
-  another(settings?: Partial<WorkerSettings>, upstream?: Partial<HcloudClient>): Workers;
+  another(settings?: Partial<DnsSettings>, upstream?: Partial<HcloudClient>): DnsWorkers;
   metric(name: string, labels?: Record<string, string>): Promise<number | undefined>;
   stop(): Promise<void>;
 }
 
-export const settings: WorkerSettings = {
+export const settings: DnsSettings = {
   zoneName: ZONE,
+  demoZoneName: null,
   syncIntervalMs: 600_000,
   settleIntervalMs: 5_000,
+  demoIntervalMs: 5_000,
   graceMs: 60_000,
-  upstreamReadMsMax: 1_000,
-  closeMs: 2_000,
-  lockMs: 5_000,
+  upstreamMsMax: 1_000,
 };
 
 /** A reconciler on a database of its own and an upstream of its own, whose loops the test calls itself. */
-export async function startReconciling(cloudOptions: Partial<LocalCloudOptions> = {}): Promise<Reconciling> {
+export async function startReconciling(
+  cloudOptions: Partial<LocalCloudOptions> = {},
+  changed: Partial<DnsSettings> = {},
+): Promise<Reconciling> {
   const database = await createTestDatabase();
   const cloud = await startLocalCloud({
     tokens: [UPSTREAM_TOKEN],
-    zones: [{ name: ZONE }],
+    zones: [{ name: ZONE }, { name: DEMO_ZONE }],
     actionMs: 0,
     requestsPerHour: 1_000_000,
     ...cloudOptions,
@@ -62,20 +67,20 @@ export async function startReconciling(cloudOptions: Partial<LocalCloudOptions> 
   const queue = {
     nudge: async (name: string, payload: unknown, options: unknown) => void nudges.push({ name, payload, options }),
   } as unknown as Queue;
-  const buildWith = (metrics: Metrics, changed: Partial<WorkerSettings> = {}, upstream: Partial<HcloudClient> = {}) =>
-    buildWorkers({
-      settings: { ...settings, ...changed },
+  const buildWith = (metrics: Metrics, differing: Partial<DnsSettings>, upstream: Partial<HcloudClient> = {}) =>
+    buildDnsWorkers({
+      settings: { ...settings, ...differing },
       ...{ pool, queue, metrics, log: silentLog },
-      backend: { databaseUrl: database.url },
       hcloud: { ...hcloud, ...upstream },
     });
   const metrics = createMetrics({ service: 'test' });
-  const zoneId = cloud.admin.zones()[0]?.id as number;
+  const idOf = (name: string) => cloud.admin.zones().find((zone) => zone.name === name)?.id as number;
+  const [zoneId, demoZoneId] = [idOf(ZONE), idOf(DEMO_ZONE)];
   return {
     databaseUrl: database.url,
-    ...{ pool, cloud, hcloud, zoneId, nudges },
-    workers: buildWith(metrics),
-    another: (changed, upstream) => buildWith(createMetrics({ service: 'test' }), changed, upstream),
+    ...{ pool, cloud, hcloud, zoneId, demoZoneId, nudges },
+    workers: buildWith(metrics, changed),
+    another: (more, upstream) => buildWith(createMetrics({ service: 'test' }), { ...changed, ...more }, upstream),
     async metric(name, labels = {}) {
       const values = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
       const wanted = Object.entries(labels);
@@ -132,7 +137,8 @@ export async function addLostWrite(
   const parsed = parseStoredWrite(operation, requestBody);
   if (parsed === null) throw new Error('The test wants to send a body that no write has.');
   const write: NewWrite = {
-    ...{ teamId: team.id, tokenId: team.tokenId, key: { zoneId, name, type }, write: parsed, requestBody },
+    owner: { kind: 'team', id: team.id, teamId: team.id },
+    ...{ tokenId: team.tokenId, key: { zoneId, name, type }, write: parsed, requestBody },
     requestHash: createHash('sha256').update(randomUUID()).digest(),
   };
   const begun = await ledgerOf(pool).begin(write, () => true);
@@ -142,7 +148,11 @@ export async function addLostWrite(
 
 /** With leases that have run out before they are given. */
 export const ledgerOf = (pool: Pool, leaseMs = -1_000) =>
-  writeLedger(pool, { quota: { recordsPerTeam: 200, recordsPerRrset: 50 }, leaseMs, replayMs: 60_000 });
+  writeLedger(pool, {
+    quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
+    leaseMs,
+    replayMs: 60_000,
+  });
 
 export interface EntryRow {
   id: number;

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool } from '@corral/database';
+import type { GardenClient } from '@corral/garden';
+import type { JobHandlers, Queue } from '@corral/queue';
+import type { KeyRing } from '@corral/secrets';
+import type { Log, Metrics } from '@corral/service';
+import { gardenGate } from '../loop/garden-gate.js';
+import { lead } from '../loop/lead.js';
+import { leadershipStore } from '../loop/leadership-store.js';
+import { clusterWakeUps } from '../loop/wake-ups.js';
+import { catalogue } from './catalogue.js';
+import { cleanUpGarden } from './clean-up-garden.js';
+import { cleanupStore } from './cleanup-store.js';
+import { reconcileHandler, upkeepHandlers } from './cluster-handlers.js';
+import { clusterMetrics } from './cluster-metrics.js';
+import { clusterPass, type PassResult } from './cluster-pass.js';
+import { desiredStore, type SealedToken } from './desired-store.js';
+import { leaseStore } from './lease-store.js';
+import { newsStore } from './news-store.js';
+import { recordStore } from './record-store.js';
+import { followShoots } from './shoot-news.js';
+import { sweepClusters } from './sweep-clusters.js';
+import { sweepLeftovers } from './sweep-leftovers.js';
+import { verificationStore } from './verification-store.js';
+import { type TokenStanding, verifyConnections } from './verify-connections.js';
+
+export interface ClusterSettings {
+  /** Clusters that this process works on at the same time, while the garden is well. */
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  readonly sweepIntervalMs: number;
+  readonly verifyIntervalMs: number;
+  readonly relistIntervalMs: number;
+  /** Networking extension of new clusters. */
+  readonly networkingType: string;
+}
+
+export interface ClusterWorkerDeps {
+  readonly settings: ClusterSettings;
+  readonly pool: Pool;
+  readonly queue: Queue;
+  readonly garden: GardenClient;
+  /** Opens the tokens of connections. */
+  readonly keys: Pick<KeyRing, 'open'>;
+  /** What the provider says of a token. */
+  readonly verifyToken: (token: string) => Promise<TokenStanding>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export interface ClusterWorkers {
+  pass(clusterId: string, stop: AbortSignal): Promise<PassResult>;
+  sweep(signal: AbortSignal): Promise<number>;
+  verify(signal: AbortSignal): Promise<number>;
+  readonly handlers: { readonly clusters: JobHandlers<'clusters'>; readonly upkeep: JobHandlers<'upkeep'> };
+  readonly concurrency: number;
+  /** Sees to it that there are jobs, and follows the Shoots when no other process does. */
+  start(): { close(): Promise<void> };
+}
+
+/** For so long passes share what they read of the CloudProfile. */
+const CATALOGUE_MS = 60_000;
+/** After so long without a sign of life another process takes the watch over. */
+const WATCH_LEASE_MS = 8_000;
+/** Nobody waits for what is left on the garden. */
+const CLEAN_UP_INTERVAL_MS = 15_000;
+const LEFTOVERS_INTERVAL_MS = 3_600_000;
+
+/** Wires the loops over clusters and their connections. Does nothing until `start`. */
+export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
+  const { settings, pool, queue, garden, keys, verifyToken, log } = deps;
+  const leases = leaseStore(pool);
+  const news = newsStore(pool);
+  const wakeUps = clusterWakeUps(queue);
+  const gate = gardenGate({
+    places: settings.concurrency,
+    onPause(pause) {
+      metrics.pauses.inc({ word: pause.word });
+      log.warn('garden left alone', pause);
+    },
+  });
+  const metrics = clusterMetrics(deps.metrics, { leases, gate });
+  const openToken = ({ connectionId, keyId, sealed }: Pick<SealedToken, 'connectionId' | 'keyId' | 'sealed'>) =>
+    keys.open({ keyId, bytes: sealed }, connectionId);
+  const pass = clusterPass({
+    ...{ garden, leases, desired: desiredStore(pool), records: recordStore(pool), openToken, log },
+    catalogue: catalogue(garden, CATALOGUE_MS),
+    ...{ networkingType: settings.networkingType, leaseMs: settings.leaseMs },
+  });
+  const sweep = sweepClusters({ leases, queue, log });
+  const onVerified = (outcome: string) => metrics.verifications.inc({ outcome });
+  const verify = verifyConnections({
+    ...{ store: verificationStore(pool), news, wakeUps, openToken, verifyToken, onVerified, log },
+  });
+  const cleanUp = cleanUpGarden({
+    ...{ store: cleanupStore(pool), garden, log },
+    onOutcome: (outcome) => metrics.cleanups.inc({ outcome }),
+  });
+  const follow = followShoots({
+    ...{ garden, news, wakeUps, relistEveryMs: settings.relistIntervalMs },
+    onNews: (source, clusters) => metrics.news.inc({ source }, clusters),
+    onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
+  });
+  return {
+    ...{ pass, sweep, verify },
+    handlers: {
+      clusters: { 'reconcile-cluster': reconcileHandler({ pass, gate, wakeUps, metrics, log }) },
+      upkeep: upkeepHandlers({ sweep, verify, cleanUp, sweepLeftovers: sweepLeftovers({ pool, log }) }),
+    },
+    concurrency: settings.concurrency,
+    start() {
+      queue.schedule('sweep-clusters', {}, settings.sweepIntervalMs);
+      queue.schedule('verify-connections', {}, settings.verifyIntervalMs);
+      queue.schedule('clean-up-garden', {}, CLEAN_UP_INTERVAL_MS);
+      queue.schedule('sweep-leftovers', {}, LEFTOVERS_INTERVAL_MS);
+      const store = leadershipStore(pool);
+      const work = (signal: AbortSignal) => follow(signal).finally(() => metrics.watching.set(0));
+      return lead({ store, name: 'watch-shoots', holder: randomUUID(), leaseMs: WATCH_LEASE_MS, work, log });
+    },
+  };
+}

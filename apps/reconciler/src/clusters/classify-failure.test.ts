@@ -1,0 +1,247 @@
+import { GardenError, type GardenErrorKind } from '@corral/garden';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { aDesired, aPool } from '../../test/support/a-cluster.js';
+import { classifyFailure, type Failure } from './classify-failure.js';
+import type { Step } from './model.js';
+import { Unrenderable } from './render-shoot.js';
+import { VersionUnavailable } from './resolve-version.js';
+
+const all: Record<GardenErrorKind, Failure['kind']> = {
+  unreachable: 'pause',
+  uncertain: 'retry',
+  throttled: 'retry',
+  credentials: 'pause',
+  rbac: 'retry',
+  refused: 'needsUser',
+  stale_reference: 'retry',
+  conflict: 'retry',
+  exists: 'retry',
+  not_found: 'retry',
+  expired: 'retry',
+  server_error: 'retry',
+  unusable: 'pause',
+};
+const steps: Step['do'][] = [
+  ...(['ensureProject', 'applyCredentials', 'pinVersion', 'applyShoot'] as const),
+  ...(['reconcileShoot', 'retryShoot', 'deleteShoot', 'forget', 'settle'] as const),
+];
+
+interface Case {
+  readonly step?: Step['do'];
+  readonly failures?: number;
+  readonly random?: number;
+}
+const classified = (error: unknown, { step = 'applyShoot', failures = 0, random = 0.5 }: Case = {}): Failure =>
+  classifyFailure(error, { desired: aDesired({ known: { failures } }), step, random: () => random });
+const garden = (kind: GardenErrorKind, details = {}) => new GardenError(kind, 'a call', details);
+
+describe('a failure of the garden', () => {
+  it.each(Object.entries(all))('that is %s asks, at first, to: %s', (kind, expected) => {
+    expect(classified(garden(kind as GardenErrorKind)).kind).toBe(expected);
+  });
+
+  it('waits for as long as it was asked to, and a little more', () => {
+    const failure = (random: number) => classified(garden('throttled', { retryAfterSeconds: 30 }), { random });
+
+    expect(failure(0)).toEqual({ kind: 'retry', afterMs: 30_000 });
+    expect(failure(0.5)).toEqual({ kind: 'retry', afterMs: 30_500 });
+    expect(classified(garden('unreachable', { retryAfterSeconds: 120 }), { random: 0 })).toMatchObject({
+      afterMs: 120_000,
+    });
+  });
+
+  it('fails no operation while the garden is away, however long that lasts', () => {
+    for (const kind of ['unreachable', 'credentials', 'unusable'] as const) {
+      for (const step of steps) expect(classified(garden(kind), { step, failures: 500 }).kind).toBe('pause');
+    }
+  });
+
+  it.each([
+    ['a missing right', 'rbac', 'bug'],
+    ['an unknown reference', 'stale_reference', 'needsUser'],
+  ] as const)('is taken for a lag at first, and then for what it is: %s', (_, kind, then) => {
+    expect(classified(garden(kind), { failures: 4 }).kind).toBe('retry');
+    expect(classified(garden(kind), { failures: 5 }).kind).toBe(then);
+  });
+});
+
+describe('a refusal', () => {
+  const fields = [
+    { field: 'spec.provider.workers[0].machine.type', message: 'machine type cpx31 is secret' },
+    { field: 'spec.provider.workers[0].machine.type', message: 'twice' },
+    { field: 'spec.kubernetes.version', message: 'no' },
+    { field: 'spec.tolerations', message: 'nobody declared it' },
+  ];
+
+  it('names the fields as the team knows them, each once, in our words', () => {
+    const failure = classified(garden('refused', { fields, sentences: ['machine type cpx31 is secret'] }));
+
+    expect(failure).toEqual({
+      kind: 'needsUser',
+      concerns: 'SpecAccepted',
+      code: 'refused_by_garden',
+      reason: 'SpecRefused',
+      message: 'The specification was refused: see machineType of node pool general, kubernetesVersion.',
+      fields: [
+        { pointer: '/spec/nodePools/0/machineType', name: 'machineType of node pool general' },
+        { pointer: '/spec/kubernetesVersion', name: 'kubernetesVersion' },
+      ],
+    });
+  });
+
+  it.each([
+    'cannot change spec while the control plane is being migrated',
+    'shoot is in restore phase',
+    'spec: field is immutable, deletionTimestamp is set',
+  ])('is none of the specification when the Shoot moves or goes: "%s"', (sentence) => {
+    expect(classified(garden('refused', { sentences: [sentence] })).kind).toBe('retry');
+    expect(classified(garden('refused', { sentences: [sentence] }), { step: 'deleteShoot' }).kind).toBe('retry');
+  });
+
+  it.each([
+    "'HibernationPossible' constraint is 'Progressing': All webhooks are properly configured.",
+    "'HibernationPossible' constraint is 'Unknown': the API server does not answer",
+    'shoot cannot be hibernated when .status.credentials.rotation.serviceAccountKey.phase is "Preparing"',
+  ])('puts a cluster to sleep later when it may not sleep yet: %s', (sentence) => {
+    expect(classified(garden('refused', { sentences: [sentence] }), { failures: 50 }).kind).toBe('retry');
+  });
+
+  it('names a webhook that keeps a cluster awake', () => {
+    const sentence = "'HibernationPossible' constraint is 'False': webhook secret.example.org is problematic";
+
+    const failure = classified(garden('refused', { sentences: [sentence] }));
+
+    expect(failure).toMatchObject({ kind: 'needsUser', code: 'webhook_blocks', fields: [{ name: 'hibernated' }] });
+    expect(JSON.stringify(failure)).not.toContain('secret');
+  });
+
+  it('of a binding that was made just now is a lag', () => {
+    const unknown = garden('refused', { sentences: ['credentialsbindings "conn-1" not found'] });
+
+    expect(classified(unknown).kind).toBe('retry');
+    expect(classified(unknown, { failures: 5 }).kind).toBe('needsUser');
+  });
+
+  it('of hibernation, for a webhook in the cluster, names what was asked for', () => {
+    const field = { field: 'spec.hibernation.enabled', message: 'webhook x is problematic' };
+
+    expect(classified(garden('refused', { fields: [field] }))).toMatchObject({
+      message: 'The specification was refused: see hibernated.',
+    });
+  });
+
+  it('of credentials is about the token', () => {
+    expect(classified(garden('refused'), { step: 'applyCredentials' })).toMatchObject({
+      ...{ kind: 'needsUser', concerns: 'ConnectionReady', code: 'provider_token_rejected' },
+    });
+  });
+
+  it.each(['ensureProject', 'deleteShoot', 'reconcileShoot', 'retryShoot'] as const)(
+    'of %s is our own fault: nothing in it was declared by a team',
+    (step) => {
+      expect(classified(garden('refused'), { step }).kind).toBe('bug');
+    },
+  );
+});
+
+describe('a conflict', () => {
+  const owned = garden('conflict', {
+    causes: [
+      { field: '.spec.hibernation.enabled', manager: 'gardener-dashboard' },
+      { field: '.spec.maintenance.autoUpdate.kubernetesVersion', manager: 'kubectl' },
+    ],
+  });
+
+  it('is coincidence twice, and then names the fields that somebody else holds', () => {
+    expect(classified(owned, { failures: 0 })).not.toHaveProperty('conflicts');
+    expect(classified(owned, { failures: 1 })).not.toHaveProperty('conflicts');
+    expect(classified(owned, { failures: 2 })).toMatchObject({
+      kind: 'retry',
+      conflicts: [{ name: 'hibernated' }, { name: 'spec.maintenance.autoUpdate.kubernetesVersion' }],
+    });
+  });
+
+  it('over the identity is news: the next read tells', () => {
+    const failure = classified(garden('conflict', { uidMismatch: true, causes: [] }), { failures: 9 });
+
+    expect(failure.kind).toBe('retry');
+    expect(failure).not.toHaveProperty('conflicts');
+  });
+});
+
+describe('what never reached the garden', () => {
+  it('names the field that no Shoot can express', () => {
+    expect(classified(new Unrenderable('/spec/network/existingNetwork', 'no'))).toMatchObject({
+      ...{ kind: 'needsUser', code: 'refused_by_garden' },
+      message: 'The specification was refused: see network.existingNetwork.',
+      fields: [{ pointer: '/spec/network/existingNetwork' }],
+    });
+  });
+
+  it('names the version that is not offered', () => {
+    expect(classified(new VersionUnavailable('1.31'), { step: 'pinVersion' })).toMatchObject({
+      ...{ kind: 'needsUser', code: 'configuration_problem', reason: 'VersionUnavailable' },
+      message: 'Kubernetes 1.31 is not offered, or no longer.',
+    });
+  });
+
+  it.each([
+    ['an error', new TypeError('x is undefined')],
+    ['a text', 'a text'],
+    ['nothing', undefined],
+  ])('is a fault of ours: %s', (_, error) => {
+    expect(classified(error)).toMatchObject({ kind: 'bug', afterMs: 30_000 });
+  });
+});
+
+describe('delays', () => {
+  it('grow with each failure, up to a bound, and are spread over all of their length', () => {
+    const after = (failures: number, random = 1) => {
+      const failure = classified(garden('server_error'), { failures, random });
+      return failure.kind === 'retry' ? failure.afterMs : null;
+    };
+
+    expect([0, 1, 2, 3].map((failures) => after(failures))).toEqual([1_000, 2_000, 4_000, 8_000]);
+    expect(after(60)).toBe(300_000);
+    expect(after(60, 0)).toBe(0);
+  });
+
+  it('are given for every error and step, and no words of the garden with them', () => {
+    const error = fc.record({
+      kind: fc.constantFrom(...(Object.keys(all) as GardenErrorKind[])),
+      sentence: fc.constantFrom('secret words', 'secret migration', 'secret credentialsbinding not found'),
+      field: fc.constantFrom('spec.secretRef', 'spec.region', 'metadata.uid'),
+      retryAfterSeconds: fc.option(fc.integer({ min: 0, max: 900 })),
+    });
+    fc.assert(
+      fc.property(
+        error,
+        fc.constantFrom(...steps),
+        fc.nat(100),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        (e, step, failures, random) => {
+          const { kind, sentence, field, retryAfterSeconds } = e;
+          const details = { sentences: [sentence], fields: [{ field, message: sentence }], retryAfterSeconds };
+          const failure = classified(garden(kind, details), { step, failures, random });
+
+          if (failure.kind === 'needsUser') expect(JSON.stringify(failure)).not.toContain('secret');
+          else expect(failure.afterMs).toBeGreaterThanOrEqual((retryAfterSeconds ?? 0) * 1_000);
+        },
+      ),
+    );
+  });
+});
+
+describe('the desired pools', () => {
+  it('are counted as they are rendered when the garden names one by its place', () => {
+    const desired = aDesired({
+      pools: [aPool({ maximum: 0, minimum: 0 }), aPool({ name: 'second', workerName: 'p2' })],
+    });
+    const error = garden('refused', { fields: [{ field: 'spec.provider.workers[0].minimum', message: '' }] });
+
+    expect(classifyFailure(error, { desired, step: 'applyShoot', random: () => 0 })).toMatchObject({
+      fields: [{ pointer: '/spec/nodePools/1/minimum' }],
+    });
+  });
+});

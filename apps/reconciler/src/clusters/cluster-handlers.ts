@@ -1,0 +1,111 @@
+import type { JobContext, JobHandlers } from '@corral/queue';
+import type { Log } from '@corral/service';
+import type { GardenGate } from '../loop/garden-gate.js';
+import { Stopped } from '../loop/unless-stopped.js';
+import type { WakeUps } from '../loop/wake-ups.js';
+import type { ClusterMetrics } from './cluster-metrics.js';
+import type { PassEnd, PassResult } from './cluster-pass.js';
+
+export interface ReconcileDeps {
+  readonly pass: (clusterId: string, stop: AbortSignal) => Promise<PassResult>;
+  readonly gate: GardenGate;
+  readonly wakeUps: WakeUps;
+  readonly metrics: ClusterMetrics;
+  readonly log: Log;
+}
+
+/**
+ * Runs a pass when the garden has a place for it, and sees to the next one. Requeueing, metrics and the one line in the
+ * log are here, so that a pass does none of it.
+ */
+export function reconcileHandler({ pass, gate, wakeUps, metrics, log }: ReconcileDeps) {
+  return async ({ clusterId, foundBy }: { clusterId: string; foundBy?: 'sweep' }, { signal }: JobContext) => {
+    const leave = await gate.enter(clusterId, signal).catch((error: unknown) => {
+      if (error instanceof Stopped) return null;
+      throw error;
+    });
+    if (leave === null) return planNext(wakeUps, clusterId, { kind: 'stopped' });
+    const startedAt = performance.now();
+    let result: PassResult | null = null;
+    try {
+      result = await pass(clusterId, signal);
+    } finally {
+      leave(result?.word ?? null);
+    }
+    const { end, steps } = result;
+    const outcome = outcomeOf(end);
+    metrics.passes.inc({ outcome });
+    if (didWork(end)) {
+      const seconds = (performance.now() - startedAt) / 1_000;
+      metrics.passSeconds.observe({ outcome }, seconds);
+      if (foundBy === 'sweep') metrics.sweepFound.inc();
+      tell(log, clusterId, end, { steps, ms: Math.round(seconds * 1_000) });
+    }
+    await planNext(wakeUps, clusterId, end);
+  };
+}
+
+const outcomeOf = (end: PassEnd): string =>
+  end.kind === 'failed' ? `failed_${end.failure}` : end.kind.replaceAll(' ', '_');
+
+const didWork = ({ kind }: PassEnd): boolean => kind !== 'busy' && kind !== 'idle' && kind !== 'not due';
+
+function tell(log: Log, clusterId: string, end: PassEnd, fields: { steps: readonly string[]; ms: number }): void {
+  if (end.kind !== 'failed') {
+    const inMs = end.kind === 'settled' ? { inMs: end.inMs } : {};
+    log.info('pass done', { clusterId, end: end.kind, ...fields, ...inMs });
+    return;
+  }
+  const { failure, inMs, error } = end;
+  const line = failure === 'bug' ? log.error : log.warn;
+  line('pass failed', { clusterId, failure, ...fields, inMs, error });
+}
+
+async function planNext(wakeUps: WakeUps, clusterId: string, end: PassEnd): Promise<void> {
+  switch (end.kind) {
+    case 'settled':
+    case 'failed':
+    case 'not due':
+      if (end.inMs === 0) await wakeUps.wake(clusterId);
+      else if (end.inMs !== null) await wakeUps.lookAgain(clusterId, end.inMs);
+      return;
+    case 'stopped':
+      // For another process: this one fetches no more.
+      await wakeUps.wake(clusterId);
+      return;
+    // Whoever holds the turn sees to the next one.
+    case 'busy':
+    case 'overtaken':
+    case 'idle':
+    case 'forgotten':
+      return;
+  }
+}
+
+/** While the database, the provider or the garden is slow, a run outlasts its interval; a second beside it would add to the load. */
+function oneAtATime(work: (signal: AbortSignal) => Promise<unknown>) {
+  let isRunning = false;
+  return async (_payload: unknown, { signal }: JobContext): Promise<void> => {
+    if (isRunning) return;
+    isRunning = true;
+    try {
+      await work(signal);
+    } finally {
+      isRunning = false;
+    }
+  };
+}
+
+export function upkeepHandlers(work: {
+  readonly sweep: (signal: AbortSignal) => Promise<unknown>;
+  readonly verify: (signal: AbortSignal) => Promise<unknown>;
+  readonly cleanUp: (signal: AbortSignal) => Promise<unknown>;
+  readonly sweepLeftovers: (signal: AbortSignal) => Promise<unknown>;
+}): JobHandlers<'upkeep'> {
+  return {
+    'sweep-clusters': oneAtATime(work.sweep),
+    'verify-connections': oneAtATime(work.verify),
+    'clean-up-garden': oneAtATime(work.cleanUp),
+    'sweep-leftovers': oneAtATime(work.sweepLeftovers),
+  };
+}

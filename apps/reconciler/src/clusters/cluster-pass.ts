@@ -1,0 +1,236 @@
+import { isDatabaseAway } from '@corral/database';
+import { type GardenClient, GardenError } from '@corral/garden';
+import type { Log } from '@corral/service';
+import type { GardenWord } from '../loop/garden-gate.js';
+import { classifyFailure, type Failure } from './classify-failure.js';
+import { decide } from './decide.js';
+import type { DesiredStore } from './desired-store.js';
+import { judge } from './judge.js';
+import { judgeFailure } from './judge-failure.js';
+import { type KeptLease, keepLease } from './keep-lease.js';
+import type { LeaseAnswer, LeaseStore, Released } from './lease-store.js';
+import type { Desired, Lease, Observed, Step, Verdict } from './model.js';
+import { ABSENT } from './news-store.js';
+import { observedHash } from './observed-hash.js';
+import { type PerformDeps, performStep } from './perform.js';
+import type { RecordStore } from './record-store.js';
+import { observedFrom } from './shoot-facts.js';
+
+export interface PassDeps extends PerformDeps {
+  readonly garden: PerformDeps['garden'] & Pick<GardenClient, 'readShoot'>;
+  readonly leases: LeaseStore;
+  readonly desired: DesiredStore;
+  readonly records: RecordStore;
+  readonly leaseMs: number;
+  readonly random?: () => number;
+  readonly log: Log;
+}
+
+/** How a pass ended. `inMs`: until the next look; null when only news makes one worth while. */
+export type PassEnd =
+  | Exclude<LeaseAnswer, { kind: 'taken' }>
+  | { readonly kind: 'settled'; readonly inMs: number | null }
+  | {
+      readonly kind: 'failed';
+      readonly failure: Failure['kind'];
+      readonly inMs: number | null;
+      readonly error: unknown;
+    }
+  /** The process ends; the turn was given back. */
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'overtaken' }
+  | { readonly kind: 'forgotten' };
+
+export interface PassResult {
+  readonly end: PassEnd;
+  /** What was done on the garden, in order. */
+  readonly steps: readonly Step['do'][];
+  /** What was learnt about the garden; null without a call. */
+  readonly word: GardenWord | null;
+}
+
+/** Enough to make a cluster in one pass. More means that steps undo each other. */
+const STEPS_MAX = 8;
+/** A pass that found no rest goes on after the others. */
+const RESTLESS_MS = 1_000;
+
+/**
+ * One pass over a cluster: takes its turn, then observes, decides and acts until there is nothing left to do just now,
+ * and records what clients are told. It gets a key and no news, and every one of its writes is conditional on its lease.
+ *
+ * @throws when our own database does: the cluster is due again when its lease ends
+ */
+export const clusterPass =
+  (deps: PassDeps) =>
+  async (clusterId: string, stop: AbortSignal): Promise<PassResult> => {
+    const answer = await deps.leases.takeLease(clusterId, deps.leaseMs);
+    if (answer.kind !== 'taken') return { end: answer, steps: [], word: null };
+    const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
+    try {
+      return await runTurn(deps, answer.lease, kept);
+    } finally {
+      kept.end();
+    }
+  };
+
+/** What a pass knows where it stands; a failure is judged by it. */
+interface Stand {
+  wanted: Desired | null;
+  seen: Observed | null;
+  now: Date;
+  readonly steps: Step['do'][];
+}
+
+async function runTurn(deps: PassDeps, lease: Lease, kept: KeptLease): Promise<PassResult> {
+  const stand: Stand = { wanted: null, seen: null, now: new Date(0), steps: [] };
+  try {
+    const end = await takeSteps(deps, lease, kept.signal, stand);
+    const wasAsked = stand.steps.length > 0 || stand.wanted?.namespace !== null;
+    return { end, steps: stand.steps, word: wasAsked ? { kind: 'fine' } : null };
+  } catch (error) {
+    const end = await endFailed(deps, lease, kept, stand, error);
+    return { end, steps: stand.steps, word: end.kind === 'failed' ? wordOf(error) : null };
+  }
+}
+
+async function takeSteps(deps: PassDeps, lease: Lease, signal: AbortSignal, stand: Stand): Promise<PassEnd> {
+  for (;;) {
+    signal.throwIfAborted();
+    const read = await deps.desired.readDesired(lease);
+    if (read === null) return { kind: 'overtaken' };
+    stand.now = read.now;
+    stand.wanted = read.wanted;
+    const seen = stand.seen ?? (await observe(deps, read.wanted, signal));
+    stand.seen = seen;
+    const wanted = await recognised(deps, lease, read.wanted, seen);
+    if (wanted === null) return { kind: 'overtaken' };
+    stand.wanted = wanted;
+
+    const step = decide(wanted, seen, read.now);
+    if (step.do === 'settle') return settle(deps, lease, stand, judge(wanted, seen, read.now));
+    if (stand.steps.length === STEPS_MAX) {
+      deps.log.error('pass finds no rest', { clusterId: wanted.id, steps: stand.steps });
+      return settle(deps, lease, stand, { ...judge(wanted, seen, read.now), lookAgainMs: RESTLESS_MS });
+    }
+    stand.steps.push(step.do);
+    const performed = await performStep(deps)({ lease, wanted, seen, now: read.now, signal }, step);
+    switch (performed.kind) {
+      case 'done':
+        stand.seen = performed.seen;
+        break;
+      case 'waiting':
+        return settle(deps, lease, stand, { ...judge(wanted, seen, read.now), lookAgainMs: performed.ms });
+      case 'overtaken':
+      case 'forgotten':
+        return performed;
+    }
+  }
+}
+
+async function observe({ garden }: PassDeps, wanted: Desired, signal: AbortSignal): Promise<Observed> {
+  const { namespace, shootName } = wanted;
+  if (namespace === null) return { kind: 'absent' };
+  return observedFrom(wanted, await garden.readShoot({ namespace, name: shootName }, signal));
+}
+
+/** An apply whose answer was lost has made the Shoot all the same: from now on it is known. Null when overtaken. */
+async function recognised(
+  { records }: PassDeps,
+  lease: Lease,
+  wanted: Desired,
+  seen: Observed,
+): Promise<Desired | null> {
+  if (seen.kind !== 'present' || wanted.known.shootUid !== null) return wanted;
+  const shootUid = seen.shoot.metadata.uid;
+  if (!(await records.recordShootUid(lease, shootUid))) return null;
+  return { ...wanted, known: { ...wanted.known, shootUid } };
+}
+
+async function settle({ records }: PassDeps, lease: Lease, stand: Stand, verdict: Verdict): Promise<PassEnd> {
+  await doubtToken(records, lease, stand, verdict);
+  const released = await records.recordPass(lease, { ...recordOf(stand, verdict), failures: 0 });
+  return endOf(released, { kind: 'settled', inMs: verdict.lookAgainMs });
+}
+
+/** What the garden learnt of a token, the connection shall tell as well. */
+async function doubtToken(records: RecordStore, lease: Lease, { wanted }: Stand, { conditions }: Verdict) {
+  const isRefused = conditions.some(({ type, status }) => type === 'ConnectionReady' && status === 'False');
+  if (isRefused && wanted?.connection.phase === 'Ready') {
+    await records.requestVerification(lease, wanted.connection.id);
+  }
+}
+
+function recordOf({ wanted, seen }: Stand, verdict: Verdict) {
+  return {
+    verdict,
+    generation: wanted?.generation ?? 0,
+    operationId: wanted?.operation?.id ?? null,
+    observedHash: hashOf(seen),
+  };
+}
+
+function hashOf(seen: Observed | null): string | null {
+  if (seen === null) return null;
+  return seen.kind === 'present' ? observedHash(seen.shoot) : seen.kind === 'absent' ? ABSENT : 'foreign';
+}
+
+/** Who was due again meanwhile is looked at again at once. */
+function endOf<E extends { kind: 'settled' | 'failed'; inMs: number | null }>(released: Released, end: E) {
+  if (released.kind === 'overtaken') return { kind: 'overtaken' } as const;
+  return released.again ? { ...end, inMs: 0 } : end;
+}
+
+async function endFailed(
+  deps: PassDeps,
+  lease: Lease,
+  kept: KeptLease,
+  stand: Stand,
+  error: unknown,
+): Promise<PassEnd> {
+  if (kept.isOvertaken()) return { kind: 'overtaken' };
+  if (kept.signal.aborted) {
+    const released = await deps.leases.release(lease, { lookAgainMs: 0 });
+    return { kind: released.kind === 'overtaken' ? 'overtaken' : 'stopped' };
+  }
+  const { wanted, seen, now, steps } = stand;
+  if (wanted === null || isDatabaseAway(error)) throw error;
+  const step = steps.at(-1) ?? 'settle';
+  if (isNamespaceGone(error, step, wanted)) await deps.records.forgetNamespace(lease);
+  const failure = classifyFailure(error, { desired: wanted, step, random: deps.random ?? Math.random });
+  const verdict = judgeFailure(wanted, seen, failure, now);
+  // What only the team can mend is tried again with the next change, or with better news.
+  const inMs = failure.kind === 'needsUser' ? null : failure.afterMs;
+  const failures = failure.kind === 'needsUser' ? 0 : wanted.known.failures + 1;
+  const released =
+    verdict === null
+      ? await deps.records.recordFailure(lease, { failures, observedHash: hashOf(seen) }, { lookAgainMs: inMs })
+      : await deps.records.recordPass(lease, { ...recordOf(stand, { ...verdict, lookAgainMs: inMs }), failures });
+  return endOf(released, { kind: 'failed', failure: failure.kind, inMs, error });
+}
+
+/** A name that is absent can only be that of the namespace, where a write makes what it names. */
+function isNamespaceGone(error: unknown, step: Step['do'], { known }: Desired): boolean {
+  const isNotFound = error instanceof GardenError && error.kind === 'not_found';
+  return isNotFound && known.shootUid === null && (step === 'applyCredentials' || step === 'applyShoot');
+}
+
+/** What a failure says about the garden as such. One that it answered, it is well with. */
+function wordOf(error: unknown): GardenWord | null {
+  if (!(error instanceof GardenError)) return null;
+  switch (error.kind) {
+    case 'throttled':
+      return {
+        kind: 'throttled',
+        retryAfterMs: error.retryAfterSeconds === null ? null : error.retryAfterSeconds * 1_000,
+      };
+    case 'credentials':
+      return { kind: 'locked' };
+    case 'unreachable':
+    case 'uncertain':
+    case 'server_error':
+    case 'unusable':
+      return { kind: 'away' };
+    default:
+      return { kind: 'fine' };
+  }
+}

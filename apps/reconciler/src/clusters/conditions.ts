@@ -1,0 +1,167 @@
+import type { Condition } from '@corral/contracts';
+import type { Desired } from './model.js';
+import { poolsText, sentenceFor } from './provider-sentences.js';
+import { renderedPools } from './render-shoot.js';
+import type { GardenCondition, ShootFacts } from './shoot-facts.js';
+
+export type Draft = Omit<Condition, 'lastTransitionTime'>;
+
+/** Gives each condition the time at which its status last changed. */
+export function stamped(drafts: readonly Draft[], known: readonly Condition[], now: Date): Condition[] {
+  return drafts.map((draft) => {
+    const before = known.find(({ type }) => type === draft.type);
+    const since = before?.status === draft.status ? before.lastTransitionTime : now.toISOString();
+    return { ...draft, lastTransitionTime: since };
+  });
+}
+
+/**
+ * The specification was checked when it was declared, so it stands until the garden refuses it. Says also what became of
+ * pools that ask for no nodes: the provider does not scale to zero, which is a matter of the specification and not of
+ * the nodes' health.
+ */
+export function specAccepted({ pools }: Desired): Draft {
+  const type = 'SpecAccepted';
+  const raised = renderedPools(pools).filter(({ minimum }) => minimum === 0);
+  if (raised.length === 0) {
+    return { type, status: 'True', reason: 'Accepted', message: 'The specification is accepted.' };
+  }
+  const names = poolsText(raised.map(({ name }) => name));
+  const message = `The provider keeps at least one node in a pool that may have any: ${names}.`;
+  return { type, status: 'True', reason: 'MinimumRaised', message };
+}
+
+export function connectionReady(desired: Desired, facts: ShootFacts | null): Draft {
+  const type = 'ConnectionReady';
+  const { ref, phase, gardenTokenVersion, tokenVersion } = desired.connection;
+  if (phase === 'Rejected') {
+    const message = sentenceFor('provider_token_rejected', desired);
+    return { type, status: 'False', reason: 'ProviderTokenRejected', message };
+  }
+  const isRolledOut = gardenTokenVersion >= tokenVersion && desired.known.appliedTokenVersion >= gardenTokenVersion;
+  const refusal = facts?.problems.find(
+    ({ code }) => code === 'provider_token_rejected' || code === 'provider_permission_denied',
+  );
+  // What an earlier token was refused for says nothing about the present one.
+  if (refusal !== undefined && isRolledOut) {
+    return {
+      type,
+      status: 'False',
+      reason: refusal.reason,
+      message: sentenceFor(refusal.code, desired),
+    };
+  }
+  if (phase === 'Unverified') {
+    const message = `The provider has not confirmed the token of connection ${ref} yet.`;
+    return { type, status: 'Unknown', reason: 'Unverified', message };
+  }
+  if (facts !== null && !isRolledOut) {
+    return { type, status: 'True', reason: 'TokenRollingOut', message: 'The cluster is about to take up a new token.' };
+  }
+  return { type, status: 'True', reason: 'Verified', message: `The provider accepts connection ${ref}.` };
+}
+
+const asleep = {
+  status: 'Unknown',
+  reason: 'Hibernated',
+  message: 'Not looked at while the cluster is hibernated.',
+} as const;
+
+/** There is nothing to look at. */
+export const noCluster = { status: 'False', reason: 'NoCluster', message: 'There is no cluster.' } as const;
+
+export function controlPlaneReady(facts: ShootFacts): Draft {
+  const type = 'ControlPlaneReady';
+  if (isAsleep(facts)) return { type, ...asleep };
+  const reported = ['APIServerAvailable', 'ControlPlaneHealthy'].map((name) => conditionOf(facts, name));
+  const worst =
+    reported.find(({ status }) => status === 'False') ?? reported.find(({ status }) => status === 'Unknown');
+  const { status, reason } = worst ?? { status: 'True' as const, reason: 'ControlPlaneHealthy' };
+  return { type, status, reason, message: sayings.ControlPlaneReady[status] };
+}
+
+export function nodesReady(desired: Desired, facts: ShootFacts): Draft {
+  const type = 'NodesReady';
+  if (isAsleep(facts) && facts.hibernation.wished) return { type, ...asleep };
+  // Shown for the pool, not only for the cluster: what was accepted may be sold out when it is to grow or to wake.
+  const shortage = facts.problems.find(
+    ({ code }) => code === 'provider_capacity' || code === 'provider_quota_exceeded',
+  );
+  if (shortage !== undefined) {
+    const { code, reason, workers } = shortage;
+    return { type, status: 'False', reason, message: sentenceFor(code, desired, workers) };
+  }
+  if (isAsleep(facts)) return { type, ...asleep };
+  const { status, reason } = conditionOf(facts, 'EveryNodeReady');
+  return { type, status, reason, message: sayings.NodesReady[status] };
+}
+
+/** The garden's own conditions, in our words: its texts name what is inside of it. */
+export function healthConditions(facts: ShootFacts): Draft[] {
+  return facts.conditions.map(({ type, status, reason }) => {
+    if (isAsleep(facts) || reason === 'ConditionNotChecked') return { type, ...asleep };
+    return { type, status, reason, message: (sayings[type] ?? sayings.other)[status] };
+  });
+}
+
+/** What the garden could not do with the cluster as it is, as far as a team can do something about it. */
+export function constraintConditions(facts: ShootFacts): Draft[] {
+  return facts.constraints.flatMap(({ type, status, reason }) => {
+    const said = constraintSayings[type];
+    if (said === undefined) return [];
+    return [reason === 'ConstraintNotChecked' ? { type, ...asleep } : { type, status, reason, message: said[status] }];
+  });
+}
+
+/** The garden calls everything healthy while a cluster sleeps. */
+function isAsleep({ hibernation }: ShootFacts): boolean {
+  return hibernation.actual;
+}
+
+function conditionOf({ conditions }: ShootFacts, name: string): Omit<GardenCondition, 'type'> {
+  const found = conditions.find(({ type }) => type === name) ?? { status: 'Unknown' as const, reason: 'NotReported' };
+  return found.reason === 'ConditionNotChecked' ? { status: 'Unknown', reason: 'NotChecked' } : found;
+}
+
+type Saying = Readonly<Record<Condition['status'], string>>;
+
+const saying = (what: string, well: string, ill: string): Saying => ({
+  True: `${what} ${well}.`,
+  False: `${what} ${ill}.`,
+  Unknown: `Whether ${what.charAt(0).toLowerCase()}${what.slice(1)} ${well} is not known just now.`,
+});
+
+const sayings: Readonly<Record<string, Saying>> & Record<'ControlPlaneReady' | 'NodesReady' | 'other', Saying> = {
+  ControlPlaneReady: saying('The control plane', 'works and answers', 'does not work as it should'),
+  NodesReady: saying('Every node', 'is ready', 'should be ready, but some are not'),
+  APIServerAvailable: saying('The API server', 'answers', 'does not answer'),
+  ControlPlaneHealthy: saying('The control plane', 'is healthy', 'is not healthy'),
+  EveryNodeReady: saying('Every node', 'is ready', 'should be ready, but some are not'),
+  SystemComponentsHealthy: saying('The system components in the cluster', 'are healthy', 'are not healthy'),
+  ObservabilityComponentsHealthy: saying('The monitoring of the cluster', 'is healthy', 'is not healthy'),
+  other: saying('This part of the cluster', 'is reported as healthy', 'is reported as unhealthy'),
+};
+
+/** Of the garden's constraints those that a team can do something about. */
+const constraintSayings: Readonly<Record<string, Saying>> = {
+  HibernationPossible: saying(
+    'The cluster',
+    'can be hibernated',
+    'cannot be hibernated: a webhook in it is in the way',
+  ),
+  MaintenancePreconditionsSatisfied: saying(
+    'The cluster',
+    'can be maintained',
+    'cannot be maintained: a webhook in it is in the way',
+  ),
+  CRDsWithProblematicConversionWebhooks: saying(
+    'The cluster',
+    'is free of problematic conversion webhooks',
+    'has custom resources whose conversion webhooks can block the system',
+  ),
+  CACertificateValiditiesAcceptable: saying(
+    'The cluster',
+    'has certificates that are valid for long',
+    'has certificates that end soon',
+  ),
+};

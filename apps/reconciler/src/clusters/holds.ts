@@ -1,0 +1,20 @@
+import type { Desired } from './model.js';
+
+/**
+ * Nothing is changed with a token that the provider rejects: the run would fail, and leave a working cluster `Failed`.
+ * Nor while a replaced token waits to be verified: one of another project would orphan all that the cluster has.
+ */
+export function isOnHold({ connection }: Desired): boolean {
+  if (connection.phase === 'Rejected') return true;
+  return connection.phase !== 'Ready' && connection.gardenTokenVersion > 0 && hasNewToken(connection);
+}
+
+/** The first token is handed over as it is: there is nothing yet that it could break. */
+export function isTokenDue({ connection }: Desired): boolean {
+  const { phase, gardenTokenVersion } = connection;
+  return hasNewToken(connection) && (phase === 'Ready' || (phase === 'Unverified' && gardenTokenVersion === 0));
+}
+
+function hasNewToken({ tokenVersion, gardenTokenVersion }: Desired['connection']): boolean {
+  return gardenTokenVersion < tokenVersion;
+}

@@ -1,0 +1,91 @@
+import type { ClusterPhase, OperationErrorCode } from '@corral/contracts';
+import { absenceConditionType, absenceIsCertainAt, lateCreationMs } from './absence.js';
+import { connectionReady, type Draft, noCluster, specAccepted, stamped } from './conditions.js';
+import { isOnHold } from './holds.js';
+import type { Desired, OperationVerdict, Verdict } from './model.js';
+import { lookAgainMsFor, progressOf } from './progress.js';
+import { sentenceFor } from './provider-sentences.js';
+import { notReconciled } from './reconciled.js';
+
+/** The name is another's. Only operators can tell why. */
+export function judgeForeign(desired: Desired, now: Date): Verdict {
+  return {
+    ...verdict(desired, 'Failed', [failing('NameCollision', 'name_collision', desired)], now),
+    operation: failed(desired, 'name_collision'),
+  };
+}
+
+export function judgeAbsent(desired: Desired, now: Date): Verdict {
+  if (desired.known.shootUid !== null) return judgeVanished(desired, now);
+  if (desired.connection.phase === 'Rejected') {
+    return {
+      ...verdict(desired, 'Failed', [failing('ConnectionNotReady', 'provider_token_rejected', desired)], now),
+      operation: failed(desired, 'provider_token_rejected'),
+    };
+  }
+  const why = isOnHold(desired)
+    ? notReconciled('ConnectionNotReady', 'The cluster waits until the provider has confirmed the connection.')
+    : notReconciled('Pending', 'The cluster is about to be made.');
+  return {
+    ...verdict(desired, 'Pending', [why], now),
+    operation: running(desired),
+    lookAgainMs: lookAgainMsFor(desired),
+  };
+}
+
+/** It is not made again by itself: that would hide that all in it is lost. */
+function judgeVanished(desired: Desired, now: Date): Verdict {
+  const message = sentenceFor('shoot_missing', desired);
+  const drafts: Draft[] = [
+    notReconciled('ShootMissing', message),
+    { type: 'ShootMissing', status: 'True', reason: 'RemovedExternally', message },
+  ];
+  return { ...verdict(desired, 'Failed', drafts, now), operation: failed(desired, 'shoot_missing') };
+}
+
+/** Deletion of a cluster of which nothing was seen yet: one may still be on its way. */
+export function judgeLeaving(desired: Desired, now: Date): Verdict {
+  const message = 'No cluster is there. It takes a moment to be sure that none is on its way.';
+  const drafts: Draft[] = [
+    notReconciled('Deleting', 'The cluster is being removed.'),
+    { type: absenceConditionType, status: 'Unknown', reason: 'Waiting', message },
+  ];
+  const certainAt = absenceIsCertainAt(desired) ?? new Date(now.getTime() + lateCreationMs);
+  return {
+    ...verdict(desired, 'Deleting', drafts, now),
+    operation: running(desired),
+    lookAgainMs: Math.max(0, certainAt.getTime() - now.getTime()),
+  };
+}
+
+function verdict(desired: Desired, phase: ClusterPhase, drafts: readonly Draft[], now: Date): Verdict {
+  const all: Draft[] = [
+    specAccepted(desired),
+    connectionReady(desired, null),
+    { type: 'ControlPlaneReady', ...noCluster },
+    { type: 'NodesReady', ...noCluster },
+    ...drafts,
+  ];
+  return {
+    phase,
+    conditions: stamped(all, desired.known.conditions, now),
+    seedName: null,
+    migrationPhase: null,
+    observedGeneration: desired.known.observedGeneration,
+    operation: { to: 'stay' },
+    lookAgainMs: null,
+  };
+}
+
+function failing(reason: string, code: OperationErrorCode, desired: Desired): Draft {
+  return notReconciled(reason, sentenceFor(code, desired));
+}
+
+function running({ operation }: Desired): OperationVerdict {
+  return operation === null ? { to: 'stay' } : { to: 'running', progress: progressOf(operation, null) };
+}
+
+function failed(desired: Desired, code: OperationErrorCode): OperationVerdict {
+  if (desired.operation === null) return { to: 'stay' };
+  return { to: 'failed', code, message: sentenceFor(code, desired) };
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from '@jest/globals';
+import { absent, aDesired, aShoot, aSteadyDesired, minutesLater, noon, present } from '../../test/support/a-cluster.js';
+import type { Failure } from './classify-failure.js';
+import { judgeFailure } from './judge-failure.js';
+import type { Desired, Observed } from './model.js';
+
+const refused: Failure = {
+  ...{ kind: 'needsUser', concerns: 'SpecAccepted', code: 'refused_by_garden', reason: 'SpecRefused' },
+  ...{ message: 'The specification was refused: see region.', fields: [] },
+};
+const held: Failure = {
+  kind: 'retry',
+  afterMs: 1_000,
+  conflicts: [{ pointer: '/spec/hibernated', name: 'hibernated' }],
+};
+const changed = aSteadyDesired({
+  ...{ generation: 2, desiredHash: 'sha256:02', known: { appliedGeneration: 1, observedGeneration: 1 } },
+  operation: { id: 'o2', kind: 'cluster.update', generation: 2, state: 'running', progress: 3 },
+});
+const shoot = present(aShoot(aSteadyDesired()));
+const verdictOf = (desired: Desired, seen: Observed | null, failure: Failure) =>
+  judgeFailure(desired, seen, failure, minutesLater(9));
+
+describe('a failure that the team must mend', () => {
+  it('ends the operation and says what is wrong with the specification', () => {
+    const verdict = verdictOf(aDesired(), absent, refused);
+
+    expect(verdict).toMatchObject({
+      phase: 'Failed',
+      operation: { to: 'failed', code: 'refused_by_garden', message: 'The specification was refused: see region.' },
+      lookAgainMs: null,
+    });
+    expect(verdict?.conditions[0]).toEqual({
+      ...{ type: 'SpecAccepted', status: 'False', reason: 'SpecRefused' },
+      ...{ message: 'The specification was refused: see region.', lastTransitionTime: minutesLater(9).toISOString() },
+    });
+  });
+
+  it('leaves a cluster that works what it is', () => {
+    expect(verdictOf(changed, shoot, refused)).toMatchObject({ phase: 'Ready', observedGeneration: 1 });
+  });
+
+  it('touches no operation when there is none', () => {
+    expect(verdictOf({ ...changed, operation: null }, shoot, refused)?.operation).toEqual({ to: 'stay' });
+  });
+
+  it('keeps the time since when it stands in the way', () => {
+    const first = judgeFailure(changed, shoot, refused, noon);
+    const known = { ...changed.known, conditions: first?.conditions ?? [] };
+    const second = verdictOf({ ...changed, known }, shoot, refused);
+
+    expect(second?.conditions[0]?.lastTransitionTime).toBe(noon.toISOString());
+  });
+});
+
+describe('a field that somebody else holds', () => {
+  it('is named, and the operation goes on', () => {
+    const verdict = verdictOf(changed, shoot, held);
+
+    expect(verdict?.operation).toEqual({ to: 'running', progress: 3 });
+    expect(verdict?.conditions).toContainEqual(
+      expect.objectContaining({
+        ...{ type: 'Reconciled', status: 'False', reason: 'FieldConflict' },
+        message: 'Somebody else has changed on the garden what is declared here: hibernated.',
+      }),
+    );
+  });
+});
+
+describe('other failures', () => {
+  it('that pass are judged by what was seen', () => {
+    expect(verdictOf(changed, shoot, { kind: 'retry', afterMs: 5 })).toMatchObject({
+      ...{ phase: 'Updating', operation: { to: 'running' } },
+    });
+  });
+
+  it.each<[string, Observed | null, Failure]>([
+    ['while the garden is away', shoot, { kind: 'pause', afterMs: 5 }],
+    ['that are faults of ours', shoot, { kind: 'bug', afterMs: 5 }],
+    ['before anything was seen', null, refused],
+  ])('%s tell clients nothing', (_, seen, failure) => {
+    expect(verdictOf(changed, seen, failure)).toBeNull();
+  });
+});

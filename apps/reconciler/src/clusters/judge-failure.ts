@@ -1,0 +1,50 @@
+import type { OperationErrorCode } from '@corral/contracts';
+import type { Failure } from './classify-failure.js';
+import { type Draft, stamped } from './conditions.js';
+import { judge } from './judge.js';
+import type { Desired, Observed, Verdict } from './model.js';
+import { notReconciled } from './reconciled.js';
+
+/**
+ * Says what clients are told when a step has failed: what `judge` says of what was seen, and what stands in the way of
+ * the declaration.
+ *
+ * @param seen null when the pass failed before it saw anything
+ * @returns null for failures that clients are told nothing of: what they last read stands
+ */
+export function judgeFailure(desired: Desired, seen: Observed | null, failure: Failure, now: Date): Verdict | null {
+  if (seen === null || failure.kind === 'pause' || failure.kind === 'bug') return null;
+  const obstacle = obstacleOf(failure);
+  if (obstacle === null) return judge(desired, seen, now);
+  const verdict = judge(desired, seen, now, { isObstructed: true });
+  const [condition] = stamped([obstacle.condition], desired.known.conditions, now);
+  const conditions = verdict.conditions.map((each) => (each.type === condition?.type ? condition : each));
+  if (obstacle.end === null) return { ...verdict, conditions };
+  return {
+    ...verdict,
+    // Without a Shoot there is nothing that could still be called well.
+    phase: verdict.phase === 'Pending' ? 'Failed' : verdict.phase,
+    conditions,
+    operation: desired.operation === null ? { to: 'stay' } : { to: 'failed', ...obstacle.end },
+    lookAgainMs: null,
+  };
+}
+
+interface Obstacle {
+  readonly condition: Draft;
+  /** What the operation fails of; null while there is hope. */
+  readonly end: { readonly code: OperationErrorCode; readonly message: string } | null;
+}
+
+function obstacleOf(failure: Failure): Obstacle | null {
+  if (failure.kind === 'needsUser') {
+    const { concerns, code, reason, message } = failure;
+    return { condition: { type: concerns, status: 'False', reason, message }, end: { code, message } };
+  }
+  if (failure.kind === 'retry' && failure.conflicts !== undefined) {
+    const names = failure.conflicts.map(({ name }) => name).join(', ');
+    const message = `Somebody else has changed on the garden what is declared here: ${names}.`;
+    return { condition: notReconciled('FieldConflict', message), end: null };
+  }
+  return null;
+}

@@ -1,0 +1,147 @@
+import type { OperationErrorCode } from '@corral/contracts';
+import {
+  connectionReady,
+  constraintConditions,
+  controlPlaneReady,
+  type Draft,
+  healthConditions,
+  nodesReady,
+  specAccepted,
+  stamped,
+} from './conditions.js';
+import { isOnHold } from './holds.js';
+import { judgeAbsent, judgeForeign, judgeLeaving } from './judge-absent.js';
+import { migrationOf } from './migration.js';
+import type { Desired, Observed, OperationVerdict, Verdict } from './model.js';
+import { phaseOf, type Standing } from './phase.js';
+import { lookAgainMsFor, progressOf } from './progress.js';
+import type { ProviderProblem } from './provider-problems.js';
+import { sentenceFor } from './provider-sentences.js';
+import { reconciled } from './reconciled.js';
+import { type Retry, retryOf } from './retry-failed.js';
+import { convergedGeneration, hasFailed, isApplied, isDrifted, isRunDue, isStale } from './run.js';
+import { factsOf, type ShootFacts } from './shoot-facts.js';
+
+/** After a read that shows less than our own last write. */
+const staleLookAgainMs = 5_000;
+/** What only the team can mend fails its operation after so long, even if the garden still tries. */
+const userFaultMs = 10 * 60_000;
+
+/**
+ * Says what clients are told about a cluster. Pure and total.
+ *
+ * @param circumstances isObstructed: what is declared cannot be handed over, so no change is under way
+ */
+export function judge(
+  desired: Desired,
+  seen: Observed,
+  now: Date,
+  { isObstructed } = { isObstructed: false },
+): Verdict {
+  switch (seen.kind) {
+    case 'foreign':
+      return judgeForeign(desired, now);
+    case 'absent':
+      return desired.isDeleting ? judgeLeaving(desired, now) : judgeAbsent(desired, now);
+    case 'present': {
+      const facts = factsOf(seen.shoot);
+      return isStale(desired.known, facts) ? unchanged(desired) : judgeShoot(desired, facts, isObstructed, now);
+    }
+  }
+}
+
+/** An old read tells nothing. */
+function unchanged({ known }: Desired): Verdict {
+  const { phase, conditions, seedName, migrationPhase, observedGeneration } = known;
+  const operation = { to: 'stay' } as const;
+  return { phase, conditions, seedName, migrationPhase, observedGeneration, operation, lookAgainMs: staleLookAgainMs };
+}
+
+function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, now: Date): Verdict {
+  const { known } = desired;
+  const retry = retryOf(desired, facts, now);
+  const observedGeneration = Math.max(known.observedGeneration, convergedGeneration(desired, facts) ?? 0);
+  const connection = connectionReady(desired, facts);
+  const controlPlane = controlPlaneReady(facts);
+  const nodes = nodesReady(desired, facts);
+  const health = healthConditions(facts);
+  const standing: Standing = {
+    isConverged: observedGeneration === desired.generation && isApplied(desired, facts) && !isDrifted(desired, facts),
+    hasGivenUp: hasFailed(facts) && (retry.kind === 'never' || waitsForToken(desired)),
+    isOnHold: isObstructed || (isOnHold(desired) && !isApplied(desired, facts)),
+    isImpaired: facts.problems.length > 0 || [connection, controlPlane, nodes, ...health].some(isFalse),
+  };
+  const phase = phaseOf(desired, facts, standing);
+  const conditions = [
+    specAccepted(desired),
+    connection,
+    controlPlane,
+    nodes,
+    reconciled(desired, facts, phase, standing),
+    ...health,
+    ...constraintConditions(facts),
+  ];
+  return {
+    phase,
+    conditions: stamped(conditions, known.conditions, now),
+    seedName: facts.seed.actual,
+    migrationPhase: migrationOf(facts),
+    observedGeneration,
+    operation: operationVerdict(desired, facts, standing, now),
+    lookAgainMs: lookAgain(desired, facts, standing, retry, now),
+  };
+}
+
+/** Nothing is tried with a rejected token but to delete. */
+function waitsForToken({ connection, isDeleting }: Desired): boolean {
+  return connection.phase === 'Rejected' && !isDeleting;
+}
+
+function isFalse({ status }: Draft): boolean {
+  return status === 'False';
+}
+
+function operationVerdict(desired: Desired, facts: ShootFacts, standing: Standing, now: Date): OperationVerdict {
+  const { operation, isDeleting } = desired;
+  if (operation === null) return { to: 'stay' };
+  if (!isDeleting && facts.isDeleting) return failedOf('shoot_missing', desired);
+  if (!isDeleting && standing.isConverged) return { to: 'succeeded' };
+  if (waitsForToken(desired) && standing.isOnHold) {
+    return failedOf('provider_token_rejected', desired);
+  }
+  const problem = facts.problems[0];
+  if (standing.hasGivenUp || isUserFaultForLong(problem, facts, now)) {
+    return failedOf(problem?.code ?? 'internal_error', desired, problem?.workers);
+  }
+  return { to: 'running', progress: progressOf(operation, isRunFor(desired, facts) ? facts : null) };
+}
+
+/**
+ * Most failures on this provider carry no code, so the garden does not know that trying again for twelve hours is in
+ * vain. A few attempts are left to it, because a single refusal may be the provider's own fault.
+ */
+function isUserFaultForLong(problem: ProviderProblem | undefined, facts: ShootFacts, now: Date): boolean {
+  const { lastOperation, retryCycleStartedAt } = facts;
+  if (!problem?.needsUser || !problem.isCurrent || lastOperation?.state !== 'Error') return false;
+  return retryCycleStartedAt !== null && now.getTime() - retryCycleStartedAt.getTime() >= userFaultMs;
+}
+
+/** Whether the run that shows is one for the present declaration, and not still the one before. */
+function isRunFor(desired: Desired, facts: ShootFacts): boolean {
+  if (desired.isDeleting) return facts.lastOperation?.type === 'Delete';
+  return (
+    isApplied(desired, facts) && facts.observedGeneration >= (desired.known.appliedShootGeneration ?? facts.generation)
+  );
+}
+
+function failedOf(code: OperationErrorCode, desired: Desired, workers?: readonly string[]): OperationVerdict {
+  return { to: 'failed', code, message: sentenceFor(code, desired, workers) };
+}
+
+function lookAgain(desired: Desired, facts: ShootFacts, standing: Standing, retry: Retry, now: Date): number | null {
+  if (retry.kind === 'later') return Math.max(0, retry.at.getTime() - now.getTime());
+  const isSteady = standing.isConverged && facts.lastOperation?.state === 'Succeeded' && !isRunDue(facts);
+  return isSteady || standing.hasGivenUp || (waitsForToken(desired) && standing.isOnHold)
+    ? null
+    : lookAgainMsFor(desired);
+}

@@ -1,0 +1,63 @@
+import type { Pool } from '@corral/database';
+
+/** In place of a hash: the Shoot is not there. */
+export const ABSENT = 'absent';
+
+/** What the garden showed of one Shoot. */
+export interface Sighting {
+  readonly namespace: string;
+  readonly shootName: string;
+  /** Of the facts that decide anything, or `ABSENT`. */
+  readonly hash: string;
+}
+
+/** Due now, without putting off what is due already. */
+const dueNow = 'due_at = least(due_at, clock_timestamp())';
+
+/** News from outside make clusters due. All functions answer with the ids of those, to be woken. */
+export const newsStore = (pool: Pool) => ({
+  /** Those of which something else was seen than at their last pass. A steady cluster costs nothing more. */
+  async markChanged(seen: readonly Sighting[]): Promise<string[]> {
+    const { rows } = await pool.query<{ id: string }>(
+      `UPDATE cluster SET ${dueNow}
+       FROM unnest($1::text[], $2::text[], $3::text[]) AS seen (namespace, shoot_name, hash), team
+       WHERE cluster.shoot_name = seen.shoot_name AND team.id = cluster.team_id
+         AND team.project_namespace = seen.namespace AND cluster.observed_hash IS DISTINCT FROM seen.hash
+       RETURNING cluster.id`,
+      [seen.map(({ namespace }) => namespace), seen.map(({ shootName }) => shootName), seen.map(({ hash }) => hash)],
+    );
+    return rows.map(({ id }) => id);
+  },
+
+  /**
+   * Of the clusters after `after`, by id, those whose Shoot is known and was not seen.
+   *
+   * Those whose last pass found it absent know already.
+   *
+   * @returns also where to go on; null at the end
+   */
+  async markMissing(
+    { seenNames, limit }: { seenNames: ReadonlySet<string>; limit: number },
+    after: string | null,
+  ): Promise<{ ids: string[]; next: string | null }> {
+    const { rows } = await pool.query<{ id: string; shoot_name: string }>(
+      `SELECT id, shoot_name FROM cluster
+       WHERE shoot_uid IS NOT NULL AND observed_hash IS DISTINCT FROM $1 AND ($2::uuid IS NULL OR id > $2)
+       ORDER BY id LIMIT $3`,
+      [ABSENT, after, limit],
+    );
+    const missing = rows.filter((row) => !seenNames.has(row.shoot_name)).map(({ id }) => id);
+    if (missing.length > 0) await pool.query(`UPDATE cluster SET ${dueNow} WHERE id = ANY ($1)`, [missing]);
+    return { ids: missing, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
+  },
+
+  /** Those that use a connection about which something has changed. */
+  async markUsersOf(connectionId: string): Promise<string[]> {
+    const { rows } = await pool.query<{ id: string }>(
+      `UPDATE cluster SET ${dueNow} WHERE connection_id = $1 AND started_at IS NOT NULL RETURNING id`,
+      [connectionId],
+    );
+    return rows.map(({ id }) => id);
+  },
+});
+export type NewsStore = ReturnType<typeof newsStore>;

@@ -1,0 +1,156 @@
+import type { GardenClient, Shoot } from '@corral/garden';
+import { learnedFrom } from './after-write.js';
+import type { Catalogue } from './catalogue.js';
+import type { DesiredStore, SealedToken } from './desired-store.js';
+import { gardenSettings } from './garden-settings.js';
+import { managedLabel, operationAnnotation, teamAnnotation } from './marks.js';
+import type { Desired, Lease, Observed, Step } from './model.js';
+import type { RecordStore } from './record-store.js';
+import { renderShoot } from './render-shoot.js';
+import { resolveVersion } from './resolve-version.js';
+import { observedFrom, runningVersion } from './shoot-facts.js';
+
+export interface PerformDeps {
+  readonly garden: Pick<
+    GardenClient,
+    'ensureProject' | 'applyCredentials' | 'applyShoot' | 'annotateShoot' | 'deleteShoot'
+  >;
+  readonly desired: Pick<DesiredStore, 'readToken'>;
+  readonly records: RecordStore;
+  readonly catalogue: Catalogue;
+  readonly openToken: (token: Pick<SealedToken, 'connectionId' | 'keyId' | 'sealed'>) => string;
+  readonly networkingType: string;
+}
+
+/** What came of a step. */
+export type Performed =
+  /** `seen`: what the garden answered, which is newer than a read; null when it has to be read. */
+  | { readonly kind: 'done'; readonly seen: Observed | null }
+  /** The garden took it, and needs time before the next step can be taken. */
+  | { readonly kind: 'waiting'; readonly ms: number }
+  | { readonly kind: 'overtaken' }
+  | { readonly kind: 'forgotten' };
+
+/** A Project takes a moment until its namespace is there and its members may use it. */
+const PROJECT_MS = 1_000;
+
+/** What a step works with. */
+interface Turn {
+  readonly lease: Lease;
+  readonly wanted: Desired;
+  readonly seen: Observed;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Takes one step: an effect on the garden that is safe to repeat, and a record of it. A crash between the two is met by
+ * the next pass, which takes the same step and meets what this one did.
+ *
+ * @throws GardenError, Unrenderable, VersionUnavailable, SecretUnreadable
+ */
+export const performStep =
+  (deps: PerformDeps) =>
+  async (turn: Turn, step: Exclude<Step, { do: 'settle' }>): Promise<Performed> => {
+    switch (step.do) {
+      case 'ensureProject':
+        return ensureProject(deps, turn);
+      case 'applyCredentials':
+        return applyCredentials(deps, turn);
+      case 'pinVersion':
+        return pinVersion(deps, turn);
+      case 'applyShoot':
+        return applyShoot(deps, turn);
+      case 'reconcileShoot':
+        return order(deps, turn, step.do, 'reconcile');
+      case 'retryShoot':
+        return order(deps, turn, step.do, 'retry');
+      case 'deleteShoot':
+        await deps.garden.deleteShoot({ ...nameOf(turn.wanted), uid: step.uid }, turn.signal);
+        return { kind: 'done', seen: null };
+      case 'forget':
+        return { kind: (await deps.records.forget(turn.lease)) ? 'forgotten' : 'overtaken' };
+    }
+  };
+
+async function ensureProject({ garden, records }: PerformDeps, { lease, wanted, signal }: Turn): Promise<Performed> {
+  const { team } = wanted;
+  const { namespace, ready } = await garden.ensureProject(
+    {
+      name: team.projectName,
+      labels: { [managedLabel]: 'true', 'corral.dev/team-id': team.id },
+      annotations: { [teamAnnotation]: team.slug },
+      description: `Clusters of the team ${team.slug}`,
+    },
+    signal,
+  );
+  if (namespace === null || !ready) return { kind: 'waiting', ms: PROJECT_MS };
+  return recorded(records.recordNamespace(lease, namespace), null);
+}
+
+async function applyCredentials(deps: PerformDeps, { lease, wanted, seen, signal }: Turn): Promise<Performed> {
+  const { garden, desired, records, openToken } = deps;
+  const { id, ref, gardenName, gardenTokenVersion } = wanted.connection;
+  const token = await desired.readToken(lease, id);
+  if (token === null) return { kind: 'overtaken' };
+  await garden.applyCredentials(
+    {
+      ...{ namespace: namespaceOf(wanted), name: gardenName, token: openToken(token) },
+      labels: { [managedLabel]: 'true', 'corral.dev/connection': ref },
+    },
+    signal,
+  );
+  const version = { connectionId: id, version: token.version, before: gardenTokenVersion };
+  return recorded(records.recordGardenToken(lease, version), seen);
+}
+
+async function pinVersion(
+  { catalogue, records }: PerformDeps,
+  { lease, wanted, seen, now, signal }: Turn,
+): Promise<Performed> {
+  const { kubernetesVersions } = await catalogue.read(signal);
+  const version = resolveVersion(wanted.spec.kubernetesVersion, kubernetesVersions, runningVersion(seen), now);
+  return recorded(records.recordPinnedVersion(lease, version), seen);
+}
+
+async function applyShoot(
+  { garden, catalogue, records, networkingType }: PerformDeps,
+  { lease, wanted, signal }: Turn,
+): Promise<Performed> {
+  const settings = gardenSettings(await catalogue.read(signal), networkingType);
+  const { shoot, appliedAt } = await garden.applyShoot(renderShoot(wanted, settings), signal);
+  const learned = learnedFrom('applyShoot', wanted, shoot, appliedAt);
+  return recorded(records.recordLearned(lease, learned), seenAfter(wanted, shoot));
+}
+
+async function order(
+  { garden, records }: PerformDeps,
+  { lease, wanted, seen, signal }: Turn,
+  step: 'reconcileShoot' | 'retryShoot',
+  operation: 'reconcile' | 'retry',
+): Promise<Performed> {
+  if (seen.kind !== 'present') throw new TypeError(`${step} wants a Shoot that was seen`);
+  const { uid, resourceVersion } = seen.shoot.metadata;
+  const annotations = { [operationAnnotation]: operation };
+  // The annotation is one slot for everybody: an order that was set since the read must not be overwritten.
+  const shoot = await garden.annotateShoot({ ...nameOf(wanted), uid, resourceVersion, annotations }, signal);
+  // The garden tells no time of a patch; that the run begins after it, its generation tells.
+  const learned = learnedFrom(step, wanted, shoot, null);
+  return recorded(records.recordLearned(lease, learned), seenAfter(wanted, shoot));
+}
+
+async function recorded(record: Promise<boolean>, seen: Observed | null): Promise<Performed> {
+  return (await record) ? { kind: 'done', seen } : { kind: 'overtaken' };
+}
+
+/** An answer to our own write is ours whatever the row knew before it. */
+function seenAfter({ id, known }: Desired, shoot: Shoot): Observed {
+  return observedFrom({ id, known: { ...known, shootUid: known.shootUid ?? shoot.metadata.uid } }, shoot);
+}
+
+function namespaceOf({ namespace }: Desired): string {
+  if (namespace === null) throw new TypeError('no step but ensureProject is taken before the namespace is known');
+  return namespace;
+}
+
+const nameOf = (wanted: Desired) => ({ namespace: namespaceOf(wanted), name: wanted.shootName });

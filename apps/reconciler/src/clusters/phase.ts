@@ -1,0 +1,45 @@
+import type { ClusterPhase } from '@corral/contracts';
+import { migrationOf } from './migration.js';
+import type { Desired } from './model.js';
+import { isRunDue } from './run.js';
+import type { ShootFacts } from './shoot-facts.js';
+
+export interface Standing {
+  /** The Shoot has, or had before a run of the garden's own, what is declared. */
+  readonly isConverged: boolean;
+  /** The garden has given up, and nobody will tell it to go on. */
+  readonly hasGivenUp: boolean;
+  /** Nothing is tried before the connection is mended. */
+  readonly isOnHold: boolean;
+  readonly isImpaired: boolean;
+}
+
+/** One word for a cluster whose Shoot is there. Derived: nothing is decided by it. */
+export function phaseOf(desired: Desired, facts: ShootFacts, standing: Standing): ClusterPhase {
+  const { lastOperation, hibernation } = facts;
+  if (desired.isDeleting) return standing.hasGivenUp ? 'Failed' : 'Deleting';
+  if (facts.isDeleting) return 'Deleting';
+  const migration = migrationOf(facts);
+  if (migration === 'Migrating' || migration === 'Restoring') return 'Updating';
+  if (lastOperation === null || (lastOperation.type === 'Create' && lastOperation.state === 'Pending'))
+    return 'Pending';
+  if (standing.hasGivenUp) return 'Failed';
+  if (lastOperation.type === 'Create' && lastOperation.state !== 'Succeeded') return 'Provisioning';
+  if (isChanging(desired, facts, standing)) {
+    if (hibernation.wished === hibernation.actual) return 'Updating';
+    return hibernation.wished ? 'Hibernating' : 'Resuming';
+  }
+  if (hibernation.actual) return 'Hibernated';
+  return standing.isImpaired ? 'Degraded' : 'Ready';
+}
+
+/**
+ * The garden reconciles every cluster again and again; that is no change. It is one when something was declared, or
+ * when somebody else altered the Shoot, and then until that run has ended.
+ */
+function isChanging(desired: Desired, facts: ShootFacts, { isConverged, isOnHold }: Standing): boolean {
+  if (facts.hibernation.wished !== facts.hibernation.actual || isRunDue(facts)) return true;
+  if (!isConverged) return !isOnHold;
+  const wasChanging = ['Updating', 'Hibernating', 'Resuming'].includes(desired.known.phase);
+  return wasChanging && facts.lastOperation?.state !== 'Succeeded';
+}

@@ -1,0 +1,44 @@
+import type { ClusterPhase } from '@corral/contracts';
+import type { Draft } from './conditions.js';
+import { migrationOf } from './migration.js';
+import type { Desired } from './model.js';
+import type { Standing } from './phase.js';
+import { sentenceFor } from './provider-sentences.js';
+import { isApplied } from './run.js';
+import type { ShootFacts } from './shoot-facts.js';
+
+const type = 'Reconciled';
+
+/** Whether the cluster is as it was declared, and if not, why not yet. */
+export function reconciled(desired: Desired, facts: ShootFacts, phase: ClusterPhase, standing: Standing): Draft {
+  const problem = facts.problems[0];
+  if (problem?.isCurrent) return notReconciled(problem.reason, sentenceFor(problem.code, desired, problem.workers));
+  if (problem !== undefined) return notReconciled('Retrying', 'The last attempt failed. Another one is on the way.');
+  if (standing.hasGivenUp) {
+    return notReconciled('PlatformFault', sentenceFor('internal_error', desired));
+  }
+  if (desired.isDeleting) return notReconciled('Deleting', 'The cluster is being removed.');
+  if (facts.isDeleting)
+    return notReconciled('DeletedExternally', 'The cluster is being removed, but not by this service.');
+  const migration = migrationOf(facts);
+  if (migration !== null && (migration !== 'Preparing' || !isApplied(desired, facts))) {
+    return notReconciled('ControlPlaneMigrating', 'The control plane is moving. Changes wait until it has arrived.');
+  }
+  if (standing.isConverged)
+    return { type, status: 'True', reason: 'Reconciled', message: 'The cluster is as declared.' };
+  if (standing.isOnHold) {
+    return notReconciled('ConnectionNotReady', 'The change waits until the provider accepts the connection.');
+  }
+  return notReconciled(reasons[phase] ?? 'Updating', 'The cluster is on the way to what is declared.');
+}
+
+export function notReconciled(reason: string, message: string): Draft {
+  return { type, status: 'False', reason, message };
+}
+
+const reasons: Partial<Record<ClusterPhase, string>> = {
+  Pending: 'Pending',
+  Provisioning: 'Creating',
+  Hibernating: 'Hibernating',
+  Resuming: 'Resuming',
+};

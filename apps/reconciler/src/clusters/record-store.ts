@@ -1,0 +1,217 @@
+import { type OperationErrorCode, operationErrorCodes } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import type { Learned } from './after-write.js';
+import type { Released, TurnEnd } from './lease-store.js';
+import type { Lease, OperationVerdict, Verdict } from './model.js';
+
+/** What a pass leaves behind. */
+export interface PassRecord {
+  readonly verdict: Verdict;
+  /** That the verdict is about: a newer one, accepted during the pass, is not judged by it. */
+  readonly generation: number;
+  /** The operation that the verdict is about. */
+  readonly operationId: string | null;
+  /** Null: nothing was seen. */
+  readonly observedHash: string | null;
+  /** Passes in a row that failed. */
+  readonly failures: number;
+}
+
+/** The row of a turn that is still ours. `$1`, `$2` and `$3` are the lease's. */
+const ours = 'team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL';
+
+/** What a pass writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
+export const recordStore = (pool: Pool) => {
+  /** @returns false when a later turn was given out: nothing was written, the pass must stop */
+  const update = async (lease: Lease, assignments: string, values: readonly unknown[]): Promise<boolean> => {
+    const { rowCount } = await pool.query(`UPDATE cluster SET ${assignments} WHERE ${ours}`, [
+      ...leaseValues(lease),
+      ...values,
+    ]);
+    return rowCount === 1;
+  };
+
+  return {
+    /** What the garden's answer to a write told. The Shoot that was known first stays the one that is ours. */
+    recordLearned: (lease: Lease, learned: Learned): Promise<boolean> =>
+      update(
+        lease,
+        `shoot_uid = coalesce(shoot_uid, $4), applied_generation = $5, applied_shoot_generation = $6, applied_at = $7,
+         applied_token_version = $8, retried_generation = $9`,
+        [
+          ...[learned.shootUid, learned.appliedGeneration, learned.appliedShootGeneration, learned.appliedAt],
+          ...[learned.appliedTokenVersion, learned.retriedGeneration],
+        ],
+      ),
+
+    /** The Shoot that was found under the name is ours, whoever made it. */
+    recordShootUid: (lease: Lease, shootUid: string): Promise<boolean> =>
+      update(lease, 'shoot_uid = coalesce(shoot_uid, $4)', [shootUid]),
+
+    recordPinnedVersion: (lease: Lease, version: string): Promise<boolean> =>
+      update(lease, 'pinned_version = $4', [version]),
+
+    /** The team's namespace, as its Project states it. */
+    async recordNamespace(lease: Lease, namespace: string): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `UPDATE team SET project_namespace = $4
+         WHERE id = $1 AND EXISTS (SELECT FROM cluster WHERE ${ours})`,
+        [...leaseValues(lease), namespace],
+      );
+      return rowCount === 1;
+    },
+
+    /**
+     * The garden has no such namespace any more. With it went all that was in it: the Project and the credentials of
+     * the team are made anew before the next Shoot.
+     */
+    async forgetNamespace(lease: Lease): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `WITH forgotten AS (
+           UPDATE team SET project_namespace = NULL
+           WHERE id = $1 AND EXISTS (SELECT FROM cluster WHERE ${ours}) RETURNING id
+         ), emptied AS (
+           UPDATE connection SET garden_token_version = 0 FROM forgotten WHERE team_id = forgotten.id
+         )
+         SELECT id FROM forgotten`,
+        leaseValues(lease),
+      );
+      return rowCount === 1;
+    },
+
+    /** The garden met a provider that refused our token: the provider is asked, unless it was asked just now. */
+    async requestVerification({ teamId }: Lease, connectionId: string): Promise<void> {
+      await pool.query(
+        `UPDATE connection SET verify_at = least(verify_at, clock_timestamp())
+         WHERE team_id = $1 AND id = $2 AND phase = 'Ready'
+           AND (verified_at IS NULL OR verified_at < clock_timestamp() - interval '5 minutes')`,
+        [teamId, connectionId],
+      );
+    },
+
+    /**
+     * The garden was given a token. Passes of two clusters may do so at once, one of them with a token that was replaced
+     * meanwhile, and which came last there is unknown: then the older counts, and the next pass gives the newest again.
+     *
+     * @param before the version that the garden held when the pass began
+     */
+    async recordGardenToken(
+      lease: Lease,
+      { connectionId, version, before }: { connectionId: string; version: number; before: number },
+    ): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `UPDATE connection SET garden_token_version = CASE WHEN garden_token_version = $6 THEN $5
+                                                           ELSE least(garden_token_version, $5) END
+         WHERE team_id = $1 AND id = $4 AND EXISTS (SELECT FROM cluster WHERE ${ours})`,
+        [...leaseValues(lease), connectionId, version, before],
+      );
+      return rowCount === 1;
+    },
+
+    /** Ends a turn with what is to be told, in one statement: cluster, operation, next look, and the lease is free. */
+    async recordPass(lease: Lease, record: PassRecord): Promise<Released> {
+      const { verdict, generation, operationId, observedHash, failures } = record;
+      const { operation } = verdict;
+      const { rows } = await pool.query<{ again: boolean }>(
+        `WITH turn AS (
+           SELECT id, due_at IS DISTINCT FROM lease_until AS again, generation = $4 AS is_current,
+                  generation = $4 AND (phase, seed_name, migration_phase, conditions, observed_generation)
+                    IS DISTINCT FROM ($5, $6::text, $7::text, $8::jsonb, $9::int) AS reads_differently
+           FROM cluster WHERE ${ours} FOR UPDATE
+         ), operated AS (
+           UPDATE operation
+           SET state = $14::operation_state, progress = greatest(progress, $15), error = $16::jsonb,
+               updated_at = clock_timestamp(), finished_at = CASE WHEN $17 THEN clock_timestamp() END
+           FROM turn
+           WHERE operation.id = $13 AND operation.team_id = $1 AND operation.target_id = $2
+             AND operation.state IN ('queued', 'running')
+             AND ($17 OR operation.state <> $14::operation_state OR operation.progress < $15)
+         )
+         UPDATE cluster
+         SET phase = CASE WHEN is_current THEN $5 ELSE phase END,
+             seed_name = CASE WHEN is_current THEN $6 ELSE seed_name END,
+             migration_phase = CASE WHEN is_current THEN $7 ELSE migration_phase END,
+             conditions = CASE WHEN is_current THEN $8::jsonb ELSE conditions END,
+             observed_generation = CASE WHEN is_current THEN $9 ELSE observed_generation END,
+             revision = revision + reads_differently::int,
+             updated_at = CASE WHEN reads_differently THEN clock_timestamp() ELSE updated_at END,
+             observed_hash = coalesce($10, observed_hash), failures = $11,
+             due_at = CASE WHEN again THEN due_at
+                           ELSE clock_timestamp() + make_interval(secs => $12::float8 / 1000) END,
+             lease_until = NULL
+         FROM turn WHERE cluster.id = turn.id
+         RETURNING again`,
+        [
+          ...leaseValues(lease),
+          ...[generation, verdict.phase, verdict.seedName, verdict.migrationPhase],
+          ...[JSON.stringify(verdict.conditions), verdict.observedGeneration, observedHash, failures],
+          ...[verdict.lookAgainMs, operation.to === 'stay' ? null : operationId, ...operationValues(operation)],
+        ],
+      );
+      return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
+    },
+
+    /** A pass failed before it could judge: what clients are told stays. `observedHash`: null when nothing was seen. */
+    async recordFailure(
+      lease: Lease,
+      { failures, observedHash }: Pick<PassRecord, 'failures' | 'observedHash'>,
+      { lookAgainMs }: TurnEnd,
+    ): Promise<Released> {
+      const { rows } = await pool.query<{ again: boolean }>(
+        `UPDATE cluster
+         SET failures = $4, observed_hash = coalesce($6, observed_hash), lease_until = NULL,
+             due_at = CASE WHEN again THEN due_at ELSE clock_timestamp() + make_interval(secs => $5::float8 / 1000) END
+         FROM (SELECT id AS turn_id, due_at IS DISTINCT FROM lease_until AS again
+               FROM cluster WHERE ${ours} FOR UPDATE) turn
+         WHERE id = turn_id
+         RETURNING again`,
+        [...leaseValues(lease), failures, lookAgainMs, observedHash],
+      );
+      return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
+    },
+
+    /** The cluster is gone: so is its row, in the statement that ends its operation. The name is free again. */
+    async forget(lease: Lease): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `WITH gone AS (
+           DELETE FROM cluster WHERE ${ours} AND deletion_requested_at IS NOT NULL RETURNING id, team_id, name, shoot_name
+         ), ended AS (
+           UPDATE operation
+           SET state = 'succeeded', progress = 100, updated_at = clock_timestamp(), finished_at = clock_timestamp()
+           FROM gone
+           WHERE operation.target_id = gone.id AND operation.team_id = gone.team_id
+             AND operation.state IN ('queued', 'running')
+         )
+         INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
+         SELECT team_id, 'cluster.deleted', 'Cluster', id, name, jsonb_build_object('shootName', shoot_name) FROM gone`,
+        leaseValues(lease),
+      );
+      return rowCount === 1;
+    },
+  };
+};
+export type RecordStore = ReturnType<typeof recordStore>;
+
+const leaseValues = ({ teamId, clusterId, fence }: Lease) => [teamId, clusterId, fence];
+
+/** 100 is what `succeeded` alone may say. */
+const PROGRESS_MAX_RUNNING = 99;
+
+/** State, progress, error, and whether that is final. */
+function operationValues(verdict: OperationVerdict): [string, number, string, boolean] {
+  switch (verdict.to) {
+    case 'stay':
+      return ['running', 0, '{}', false];
+    case 'running':
+      return ['running', Math.min(PROGRESS_MAX_RUNNING, Math.max(0, Math.round(verdict.progress))), '{}', false];
+    case 'succeeded':
+      return ['succeeded', 100, '{}', true];
+    case 'failed':
+      return ['failed', 0, JSON.stringify(operationError(verdict.code, verdict.message)), true];
+  }
+}
+
+function operationError(code: OperationErrorCode, message: string) {
+  const { retryable, hint } = operationErrorCodes[code];
+  return { code, message, retryable, hint };
+}

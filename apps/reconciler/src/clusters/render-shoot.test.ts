@@ -1,0 +1,176 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { clusterSpecSchema, networkSchema, nodePoolSpecSchema } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { aDesired, aPool, aSteadyDesired, settings } from '../../test/support/a-cluster.js';
+import type { Desired } from './model.js';
+import { renderShoot, Unrenderable } from './render-shoot.js';
+
+const folder = fileURLToPath(new URL('golden', import.meta.url));
+const base = aDesired();
+const network = base.spec.network;
+
+/** What each file in `golden` was rendered from. `UPDATE_GOLDEN=1` writes them anew, for a person to read. */
+const golden: Record<string, Desired> = {
+  'one-pool': base,
+  connection: aDesired({ spec: { connectionRef: 'other' }, connection: { ref: 'other', gardenName: 'conn-2' } }),
+  region: aDesired({ spec: { region: 'fsn1' } }),
+  'kubernetes-version': aDesired({ spec: { kubernetesVersion: '1.35' }, pinnedVersion: '1.35.1' }),
+  hibernated: aDesired({ spec: { hibernated: true } }),
+  'control-plane-ha': aDesired({ spec: { controlPlaneHA: true } }),
+  plan: aDesired({ spec: { plan: 'annual' } }),
+  'node-range': aDesired({ spec: { network: { ...network, nodeCIDR: '172.18.0.0/16' } } }),
+  'pod-range': aDesired({ spec: { network: { ...network, podCIDR: '100.64.0.0/12' } } }),
+  'service-range': aDesired({ spec: { network: { ...network, serviceCIDR: '10.112.0.0/20' } } }),
+  'known-shoot': aSteadyDesired({ generation: 7, desiredHash: 'sha256:07', known: { shootUid: 'uid-9' } }),
+  'pool-name': aDesired({ pools: [aPool({ name: 'a-name-as-long-as-names-of-pools-may-be-50-characters' })] }),
+  'pool-machine': aDesired({ pools: [aPool({ machineType: 'cpx51' })] }),
+  'pool-arm': aDesired({ pools: [aPool({ machineType: 'cax21' })] }),
+  'pool-machine-unknown': aDesired({ pools: [aPool({ machineType: 'gone1' })] }),
+  'pool-image-name': aDesired({ pools: [aPool({ image: { name: 'ubuntu' } })] }),
+  'pool-image-version': aDesired({ pools: [aPool({ image: { name: 'ubuntu', version: '24.4.0' } })] }),
+  'pool-minimum': aDesired({ pools: [aPool({ minimum: 2 })] }),
+  'pool-minimum-zero': aDesired({ pools: [aPool({ minimum: 0 })] }),
+  'pool-maximum': aDesired({ pools: [aPool({ maximum: 10 })] }),
+  'pool-maximum-zero': aDesired({
+    pools: [
+      aPool(),
+      aPool({ name: 'idle', workerName: 'p0f0f0', minimum: 0, maximum: 0, image: { name: 'a', version: '1' } }),
+    ],
+  }),
+  'pool-priority': aDesired({ pools: [aPool({ autoscalerPriority: 20 })] }),
+  'three-pools': aDesired({
+    name: 'big',
+    spec: { hibernated: true, controlPlaneHA: true, plan: 'monthly' },
+    pools: [
+      aPool(),
+      aPool({ name: 'arm', workerName: 'p2b3c4', machineType: 'cax41', minimum: 0, maximum: 1, autoscalerPriority: 1 }),
+      aPool({ name: 'pinned', workerName: 'p3c4d5', image: { name: 'flatcar', version: '4230.2.0' }, maximum: 50 }),
+    ],
+  }),
+};
+
+const rendering = {
+  ...settings,
+  architectureOf: (type: string) => (type.startsWith('gone') ? null : settings.architectureOf(type)),
+};
+
+describe('a rendered Shoot', () => {
+  it.each(Object.entries(golden))('is as written in golden/%s.yaml', (name, desired) => {
+    const file = `${folder}/${name}.yaml`;
+    const manifest = renderShoot(desired, rendering);
+    if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, stringify(manifest));
+
+    expect(manifest).toEqual(parse(readFileSync(file, 'utf8')));
+  });
+
+  it('has a file for each case and no other', () => {
+    expect(readdirSync(folder).sort()).toEqual(
+      Object.keys(golden)
+        .map((name) => `${name}.yaml`)
+        .sort(),
+    );
+  });
+
+  it('differs from that of the plain cluster, but for a minimum of zero and a pool that may have no nodes', () => {
+    const plain = renderShoot(base, rendering);
+    const same = Object.entries(golden).filter(([name, desired]) => {
+      return name !== 'one-pool' && JSON.stringify(renderShoot(desired, rendering)) === JSON.stringify(plain);
+    });
+
+    expect(same.map(([name]) => name)).toEqual(['pool-minimum-zero', 'pool-maximum-zero']);
+  });
+
+  it('has a case for every field that a team can declare', () => {
+    const varied = new Set(Object.values(golden).flatMap((desired) => fieldsThatDiffer(desired)));
+    const refused = new Set(refusals.map(([pointer]) => pointer.replace(/\/\d+/, '').slice('/spec/'.length)));
+
+    expect(declarableFields().filter((field) => !varied.has(field) && !refused.has(field))).toEqual([]);
+  });
+});
+
+describe('names', () => {
+  it('of a team are in labels and annotations only, so that a name may be as long as it likes', () => {
+    const desired = aDesired({
+      name: 'a-cluster',
+      team: { ...base.team, slug: 'a-team' },
+      pools: [aPool({ name: 'a-pool' })],
+    });
+    const { metadata, spec } = renderShoot(desired, settings);
+    const { labels: _, annotations: __, ...identity } = metadata;
+    const [{ labels, ...worker }] = (spec.provider as { workers: [{ labels: object }] }).workers;
+
+    expect(JSON.stringify([identity, { ...spec, provider: worker }])).not.toMatch(/a-cluster|a-team|a-pool/);
+    expect(labels).toEqual({ 'corral.dev/pool': 'a-pool' });
+  });
+});
+
+describe('the range of the nodes', () => {
+  it('is the same in both places that the garden has for it', () => {
+    for (const desired of Object.values(golden)) {
+      const { networking, provider } = renderShoot(desired, rendering).spec as Record<string, Record<string, unknown>>;
+
+      expect(provider?.infrastructureConfig).toMatchObject({
+        networks: { workersConfiguration: { cidr: networking?.nodes } },
+      });
+    }
+  });
+});
+
+const refusals: [pointer: string, Desired][] = [
+  ['/spec/network/existingNetwork', aDesired({ spec: { network: { ...network, existingNetwork: 'mine' } } })],
+  ['/spec/region', aDesired({ spec: { region: 'sin' } })],
+  ['/spec/nodePools/1/publicIP', aDesired({ pools: [aPool(), aPool({ publicIP: false })] })],
+  ['/spec/nodePools/0/source', aDesired({ pools: [aPool({ source: 'dedicated' })] })],
+  ['/spec/nodePools/0/image/flavor', aDesired({ pools: [aPool({ image: { flavor: 'small' } })] })],
+  ['/spec/nodePools/0/image/name', aDesired({ pools: [aPool({ image: { name: 7 } })] })],
+  ['/spec/nodePools/0/image/name', aDesired({ pools: [aPool({ image: { version: '24.4.0' } })] })],
+  ['/spec/nodePools', aDesired({ pools: [aPool({ minimum: 0, maximum: 0 })] })],
+];
+
+describe('what no Shoot can express', () => {
+  it.each(refusals)('is refused by the name of %s', (pointer, desired) => {
+    const render = () => renderShoot(desired, settings);
+
+    expect(render).toThrow(Unrenderable);
+    expect(render).toThrow(expect.objectContaining({ pointer }));
+  });
+
+  it('is refused also in a pool that has no worker', () => {
+    const desired = aDesired({ pools: [aPool(), aPool({ minimum: 0, maximum: 0, publicIP: false })] });
+
+    expect(() => renderShoot(desired, settings)).toThrow(
+      expect.objectContaining({ pointer: '/spec/nodePools/1/publicIP' }),
+    );
+  });
+
+  it.each([
+    ['a namespace', aDesired({ namespace: null })],
+    ['a version', aDesired({ pinnedVersion: null })],
+  ])('is not rendered without %s', (_, desired) => {
+    expect(() => renderShoot(desired, settings)).toThrow(TypeError);
+  });
+});
+
+/** Leaves of the schemas, as paths below `spec` with `nodePools` for every pool. */
+function declarableFields(): string[] {
+  const { network: _, nodePools: __, ...others } = clusterSpecSchema.properties;
+  return [
+    ...Object.keys(others),
+    ...Object.keys(networkSchema.properties).map((field) => `network/${field}`),
+    ...Object.keys(nodePoolSpecSchema.properties).map((field) => `nodePools/${field}`),
+  ];
+}
+
+function fieldsThatDiffer({ spec, pools }: Desired): string[] {
+  const differing = (one: object, other: object, prefix = ''): string[] =>
+    Object.entries(one)
+      .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify((other as Record<string, unknown>)[key]))
+      .map(([key]) => `${prefix}${key}`);
+  return [
+    ...differing(spec, base.spec),
+    ...differing(spec.network, network, 'network/'),
+    ...pools.flatMap((pool) => differing(pool, aPool(), 'nodePools/')),
+  ];
+}

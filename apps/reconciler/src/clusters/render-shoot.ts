@@ -1,0 +1,153 @@
+import type { ShootManifest } from '@corral/garden';
+import type { GardenSettings } from './garden-settings.js';
+import {
+  clusterIdLabel,
+  clusterNameAnnotation,
+  desiredHashAnnotation,
+  generationAnnotation,
+  managedLabel,
+  planAnnotation,
+  poolLabel,
+  teamAnnotation,
+} from './marks.js';
+import type { Desired, DesiredPool } from './model.js';
+
+/** A specification that no Shoot can express. The API refuses these, so one that arrives here is never rendered by half. */
+export class Unrenderable extends Error {
+  override readonly name = 'Unrenderable';
+  /** @param pointer JSON pointer of the field in the body of a PUT, e.g. `/spec/network/existingNetwork` */
+  constructor(
+    readonly pointer: string,
+    why: string,
+  ) {
+    super(`${pointer}: ${why}`);
+  }
+}
+
+const providerApi = 'hcloud.provider.extensions.gardener.cloud/v1alpha1';
+
+/**
+ * Renders the Shoot of a cluster for server-side apply: only what is declared, because what is rendered is owned, and
+ * owning a default would turn the garden's later change of it into a conflict.
+ *
+ * @throws Unrenderable
+ */
+export function renderShoot(desired: Desired, settings: GardenSettings): ShootManifest {
+  const { spec, known } = desired;
+  if (desired.namespace === null || desired.pinnedVersion === null) {
+    throw new TypeError('a Shoot is rendered once its namespace and its version are known');
+  }
+  if (spec.network.existingNetwork !== undefined) {
+    throw new Unrenderable('/spec/network/existingNetwork', 'the provider has no field for it');
+  }
+  const zone = settings.zoneOf(spec.region);
+  if (zone === null) throw new Unrenderable('/spec/region', 'the catalogue does not have it');
+  return {
+    metadata: {
+      name: desired.shootName,
+      namespace: desired.namespace,
+      // With it a Shoot that vanished meanwhile is a conflict, where apply would make it anew.
+      ...(known.shootUid === null ? {} : { uid: known.shootUid }),
+      labels: { [managedLabel]: 'true', [clusterIdLabel]: desired.id },
+      annotations: {
+        [clusterNameAnnotation]: desired.name,
+        [teamAnnotation]: desired.team.slug,
+        [planAnnotation]: spec.plan,
+        [generationAnnotation]: String(desired.generation),
+        [desiredHashAnnotation]: desired.desiredHash,
+      },
+    },
+    spec: {
+      cloudProfile: { kind: 'CloudProfile', name: settings.cloudProfileName },
+      region: spec.region,
+      credentialsBindingName: desired.connection.gardenName,
+      kubernetes: { version: desired.pinnedVersion },
+      networking: {
+        type: settings.networkingType,
+        nodes: spec.network.nodeCIDR,
+        pods: spec.network.podCIDR,
+        services: spec.network.serviceCIDR,
+      },
+      hibernation: { enabled: spec.hibernated },
+      // There is no way back from it, so its absence is never rendered.
+      ...(spec.controlPlaneHA ? { controlPlane: { highAvailability: { failureTolerance: { type: 'node' } } } } : {}),
+      maintenance: { autoUpdate: autoUpdate(desired.pools), confineSpecUpdateRollout: false },
+      provider: {
+        type: 'hcloud',
+        infrastructureConfig: {
+          apiVersion: providerApi,
+          kind: 'InfrastructureConfig',
+          // The nodes' range again: the provider makes its network of this one, and nobody compares the two.
+          networks: { workersConfiguration: { cidr: spec.network.nodeCIDR } },
+        },
+        controlPlaneConfig: { apiVersion: providerApi, kind: 'ControlPlaneConfig', zone },
+        workers: renderWorkers(desired.pools, zone, settings),
+      },
+    },
+  };
+}
+
+/**
+ * Pinning the Kubernetes version and leaving its updates to the garden would contradict each other. The same holds for
+ * images once a pool declares a version; until then their updates are the garden's, and so is the field.
+ *
+ * `confineSpecUpdateRollout` is owned as well: with it, a change of ours would neither be rolled out nor raise the
+ * generation by which its end is recognised.
+ */
+function autoUpdate(pools: readonly DesiredPool[]): Record<string, false> {
+  const declaresImageVersion = renderedPools(pools).some(({ image }) => image.version !== undefined);
+  return { kubernetesVersion: false, ...(declaresImageVersion ? { machineImageVersion: false } : {}) };
+}
+
+/** The pools that are workers of the Shoot, in its order. A pool that may not have nodes has no worker. */
+export function renderedPools(pools: readonly DesiredPool[]): DesiredPool[] {
+  return pools.filter(({ maximum }) => maximum > 0);
+}
+
+/** The provider does not scale to zero: it wants at least one node of each pool that may have nodes. */
+export function renderedMinimum({ minimum }: Pick<DesiredPool, 'minimum'>): number {
+  return Math.max(1, minimum);
+}
+
+function renderWorkers(pools: readonly DesiredPool[], zone: string, settings: GardenSettings): object[] {
+  const workers = pools.flatMap((pool, index) => {
+    assertRenderable(pool, `/spec/nodePools/${index}`);
+    return pool.maximum > 0 ? [renderWorker(pool, zone, settings)] : [];
+  });
+  // Apply would remove all workers, and a Shoot without any is of another kind that never gets one again.
+  if (workers.length === 0) throw new Unrenderable('/spec/nodePools', 'none of them may have nodes');
+  return workers;
+}
+
+function renderWorker(pool: DesiredPool, zone: string, settings: GardenSettings): object {
+  const architecture = settings.architectureOf(pool.machineType);
+  const { name, version } = pool.image;
+  const image = { ...(name === undefined ? {} : { name }), ...(version === undefined ? {} : { version }) };
+  return {
+    name: pool.workerName,
+    minimum: renderedMinimum(pool),
+    maximum: pool.maximum,
+    zones: [zone],
+    priority: pool.autoscalerPriority,
+    machine: {
+      type: pool.machineType,
+      // The garden takes amd64 for granted, and images of both kinds share their names.
+      ...(architecture === null ? {} : { architecture }),
+      ...(name === undefined && version === undefined ? {} : { image }),
+    },
+    labels: { [poolLabel]: pool.name },
+  };
+}
+
+function assertRenderable(pool: DesiredPool, pointer: string): void {
+  if (pool.source !== 'managed') throw new Unrenderable(`${pointer}/source`, 'only managed pools are workers');
+  if (!pool.publicIP) throw new Unrenderable(`${pointer}/publicIP`, 'every server of the provider gets addresses');
+  for (const [key, value] of Object.entries(pool.image)) {
+    if (key !== 'name' && key !== 'version')
+      throw new Unrenderable(`${pointer}/image/${key}`, 'images have no such field');
+    if (typeof value !== 'string') throw new Unrenderable(`${pointer}/image/${key}`, 'must be a text');
+  }
+  if (pool.image.version !== undefined && pool.image.name === undefined) {
+    throw new Unrenderable(`${pointer}/image/name`, 'a version is one of a named image');
+  }
+}

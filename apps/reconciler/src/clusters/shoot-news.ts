@@ -1,0 +1,70 @@
+import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
+import type { WakeUps } from '../loop/wake-ups.js';
+import { managedSelector } from './marks.js';
+import { ABSENT, type NewsStore, type Sighting } from './news-store.js';
+import { observedHash } from './observed-hash.js';
+
+export interface ShootNewsDeps {
+  readonly garden: Pick<GardenClient, 'watchShoots'>;
+  readonly news: NewsStore;
+  readonly wakeUps: Pick<WakeUps, 'wakeAll'>;
+  /** Time between two full lists. */
+  readonly relistEveryMs: number;
+  readonly onNews: (source: 'list' | 'event' | 'missing', clusters: number) => void;
+  readonly onWatching: (isWatching: boolean) => void;
+}
+
+const ROWS_PER_PAGE = 500;
+
+/**
+ * Follows all our Shoots until the signal, and makes due the clusters whose Shoot shows something that their last pass
+ * did not see. A list is compared page by page, so that neither memory nor calls grow with steady clusters: of a list
+ * only the names are kept, until what is missing is known.
+ */
+export const followShoots =
+  ({ garden, news, wakeUps, relistEveryMs, onNews, onWatching }: ShootNewsDeps) =>
+  (signal: AbortSignal): Promise<void> => {
+    let seenNames = new Set<string>();
+
+    const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
+      const ids = await news.markChanged(seen);
+      onNews(source, ids.length);
+      await wakeUps.wakeAll(ids);
+    };
+    const wakeMissing = async (): Promise<void> => {
+      for (let after: string | null = null; !signal.aborted; ) {
+        const page = await news.markMissing({ seenNames, limit: ROWS_PER_PAGE }, after);
+        onNews('missing', page.ids.length);
+        await wakeUps.wakeAll(page.ids);
+        after = page.next;
+        if (after === null) return;
+      }
+    };
+    return garden.watchShoots({
+      labelSelector: managedSelector,
+      relistEveryMs,
+      signal,
+      async onPage(shoots) {
+        for (const { metadata } of shoots) seenNames.add(metadata.name);
+        await compare('list', shoots.map(sightingOf));
+      },
+      async onListed() {
+        await wakeMissing();
+        seenNames = new Set();
+      },
+      onEvent: (event) => compare('event', [eventSighting(event)]),
+      onState({ phase }) {
+        if (phase === 'listing') seenNames = new Set();
+        onWatching(phase === 'watching');
+      },
+    });
+  };
+
+function sightingOf(shoot: Shoot): Sighting {
+  const { namespace, name } = shoot.metadata;
+  return { namespace, shootName: name, hash: observedHash(shoot) };
+}
+
+function eventSighting({ type, shoot }: ShootEvent): Sighting {
+  return type === 'gone' ? { ...sightingOf(shoot), hash: ABSENT } : sightingOf(shoot);
+}

@@ -1,0 +1,86 @@
+import { connectionMessages } from '@corral/contracts';
+import type { Log } from '@corral/service';
+import type { WakeUps } from '../loop/wake-ups.js';
+import type { NewsStore } from './news-store.js';
+import type { DueVerification, Verification, VerificationStore } from './verification-store.js';
+
+export type TokenStanding = 'valid' | 'rejected' | 'unknown';
+
+export interface VerifyDeps {
+  readonly store: VerificationStore;
+  readonly news: Pick<NewsStore, 'markUsersOf'>;
+  readonly wakeUps: Pick<WakeUps, 'wakeAll'>;
+  /** @throws when the token cannot be read: the key that sealed it is not there */
+  readonly openToken: (sealed: Pick<DueVerification, 'connectionId' | 'keyId' | 'sealed'>) => string;
+  /** What the provider says of a token. `rejected` is said of none that was only refused once. */
+  readonly verifyToken: (token: string) => Promise<TokenStanding>;
+  readonly onVerified: (outcome: TokenStanding | 'unreadable') => void;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+const BATCH = 20;
+/** Longer than one verification takes, its confirmation included. */
+const CLAIM_MS = 60_000;
+const DAY_MS = 86_400_000;
+const RETRY_MS_MIN = 10_000;
+const RETRY_MS_MAX = 3_600_000;
+/** Belongs to no phase of a connection: it may be any. */
+const UNREADABLE = 'The token cannot be read. Put it into the connection again.';
+
+/**
+ * Asks the provider about tokens that are new, that it gave no usable answer about, or that were last shown to it a day
+ * ago. A change wakes the clusters that use the connection.
+ *
+ * @returns how many were asked about
+ */
+export const verifyConnections =
+  (deps: VerifyDeps) =>
+  async (signal: AbortSignal): Promise<number> => {
+    let asked = 0;
+    while (!signal.aborted) {
+      const batch = await deps.store.claimDue(BATCH, CLAIM_MS);
+      await Promise.all(batch.map((due) => verifyOne(deps, due)));
+      asked += batch.length;
+      if (batch.length < BATCH) break;
+    }
+    return asked;
+  };
+
+async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> {
+  const { store, news, wakeUps, onVerified, log, random = Math.random } = deps;
+  const standing = await standingOf(deps, due);
+  onVerified(standing);
+  const hasChanged = await store.record(due, verificationOf(standing, due.failures, random()));
+  if (!hasChanged) return;
+  log.info('connection stands differently', { connectionId: due.connectionId, standing });
+  await wakeUps.wakeAll(await news.markUsersOf(due.connectionId));
+}
+
+async function standingOf({ openToken, verifyToken, log }: VerifyDeps, due: DueVerification) {
+  let token: string;
+  try {
+    token = openToken(due);
+  } catch (error) {
+    log.error('provider token unreadable', { connectionId: due.connectionId, error });
+    return 'unreadable';
+  }
+  return verifyToken(token);
+}
+
+/** @param random from 0 to 1: connections that were made together are not asked about together for ever */
+export function verificationOf(standing: TokenStanding | 'unreadable', failures: number, random: number): Verification {
+  const inADay = DAY_MS * (0.9 + 0.2 * random);
+  switch (standing) {
+    case 'valid':
+      return { phase: 'Ready', message: connectionMessages.Ready, againMs: inADay };
+    case 'rejected':
+      return { phase: 'Rejected', message: connectionMessages.Rejected, againMs: inADay };
+    case 'unknown':
+    case 'unreadable': {
+      const againMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures, 20)) * (1 + random / 5);
+      const message = standing === 'unknown' ? connectionMessages.Unverified : UNREADABLE;
+      return { phase: null, message, againMs };
+    }
+  }
+}

@@ -1,0 +1,450 @@
+import type { GardenErrorKind } from '@corral/garden';
+import { silentLog } from '@corral/service';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { catalogue } from '../../src/clusters/catalogue.js';
+import { clusterPass, type PassDeps, type PassResult } from '../../src/clusters/cluster-pass.js';
+import { desiredStore } from '../../src/clusters/desired-store.js';
+import { leaseStore } from '../../src/clusters/lease-store.js';
+import { newsStore } from '../../src/clusters/news-store.js';
+import { observedHash } from '../../src/clusters/observed-hash.js';
+import { recordStore } from '../../src/clusters/record-store.js';
+import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
+import { type CallFault, type GardenMethod, modelClient } from '../support/model-client.js';
+
+jest.setTimeout(120_000);
+
+const LEASE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+let at: ClusterRows;
+beforeAll(async () => {
+  at = await openClusterRows();
+});
+afterAll(() => at.close());
+
+const running = () => new AbortController().signal;
+
+/** One cluster of a team of its own, with a garden of its own. */
+async function aWorld() {
+  const team = await at.addTeam();
+  const connectionId = await at.addConnection(team);
+  const cluster = await at.declare(team, connectionId);
+  const garden = modelClient();
+  return { team, connectionId, cluster, garden };
+}
+type World = Awaited<ReturnType<typeof aWorld>>;
+
+/** `between` is called around every effect on the garden and the database, with a number that grows. */
+function passOn({ garden }: Pick<World, 'garden'>, between?: () => Promise<void>) {
+  const deps: PassDeps = {
+    garden: tripped(garden.client, between),
+    leases: tripped(leaseStore(at.pool), between),
+    desired: tripped(desiredStore(at.pool), between),
+    records: tripped(recordStore(at.pool), between),
+    catalogue: catalogue(garden.client, 0),
+    // The model knows tokens by their version.
+    openToken: () => '1',
+    ...{ networkingType: 'calico', leaseMs: LEASE_MS, log: silentLog },
+  };
+  return clusterPass(deps);
+}
+
+function tripped<T extends object>(target: T, between: (() => Promise<void>) | undefined): T {
+  if (between === undefined) return target;
+  return Object.fromEntries(
+    Object.entries(target).map(([name, call]) => [
+      name,
+      async (...args: unknown[]) => {
+        await between();
+        const answer = await call(...args);
+        await between();
+        return answer;
+      },
+    ]),
+  ) as T;
+}
+
+/** Time passes, and what the garden shows is told: the cluster is due if anything makes it so. */
+async function untilDue({ cluster, garden }: World): Promise<void> {
+  await at.pass(cluster.id, HOUR_MS);
+  const { shoot } = garden.model;
+  const row = await at.row(cluster.id);
+  if (row === undefined) return;
+  const sighting = {
+    namespace: shoot?.metadata.namespace ?? '',
+    shootName: row.shoot_name,
+    hash: shoot === null ? 'absent' : observedHash(shoot),
+  };
+  await newsStore(at.pool).markChanged([sighting]);
+  if (shoot === null && row.shoot_uid !== null && row.observed_hash !== 'absent') {
+    await newsStore(at.pool).markMissing({ seenNames: new Set(), limit: 1_000 }, null);
+  }
+}
+
+/** Passes and the garden take turns until the operation has ended and nothing happens any more. */
+async function live(world: World, operationId: string): Promise<void> {
+  for (let round = 0; round < 60; round += 1) {
+    world.garden.model.advance();
+    await untilDue(world);
+    await passOn(world)(world.cluster.id, running());
+    const { state } = await at.operation(operationId);
+    if (!['queued', 'running'].includes(state) && world.garden.model.isIdle()) return;
+  }
+  throw new Error(
+    `No rest: ${JSON.stringify(await at.operation(operationId))} ${JSON.stringify(await at.row(world.cluster.id))}`,
+  );
+}
+
+async function expectConverged(world: World, operationId: string): Promise<void> {
+  expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+  const row = await at.row(world.cluster.id);
+  expect(row).toMatchObject({ phase: 'Ready', observed_generation: row.generation, lease_until: null, failures: 0 });
+  expect(world.garden.model.creations).toBe(1);
+  expect(row.shoot_uid).toBe(world.garden.model.shoot?.metadata.uid);
+}
+
+describe('a pass', () => {
+  it('makes what is declared in one go, and then says that it is on its way', async () => {
+    const world = await aWorld();
+
+    const { end, steps } = await passOn(world)(world.cluster.id, running());
+
+    expect(steps).toEqual(['ensureProject', 'applyCredentials', 'pinVersion', 'applyShoot']);
+    expect(end).toMatchObject({ kind: 'settled' });
+    expect(await at.row(world.cluster.id)).toMatchObject({
+      ...{ applied_generation: 1, pinned_version: '1.33.7', shoot_uid: 'uid-1', lease_until: null },
+    });
+    expect(await at.operation(world.cluster.operationId)).toMatchObject({ state: 'running' });
+  });
+
+  it('goes on until the cluster is ready, and then has no reason to look again', async () => {
+    const world = await aWorld();
+
+    await live(world, world.cluster.operationId);
+
+    await expectConverged(world, world.cluster.operationId);
+    expect(await at.row(world.cluster.id)).toMatchObject({ due_at: null });
+  });
+
+  it('is not made twice at once', async () => {
+    const world = await aWorld();
+
+    const passes = await Promise.all(Array.from({ length: 6 }, () => passOn(world)(world.cluster.id, running())));
+
+    expect(passes.filter(({ end }) => end.kind === 'settled')).toHaveLength(1);
+    expect(world.garden.calls.filter((call) => call === 'applyShoot')).toHaveLength(1);
+  });
+
+  it('applies the newest of several changes, and ends the operations in between as superseded', async () => {
+    const world = await aWorld();
+    await live(world, world.cluster.operationId);
+    const { cluster } = world;
+
+    const first = await at.change(cluster, { spec: { hibernated: true } });
+    const second = await at.change(cluster, { spec: { hibernated: false }, pools: [{ name: 'general', maximum: 7 }] });
+    await live(world, second.operationId);
+
+    expect(await at.operation(first.operationId)).toMatchObject({ state: 'superseded' });
+    await expectConverged(world, second.operationId);
+    expect(world.garden.model.shoot?.spec).toMatchObject({
+      hibernation: { enabled: false },
+      provider: { workers: [{ maximum: 7 }] },
+    });
+  });
+
+  it('is overtaken when another one has taken the turn, and writes nothing any more', async () => {
+    const world = await aWorld();
+    let isOvertaken = false;
+    const between = async () => {
+      if (isOvertaken || world.garden.calls.length < 2) return;
+      isOvertaken = true;
+      await at.pass(world.cluster.id, LEASE_MS);
+      await leaseStore(at.pool).takeLease(world.cluster.id, LEASE_MS);
+    };
+
+    const { end, steps } = await passOn(world, between)(world.cluster.id, running());
+
+    expect(end).toEqual({ kind: 'overtaken' });
+    expect(steps).not.toContain('applyShoot');
+    expect(await at.row(world.cluster.id)).toMatchObject({ lease_fence: 2, pinned_version: null });
+  });
+
+  it('gives its turn back at once when the process ends', async () => {
+    const world = await aWorld();
+    const stop = new AbortController();
+    const between = async () => {
+      if (world.garden.calls.length === 1) stop.abort();
+    };
+
+    const { end } = await passOn(world, between)(world.cluster.id, stop.signal);
+
+    expect(end).toEqual({ kind: 'stopped' });
+    expect(await at.row(world.cluster.id)).toMatchObject({ lease_until: null, is_due: true, failures: 0 });
+    await live(world, world.cluster.operationId);
+    await expectConverged(world, world.cluster.operationId);
+  });
+
+  it('never makes again what vanished, and says so', async () => {
+    const world = await aWorld();
+    await live(world, world.cluster.operationId);
+    world.garden.model.vanish();
+    const { operationId } = await at.change(world.cluster, { spec: { plan: 'monthly' } });
+
+    await live(world, operationId);
+
+    expect(await at.operation(operationId)).toMatchObject({ state: 'failed', error: { code: 'shoot_missing' } });
+    const row = await at.row(world.cluster.id);
+    expect(row).toMatchObject({ phase: 'Failed' });
+    expect(row.conditions).toContainEqual(expect.objectContaining({ type: 'ShootMissing', status: 'True' }));
+    expect(world.garden.model.creations).toBe(1);
+  });
+
+  it('removes what is to be deleted, with its row', async () => {
+    const world = await aWorld();
+    await live(world, world.cluster.operationId);
+    const operationId = await at.requestDeletion(world.cluster);
+
+    await live(world, operationId);
+
+    expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+    expect(await at.row(world.cluster.id)).toBeUndefined();
+    expect(world.garden.model.shoot).toBeNull();
+  });
+
+  it('waits for a Project that is not ready, and counts no failure', async () => {
+    const world = await aWorld();
+    const ensureProject = async () => ({ namespace: null, ready: false });
+    const client = { ...world.garden.client, ensureProject };
+
+    const { end } = await passOn({ garden: { ...world.garden, client } })(world.cluster.id, running());
+
+    expect(end).toEqual({ kind: 'settled', inMs: 1_000 });
+    expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Pending' });
+  });
+
+  it('fails the operation of a specification that the garden refuses, and takes the next one', async () => {
+    const world = await aWorld();
+    world.garden.model.refusesApplies = true;
+    await live(world, world.cluster.operationId);
+    expect(await at.operation(world.cluster.operationId)).toMatchObject({
+      state: 'failed',
+      error: { code: 'refused_by_garden' },
+    });
+    expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Failed', due_at: null });
+
+    world.garden.model.refusesApplies = false;
+    const { operationId } = await at.change(world.cluster);
+    await live(world, operationId);
+
+    await expectConverged(world, operationId);
+  });
+});
+
+describe('a Project that was removed', () => {
+  it('is made anew, with its credentials, for a cluster that is still to be made', async () => {
+    const world = await aWorld();
+    world.garden.faults.set('applyShoot', [{ when: 'before', kind: 'not_found' }]);
+
+    await live(world, world.cluster.operationId);
+
+    await expectConverged(world, world.cluster.operationId);
+    expect(world.garden.calls.filter((call) => call === 'ensureProject')).toHaveLength(2);
+    expect(world.garden.calls.filter((call) => call === 'applyCredentials')).toHaveLength(2);
+  });
+});
+
+describe('a token that the provider refuses to the garden', () => {
+  it('is shown to the provider again, unless that was done just now', async () => {
+    const world = await aWorld();
+    await live(world, world.cluster.operationId);
+    world.garden.model.acceptedTokens.clear();
+    const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
+
+    await live(world, operationId);
+
+    const readVerifyAt = async () =>
+      (await at.pool.query('SELECT verify_at FROM connection WHERE id = $1', [world.connectionId])).rows[0].verify_at;
+    expect(await at.operation(operationId)).toMatchObject({
+      state: 'failed',
+      error: { code: 'provider_token_rejected' },
+    });
+    expect(await readVerifyAt()).toEqual(expect.any(Date));
+    await at.pool.query(`UPDATE connection SET verify_at = NULL, verified_at = now() WHERE id = $1`, [
+      world.connectionId,
+    ]);
+    await at.change(world.cluster, { spec: { plan: 'monthly' } });
+    await passOn(world)(world.cluster.id, running());
+    expect(await readVerifyAt()).toBeNull();
+  });
+});
+
+describe('what a pass says about the garden', () => {
+  const wordAfter = async (kind: GardenErrorKind): Promise<PassResult['word']> => {
+    const world = await aWorld();
+    world.garden.faults.set('applyShoot', [{ when: 'before', kind }]);
+    return (await passOn(world)(world.cluster.id, running())).word;
+  };
+
+  it.each([
+    ['throttled', { kind: 'throttled', retryAfterMs: null }],
+    ['credentials', { kind: 'locked' }],
+    ['unreachable', { kind: 'away' }],
+    ['uncertain', { kind: 'away' }],
+    ['unusable', { kind: 'away' }],
+    ['refused', { kind: 'fine' }],
+    ['conflict', { kind: 'fine' }],
+  ] as const)('%s', async (kind, word) => {
+    expect(await wordAfter(kind)).toEqual(word);
+  });
+});
+
+/** Faults of calls that change something, and of reads. */
+const faultsOf = (method: GardenMethod): CallFault[] => {
+  const kinds: GardenErrorKind[] = ['unreachable', 'throttled', 'credentials', 'rbac', 'server_error', 'unusable'];
+  const before = kinds.map((kind) => ({ when: 'before', kind }) as const);
+  if (method === 'readShoot' || method === 'readCloudProfile') return before;
+  const refusals = (['conflict', 'stale_reference', 'exists'] as const).map(
+    (kind) => ({ when: 'before', kind }) as const,
+  );
+  return [...before, ...refusals, { when: 'before', kind: 'uncertain' }, { when: 'after' }];
+};
+const creating: GardenMethod[] = ['ensureProject', 'applyCredentials', 'readCloudProfile', 'readShoot', 'applyShoot'];
+const named = (fault: CallFault) => (fault.when === 'after' ? 'answer lost' : fault.kind);
+
+describe('a pass that meets a fault', () => {
+  const cases = creating.flatMap((method) => faultsOf(method).map((fault) => [method, named(fault), fault] as const));
+
+  it.each(cases)('%s, %s: comes again, and makes one Shoot', async (method, _name, fault) => {
+    const world = await aWorld();
+    world.garden.faults.set(method, [fault, fault]);
+
+    await live(world, world.cluster.operationId);
+
+    await expectConverged(world, world.cluster.operationId);
+    expect(world.garden.faults.get(method)).toEqual([]);
+  });
+
+  it.each(faultsOf('deleteShoot').map((fault) => [named(fault), fault] as const))(
+    'deleteShoot, %s: comes again, and the cluster goes',
+    async (_name, fault) => {
+      const world = await aWorld();
+      await live(world, world.cluster.operationId);
+      world.garden.faults.set('deleteShoot', [fault, fault]);
+      const operationId = await at.requestDeletion(world.cluster);
+
+      await live(world, operationId);
+
+      expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
+      expect(await at.row(world.cluster.id)).toBeUndefined();
+    },
+  );
+
+  it('leaves what clients read, and backs off in its row', async () => {
+    const world = await aWorld();
+    await live(world, world.cluster.operationId);
+    const before = await at.row(world.cluster.id);
+    const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
+    const waits: number[] = [];
+
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      world.garden.faults.set('readShoot', [{ when: 'before', kind: 'server_error' }]);
+      await at.pass(world.cluster.id, HOUR_MS);
+      await passOn(world)(world.cluster.id, running());
+      waits.push((await at.row(world.cluster.id)).due_in_ms ?? 0);
+    }
+
+    const row = await at.row(world.cluster.id);
+    expect(row).toMatchObject({ failures: 8, phase: before.phase, conditions: before.conditions });
+    expect(Math.max(...waits)).toBeGreaterThan(2_000);
+    expect(await at.operation(operationId)).toMatchObject({ state: 'queued' });
+    await live(world, operationId);
+    expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Hibernated' });
+  });
+});
+
+describe('a process that dies', () => {
+  /** Runs a pass that stands still for ever at its n-th point. @returns false when it ended before */
+  async function dieAt(world: World, point: number): Promise<boolean> {
+    let reached = 0;
+    let died: () => void = () => undefined;
+    const death = new Promise<'died'>((resolve) => {
+      died = () => resolve('died');
+    });
+    const between = async () => {
+      if (reached === point) {
+        died();
+        await new Promise(() => undefined);
+      }
+      reached += 1;
+    };
+    const outcome = await Promise.race([passOn(world, between)(world.cluster.id, running()), death]);
+    return outcome === 'died';
+  }
+
+  async function everyPoint(scenario: (point: number) => Promise<boolean>): Promise<number> {
+    for (let point = 0; ; point += 1) {
+      if (!(await scenario(point))) return point;
+    }
+  }
+
+  it('anywhere in a creation leaves one Shoot in the end', async () => {
+    const points = await everyPoint(async (point) => {
+      const world = await aWorld();
+      const died = await dieAt(world, point);
+      await live(world, world.cluster.operationId);
+      await expectConverged(world, world.cluster.operationId);
+      return died;
+    });
+
+    expect(points).toBeGreaterThan(25);
+  });
+
+  it('anywhere in a change leaves the change made', async () => {
+    const points = await everyPoint(async (point) => {
+      const world = await aWorld();
+      await live(world, world.cluster.operationId);
+      const changed = { pools: [{ name: 'general', maximum: 9 }, { name: 'second' }] };
+      const { operationId } = await at.change(world.cluster, changed);
+      const died = await dieAt(world, point);
+      await live(world, operationId);
+      await expectConverged(world, operationId);
+      expect(world.garden.model.shoot?.spec).toMatchObject({ provider: { workers: [{ maximum: 9 }, { maximum: 3 }] } });
+      return died;
+    });
+
+    expect(points).toBeGreaterThan(10);
+  });
+
+  it('anywhere in a deletion leaves nothing behind', async () => {
+    const points = await everyPoint(async (point) => {
+      const world = await aWorld();
+      await live(world, world.cluster.operationId);
+      const operationId = await at.requestDeletion(world.cluster);
+      const died = await dieAt(world, point);
+      await live(world, operationId);
+      expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
+      expect(await at.row(world.cluster.id)).toBeUndefined();
+      expect(world.garden.model.shoot).toBeNull();
+      return died;
+    });
+
+    expect(points).toBeGreaterThan(10);
+  });
+
+  it('in the last pass of a deletion ends it all the same', async () => {
+    const points = await everyPoint(async (point) => {
+      const world = await aWorld();
+      await live(world, world.cluster.operationId);
+      const operationId = await at.requestDeletion(world.cluster);
+      await passOn(world)(world.cluster.id, running());
+      world.garden.model.vanish();
+      await untilDue(world);
+      const died = await dieAt(world, point);
+      if ((await at.row(world.cluster.id)) !== undefined) await live(world, operationId);
+      expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
+      return died;
+    });
+
+    expect(points).toBeGreaterThan(6);
+  });
+});

@@ -1,0 +1,56 @@
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
+
+jest.setTimeout(60_000);
+
+let at: Clusters;
+let reconciler: Reconciler;
+beforeAll(async () => {
+  at = await startClusters();
+  reconciler = await at.start();
+});
+afterAll(() => at.close());
+
+const untilDone = (operationId: string) =>
+  waitFor(
+    'the operation to end',
+    async () => {
+      const operation = await at.operation(operationId);
+      if (!['succeeded', 'failed'].includes(operation.state)) throw new Error(JSON.stringify(operation));
+      return operation;
+    },
+    { timeoutMs: 20_000 },
+  );
+
+describe('a declared cluster', () => {
+  it('is made, hibernated, woken, resized and deleted', async () => {
+    const { team, connectionId } = await at.addTeamWithConnection();
+    const cluster = await at.declare(team, connectionId);
+    await reconciler.wake(cluster.id);
+    expect(await untilDone(cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+    expect(await at.row(cluster.id)).toMatchObject({ phase: 'Ready', observed_generation: 1, due_at: null });
+
+    const slept = await at.change(cluster, { kind: 'cluster.hibernate', spec: { hibernated: true } });
+    await reconciler.wake(cluster.id);
+    await untilDone(slept.operationId);
+    expect(await at.row(cluster.id)).toMatchObject({ phase: 'Hibernated', observed_generation: 2 });
+
+    const woken = await at.change(cluster, { kind: 'cluster.resume', spec: { hibernated: false } });
+    await reconciler.wake(cluster.id);
+    await untilDone(woken.operationId);
+
+    const resized = await at.change(cluster, { pools: [{ name: 'general', maximum: 5 }, { name: 'more' }] });
+    await reconciler.wake(cluster.id);
+    await untilDone(resized.operationId);
+    const { shoots } = await at.garden.listShoots({ labelSelector: 'corral.dev/managed=true' });
+    expect(shoots).toHaveLength(1);
+    expect(shoots[0]?.spec).toMatchObject({ provider: { workers: [{ maximum: 5 }, { maximum: 3 }] } });
+
+    const deletion = await at.requestDeletion(cluster);
+    await reconciler.wake(cluster.id);
+    expect(await untilDone(deletion)).toMatchObject({ state: 'succeeded' });
+    expect(await at.row(cluster.id)).toBeUndefined();
+    expect((await at.garden.listShoots({ labelSelector: '' })).shoots).toEqual([]);
+  });
+});

@@ -1,0 +1,318 @@
+import { redisForTests, type TestRedis, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { TestCluster } from '../support/cluster-rows.js';
+import {
+  type Clusters,
+  OTHER_TOKEN,
+  type Reconciler,
+  type StartOptions,
+  startClusters,
+} from '../support/start-clusters.js';
+import { untilEnded, untilRow } from '../support/until.js';
+
+jest.setTimeout(90_000);
+
+const redis: TestRedis | null = await redisForTests();
+afterAll(() => redis?.stop());
+
+let at: Clusters;
+const started: Reconciler[] = [];
+beforeAll(async () => {
+  at = await startClusters();
+});
+afterEach(async () => {
+  at.cloud.admin.clearFaults();
+  await Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
+});
+afterAll(() => at.close());
+
+async function start(options?: StartOptions): Promise<Reconciler> {
+  const reconciler = await at.start(options);
+  started.push(reconciler);
+  return reconciler;
+}
+
+async function declare(count = 1): Promise<TestCluster[]> {
+  const { team, connectionId } = await at.addTeamWithConnection();
+  return Promise.all(Array.from({ length: count }, () => at.declare(team, connectionId)));
+}
+async function declareOne(): Promise<TestCluster> {
+  const [cluster] = await declare();
+  return cluster as TestCluster;
+}
+
+/** A cluster that is ready, and whose reconciler has come to rest. */
+async function aReadyCluster(reconciler: Reconciler): Promise<TestCluster> {
+  const cluster = await declareOne();
+  await reconciler.wake(cluster.id);
+  expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+  await untilRow(at, cluster.id, ({ due_at, lease_until }) => due_at === null && lease_until === null);
+  return cluster;
+}
+
+const shootsEver = (shootName: string) =>
+  at.cloud.admin.garden.shootHistory().filter((life) => life.name === shootName).length;
+const placeOf = async (cluster: TestCluster): Promise<[namespace: string, name: string]> => {
+  const { rows } = await at.pool.query('SELECT project_namespace FROM team WHERE id = $1', [cluster.team.id]);
+  return [rows[0].project_namespace, (await at.row(cluster.id)).shoot_name];
+};
+const metric = async (reconciler: Reconciler, name: string): Promise<number> => {
+  const values = (await reconciler.metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
+  return values.reduce((sum, { value }) => sum + value, 0);
+};
+
+describe.each([['Postgres', undefined], ...(redis === null ? [] : [['Redis', redis.url]])])(
+  'with wake-ups on %s',
+  (backend, redisUrl) => {
+    it('two reconcilers share the work, and make each cluster once', async () => {
+      const reconcilers = await Promise.all([start({ redisUrl }), start({ redisUrl })]);
+      const clusters = await declare(10);
+      for (const { id } of clusters) await Promise.all(reconcilers.map((reconciler) => reconciler.wake(id)));
+
+      for (const cluster of clusters) {
+        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+        expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
+      }
+    });
+
+    it('finds by the sweep what nobody was told of, and says so', async () => {
+      const reconciler = await start({ redisUrl });
+      const cluster = await declareOne();
+
+      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+
+      expect(await metric(reconciler, 'corral_reconcile_sweep_found_total')).toBeGreaterThanOrEqual(1);
+    });
+
+    it('goes on after the queue has lost everything', async () => {
+      const reconciler = await start({ redisUrl });
+      const clusters = await declare(4);
+      for (const { id } of clusters) await reconciler.wake(id);
+      await untilRow(at, (clusters[0] as TestCluster).id, ({ applied_generation }) => applied_generation === 1);
+
+      if (backend === 'Redis') {
+        const client = new Redis(redisUrl as string);
+        await client.flushall();
+        client.disconnect();
+      } else {
+        await at.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE');
+      }
+
+      for (const cluster of clusters) {
+        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+      }
+    });
+  },
+);
+
+describe('a reconciler that ends', () => {
+  it('gives its turn to another one at once, though the garden hangs', async () => {
+    const first = await start({ settings: { leaseMs: 60_000 }, closeMs: 500 });
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
+      times: 1,
+      effect: { hang: true },
+    });
+    const cluster = await declareOne();
+    await first.wake(cluster.id);
+    await waitFor('the pass to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
+    const second = await start({ settings: { leaseMs: 60_000, sweepIntervalMs: 3_600_000 } });
+
+    const stoppedAt = performance.now();
+    await first.stop();
+    const stoppedMs = performance.now() - stoppedAt;
+
+    expect(stoppedMs).toBeLessThan(4_000);
+    expect(await untilEnded(at, cluster.operationId, 10_000)).toMatchObject({ state: 'succeeded' });
+    expect(await metric(second, 'corral_reconcile_passes_total')).toBeGreaterThan(0);
+    expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
+  });
+
+  it('leaves the watch to another one, which there is only one of', async () => {
+    const reconcilers = [await start(), await start()];
+    const watching = () => Promise.all(reconcilers.map((each) => metric(each, 'corral_reconcile_watching')));
+    await waitFor('one to watch', async () => (await watching()).includes(1));
+    expect((await watching()).sort()).toEqual([0, 1]);
+    expect(at.cloud.admin.garden.contents().openWatches).toBe(1);
+    const leader = reconcilers[(await watching()).indexOf(1)] as Reconciler;
+    const other = reconcilers.find((each) => each !== leader) as Reconciler;
+
+    await leader.stop();
+
+    await waitFor('the other one to watch', async () => (await metric(other, 'corral_reconcile_watching')) === 1, {
+      timeoutMs: 6_000,
+    });
+  });
+});
+
+describe('the watch', () => {
+  it('tells of what somebody else has changed, though its version had expired', async () => {
+    const reconciler = await start();
+    const cluster = await aReadyCluster(reconciler);
+    const [namespace, name] = await placeOf(cluster);
+    await waitFor('the watch', async () => (await metric(reconciler, 'corral_reconcile_watching')) === 1);
+
+    at.cloud.admin.garden.dropWatches({ expireHistory: true });
+    at.cloud.admin.garden.editShoot(namespace, name, {
+      conditions: [{ type: 'EveryNodeReady', status: 'False', reason: 'NodeNotReady', message: 'secret-name' }],
+    });
+
+    const row = await untilRow(at, cluster.id, ({ phase }) => phase === 'Degraded');
+    expect(JSON.stringify(row.conditions)).not.toContain('secret-name');
+  });
+
+  it('finds out that a Shoot vanished while nobody looked', async () => {
+    const first = await start();
+    const cluster = await aReadyCluster(first);
+    const [namespace, name] = await placeOf(cluster);
+    await first.stop();
+
+    at.cloud.admin.garden.vanishShoot(namespace, name);
+    await start();
+
+    const row = await untilRow(at, cluster.id, ({ phase }) => phase === 'Failed');
+    expect(row.conditions).toContainEqual(expect.objectContaining({ type: 'ShootMissing' }));
+    expect(shootsEver(name)).toBe(1);
+  });
+
+  it('costs no pass and no call for what is steady, however often all is listed', async () => {
+    const reconciler = await start({ settings: { relistIntervalMs: 1_000 } });
+    const clusters = [
+      await aReadyCluster(reconciler),
+      await aReadyCluster(reconciler),
+      await aReadyCluster(reconciler),
+    ];
+    await waitFor('the watch', async () => (await metric(reconciler, 'corral_reconcile_watching')) === 1);
+    // After each run the garden looks anew at what it has made, and tells of it.
+    await waitFor('the garden to have checked all', async () => {
+      const rows = await Promise.all(clusters.map(({ id }) => at.row(id)));
+      return rows.every(({ conditions }) => conditions.every(({ status }: { status: string }) => status === 'True'));
+    });
+    const lists = async (count: number): Promise<void> => {
+      at.cloud.admin.resetCalls();
+      const LIST = 'GET /apis/core.gardener.cloud/v1beta1/shoots';
+      await waitFor('lists', () => (callsLike('shoots')[LIST] ?? 0) >= count, { timeoutMs: 15_000 });
+    };
+    await lists(1);
+    const passes = await metric(reconciler, 'corral_reconcile_passes_total');
+
+    await lists(3);
+
+    expect(Object.keys(callsLike('shoots')).filter((route) => route.includes(':name'))).toEqual([]);
+    expect(await metric(reconciler, 'corral_reconcile_passes_total')).toBe(passes);
+  });
+
+  const callsLike = (part: string): Record<string, number> =>
+    Object.fromEntries(Object.entries(at.cloud.admin.calls().byRoute).filter(([route]) => route.includes(part)));
+});
+
+describe('a garden in trouble', () => {
+  it.each([
+    ['asks for fewer calls', { status: 429, retryAfter: 1 }],
+    ['does not let us in', { status: 401 }],
+    ['answers 503', { status: 503 }],
+    ['drops connections', { reset: 'before' as const }],
+  ])('that %s keeps no operation from ending well', async (_what, effect) => {
+    const reconciler = await start();
+    const clusters = await declare(3);
+    at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect });
+
+    for (const { id } of clusters) await reconciler.wake(id);
+
+    for (const cluster of clusters) {
+      expect(await untilEnded(at, cluster.operationId, 60_000)).toMatchObject({ state: 'succeeded' });
+      expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
+    }
+  });
+
+  it('is left alone by all while it is away, and nothing is told to fail', async () => {
+    const reconciler = await start();
+    const clusters = await declare(6);
+    at.cloud.admin.addFaults({ match: { api: 'garden' }, times: null, effect: { status: 401 } });
+    for (const { id } of clusters) await reconciler.wake(id);
+    await waitFor('a second pause', async () => (await metric(reconciler, 'corral_reconcile_pauses_total')) >= 2);
+
+    const states = await Promise.all(clusters.map(async ({ operationId }) => (await at.operation(operationId)).state));
+    expect(new Set(states)).toEqual(new Set(['queued']));
+    expect(await metric(reconciler, 'corral_reconcile_places')).toBe(0);
+    // Those that were inside before the first pause, and then one for each.
+    const pauses = await metric(reconciler, 'corral_reconcile_pauses_total');
+    expect(await metric(reconciler, 'corral_reconcile_passes_total')).toBeLessThanOrEqual(clusters.length + pauses);
+    at.cloud.admin.clearFaults();
+    for (const cluster of clusters) {
+      expect(await untilEnded(at, cluster.operationId, 60_000)).toMatchObject({ state: 'succeeded' });
+    }
+  });
+
+  it('with one cluster only holds up no other', async () => {
+    const reconciler = await start({ settings: { concurrency: 2 } });
+    const poison = await declareOne();
+    const { shoot_name } = await at.row(poison.id);
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', path: `/shoots/${shoot_name}` },
+      times: null,
+      effect: { status: 500 },
+    });
+    await reconciler.wake(poison.id);
+    await untilRow(at, poison.id, ({ failures }) => failures >= 2);
+
+    const others = await declare(5);
+    for (const { id } of others) await reconciler.wake(id);
+
+    for (const cluster of others) {
+      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+    }
+    expect(await at.operation(poison.operationId)).toMatchObject({ state: expect.stringMatching(/queued|running/) });
+  });
+});
+
+describe('a token that is replaced', () => {
+  it('is verified, handed to the garden, and taken up by the running cluster', async () => {
+    const reconciler = await start();
+    const cluster = await aReadyCluster(reconciler);
+    const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [cluster.id]);
+    const [{ connection_id: connectionId }] = rows;
+    const read = async () =>
+      (
+        await at.pool.query(
+          `SELECT connection.*, applied_token_version FROM connection JOIN cluster ON connection_id = connection.id
+           WHERE connection.id = $1`,
+          [connectionId],
+        )
+      ).rows[0];
+
+    await at.seal(connectionId, OTHER_TOKEN);
+    await at.pool.query(
+      `UPDATE connection SET token_version = 2, phase = 'Unverified', verify_at = now() WHERE id = $1`,
+      [connectionId],
+    );
+
+    await waitFor('the token to be taken up', async () => (await read()).applied_token_version === 2, {
+      timeoutMs: 20_000,
+    });
+    expect(await read()).toMatchObject({ phase: 'Ready', garden_token_version: 2, verify_failures: 0 });
+    await untilRow(at, cluster.id, ({ phase, due_at }) => phase === 'Ready' && due_at === null);
+    expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
+  });
+
+  it('is not handed over when the provider rejects it, and the cluster says why', async () => {
+    const reconciler = await start();
+    const cluster = await aReadyCluster(reconciler);
+    const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [cluster.id]);
+    const [{ connection_id: connectionId }] = rows;
+
+    await at.seal(connectionId, 'no-token-of-any-project');
+    await at.pool.query(
+      `UPDATE connection SET token_version = 2, phase = 'Unverified', verify_at = now() WHERE id = $1`,
+      [connectionId],
+    );
+
+    const row = await untilRow(at, cluster.id, ({ conditions }) =>
+      conditions.some(({ type, status }) => type === 'ConnectionReady' && status === 'False'),
+    );
+    expect(JSON.stringify(row.conditions)).not.toContain('no-token');
+    const connection = (await at.pool.query('SELECT * FROM connection WHERE id = $1', [connectionId])).rows[0];
+    expect(connection).toMatchObject({ phase: 'Rejected', garden_token_version: 1 });
+  });
+});

@@ -1,0 +1,142 @@
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connectQueue, type Queue } from '@corral/queue';
+import { silentLog } from '@corral/service';
+import { freePort, type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { TestCluster } from '../support/cluster-rows.js';
+import { type Clusters, PROJECT_TOKEN, startClusters } from '../support/start-clusters.js';
+import { untilEnded } from '../support/until.js';
+
+jest.setTimeout(90_000);
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const KEY = Buffer.alloc(32, 7);
+
+let at: Clusters;
+let queue: Queue;
+const started: RunningProcess[] = [];
+beforeAll(async () => {
+  at = await startClusters({}, KEY);
+  queue = connectQueue({ databaseUrl: at.url, log: silentLog });
+});
+afterEach(async () => {
+  at.cloud.admin.clearFaults();
+  await Promise.all(started.splice(0).map((running) => running.stop()));
+});
+afterAll(async () => {
+  await queue.close();
+  await at.close();
+});
+
+async function startReconciler(env: Record<string, string> = {}) {
+  const kubeconfig = join(tmpdir(), `garden-${process.pid}.kubeconfig`);
+  await writeFile(kubeconfig, at.cloud.gardenKubeconfig, { mode: 0o600 });
+  const port = await freePort();
+  const running = await startProcess({
+    command: process.execPath,
+    args: [main],
+    env: {
+      ...{ DATABASE_URL: at.url, METRICS_PORT: String(port), DNS_ZONE_NAME: 'example.test' },
+      ...{ HCLOUD_API_URL: at.cloud.apiUrl, HCLOUD_TOKEN: 'x'.repeat(64), GARDEN_KUBECONFIG: kubeconfig },
+      ...{
+        SECRET_KEYS: `k1:${KEY.toString('base64')}`,
+        RECONCILE_LEASE_MS: '2s',
+        RECONCILE_SWEEP_INTERVAL_MS: '500ms',
+      },
+      ...{ CONNECTION_VERIFY_INTERVAL_MS: '500ms', SHUTDOWN_GRACE_MS: '4s', ...env },
+    },
+    readyUrl: `http://127.0.0.1:${port}/readyz`,
+  });
+  started.push(running);
+  return { ...running, metricsUrl: `http://127.0.0.1:${port}/metrics` };
+}
+
+async function declare(): Promise<TestCluster> {
+  const { team, connectionId } = await at.addTeamWithConnection();
+  const cluster = await at.declare(team, connectionId);
+  await queue.send('reconcile-cluster', { clusterId: cluster.id }, { jobId: cluster.id });
+  return cluster;
+}
+
+const shootsEver = async (cluster: TestCluster) => {
+  const { shoot_name } = await at.row(cluster.id);
+  return at.cloud.admin.garden.shootHistory().filter(({ name }) => name === shoot_name).length;
+};
+
+describe('the reconciler as a process with a garden', () => {
+  it('makes a cluster, tells of it, keeps its secrets, and ends in order', async () => {
+    const reconciler = await startReconciler({ LOG_LEVEL: 'debug' });
+    const cluster = await declare();
+
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+
+    const metrics = await (await fetch(reconciler.metricsUrl)).text();
+    expect(metrics).toMatch(/corral_reconcile_passes_total\{.*outcome="settled".*\} \d/);
+    expect(metrics).toMatch(/corral_reconcile_due_age_seconds\{.*\} 0/);
+    expect(metrics).toMatch(/corral_reconcile_sweep_found_total\{.*\} 0/);
+    expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
+    expect(reconciler.output()).toContain('pass done');
+    expect(reconciler.output()).not.toContain(PROJECT_TOKEN);
+    expect(reconciler.output()).not.toContain(KEY.toString('base64'));
+  });
+
+  it('verifies a connection with the provider', async () => {
+    await startReconciler();
+    const { connectionId } = await at.addTeamWithConnection();
+    await at.pool.query(`UPDATE connection SET phase = 'Unverified', verify_at = now() WHERE id = $1`, [connectionId]);
+
+    await waitFor('the verification', async () => {
+      const { rows } = await at.pool.query('SELECT phase FROM connection WHERE id = $1', [connectionId]);
+      return rows[0].phase === 'Ready';
+    });
+  });
+
+  it('loses nothing when it is killed in the middle of a write, and makes nothing twice', async () => {
+    const killed = await startReconciler();
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
+      effect: { delayMs: 1_500 },
+    });
+    const cluster = await declare();
+    await waitFor('the write to be under way', () => at.cloud.admin.faults()[0]?.remaining === 0);
+
+    killed.kill('SIGKILL');
+    await killed.exited;
+    await startReconciler();
+
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+    expect(await shootsEver(cluster)).toBe(1);
+  });
+
+  it('is gone within its grace though the garden hangs, and leaves its turn to the next one', async () => {
+    const first = await startReconciler({ RECONCILE_LEASE_MS: '1h' });
+    at.cloud.admin.addFaults({ match: { api: 'garden', method: 'APPLY', path: '/shoots/' }, effect: { hang: true } });
+    const cluster = await declare();
+    await waitFor('the write to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
+
+    const stoppedAt = performance.now();
+    expect(await first.stop()).toEqual({ code: 0, signal: null });
+
+    expect(performance.now() - stoppedAt).toBeLessThan(8_000);
+    expect(await at.row(cluster.id)).toMatchObject({ lease_until: null, is_due: true });
+    await startReconciler();
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+    expect(await shootsEver(cluster)).toBe(1);
+  });
+
+  it('serves DNS alone without a garden, and says so', async () => {
+    const reconciler = await startReconciler({ GARDEN_KUBECONFIG: '', SECRET_KEYS: '' });
+    const cluster = await declare();
+
+    await waitFor('its word', () => reconciler.output().includes('no garden: clusters are left alone'));
+
+    expect(await at.row(cluster.id)).toMatchObject({ lease_fence: 0, is_due: true });
+  });
+
+  it('does not start with a garden and without keys', async () => {
+    await expect(startReconciler({ SECRET_KEYS: '' })).rejects.toThrow(/SECRET_KEYS is missing/);
+  });
+});

@@ -1,0 +1,363 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Learned } from '../../src/clusters/after-write.js';
+import { desiredStore } from '../../src/clusters/desired-store.js';
+import { type LeaseStore, leaseStore } from '../../src/clusters/lease-store.js';
+import type { Lease, Verdict } from '../../src/clusters/model.js';
+import { newsStore } from '../../src/clusters/news-store.js';
+import { type PassRecord, type RecordStore, recordStore } from '../../src/clusters/record-store.js';
+import { type ClusterRows, openClusterRows, type TestCluster, type TestTeam } from '../support/cluster-rows.js';
+
+const LEASE_MS = 60_000;
+
+let at: ClusterRows;
+let leases: LeaseStore;
+let records: RecordStore;
+let acme: TestTeam;
+let connectionId: string;
+beforeAll(async () => {
+  at = await openClusterRows();
+  leases = leaseStore(at.pool);
+  records = recordStore(at.pool);
+  acme = await at.addTeam('acme');
+  connectionId = await at.addConnection(acme);
+});
+afterAll(() => at.close());
+
+const declare = () => at.declare(acme, connectionId);
+
+async function take(cluster: { id: string }): Promise<Lease> {
+  const answer = await leases.takeLease(cluster.id, LEASE_MS);
+  if (answer.kind !== 'taken') throw new Error(`The lease was not given: ${answer.kind}`);
+  return answer.lease;
+}
+
+const aVerdict: Verdict = {
+  phase: 'Provisioning',
+  conditions: [],
+  seedName: null,
+  migrationPhase: null,
+  observedGeneration: 0,
+  operation: { to: 'running', progress: 10 },
+  lookAgainMs: 30_000,
+};
+const aRecord = (cluster: TestCluster, more: Partial<PassRecord> & { says?: Partial<Verdict> } = {}): PassRecord => {
+  const { says, ...rest } = more;
+  return {
+    ...{ verdict: { ...aVerdict, ...says }, generation: 1, operationId: cluster.operationId },
+    ...{ observedHash: 'h1', failures: 0, ...rest },
+  };
+};
+
+const aLearned: Learned = {
+  ...{ shootUid: 'u', appliedGeneration: 1, appliedShootGeneration: 1, appliedAt: new Date() },
+  ...{ appliedTokenVersion: 1, retriedGeneration: 0 },
+};
+
+describe('a lease', () => {
+  it('is given to one of many that ask at once', async () => {
+    const cluster = await declare();
+
+    const answers = await Promise.all(Array.from({ length: 12 }, () => leases.takeLease(cluster.id, LEASE_MS)));
+
+    expect(answers.filter(({ kind }) => kind === 'taken')).toHaveLength(1);
+    expect(answers.filter(({ kind }) => kind === 'busy')).toHaveLength(11);
+  });
+
+  it('starts the cluster, and makes it due again at its end', async () => {
+    const cluster = await declare();
+
+    await take(cluster);
+
+    const row = await at.row(cluster.id);
+    expect(row.started_at).not.toBeNull();
+    expect(row.due_at).toEqual(row.lease_until);
+    await at.pass(cluster.id, LEASE_MS);
+    expect(await take(cluster)).toMatchObject({ fence: 2 });
+  });
+
+  it('is not given for a draft, a stranger, or a cluster that is not due', async () => {
+    const draft = await at.declare(acme, connectionId, { pools: [] });
+    await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [draft.id]);
+    const empty = await at.declare(acme, connectionId, { pools: [{ name: 'none', minimum: 0, maximum: 0 }] });
+    const steady = await declare();
+    await records.recordPass(await take(steady), aRecord(steady, { says: { lookAgainMs: null } }));
+    const waiting = await declare();
+    await records.recordPass(await take(waiting), aRecord(waiting));
+
+    expect(await leases.takeLease(draft.id, LEASE_MS)).toEqual({ kind: 'idle' });
+    expect(await leases.takeLease(empty.id, LEASE_MS)).toEqual({ kind: 'idle' });
+    expect(await leases.takeLease(acme.id, LEASE_MS)).toEqual({ kind: 'idle' });
+    expect(await leases.takeLease(steady.id, LEASE_MS)).toEqual({ kind: 'idle' });
+    const answer = await leases.takeLease(waiting.id, LEASE_MS);
+    expect(answer).toEqual({ kind: 'not due', inMs: expect.any(Number) });
+    expect(answer.kind === 'not due' && answer.inMs).toBeGreaterThan(25_000);
+    expect((await at.row(draft.id)).started_at).toBeNull();
+  });
+
+  it('is renewed without losing what became due meanwhile', async () => {
+    const quiet = await declare();
+    const busy = await declare();
+    const [quietLease, busyLease] = [await take(quiet), await take(busy)];
+    await at.change(busy);
+
+    expect(await leases.renewLease(quietLease, 2 * LEASE_MS)).toBe(true);
+    expect(await leases.renewLease(busyLease, 2 * LEASE_MS)).toBe(true);
+
+    expect(await leases.release(quietLease, { lookAgainMs: null })).toEqual({ kind: 'released', again: false });
+    expect(await leases.release(busyLease, { lookAgainMs: null })).toEqual({ kind: 'released', again: true });
+    expect((await at.row(busy.id)).is_due).toBe(true);
+  });
+});
+
+describe('a stale pass', () => {
+  it('writes nothing, wherever it was', async () => {
+    const cluster = await declare();
+    const stale = await take(cluster);
+    await at.pass(cluster.id, LEASE_MS);
+    const lease = await take(cluster);
+    const before = await at.row(cluster.id);
+
+    const answers = [
+      await leases.renewLease(stale, LEASE_MS),
+      await records.recordLearned(stale, aLearned),
+      await records.recordShootUid(stale, 'u'),
+      await records.recordPinnedVersion(stale, '1.33.1'),
+      await records.recordNamespace(stale, 'garden-stale'),
+      await records.recordGardenToken(stale, { connectionId, version: 1, before: 0 }),
+      await records.forget(stale),
+    ];
+    const ends = [
+      await records.recordPass(stale, aRecord(cluster)),
+      await records.recordFailure(stale, { failures: 1, observedHash: 'h' }, { lookAgainMs: 1 }),
+      await leases.release(stale, { lookAgainMs: 1 }),
+    ];
+
+    expect(answers).toEqual(answers.map(() => false));
+    expect(ends).toEqual(ends.map(() => ({ kind: 'overtaken' })));
+    expect(await desiredStore(at.pool).readDesired(stale)).toBeNull();
+    expect(await at.row(cluster.id)).toEqual({ ...before, due_in_ms: expect.any(Number) });
+    expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'queued' });
+    expect(await records.recordPass(lease, aRecord(cluster))).toEqual({ kind: 'released', again: false });
+  });
+
+  it('cannot write with another team’s name on its lease', async () => {
+    const stranger = await at.addTeam();
+    const cluster = await declare();
+    const lease = await take(cluster);
+
+    const forged = { ...lease, teamId: stranger.id };
+
+    expect(await records.recordPass(forged, aRecord(cluster))).toEqual({ kind: 'overtaken' });
+    expect(await desiredStore(at.pool).readDesired(forged)).toBeNull();
+  });
+});
+
+describe('what a pass records', () => {
+  it('ends the turn: told, next look planned, operation moved on', async () => {
+    const cluster = await declare();
+
+    const released = await records.recordPass(await take(cluster), aRecord(cluster));
+
+    expect(released).toEqual({ kind: 'released', again: false });
+    const row = await at.row(cluster.id);
+    expect(row).toMatchObject({ phase: 'Provisioning', lease_until: null, revision: 2, observed_hash: 'h1' });
+    expect(row.due_in_ms).toBeGreaterThan(28_000);
+    expect(await at.operation(cluster.operationId)).toMatchObject({
+      state: 'running',
+      progress: 10,
+      finished_at: null,
+    });
+  });
+
+  it('leaves the entity tag alone when nothing visible has changed', async () => {
+    const cluster = await declare();
+    await records.recordPass(await take(cluster), aRecord(cluster, { says: { lookAgainMs: 0 } }));
+    const before = await at.row(cluster.id);
+
+    await records.recordPass(await take(cluster), aRecord(cluster, { observedHash: 'h2', failures: 3 }));
+
+    const after = await at.row(cluster.id);
+    expect(after).toMatchObject({ revision: before.revision, updated_at: before.updated_at });
+    expect(after).toMatchObject({ observed_hash: 'h2', failures: 3 });
+  });
+
+  it('does not lose a change that arrives during the pass, and does not judge it', async () => {
+    const cluster = await declare();
+    const lease = await take(cluster);
+    const { operationId } = await at.change(cluster);
+
+    const released = await records.recordPass(
+      lease,
+      aRecord(cluster, {
+        says: { phase: 'Ready', observedGeneration: 1, operation: { to: 'succeeded' }, lookAgainMs: null },
+      }),
+    );
+
+    expect(released).toEqual({ kind: 'released', again: true });
+    expect(await at.row(cluster.id)).toMatchObject({ is_due: true, phase: 'Pending', observed_generation: 0 });
+    expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'superseded' });
+    expect(await at.operation(operationId)).toMatchObject({ state: 'queued' });
+  });
+
+  it('never lets progress fall, nor reach the end before the operation does', async () => {
+    const cluster = await declare();
+    const states: unknown[] = [];
+    for (const progress of [40, 20, 100]) {
+      const says = { operation: { to: 'running', progress }, lookAgainMs: 0 } as const;
+      await records.recordPass(await take(cluster), aRecord(cluster, { says }));
+      states.push((await at.operation(cluster.operationId)).progress);
+    }
+
+    const done = { operation: { to: 'succeeded' }, observedGeneration: 1, phase: 'Ready', lookAgainMs: 0 } as const;
+    await records.recordPass(await take(cluster), aRecord(cluster, { says: done }));
+    await records.recordPass(await take(cluster), aRecord(cluster, { says: { lookAgainMs: 0 } }));
+
+    expect(states).toEqual([40, 40, 99]);
+    expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+  });
+
+  it('tells why an operation failed, in the words of the contract', async () => {
+    const cluster = await declare();
+    const operation = {
+      to: 'failed',
+      code: 'provider_quota_exceeded',
+      message: 'The limit of servers is reached.',
+    } as const;
+
+    await records.recordPass(await take(cluster), aRecord(cluster, { says: { phase: 'Failed', operation } }));
+
+    expect(await at.operation(cluster.operationId)).toMatchObject({
+      state: 'failed',
+      error: {
+        ...{ code: 'provider_quota_exceeded', message: 'The limit of servers is reached.', retryable: true },
+        hint: expect.stringContaining('limits'),
+      },
+      finished_at: expect.any(Date),
+    });
+  });
+
+  it('keeps the UID that was known first', async () => {
+    const cluster = await declare();
+    const lease = await take(cluster);
+
+    await records.recordLearned(lease, { ...aLearned, shootUid: 'first' });
+    await records.recordLearned(lease, { ...aLearned, shootUid: 'second' });
+
+    expect(await at.row(cluster.id)).toMatchObject({ shoot_uid: 'first', applied_generation: 1 });
+  });
+
+  it.each([
+    ['the older one last', [2, 1]],
+    ['the newer one last', [1, 2]],
+  ])(
+    'takes the older of two tokens that were handed over at once for the one that the garden holds: %s',
+    async (_, order) => {
+      const connection = await at.addConnection(acme, `replaced-${order}`);
+      const lease = await take(await at.declare(acme, connection));
+      await at.pool.query('UPDATE connection SET token_version = 2 WHERE id = $1', [connection]);
+
+      for (const version of order)
+        await records.recordGardenToken(lease, { connectionId: connection, version, before: 0 });
+
+      const desired = await desiredStore(at.pool).readDesired(lease);
+      expect(desired?.wanted.connection).toMatchObject({ tokenVersion: 2, gardenTokenVersion: 1 });
+      await records.recordGardenToken(lease, { connectionId: connection, version: 2, before: 1 });
+      await records.recordGardenToken(lease, { connectionId: connection, version: 2, before: 1 });
+      const mended = await desiredStore(at.pool).readDesired(lease);
+      expect(mended?.wanted.connection).toMatchObject({ gardenTokenVersion: 2 });
+    },
+  );
+
+  it('forgets a cluster whose deletion was asked for: the row goes, operation and audit stay', async () => {
+    const cluster = await declare();
+    const kept = await take(cluster);
+    expect(await records.forget(kept)).toBe(false);
+    await leases.release(kept, { lookAgainMs: 0 });
+    const operationId = await at.requestDeletion(cluster);
+
+    expect(await records.forget(await take(cluster))).toBe(true);
+
+    expect(await at.row(cluster.id)).toBeUndefined();
+    expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+    expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'superseded' });
+    const { rows } = await at.pool.query('SELECT * FROM audit_entry WHERE target_id = $1', [cluster.id]);
+    expect(rows).toEqual([expect.objectContaining({ action: 'cluster.deleted', user_id: null, team_id: acme.id })]);
+  });
+});
+
+describe('what is due', () => {
+  it('is found longest first, in batches that follow one another, without what somebody works on', async () => {
+    await at.pool.query('UPDATE cluster SET due_at = NULL');
+    const clusters = await Promise.all(Array.from({ length: 5 }, declare));
+    for (const [index, { id }] of clusters.entries()) await at.pass(id, 100_000 - index * 1_000);
+    await take(clusters[1] as TestCluster);
+    const query = { limit: 2, forMs: 10_000 };
+    await declare();
+
+    const first = await leases.findDue(query, null);
+    const second = await leases.findDue(query, first[1] ?? null);
+    const third = await leases.findDue(query, second[1] ?? null);
+
+    const found = [...first, ...second, ...third].map(({ clusterId }) => clusterId);
+    expect(found).toEqual([0, 2, 3, 4].map((index) => clusters[index]?.id));
+    expect(await leases.readDueAgeSeconds()).toBeGreaterThan(99);
+  });
+});
+
+describe('news', () => {
+  const seen = (namespace: string, shootName: string, hash: string) => ({ namespace, shootName, hash });
+
+  async function steady(): Promise<{ id: string; shootName: string; namespace: string }> {
+    const team = await at.addTeam();
+    const cluster = await at.declare(team, await at.addConnection(team));
+    const lease = await take(cluster);
+    await records.recordNamespace(lease, `garden-${team.slug}`);
+    await records.recordLearned(lease, aLearned);
+    await records.recordPass(lease, aRecord(cluster, { says: { lookAgainMs: null } }));
+    return { id: cluster.id, shootName: (await at.row(cluster.id)).shoot_name, namespace: `garden-${team.slug}` };
+  }
+
+  it('make due what looks different, and nothing else', async () => {
+    const [same, changed] = [await steady(), await steady()];
+
+    const ids = await newsStore(at.pool).markChanged([
+      seen(same.namespace, same.shootName, 'h1'),
+      seen(changed.namespace, changed.shootName, 'h2'),
+      seen('garden-elsewhere', same.shootName, 'h3'),
+      seen(same.namespace, 'unknown', 'h4'),
+    ]);
+
+    expect(ids).toEqual([changed.id]);
+    expect(await at.row(same.id)).toMatchObject({ due_at: null });
+    expect(await at.row(changed.id)).toMatchObject({ is_due: true });
+  });
+
+  it('make due what is missing in a list, once', async () => {
+    await at.pool.query(`UPDATE cluster SET shoot_uid = NULL`);
+    const clusters = [await steady(), await steady(), await steady()];
+    const [first, gone, told] = clusters as [(typeof clusters)[0], (typeof clusters)[0], (typeof clusters)[0]];
+    await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [told?.id]);
+    const query = { seenNames: new Set([first?.shootName as string]), limit: 1 };
+
+    const ids: string[] = [];
+    for (let after: string | null = null; ; ) {
+      const page = await newsStore(at.pool).markMissing(query, after);
+      ids.push(...page.ids);
+      after = page.next;
+      if (after === null) break;
+    }
+
+    expect(ids).toEqual([gone?.id]);
+    expect(await at.row(gone?.id as string)).toMatchObject({ is_due: true });
+  });
+
+  it('of a connection make due what uses it', async () => {
+    const user = await steady();
+    const other = await steady();
+    const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [user.id]);
+
+    expect(await newsStore(at.pool).markUsersOf(rows[0].connection_id)).toEqual([user.id]);
+
+    expect(await at.row(other.id)).toMatchObject({ due_at: null });
+  });
+});

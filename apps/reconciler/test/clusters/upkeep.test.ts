@@ -1,0 +1,285 @@
+import { randomUUID } from 'node:crypto';
+import { connectionMessages } from '@corral/contracts';
+import type { GardenClient } from '@corral/garden';
+import { QueueUnavailable } from '@corral/queue';
+import { silentLog } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { leaseStore } from '../../src/clusters/lease-store.js';
+import { newsStore } from '../../src/clusters/news-store.js';
+import { observedHash } from '../../src/clusters/observed-hash.js';
+import { followShoots } from '../../src/clusters/shoot-news.js';
+import { sweepClusters } from '../../src/clusters/sweep-clusters.js';
+import { verificationStore } from '../../src/clusters/verification-store.js';
+import { type TokenStanding, verificationOf, verifyConnections } from '../../src/clusters/verify-connections.js';
+import { type Leading, lead } from '../../src/loop/lead.js';
+import { leadershipStore } from '../../src/loop/leadership-store.js';
+import { aShoot, aSteadyDesired } from '../support/a-cluster.js';
+import { type ClusterRows, openClusterRows, type TestTeam } from '../support/cluster-rows.js';
+
+const HOUR_MS = 3_600_000;
+const running = () => new AbortController().signal;
+
+let at: ClusterRows;
+let acme: TestTeam;
+beforeAll(async () => {
+  at = await openClusterRows();
+  acme = await at.addTeam('acme');
+});
+afterAll(() => at.close());
+
+describe('the sweep', () => {
+  beforeEach(() => at.pool.query('DELETE FROM cluster'));
+
+  const manyDue = (count: number, connectionId: string) =>
+    at.pool.query(
+      `INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash, started_at, due_at)
+       SELECT $1, 'many-' || n, $2, '{}', 'h', now(), now() - make_interval(secs => 10 + n % 7)
+       FROM generate_series(1, $3) n`,
+      [acme.id, connectionId, count],
+    );
+
+  it('sends one wake-up for each cluster that is due, however many', async () => {
+    await manyDue(1_234, await at.addConnection(acme, 'sweep'));
+    const sent: string[] = [];
+    const send = async (_name: string, { clusterId }: { clusterId: string }) => void sent.push(clusterId);
+    const sweep = sweepClusters({ leases: leaseStore(at.pool), queue: { send } as never, log: silentLog });
+
+    expect(await sweep(running())).toBe(1_234);
+
+    expect(new Set(sent).size).toBe(1_234);
+    expect(sent).toHaveLength(1_234);
+  });
+
+  it('ends early when the queue is away, instead of asking it for each', async () => {
+    let asked = 0;
+    const send = async () => {
+      asked += 1;
+      if (asked > 3) throw new QueueUnavailable('away');
+    };
+    await manyDue(200, await at.addConnection(acme, 'sweep-away'));
+    const sweep = sweepClusters({ leases: leaseStore(at.pool), queue: { send } as never, log: silentLog });
+
+    expect(await sweep(running())).toBe(3);
+
+    expect(asked).toBeLessThan(40);
+  });
+});
+
+describe('a list of all Shoots', () => {
+  const CLUSTERS = 10_000;
+  const PAGE = 500;
+
+  const shootOf = (namespace: string, shootName: string) => aShoot(aSteadyDesired({ namespace, shootName }));
+
+  it('of ten thousand steady clusters wakes nobody, and of one that changed that one', async () => {
+    const team = await at.addTeam();
+    const namespace = `garden-${team.slug}`;
+    await at.pool.query('DELETE FROM cluster');
+    await at.pool.query('UPDATE team SET project_namespace = $2 WHERE id = $1', [team.id, namespace]);
+    const hash = observedHash(shootOf(namespace, 'c1'));
+    await at.pool.query(
+      `INSERT INTO cluster (team_id, name, connection_id, shoot_name, spec, desired_hash, started_at, shoot_uid, observed_hash)
+       SELECT $1, 'n' || n, $2, 'c' || n, '{}', 'h', now(), 'uid', CASE WHEN n = 7777 THEN 'other' ELSE $3 END
+       FROM generate_series(0, $4 - 1) n`,
+      [team.id, await at.addConnection(team), hash, CLUSTERS],
+    );
+    const woken: string[] = [];
+    const watchShoots: GardenClient['watchShoots'] = async (watch) => {
+      watch.onState?.({ phase: 'listing' });
+      for (let first = 0; first < CLUSTERS; first += PAGE) {
+        await watch.onPage(Array.from({ length: PAGE }, (_, index) => shootOf(namespace, `c${first + index}`)));
+      }
+      await watch.onListed();
+    };
+
+    await followShoots({
+      ...{ garden: { watchShoots }, news: newsStore(at.pool), relistEveryMs: HOUR_MS },
+      wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
+      ...{ onNews: () => undefined, onWatching: () => undefined },
+    })(running());
+
+    const { rows } = await at.pool.query(`SELECT id, shoot_name FROM cluster WHERE due_at IS NOT NULL`);
+    expect(rows).toEqual([expect.objectContaining({ shoot_name: 'c7777' })]);
+    expect(woken).toEqual([rows[0].id]);
+  }, 60_000);
+});
+
+describe('the verification of connections', () => {
+  beforeEach(() => at.pool.query('UPDATE connection SET verify_at = NULL'));
+
+  const connection = async (id: string) =>
+    (
+      await at.pool.query(
+        `SELECT *, (extract(epoch FROM verify_at - clock_timestamp()) * 1000)::float8 AS again_ms FROM connection WHERE id = $1`,
+        [id],
+      )
+    ).rows[0];
+  const due = (id: string) => at.pool.query('UPDATE connection SET verify_at = now() WHERE id = $1', [id]);
+
+  async function aDueConnection(phase = 'Unverified') {
+    const id = await at.addConnection(acme, `v-${randomUUID().slice(0, 8)}`);
+    await at.pool.query('UPDATE connection SET phase = $2::connection_phase WHERE id = $1', [id, phase]);
+    await due(id);
+    return id;
+  }
+  const verifyWith = (standing: TokenStanding | (() => Promise<TokenStanding>), woken: string[] = []) =>
+    verifyConnections({
+      ...{ store: verificationStore(at.pool), news: newsStore(at.pool), log: silentLog, onVerified: () => undefined },
+      wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
+      openToken: () => 'token',
+      verifyToken: typeof standing === 'string' ? async () => standing : standing,
+    })(running());
+
+  it('makes a connection ready, wakes what uses it, and asks again in about a day', async () => {
+    const id = await aDueConnection();
+    const cluster = await at.declare(acme, id);
+    await leaseStore(at.pool).takeLease(cluster.id, 1);
+    const woken: string[] = [];
+
+    await verifyWith('valid', woken);
+
+    const row = await connection(id);
+    expect(row).toMatchObject({ phase: 'Ready', message: '', verify_failures: 0, verified_at: expect.any(Date) });
+    expect(row.again_ms).toBeGreaterThan(20 * HOUR_MS);
+    expect(woken).toEqual([cluster.id]);
+  });
+
+  it('wakes nobody when nothing has changed', async () => {
+    const id = await aDueConnection('Ready');
+    const cluster = await at.declare(acme, id);
+    await leaseStore(at.pool).takeLease(cluster.id, 1);
+    const woken: string[] = [];
+
+    await verifyWith('valid', woken);
+
+    expect(woken).toEqual([]);
+  });
+
+  it('never takes a provider that gives no answer for one that says no', async () => {
+    const id = await aDueConnection('Ready');
+
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      await due(id);
+      await verifyWith('unknown');
+    }
+
+    const row = await connection(id);
+    expect(row).toMatchObject({ phase: 'Ready', verify_failures: 5 });
+    expect(row.again_ms).toBeGreaterThan(100_000);
+  });
+
+  it('says nothing of a token that was replaced while it was asked about', async () => {
+    const id = await aDueConnection();
+
+    await verifyWith(async () => {
+      await at.pool.query('UPDATE connection SET token_version = 2, verify_at = now() WHERE id = $1', [id]);
+      return 'rejected';
+    });
+
+    expect(await connection(id)).toMatchObject({ phase: 'Unverified' });
+  });
+
+  it('asks about each token once, however many ask at the same time', async () => {
+    await Promise.all(Array.from({ length: 30 }, () => aDueConnection()));
+    let asked = 0;
+    const verifyToken = async (): Promise<TokenStanding> => {
+      asked += 1;
+      return 'valid';
+    };
+
+    await Promise.all([verifyWith(verifyToken), verifyWith(verifyToken), verifyWith(verifyToken)]);
+
+    expect(asked).toBe(30);
+  });
+
+  it('says what the API says of such a connection', () => {
+    const messages = (['valid', 'rejected', 'unknown'] as const).map(
+      (standing) => verificationOf(standing, 0, 0).message,
+    );
+
+    expect(messages).toEqual([connectionMessages.Ready, connectionMessages.Rejected, connectionMessages.Unverified]);
+  });
+
+  it('leaves the phase alone when the token cannot be read, and says what to do', () => {
+    expect(verificationOf('unreadable', 0, 0)).toEqual({
+      phase: null,
+      message: 'The token cannot be read. Put it into the connection again.',
+      againMs: 10_000,
+    });
+  });
+
+  it('waits longer each time, but never longer than an hour and a bit', () => {
+    const waits = [0, 1, 2, 5, 30].map((failures) => verificationOf('unknown', failures, 1).againMs);
+
+    expect(waits).toEqual([12_000, 24_000, 48_000, 384_000, 4_320_000]);
+  });
+});
+
+describe('a task that one process does', () => {
+  const LEASE_MS = 400;
+  const open: Leading[] = [];
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((each) => each.close()));
+  });
+
+  /** Somebody who would do the task, and how often it was begun. */
+  function candidate(task: string, store = leadershipStore(at.pool)) {
+    let begun = 0;
+    let working = 0;
+    const work = async (signal: AbortSignal) => {
+      begun += 1;
+      working += 1;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      working -= 1;
+    };
+    const leading = lead({ store, name: task, holder: randomUUID(), leaseMs: LEASE_MS, work, log: silentLog });
+    open.push(leading);
+    return { ...leading, begun: () => begun, working: () => working };
+  }
+
+  it('is done by one of many', async () => {
+    const candidates = Array.from({ length: 5 }, () => candidate('one-of-many'));
+
+    await waitFor('somebody to lead', () => candidates.some((each) => each.isLeading()));
+    const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'one-of-many'`);
+
+    expect(candidates.filter((each) => each.working() === 1)).toHaveLength(1);
+    expect(rows).toEqual([expect.objectContaining({ fence: 1 })]);
+  });
+
+  it('is taken over at once when the one who has it ends', async () => {
+    const first = candidate('orderly');
+    await waitFor('the first to lead', () => first.isLeading());
+    const second = candidate('orderly');
+
+    await first.close();
+
+    expect(first.working()).toBe(0);
+    await waitFor('the second to lead', () => second.isLeading(), { timeoutMs: LEASE_MS });
+  });
+
+  it('is taken over when the one who has it is not heard of', async () => {
+    await leadershipStore(at.pool).hold('silent', 'dead', LEASE_MS);
+    const next = candidate('silent');
+
+    await waitFor('the next to lead', () => next.isLeading());
+
+    const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'silent'`);
+    expect(rows).toEqual([expect.objectContaining({ fence: 2 })]);
+  });
+
+  it('is given up by who cannot say any more that it is theirs', async () => {
+    let isAway = false;
+    const store = leadershipStore(at.pool);
+    const hold: typeof store.hold = (...args) => (isAway ? Promise.reject(new Error('away')) : store.hold(...args));
+    const first = candidate('cut off', { ...store, hold });
+    await waitFor('the first to lead', () => first.isLeading());
+
+    isAway = true;
+
+    await waitFor('it to stop', () => !first.isLeading() && first.working() === 0);
+    isAway = false;
+    await waitFor('it to lead again', () => first.begun() === 2);
+  });
+});

@@ -1,0 +1,273 @@
+import { demoEnds } from '@corral/demos';
+import type { HcloudClient } from '@corral/hcloud';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  addDemos,
+  clearDemoRows,
+  deletionsSent,
+  demoOf,
+  holdSets,
+  mirrorDemoZone,
+  mirroredNames,
+  passTime,
+  upstreamNames,
+} from '../support/demo-rows.js';
+import {
+  addTeam,
+  DEMO_ZONE,
+  ledgerOf,
+  type Reconciling,
+  readEntries,
+  records,
+  running,
+  startReconciling,
+  type TestTeam,
+} from '../support/start-reconciling.js';
+
+let at: Reconciling;
+let acme: TestTeam;
+beforeAll(async () => {
+  at = await startReconciling({}, { demoZoneName: DEMO_ZONE, graceMs: 0 });
+  await mirrorDemoZone(at);
+  acme = await addTeam(at, 'acme');
+});
+afterAll(() => at.stop());
+beforeEach(() => clearDemoRows(at));
+
+const clear = (workers = at.another()) => workers.clearDemos(running());
+/** Demos that have ended, with sets at their names. */
+async function ended(sets: Readonly<Record<string, readonly string[]>>): Promise<void> {
+  await addDemos(at, acme, Object.keys(sets));
+  await holdSets(at, Object.values(sets).flat());
+  await at.workers.expireDemos(running());
+}
+
+describe('what ended demos left behind', () => {
+  it('is deleted upstream, in the way of every write, and nothing else is', async () => {
+    await addDemos(at, acme, ['live'], 60);
+    await holdSets(at, ['live', 'www.live', 'by-hand', 'www.by-hand']);
+    await ended({ shop: ['shop', '*.shop', 'a.b.shop'], empty: [] });
+
+    const result = await clear();
+
+    expect(result).toEqual({ deleted: 3, end: 'done' });
+    const kept = ['by-hand', 'live', 'www.by-hand', 'www.live'];
+    expect([upstreamNames(at), await mirroredNames(at)]).toEqual([kept, kept]);
+    const entries = await readEntries(at, `operation = 'delete'`);
+    expect(entries).toHaveLength(3);
+    for (const entry of entries)
+      expect(entry).toMatchObject({ actor: 'service', state: 'completed', team_id: acme.id });
+  });
+
+  it('is deleted in thousands, by one call each', async () => {
+    const labels = Array.from({ length: 2_000 }, (_, index) => `d${index}`);
+    await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
+    const startedAt = performance.now();
+    const workers = at.another();
+
+    let deleted = 0;
+    for (let pass = 0; pass < 20 && deleted < labels.length; pass += 1) {
+      const result = await clear(workers);
+      expect(['done', 'more']).toContain(result.end);
+      deleted += result.deleted;
+    }
+
+    expect([deleted, deletionsSent(at), upstreamNames(at)]).toEqual([2_000, 2_000, []]);
+    process.stderr.write(`2,000 demos cleared in ${Math.round(performance.now() - startedAt)} ms\n`);
+  }, 120_000);
+
+  it('is deleted by one call each when several look at the same time', async () => {
+    const labels = Array.from({ length: 40 }, (_, index) => `d${index}`);
+    await ended(Object.fromEntries(labels.map((label) => [label, [label, `www.${label}`]])));
+
+    const results = await Promise.all([clear(), clear(), clear()]);
+
+    expect(results.reduce((sum, { deleted }) => sum + deleted, 0)).toBeGreaterThanOrEqual(80);
+    expect([deletionsSent(at), upstreamNames(at)]).toEqual([80, []]);
+  });
+
+  it('includes what a write made that was under way at the end', async () => {
+    await addDemos(at, acme, ['late'], 60);
+    const { id } = await demoOf(at, 'late');
+    const begun = await ledgerOf(at.pool).begin(
+      {
+        owner: { kind: 'demo', id, teamId: acme.id },
+        tokenId: await tokenOf(id),
+        key: { zoneId: at.demoZoneId, name: 'www.late', type: 'A' },
+        write: { operation: 'create', ttl: null, labels: {}, records: records('192.0.2.1') },
+        requestBody: JSON.stringify({ name: 'www.late', type: 'A', records: records('192.0.2.1') }),
+        requestHash: null,
+      },
+      () => true,
+    );
+    expect(begun.kind).toBe('begun');
+    await passTime(at, 120);
+    await at.workers.expireDemos(running());
+    at.cloud.admin.putRrset(DEMO_ZONE, 'www.late', 'A', { records: records('192.0.2.1') });
+    expect(await clear()).toEqual({ deleted: 0, end: 'done' });
+
+    await at.workers.settleWrites(running());
+    const result = await clear();
+
+    expect([result.deleted, upstreamNames(at)]).toEqual([1, []]);
+  });
+
+  it('includes what comes to light later: a sync finds it, and it goes', async () => {
+    await ended({ lost: ['lost'] });
+    at.cloud.admin.addFaults({
+      match: { method: 'DELETE' },
+      effect: { actionError: { code: 'action_failed', message: 'The zone was locked.' } },
+    });
+    await clear();
+    expect([upstreamNames(at), await mirroredNames(at)]).toEqual([['lost'], []]);
+
+    await passTime(at, 60);
+    await at.workers.demoZoneSync?.({ reason: 'schedule' }, running());
+    expect(await mirroredNames(at)).toEqual(['lost']);
+    await clear();
+
+    expect([upstreamNames(at), await mirroredNames(at)]).toEqual([[], []]);
+  });
+});
+
+describe('a deletion that fails', () => {
+  it('is tried again at growing distance until it is done, and holds up no other demo', async () => {
+    await ended({ stuck: ['stuck'], fine: ['fine'] });
+    at.cloud.admin.addFaults({
+      match: { method: 'DELETE', path: '/stuck/' },
+      times: null,
+      effect: { status: 423, code: 'protected' },
+    });
+
+    expect((await clear()).deleted).toBe(1);
+    expect(upstreamNames(at)).toEqual(['stuck']);
+    for (const [failures, seconds] of [
+      [1, 10],
+      [2, 20],
+      [3, 40],
+    ] as const) {
+      const { clear_failures, clear_at } = await demoOf(at, 'stuck');
+      expect(clear_failures).toBe(failures);
+      const inSeconds = ((clear_at as Date).getTime() - Date.now()) / 1_000;
+      expect(inSeconds).toBeGreaterThan(seconds - 5);
+      expect(inSeconds).toBeLessThanOrEqual(seconds + 1);
+      expect(await clear()).toEqual({ deleted: 0, end: 'done' });
+      expect((await demoOf(at, 'stuck')).clear_failures).toBe(failures);
+      await passTime(at, seconds);
+      await clear();
+    }
+    at.cloud.admin.clearFaults();
+    await passTime(at, 600);
+
+    expect((await clear()).deleted).toBe(1);
+    expect(upstreamNames(at)).toEqual([]);
+  });
+
+  it.each([
+    ['is away', { reset: 'before' as const }],
+    ['answers 503 to all', { status: 503 }],
+    ['refuses our own token', { status: 401, code: 'unauthorized' }],
+  ])('because the upstream %s is given up after a few, and made good later', async (_what, effect) => {
+    const labels = Array.from({ length: 100 }, (_, index) => `d${index}`);
+    await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
+    at.cloud.admin.addFaults({ match: { method: 'DELETE' }, times: null, effect });
+
+    const result = await clear();
+
+    expect(result).toEqual({ deleted: 0, end: 'away' });
+    expect(deletionsSent(at)).toBeLessThan(60);
+    at.cloud.admin.clearFaults();
+    await untilCleared();
+    expect(upstreamNames(at)).toEqual([]);
+  });
+});
+
+describe('a death', () => {
+  const dieBefore: Pick<HcloudClient, 'write'> = {
+    write: async () => {
+      throw new Error('killed');
+    },
+  };
+  const dieAfter: Pick<HcloudClient, 'write'> = {
+    write: async (write, signal) => {
+      await at.hcloud.write(write, signal);
+      throw new Error('killed');
+    },
+  };
+
+  it.each([
+    ['after the entry and before the call', dieBefore, ['a', 'b.a'].sort()],
+    ['after the call and before its outcome was recorded', dieAfter, []],
+  ])('%s is made good by whoever comes next', async (_when, upstream, heldAfterwards) => {
+    await ended({ a: ['a', 'b.a'] });
+
+    await expect(clear(at.another({}, upstream))).rejects.toThrow('killed');
+    await waitFor('both deletions to have been begun', async () => {
+      return (await readEntries(at, `state = 'pending'`)).length === 2;
+    });
+    await waitFor('the upstream to have done its part', () => upstreamNames(at).length === heldAfterwards.length);
+    expect(await clear()).toEqual({ deleted: 0, end: 'done' });
+    await untilCleared();
+
+    expect([upstreamNames(at), await mirroredNames(at)]).toEqual([[], []]);
+    expect(await readEntries(at, `state = 'pending'`)).toEqual([]);
+  });
+
+  it('between the end and the first deletion leaves all that is needed in the rows', async () => {
+    await ended({ a: ['a'] });
+
+    expect((await clear(at.another())).deleted).toBe(1);
+  });
+});
+
+describe('an orderly end', () => {
+  it('sends nothing more, and leaves what is left to the next process', async () => {
+    await ended({ a: ['a'], b: ['b'] });
+    const stopped = new AbortController();
+    stopped.abort();
+
+    expect(await at.workers.clearDemos(stopped.signal)).toEqual({ deleted: 0, end: 'stopped' });
+    expect(deletionsSent(at)).toBe(0);
+  });
+});
+
+describe('the upstream’s budget', () => {
+  it('is kept: a pass ends without it, and none begins before there is some again', async () => {
+    const tight = await startReconciling({ requestsPerHour: 60 }, { demoZoneName: DEMO_ZONE });
+    await mirrorDemoZone(tight);
+    const team = await addTeam(tight, 'tight');
+    const labels = Array.from({ length: 200 }, (_, index) => `d${index}`);
+    await addDemos(tight, team, labels);
+    await holdSets(tight, labels);
+    await tight.workers.expireDemos(running());
+
+    const first = await tight.workers.clearDemos(running());
+    const sent = deletionsSent(tight);
+    const second = await tight.workers.clearDemos(running());
+
+    expect([first.end, second]).toEqual(['throttled', { deleted: 0, end: 'throttled' }]);
+    expect(first.deleted).toBeGreaterThan(0);
+    expect(sent).toBeLessThanOrEqual(60);
+    expect(deletionsSent(tight)).toBe(sent);
+    const unsent = await readEntries(tight, `state = 'unsent'`);
+    expect(unsent.length).toBeLessThanOrEqual(8);
+    expect(await demoEnds(tight.pool).listLeft(1_000)).toHaveLength(200 - first.deleted);
+    await tight.stop();
+  });
+});
+
+/** Passes until nothing is left, with time going by between them. */
+async function untilCleared(): Promise<void> {
+  for (let turn = 0; turn < 40; turn += 1) {
+    await passTime(at, 700);
+    await at.workers.settleWrites(running());
+    await clear();
+    if ((await mirroredNames(at)).length === 0) return;
+  }
+}
+
+async function tokenOf(demoId: string): Promise<string> {
+  const { rows } = await at.pool.query<{ id: string }>('SELECT id FROM dns_token WHERE demo_id = $1', [demoId]);
+  return rows[0]?.id as string;
+}

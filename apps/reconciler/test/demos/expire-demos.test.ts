@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addDemos, clearDemoRows, demoOf, holdSets, mirrorDemoZone, passTime } from '../support/demo-rows.js';
+import {
+  addTeam,
+  DEMO_ZONE,
+  type Reconciling,
+  readEntries,
+  running,
+  startReconciling,
+  type TestTeam,
+} from '../support/start-reconciling.js';
+
+let at: Reconciling;
+let acme: TestTeam;
+beforeAll(async () => {
+  at = await startReconciling({}, { demoZoneName: DEMO_ZONE });
+  await mirrorDemoZone(at);
+  acme = await addTeam(at, 'acme');
+});
+afterAll(() => at.stop());
+beforeEach(() => clearDemoRows(at));
+
+const expire = () => at.workers.expireDemos(running());
+const HOUR_SECONDS = 3_600;
+
+describe('demos whose time is over', () => {
+  it('end at their expiry, whenever that is noticed, and no others do', async () => {
+    await addDemos(at, acme, ['over', 'long-over'], -1);
+    await addDemos(at, acme, ['live'], 60);
+    await at.pool.query(`UPDATE demo SET expires_at = expires_at - interval '30 minutes' WHERE label = 'long-over'`);
+
+    const result = await expire();
+
+    expect(result).toEqual({ ended: 2, released: 0 });
+    for (const label of ['over', 'long-over']) {
+      const demo = await demoOf(at, label);
+      expect([demo.ended_at, demo.revoked_at]).toEqual([demo.expires_at, demo.expires_at]);
+    }
+    expect(await demoOf(at, 'live')).toMatchObject({ ended_at: null, clear_at: null, revoked_at: null });
+    expect(await readEntries(at)).toEqual(
+      ['long-over', 'over'].map((name) =>
+        expect.objectContaining({
+          ...{ actor: 'service', name, type: 'DEMO', operation: 'expire', state: 'completed', team_id: acme.id },
+        }),
+      ),
+    );
+    expect(await at.metric('corral_dns_demos_expired_total')).toBe(2);
+  });
+
+  it('end once, however many reconcilers look at the same time', async () => {
+    const labels = Array.from({ length: 60 }, (_, index) => `d${index}`);
+    await addDemos(at, acme, labels);
+
+    const results = await Promise.all([expire(), at.another().expireDemos(running()), expire()]);
+    // What one held just now, another one passed over.
+    const rest = await expire();
+
+    expect([...results, rest].reduce((sum, { ended }) => sum + ended, 0)).toBe(60);
+    expect(await readEntries(at)).toHaveLength(60);
+  });
+
+  it('end in thousands in one pass, without a call of the upstream', async () => {
+    await addDemos(
+      at,
+      acme,
+      Array.from({ length: 3_000 }, (_, index) => `d${index}`),
+    );
+
+    const result = await expire();
+
+    expect(result.ended).toBe(3_000);
+    expect(at.cloud.admin.calls().total).toBe(0);
+  });
+
+  it('are told to whoever watches, as long as something is left to do', async () => {
+    await addDemos(at, acme, ['waiting'], -120);
+    await holdSets(at, ['waiting']);
+    expect(await at.metric('corral_dns_demo_backlog_seconds')).toBeGreaterThan(119);
+
+    await expire();
+    expect(await at.metric('corral_dns_demo_backlog_seconds')).toBeGreaterThan(119);
+    await at.workers.clearDemos(running());
+
+    expect(await at.metric('corral_dns_demo_backlog_seconds')).toBe(0);
+  });
+
+  it('lead to a look at what is left of them at once', async () => {
+    at.nudges.length = 0;
+    const handle = () => at.workers.handlers['expire-demos']({}, { signal: running() } as never);
+    await handle();
+    expect(at.nudges).toEqual([]);
+    await addDemos(at, acme, ['over']);
+
+    await handle();
+
+    expect(at.nudges).toEqual([{ name: 'clear-demos', payload: {}, options: { jobId: 'clear' } }]);
+  });
+});
+
+describe('a label', () => {
+  it('is released an hour after the end, and not before', async () => {
+    await addDemos(at, acme, ['once']);
+    await expire();
+    await passTime(at, HOUR_SECONDS - 30);
+    expect((await expire()).released).toBe(0);
+
+    await passTime(at, 30);
+
+    expect((await expire()).released).toBe(1);
+    expect((await demoOf(at, 'once')).released_at).not.toBeNull();
+  });
+
+  it('is held for as long as a record is left, or a write may still make one', async () => {
+    await addDemos(at, acme, ['left', 'pending']);
+    await holdSets(at, ['www.left']);
+    await expire();
+    await at.pool.query(
+      `INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, state, lease_until)
+       SELECT demo.team_id, demo.id, 'token', token.id, zone_id, 'www.pending', 'A', 'create', 'pending', now()
+       FROM demo JOIN dns_token AS token ON token.demo_id = demo.id WHERE label = 'pending'`,
+    );
+    await passTime(at, 2 * HOUR_SECONDS);
+
+    expect((await expire()).released).toBe(0);
+
+    await at.workers.clearDemos(running());
+    await at.workers.settleWrites(running());
+    expect((await expire()).released).toBe(2);
+  });
+
+  it('of a demo that lives is nobody’s business', async () => {
+    await addDemos(at, acme, ['live'], 60);
+
+    expect(await expire()).toEqual({ ended: 0, released: 0 });
+  });
+});

@@ -1,0 +1,150 @@
+import type { ClusterSpec } from '@corral/contracts';
+import type { LastError, Shoot, ShootCondition } from '@corral/garden';
+import type { GardenSettings } from '../../src/clusters/garden-settings.js';
+import type { Desired, DesiredPool, Known, Observed } from '../../src/clusters/model.js';
+import { renderShoot } from '../../src/clusters/render-shoot.js';
+
+export const settings: GardenSettings = {
+  cloudProfileName: 'hcloud',
+  networkingType: 'calico',
+  zoneOf: (region) => ({ hel1: 'hel1-dc2', fsn1: 'fsn1-dc14' })[region] ?? null,
+  architectureOf: (machineType) => (machineType.startsWith('cax') ? 'arm64' : 'amd64'),
+};
+
+export const noon = new Date('2026-11-21T12:00:00.000Z');
+export const minutesLater = (minutes: number, from = noon): Date => new Date(from.getTime() + minutes * 60_000);
+
+export const aPool = (more: Partial<DesiredPool> = {}): DesiredPool => ({
+  ...{ name: 'general', source: 'managed', machineType: 'cpx31', image: {}, minimum: 1, maximum: 3, publicIP: true },
+  ...{ workerName: 'p1a2b3', autoscalerPriority: 0 },
+  ...more,
+});
+
+export const aSpec = (more: Partial<Desired['spec']> = {}): Desired['spec'] => ({
+  connectionRef: 'main',
+  region: 'hel1',
+  kubernetesVersion: '1.34',
+  hibernated: false,
+  controlPlaneHA: false,
+  plan: 'payg' as ClusterSpec['plan'],
+  network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
+  ...more,
+});
+
+const nothingKnown: Known = {
+  shootUid: null,
+  appliedGeneration: 0,
+  appliedShootGeneration: null,
+  appliedAt: null,
+  appliedTokenVersion: 0,
+  retriedGeneration: 0,
+  observedGeneration: 0,
+  phase: 'Pending',
+  conditions: [],
+  seedName: null,
+  migrationPhase: null,
+  failures: 0,
+};
+
+type Parts = Omit<Partial<Desired>, 'connection' | 'known' | 'spec'> & {
+  connection?: Partial<Desired['connection']>;
+  known?: Partial<Known>;
+  spec?: Partial<Desired['spec']>;
+};
+
+/** A cluster of which nothing is on the garden but what comes before the Shoot. */
+export function aDesired({ connection, known, spec, ...more }: Parts = {}): Desired {
+  return {
+    id: '6f1c2a34-0000-4000-8000-000000000001',
+    name: 'web',
+    team: { id: '6f1c2a34-0000-4000-8000-00000000000a', slug: 'acme', projectName: 't1a2b3c4' },
+    namespace: 'garden-t1a2b3c4',
+    shootName: 'c9f8e7d6',
+    generation: 1,
+    desiredHash: 'sha256:01',
+    spec: aSpec(spec),
+    pools: [aPool()],
+    pinnedVersion: '1.34.3',
+    isDeleting: false,
+    connection: {
+      ...{ id: '6f1c2a34-0000-4000-8000-00000000000c', ref: 'main', gardenName: 'conn-1', phase: 'Ready' },
+      ...{ tokenVersion: 1, gardenTokenVersion: 1 },
+      ...connection,
+    },
+    known: { ...nothingKnown, ...known },
+    operation: { id: 'o1', kind: 'cluster.create', generation: 1, state: 'queued', progress: 0 },
+    ...more,
+  };
+}
+
+/** A cluster whose Shoot was applied and has converged. */
+export function aSteadyDesired({ known, ...more }: Parts = {}): Desired {
+  const generation = more.generation ?? 1;
+  return aDesired({
+    operation: null,
+    ...more,
+    known: {
+      ...{ shootUid: 'uid-1', appliedGeneration: generation, appliedShootGeneration: 1, appliedAt: noon },
+      ...{ appliedTokenVersion: 1, observedGeneration: generation, phase: 'Ready' },
+      ...known,
+    },
+  });
+}
+
+type ShootParts = Omit<Partial<Shoot['metadata']>, 'annotations'> &
+  Omit<Partial<Shoot['status']>, 'lastOperation' | 'lastErrors'> & {
+    annotations?: Record<string, string>;
+    spec?: Record<string, unknown>;
+    lastOperation?: Partial<NonNullable<Shoot['status']['lastOperation']>> | null;
+    lastErrors?: Partial<LastError>[];
+  };
+
+/** The Shoot of `desired` as it is five minutes after noon, converged unless `parts` say otherwise. */
+export function aShoot(desired: Desired, parts: ShootParts = {}): Shoot {
+  const { metadata, spec } = renderShoot(desired, settings);
+  const { annotations, spec: moreSpec, lastOperation, lastErrors = [], ...rest } = parts;
+  const { uid, generation = 1, deletionTimestamp = null, labels, resourceVersion = '1', ...status } = rest;
+  return {
+    metadata: {
+      ...{ name: metadata.name, namespace: metadata.namespace, uid: uid ?? 'uid-1', resourceVersion, generation },
+      ...{ creationTimestamp: noon.toISOString(), deletionTimestamp, finalizers: ['gardener'] },
+      labels: labels ?? metadata.labels ?? {},
+      annotations: { ...metadata.annotations, ...annotations },
+    },
+    spec: { ...spec, seedName: 'seed-hel', ...moreSpec },
+    status: {
+      ...{ observedGeneration: generation, technicalID: 'shoot--t1a2b3c4--c9f8e7d6', uid: 'status-uid' },
+      ...{ seedName: 'seed-hel', clusterIdentity: null, hibernated: false, constraints: [], advertisedAddresses: [] },
+      ...{ retryCycleStartTime: null, migrationStartTime: null, conditions: allWell },
+      ...status,
+      lastOperation:
+        lastOperation === null
+          ? null
+          : {
+              ...{ type: 'Create', state: 'Succeeded', progress: 100, description: 'flow ran in 10.0.0.7' },
+              lastUpdateTime: minutesLater(5).toISOString(),
+              ...lastOperation,
+            },
+      lastErrors: lastErrors.map((error) => ({
+        ...{ taskID: null, codes: [], description: '', lastUpdateTime: minutesLater(5).toISOString() },
+        ...error,
+      })),
+    },
+  };
+}
+
+export const present = (shoot: Shoot): Observed => ({ kind: 'present', shoot });
+export const absent: Observed = { kind: 'absent' };
+
+export const aCondition = (type: string, status: string, reason = 'AllWell'): ShootCondition => ({
+  ...{ type, status, reason, message: 'as gardenlet-7 says', codes: [] },
+  ...{ lastTransitionTime: null, lastUpdateTime: null },
+});
+
+export const allWell = [
+  aCondition('APIServerAvailable', 'True'),
+  aCondition('ControlPlaneHealthy', 'True'),
+  aCondition('ObservabilityComponentsHealthy', 'True'),
+  aCondition('EveryNodeReady', 'True'),
+  aCondition('SystemComponentsHealthy', 'True'),
+];

@@ -1,0 +1,206 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { connectPool, type Pool } from '@corral/database';
+import { createTestDatabase } from '@corral/testing';
+
+/** A database in which clusters are declared as the cluster API does it: in one statement each, due at once. */
+export interface ClusterRows {
+  readonly url: string;
+  readonly pool: Pool;
+  addTeam(slug?: string): Promise<TestTeam>;
+  addConnection(team: TestTeam, ref?: string): Promise<string>;
+  declare(team: TestTeam, connectionId: string, declared?: Declared): Promise<TestCluster>;
+  /** Accepts a change: the generation grows, the open operation is superseded, the cluster is due. */
+  change(cluster: TestCluster, changed?: Changed): Promise<{ generation: number; operationId: string }>;
+  requestDeletion(cluster: TestCluster): Promise<string>;
+  row(clusterId: string): Promise<ClusterRow>;
+  operation(id: string): Promise<OperationRow>;
+  operationsOf(clusterId: string): Promise<OperationRow[]>;
+  /** Makes time pass for one row: everything that lies ahead of it is `ms` nearer. */
+  pass(clusterId: string, ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TestTeam {
+  readonly id: string;
+  readonly slug: string;
+}
+
+export interface TestCluster {
+  readonly id: string;
+  readonly team: TestTeam;
+  readonly operationId: string;
+}
+
+export interface TestPool {
+  readonly name: string;
+  readonly machineType?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+export interface Declared {
+  readonly name?: string;
+  readonly pools?: readonly TestPool[];
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+export interface Changed {
+  readonly kind?: string;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly pools?: readonly TestPool[];
+}
+
+export interface ClusterRow {
+  id: string;
+  name: string;
+  shoot_name: string;
+  generation: number;
+  observed_generation: number;
+  applied_generation: number;
+  phase: string;
+  conditions: { type: string; status: string; reason: string; message: string }[];
+  revision: number;
+  shoot_uid: string | null;
+  pinned_version: string | null;
+  started_at: Date | null;
+  due_at: Date | null;
+  lease_until: Date | null;
+  lease_fence: number;
+  failures: number;
+  observed_hash: string | null;
+  updated_at: Date;
+  is_due: boolean;
+  due_in_ms: number | null;
+}
+
+export interface OperationRow {
+  id: string;
+  kind: string;
+  generation: number;
+  state: string;
+  progress: number;
+  error: Record<string, unknown>;
+  finished_at: Date | null;
+}
+
+export const aSpec = {
+  connectionRef: 'main',
+  region: 'fsn1',
+  kubernetesVersion: '1.33',
+  hibernated: false,
+  controlPlaneHA: false,
+  plan: 'payg',
+  network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
+};
+
+export const aPool: TestPool = { name: 'general' };
+
+export async function openClusterRows(): Promise<ClusterRows> {
+  const database = await createTestDatabase();
+  const pool = connectPool({
+    ...{ databaseUrl: database.url, applicationName: 'cluster test', connectionsMax: 20 },
+    onIdleError: () => undefined,
+  });
+  const one = async <T>(sql: string, values: unknown[]): Promise<T> => (await pool.query(sql, values)).rows[0] as T;
+
+  const insertPools = async (team: TestTeam, clusterId: string, pools: readonly TestPool[]): Promise<void> => {
+    for (const [position, { name, machineType = 'cpx31', minimum = 1, maximum = 3 }] of pools.entries()) {
+      await pool.query(
+        `INSERT INTO node_pool (team_id, cluster_id, name, position, source, machine_type, image, minimum, maximum, public_ip)
+         VALUES ($1, $2, $3, $4, 'managed', $5, '{}', $6, $7, true)
+         ON CONFLICT (cluster_id, name) DO UPDATE SET machine_type = excluded.machine_type, minimum = excluded.minimum,
+           maximum = excluded.maximum, position = excluded.position`,
+        [team.id, clusterId, name, position, machineType, minimum, maximum],
+      );
+    }
+  };
+  const insertOperation = async (team: TestTeam, target: string, name: string, kind: string, generation: number) =>
+    one<{ id: string }>(
+      `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
+       VALUES ($1, $2, 'Cluster', $3, $4, $5, 'queued', $6) RETURNING id`,
+      [team.id, kind, target, name, generation, `sha256:${randomBytes(32).toString('hex')}`],
+    );
+  const accept = async ({ id, team }: TestCluster, { kind = 'cluster.update', spec = {}, pools }: Changed) => {
+    const row = await one<{ generation: number; name: string }>(
+      `UPDATE cluster SET generation = generation + 1, spec = spec || $2::jsonb, due_at = clock_timestamp()
+       WHERE id = $1 RETURNING generation, name`,
+      [id, JSON.stringify(spec)],
+    );
+    await pool.query(
+      `UPDATE operation SET state = 'superseded', finished_at = now() WHERE target_id = $1 AND state IN ('queued', 'running')`,
+      [id],
+    );
+    if (pools !== undefined) {
+      await pool.query('DELETE FROM node_pool WHERE cluster_id = $1 AND name <> ALL ($2)', [
+        id,
+        pools.map((p) => p.name),
+      ]);
+      await insertPools(team, id, pools);
+    }
+    const operation = await insertOperation(team, id, row.name, kind, row.generation);
+    return { generation: row.generation, operationId: operation.id };
+  };
+  return {
+    ...{ url: database.url, pool },
+    async addTeam(slug = `t-${randomBytes(4).toString('hex')}`) {
+      const { id } = await one<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
+      return { id, slug };
+    },
+    async addConnection(team, ref = 'main') {
+      const { id } = await one<{ id: string }>(
+        `INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id, phase)
+         VALUES ($1, $2, $2, 'hcloud', '{}', $3, 'k1', 'Ready') RETURNING id`,
+        [team.id, ref, randomBytes(40)],
+      );
+      return id;
+    },
+    async declare(
+      team,
+      connectionId,
+      { name = `c-${randomBytes(4).toString('hex')}`, pools = [aPool], spec = {} } = {},
+    ) {
+      const isDraft = pools.length === 0;
+      const { id } = await one<{ id: string }>(
+        `INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash, phase, due_at)
+         VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $7 THEN NULL ELSE clock_timestamp() END) RETURNING id`,
+        [
+          ...[team.id, name, connectionId, JSON.stringify({ ...aSpec, ...spec }), `sha256:${randomUUID()}`],
+          ...[isDraft ? 'Draft' : 'Pending', isDraft],
+        ],
+      );
+      await insertPools(team, id, pools);
+      const operation = await insertOperation(team, id, name, 'cluster.create', 1);
+      return { id, team, operationId: operation.id };
+    },
+    change: (cluster, changed = {}) => accept(cluster, changed),
+    async requestDeletion(cluster) {
+      await pool.query('UPDATE cluster SET deletion_requested_at = clock_timestamp() WHERE id = $1', [cluster.id]);
+      return (await accept(cluster, { kind: 'cluster.delete' })).operationId;
+    },
+    row: (clusterId) =>
+      one<ClusterRow>(
+        `SELECT *, coalesce(due_at <= clock_timestamp(), false) AS is_due,
+                (extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS due_in_ms
+         FROM cluster WHERE id = $1`,
+        [clusterId],
+      ),
+    operation: (id) => one<OperationRow>('SELECT * FROM operation WHERE id = $1', [id]),
+    async operationsOf(clusterId) {
+      const { rows } = await pool.query('SELECT * FROM operation WHERE target_id = $1 ORDER BY generation', [
+        clusterId,
+      ]);
+      return rows as OperationRow[];
+    },
+    async pass(clusterId, ms) {
+      await pool.query(
+        `UPDATE cluster SET due_at = due_at - make_interval(secs => $2::float8 / 1000),
+                            lease_until = lease_until - make_interval(secs => $2::float8 / 1000) WHERE id = $1`,
+        [clusterId, ms],
+      );
+    },
+    async close() {
+      await pool.end();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { type GardenClient, GardenError, type GardenErrorKind } from '@corral/garden';
+import { ModelGarden } from './model/model-garden.js';
+
+/** What a call of the garden meets. */
+export type CallFault =
+  /** Refused, or never arrived: nothing happened. */
+  | { readonly when: 'before'; readonly kind: GardenErrorKind }
+  /** It happened, and nobody learnt of it. */
+  | { readonly when: 'after' };
+
+export type GardenMethod =
+  | 'ensureProject'
+  | 'applyCredentials'
+  | 'readShoot'
+  | 'applyShoot'
+  | 'annotateShoot'
+  | 'deleteShoot'
+  | 'readCloudProfile';
+
+/** The garden as a small model behind the door that a pass knows. Its clock is this machine's. */
+export interface ModelClient {
+  readonly model: ModelGarden;
+  readonly client: Pick<GardenClient, GardenMethod>;
+  /** Calls that were begun, in order. */
+  readonly calls: GardenMethod[];
+  /** Faults that calls of a method meet, one each, the first first. */
+  readonly faults: Map<GardenMethod, CallFault[]>;
+}
+
+const profile = {
+  ...{ name: 'hcloud', type: 'hcloud', images: [], maxNodesTotal: null },
+  kubernetesVersions: ['1.33.7', '1.34.3'].map((version) => ({
+    ...{ version, classification: 'supported', expirationDate: null },
+  })),
+  machineTypes: [{ name: 'cpx31', cpu: '4', memory: '8Gi', architecture: 'amd64', usable: true }],
+  regions: [{ name: 'fsn1', zones: [{ name: 'fsn1-dc14', unavailableMachineTypes: [] }] }],
+};
+
+export function modelClient(): ModelClient {
+  const model = new ModelGarden({
+    get now() {
+      return new Date();
+    },
+  });
+  const calls: GardenMethod[] = [];
+  const faults: ModelClient['faults'] = new Map();
+
+  const met = async <T>(method: GardenMethod, effect: () => T): Promise<T> => {
+    calls.push(method);
+    const fault = faults.get(method)?.shift();
+    if (fault?.when === 'before') throw new GardenError(fault.kind, `${method} met a fault`);
+    const answer = effect();
+    if (fault?.when === 'after') throw new GardenError('uncertain', `the answer to ${method} was lost`);
+    return answer;
+  };
+  return {
+    ...{ model, calls, faults },
+    client: {
+      ensureProject: ({ name }) => met('ensureProject', () => ({ namespace: `garden-${name}`, ready: true })),
+      applyCredentials: ({ token }) =>
+        met('applyCredentials', () => {
+          model.secretVersion = Number(token);
+        }),
+      readShoot: () => met('readShoot', () => model.shoot),
+      applyShoot: (manifest) =>
+        met('applyShoot', () => {
+          const created = model.shoot === null;
+          return { shoot: model.apply(manifest), created, appliedAt: new Date() };
+        }),
+      annotateShoot: ({ uid, resourceVersion, annotations }) =>
+        met('annotateShoot', () => {
+          const operation = annotations['gardener.cloud/operation'];
+          return model.annotate(uid, operation === 'retry' ? 'retry' : 'reconcile', resourceVersion);
+        }),
+      deleteShoot: ({ uid }) =>
+        met('deleteShoot', () => {
+          if (model.shoot === null) return 'absent';
+          model.delete(uid);
+          return 'accepted';
+        }),
+      readCloudProfile: () => met('readCloudProfile', () => profile),
+    },
+  };
+}

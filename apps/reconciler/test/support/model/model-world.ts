@@ -1,0 +1,378 @@
+import type { OperationState } from '@corral/contracts';
+import { GardenError, type Shoot } from '@corral/garden';
+import { learnedFrom, learnedFromRead } from '../../../src/clusters/after-write.js';
+import { classifyFailure } from '../../../src/clusters/classify-failure.js';
+import { decide } from '../../../src/clusters/decide.js';
+import { judge } from '../../../src/clusters/judge.js';
+import { judgeFailure } from '../../../src/clusters/judge-failure.js';
+import type { Desired, Observed, Step, Verdict } from '../../../src/clusters/model.js';
+import { observedHash } from '../../../src/clusters/observed-hash.js';
+import { renderShoot } from '../../../src/clusters/render-shoot.js';
+import { resolveVersion } from '../../../src/clusters/resolve-version.js';
+import { observedFrom, runningVersion } from '../../../src/clusters/shoot-facts.js';
+import { aDesired, noon, settings } from '../a-cluster.js';
+import { holds, ModelGarden } from './model-garden.js';
+
+/** What goes wrong in one pass. */
+export interface PassFaults {
+  /** The read is so many states old. */
+  readonly staleBy: number;
+  /** The process dies after the first effect and before its record. */
+  readonly dies: boolean;
+  /** The answer to an apply is lost; `late`: it creates only later. */
+  readonly losesAnswer: 'no' | 'yes' | 'late';
+  /** What the team does between the pass's read and its record. */
+  readonly meanwhile: TeamAct | null;
+}
+
+export type TeamAct =
+  | { readonly does: 'declare'; readonly what: 'hibernated' | 'maximum' | 'plan' | 'version' | 'pool' }
+  | { readonly does: 'retry' }
+  | { readonly does: 'delete' }
+  | { readonly does: 'newToken'; readonly isGood: boolean };
+
+interface Operation {
+  readonly id: string;
+  readonly kind: 'cluster.create' | 'cluster.update' | 'cluster.delete';
+  readonly generation: number;
+  state: OperationState;
+  progress: number;
+}
+
+const catalogue = ['1.34.2', '1.34.3', '1.35.1', '1.36.0'].map((version) => ({
+  ...{ version, classification: 'supported', expirationDate: null },
+}));
+const calm: PassFaults = { staleBy: 0, dies: false, losesAnswer: 'no', meanwhile: null };
+const stepsMax = 8;
+const leaseMs = 60_000;
+
+/**
+ * One cluster: its row and its operations, a garden, and passes as the reconciler makes them. It checks at every step
+ * what must hold at every step, and throws when it does not.
+ */
+export class ModelWorld {
+  readonly clock = { now: noon };
+  readonly garden = new ModelGarden(this.clock);
+  /** Null once the row is gone. */
+  row: Desired | null = aDesired({ connection: { gardenTokenVersion: 0 }, pinnedVersion: null, namespace: null });
+  readonly operations: Operation[] = [
+    { id: 'o1', kind: 'cluster.create', generation: 1, state: 'queued', progress: 0 },
+  ];
+  writes = 0;
+  /** What would wake the cluster: a planned look, and a digest that no longer is the Shoot's. */
+  private dueAt: Date | null = noon;
+  private leaseEnd = noon;
+  private hasDied = false;
+  private digest: string | null = 'absent';
+  /** What each generation was last rendered as. */
+  private readonly rendered = new Map<number, Record<string, unknown>>();
+  private hashes = 1;
+  private readonly hadUids = new Set<string>();
+
+  isDue(): boolean {
+    if (this.row === null) return false;
+    return (this.dueAt !== null && this.dueAt <= this.clock.now) || this.digest !== this.digestNow();
+  }
+
+  sleep(ms: number): void {
+    this.clock.now = new Date(this.clock.now.getTime() + ms);
+    this.garden.land();
+  }
+
+  msToNextLook(): number | null {
+    return this.row === null || this.dueAt === null
+      ? null
+      : Math.max(0, this.dueAt.getTime() - this.clock.now.getTime());
+  }
+
+  act(act: TeamAct): void {
+    const { row } = this;
+    if (row === null) return;
+    switch (act.does) {
+      case 'declare':
+        if (!row.isDeleting) this.accept('cluster.update', this.declared(row, act.what));
+        return;
+      case 'retry':
+        if (this.operations.at(-1)?.state === 'failed') {
+          this.accept(row.isDeleting ? 'cluster.delete' : 'cluster.update', {});
+        }
+        return;
+      case 'delete':
+        if (!row.isDeleting) this.accept('cluster.delete', { isDeleting: true });
+        return;
+      case 'newToken': {
+        const tokenVersion = row.connection.tokenVersion + 1;
+        if (act.isGood) this.garden.acceptedTokens.add(tokenVersion);
+        else this.garden.acceptedTokens.clear();
+        this.row = { ...row, connection: { ...row.connection, tokenVersion, phase: 'Unverified' } };
+        this.dueAt = this.clock.now;
+        return;
+      }
+    }
+  }
+
+  /** The provider is asked about the newest token. */
+  verify(): void {
+    const { row } = this;
+    if (row === null) return;
+    const phase = this.garden.acceptedTokens.has(row.connection.tokenVersion) ? 'Ready' : 'Rejected';
+    if (phase !== row.connection.phase) this.dueAt = this.clock.now;
+    this.row = { ...row, connection: { ...row.connection, phase } };
+  }
+
+  pass(faults: PassFaults = calm): void {
+    // One turn at a time: that of a process that died lasts until its lease ends.
+    if (this.row === null || (this.hasDied && this.clock.now < this.leaseEnd)) return;
+    this.hasDied = faults.dies;
+    // A pass that dies leaves a cluster that is due when its lease ends.
+    this.leaseEnd = new Date(this.clock.now.getTime() + leaseMs);
+    this.dueAt = this.leaseEnd;
+    let seen = this.read(faults.staleBy);
+    for (let taken = 0; taken < stepsMax && this.row !== null; taken += 1) {
+      this.row = { ...this.row, known: { ...this.row.known, ...learnedFromRead(this.row, seen) } };
+      const desired = { ...this.row, operation: this.openOperation() };
+      if (desired.known.shootUid !== null) this.hadUids.add(desired.known.shootUid);
+      const step = decide(desired, seen, this.clock.now);
+      if (faults.meanwhile !== null && taken === 0) this.act(faults.meanwhile);
+      if (step.do === 'settle') {
+        this.hasDied = false;
+        this.record(desired, seen, judge(desired, seen, this.clock.now), 0);
+        return;
+      }
+      try {
+        const answered = this.perform(desired, seen, step, faults);
+        if (faults.dies) return;
+        seen = answered ?? this.read(0);
+      } catch (error) {
+        if (faults.dies) return;
+        this.fail(desired, seen, step, error);
+        return;
+      }
+    }
+    if (this.row !== null) throw new Error('a pass finds no rest');
+  }
+
+  /** How the cluster ends when all that went wrong is over; what is due is served, and nothing else. */
+  comeToRest(): void {
+    for (let round = 0; round < 400; round += 1) {
+      this.garden.advance();
+      this.garden.repeat(this.row?.isDeleting ? ['Migrate', 'Restore'] : ['Migrate', 'Restore', 'Delete']);
+      if (this.isDue()) this.pass();
+      else if (this.garden.isIdle()) {
+        const ms = this.msToNextLook();
+        if (ms === null) return;
+        this.sleep(ms);
+      }
+      this.sleep(1_000);
+    }
+    throw new Error('it never comes to rest');
+  }
+
+  private declared(row: Desired, what: 'hibernated' | 'maximum' | 'plan' | 'version' | 'pool'): Partial<Desired> {
+    const [first, ...others] = row.pools;
+    if (first === undefined) throw new Error('no pool');
+    switch (what) {
+      case 'hibernated':
+        return { spec: { ...row.spec, hibernated: !row.spec.hibernated } };
+      case 'maximum':
+        return { pools: [{ ...first, maximum: first.maximum + 1 }, ...others] };
+      case 'plan':
+        return { spec: { ...row.spec, plan: row.spec.plan === 'payg' ? 'annual' : 'payg' } };
+      case 'version':
+        return { spec: { ...row.spec, kubernetesVersion: row.spec.kubernetesVersion === '1.34' ? '1.35' : '1.36' } };
+      case 'pool':
+        return { pools: others.length > 0 ? [first] : [first, { ...first, name: 'more', workerName: 'pmore1' }] };
+    }
+  }
+
+  private accept(kind: Operation['kind'], change: Partial<Desired>): void {
+    if (this.row === null) return;
+    const generation = this.row.generation + 1;
+    this.hashes += 1;
+    this.row = { ...this.row, ...change, generation, desiredHash: `sha256:${this.hashes}` };
+    for (const open of this.openOperations()) open.state = 'superseded';
+    this.operations.push({ id: `o${generation}`, kind, generation, state: 'queued', progress: 0 });
+    this.dueAt = this.clock.now;
+  }
+
+  private read(staleBy: number): Observed {
+    if (this.row === null) throw new Error('no row');
+    const { history, shoot } = this.garden;
+    const old = staleBy === 0 || shoot === null ? shoot : (history.at(-1 - staleBy) ?? shoot);
+    return observedFrom(
+      this.row,
+      this.row.namespace === null || old?.metadata.uid !== shoot?.metadata.uid ? shoot : old,
+    );
+  }
+
+  private perform(desired: Desired, seen: Observed, step: Step, faults: PassFaults): Observed | null {
+    const { garden } = this;
+    this.writes += 1;
+    switch (step.do) {
+      case 'ensureProject':
+        return this.learn(faults, { namespace: 'garden-t1a2b3c4' }, seen);
+      case 'applyCredentials':
+        garden.secretVersion = desired.connection.tokenVersion;
+        return this.learn(faults, { gardenTokenVersion: desired.connection.tokenVersion }, seen);
+      case 'pinVersion': {
+        const { kubernetesVersion } = desired.spec;
+        const pinnedVersion = resolveVersion(kubernetesVersion, catalogue, runningVersion(seen), this.clock.now);
+        return this.learn(faults, { pinnedVersion }, seen);
+      }
+      case 'applyShoot':
+        return this.applyShoot(desired, faults);
+      case 'reconcileShoot':
+      case 'retryShoot': {
+        if (seen.kind !== 'present') throw new Error(`${step.do} without a Shoot`);
+        const order = step.do === 'retryShoot' ? 'retry' : 'reconcile';
+        const { uid, resourceVersion } = seen.shoot.metadata;
+        const shoot = garden.annotate(uid, order, resourceVersion);
+        return this.learnWrite(step.do, desired, shoot, faults);
+      }
+      case 'deleteShoot':
+        if (!desired.isDeleting) throw new Error('deletes what nobody wants deleted');
+        garden.delete(step.uid);
+        return null;
+      case 'forget':
+        return this.forget();
+      case 'settle':
+        throw new Error('nothing to perform');
+    }
+  }
+
+  private applyShoot(desired: Desired, faults: PassFaults): Observed | null {
+    const manifest = renderShoot(desired, settings);
+    this.rendered.set(desired.generation, manifest.spec);
+    if (faults.losesAnswer === 'late' && this.garden.shoot === null) {
+      this.garden.applyLate(manifest);
+      throw new GardenError('uncertain', 'no answer');
+    }
+    const shoot = this.garden.apply(manifest);
+    if (faults.losesAnswer === 'yes') throw new GardenError('uncertain', 'no answer');
+    return this.learnWrite('applyShoot', desired, shoot, faults);
+  }
+
+  private learnWrite(
+    step: 'applyShoot' | 'reconcileShoot' | 'retryShoot',
+    desired: Desired,
+    shoot: Shoot,
+    faults: PassFaults,
+  ): Observed {
+    const second = new Date(Math.floor(this.clock.now.getTime() / 1_000) * 1_000);
+    if (!faults.dies && this.row !== null) {
+      const known = { ...this.row.known, ...learnedFrom(step, desired, shoot, second) };
+      this.row = { ...this.row, known };
+    }
+    return { kind: 'present', shoot };
+  }
+
+  private learn(
+    faults: PassFaults,
+    { gardenTokenVersion, ...learned }: Partial<Desired> & { gardenTokenVersion?: number },
+    seen: Observed,
+  ): Observed {
+    if (faults.dies || this.row === null) return seen;
+    const connection = { ...this.row.connection, ...(gardenTokenVersion === undefined ? {} : { gardenTokenVersion }) };
+    this.row = { ...this.row, ...learned, connection };
+    return seen;
+  }
+
+  private forget(): null {
+    const { shoot } = this.garden;
+    if (shoot !== null && this.hadUids.has(shoot.metadata.uid)) throw new Error('forgets a cluster that is there');
+    for (const open of this.openOperations()) Object.assign(open, { state: 'succeeded', progress: 100 });
+    this.row = null;
+    return null;
+  }
+
+  private fail(desired: Desired, seen: Observed, step: Step, error: unknown): void {
+    if (this.row === null) return;
+    if (!(error instanceof GardenError)) throw error;
+    const failure = classifyFailure(error, { desired, step: step.do, random: () => 0.5 });
+    if (failure.kind === 'bug') throw error;
+    const verdict = judgeFailure(desired, seen, failure, this.clock.now);
+    const lookAgainMs = failure.kind === 'needsUser' ? null : failure.afterMs;
+    const failures = this.row.known.failures + 1;
+    if (verdict !== null) {
+      this.record(desired, seen, { ...verdict, lookAgainMs }, failures);
+      return;
+    }
+    this.row = { ...this.row, known: { ...this.row.known, failures } };
+    this.endTurn(seen, lookAgainMs);
+  }
+
+  /** As the stores do it: a verdict about an older declaration changes nothing but the turn. */
+  private record(desired: Desired, seen: Observed, verdict: Verdict, failures: number): void {
+    if (this.row === null) return;
+    this.check(desired, verdict);
+    const { phase, conditions, seedName, migrationPhase, observedGeneration } = verdict;
+    const shown = { phase, conditions, seedName, migrationPhase, observedGeneration };
+    const isCurrent = this.row.generation === desired.generation;
+    this.row = { ...this.row, known: { ...this.row.known, ...(isCurrent ? shown : {}), failures } };
+    const operation = this.openOperations().find(({ id }) => id === desired.operation?.id);
+    const { operation: told } = verdict;
+    if (operation !== undefined && told.to !== 'stay') {
+      operation.state = told.to;
+      if (told.to === 'running') operation.progress = told.progress;
+      if (told.to === 'succeeded') operation.progress = 100;
+    }
+    this.endTurn(seen, verdict.lookAgainMs);
+  }
+
+  private endTurn(seen: Observed, lookAgainMs: number | null): void {
+    this.digest = digestOf(seen);
+    // Who was made due meanwhile is served next.
+    if (this.dueAt !== this.leaseEnd) return;
+    this.dueAt = lookAgainMs === null ? null : new Date(this.clock.now.getTime() + lookAgainMs);
+  }
+
+  private check(desired: Desired, verdict: Verdict): void {
+    const { known, operation, generation } = desired;
+    const { operation: told, observedGeneration, conditions } = verdict;
+    if (observedGeneration < known.observedGeneration) throw new Error('observedGeneration falls');
+    if (observedGeneration > generation) throw new Error('observedGeneration is ahead');
+    if (told.to === 'running') {
+      if (told.progress < (operation?.progress ?? 0)) throw new Error('progress falls');
+      if (told.progress > 99) throw new Error('progress is complete before it is');
+    }
+    if (told.to === 'succeeded') {
+      const rendered = this.rendered.get(generation);
+      const isTrue = rendered !== undefined && this.garden.achieved.some((spec) => holds(spec, rendered));
+      if (!isTrue) throw new Error('an operation succeeded, and no run brought about what it declared');
+    }
+    for (const { type, status, lastTransitionTime } of conditions) {
+      const before = known.conditions.find((each) => each.type === type);
+      const isSame = before?.lastTransitionTime === lastTransitionTime;
+      if (
+        before !== undefined &&
+        isSame !== (before.status === status) &&
+        lastTransitionTime !== this.clock.now.toISOString()
+      ) {
+        throw new Error(`${type}: the time of its transition is not that of its status`);
+      }
+    }
+    if (new Set(conditions.map(({ type }) => type)).size < conditions.length)
+      throw new Error('a condition is there twice');
+    if (/secret|gardener-dashboard/.test(JSON.stringify(verdict)))
+      throw new Error('tells what is inside of the garden');
+  }
+
+  private digestNow(): string | null {
+    const { shoot } = this.garden;
+    return this.row === null ? '' : digestOf(observedFrom(this.row, shoot));
+  }
+
+  private openOperations(): Operation[] {
+    return this.operations.filter(({ state }) => state === 'queued' || state === 'running');
+  }
+
+  private openOperation(): Desired['operation'] {
+    const open = this.openOperations().at(-1);
+    return open === undefined ? null : { ...open, state: open.state === 'queued' ? 'queued' : 'running' };
+  }
+}
+
+/** What a relist compares. Of a cluster that never was seen, its absence is no news. */
+function digestOf(seen: Observed): string | null {
+  return seen.kind === 'present' ? observedHash(seen.shoot) : seen.kind;
+}

@@ -1,0 +1,140 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { connectGarden, type GardenClient } from '@corral/garden';
+import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
+import { type BackendOptions, connectQueue, type Queue, type StartedWorker, startWorker } from '@corral/queue';
+import { KeyRing } from '@corral/secrets';
+import { createMetrics, type Log, type Metrics, silentLog } from '@corral/service';
+import {
+  buildClusterWorkers,
+  type ClusterSettings,
+  type ClusterWorkers,
+} from '../../src/clusters/build-cluster-workers.js';
+import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
+
+export const PROJECT_TOKEN = 'p'.repeat(64);
+export const OTHER_TOKEN = 'q'.repeat(64);
+
+/** Clusters on a garden of their own: a real Postgres, a real queue, and the local cloud. */
+export interface Clusters extends ClusterRows {
+  readonly cloud: LocalCloud;
+  readonly garden: GardenClient;
+  readonly keys: KeyRing;
+  /** A team with a connection whose token the provider takes. */
+  addTeamWithConnection(): Promise<{ team: TestTeam; connectionId: string }>;
+  seal(connectionId: string, token: string): Promise<void>;
+  /** A reconciler as a process would run it. */
+  start(options?: StartOptions): Promise<Reconciler>;
+}
+
+export interface StartOptions {
+  readonly settings?: Partial<ClusterSettings>;
+  readonly redisUrl?: string | undefined;
+  readonly closeMs?: number;
+  readonly log?: Log;
+}
+
+export interface Reconciler {
+  readonly workers: ClusterWorkers;
+  readonly queue: Queue;
+  readonly metrics: Metrics;
+  /** Tells of a cluster that is due, as the API does. */
+  wake(clusterId: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const clusterSettings: ClusterSettings = {
+  concurrency: 8,
+  leaseMs: 5_000,
+  sweepIntervalMs: 1_000,
+  verifyIntervalMs: 1_000,
+  relistIntervalMs: 60_000,
+  networkingType: 'calico',
+};
+
+const fast = { createMs: 400, reconcileMs: 250, hibernateMs: 250, wakeMs: 250, deleteMs: 300 };
+
+export async function startClusters(
+  cloudOptions: Partial<LocalCloudOptions> = {},
+  key = randomBytes(32),
+): Promise<Clusters> {
+  const rows = await openClusterRows();
+  const cloud = await startLocalCloud({
+    tokens: ['x'.repeat(64)],
+    projectTokens: [PROJECT_TOKEN, OTHER_TOKEN],
+    zones: [{ name: 'example.test' }],
+    garden: fast,
+    ...cloudOptions,
+  });
+  const connect = () =>
+    connectGarden({
+      ...{ kubeconfigText: cloud.gardenKubeconfig, cloudProfileName: 'hcloud', timeoutMs: 3_000 },
+      log: silentLog,
+    });
+  const garden = connect();
+  const keys = new KeyRing([{ id: 'k1', bytes: key }]);
+  const running = new Set<Reconciler>();
+
+  const seal = async (connectionId: string, token: string): Promise<void> => {
+    const { keyId, bytes } = keys.seal(token, connectionId);
+    await rows.pool.query('UPDATE connection SET sealed_token = $2, token_key_id = $3 WHERE id = $1', [
+      ...[connectionId, Buffer.from(bytes), keyId],
+    ]);
+  };
+  return {
+    ...rows,
+    ...{ cloud, garden, keys, seal },
+    async addTeamWithConnection() {
+      const team = await rows.addTeam();
+      const connectionId = await rows.addConnection(team);
+      await seal(connectionId, PROJECT_TOKEN);
+      return { team, connectionId };
+    },
+    async start({ settings = {}, redisUrl, closeMs = 1_000, log = silentLog } = {}) {
+      const backend: BackendOptions = { redisUrl, databaseUrl: rows.url };
+      const metrics = createMetrics({ service: `test-${randomUUID()}` });
+      const queue = connectQueue({ ...backend, log });
+      const client = connect();
+      const workers = buildClusterWorkers({
+        ...{
+          settings: { ...clusterSettings, ...settings },
+          pool: rows.pool,
+          queue,
+          garden: client,
+          keys,
+          metrics,
+          log,
+        },
+        verifyToken: async (token) => ([PROJECT_TOKEN, OTHER_TOKEN].includes(token) ? 'valid' : 'rejected'),
+      });
+      const { handlers, concurrency } = workers;
+      const worker: StartedWorker = startWorker({
+        ...backend,
+        queues: {
+          clusters: { handlers: handlers.clusters, concurrency },
+          upkeep: { handlers: handlers.upkeep, concurrency: 5 },
+        },
+        ...{ log, metrics, closeMs, lockMs: 2_000 },
+      });
+      await worker.ready;
+      const following = workers.start();
+      const reconciler: Reconciler = {
+        ...{ workers, queue, metrics },
+        wake: (clusterId) => queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
+        async stop() {
+          if (!running.delete(reconciler)) return;
+          await Promise.all([worker.close(), following.close()]);
+          await queue.close();
+          await client.close();
+        },
+      };
+      running.add(reconciler);
+      return reconciler;
+    },
+    async close() {
+      await Promise.all([...running].map((each) => each.stop()));
+      await garden.close();
+      await cloud.close();
+      await rows.close();
+    },
+  };
+}
