@@ -1,29 +1,42 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type DnsTokenVerifier, type LastUsedRecorder, requireDnsToken, type TokenRefusal } from '@corral/auth';
-import { dnsRoutes } from '@corral/contracts';
+import {
+  type DnsCaller,
+  type DnsTokenVerifier,
+  type RequestCounter,
+  requireDnsToken,
+  type TokenRefusal,
+  type UseRecorder,
+} from '@corral/auth';
+import { type DnsRoute, dnsDemoRoutes, dnsOpenApi, dnsRoutes, dnsZoneRoutes } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import { type AnsweredRecorder, actionStore, mirrorStore, type WriteLedger } from '@corral/dns-mirror';
+import { demoEnds, demoStore, drawLabel } from '@corral/demos';
+import { type AnsweredRecorder, actionStore, mirrorStore, pollTurns, type WriteLedger } from '@corral/dns-mirror';
 import type { HcloudClient } from '@corral/hcloud';
-import { type Health, type Log, type Metrics, requestId, requestLog } from '@corral/service';
-import express, { type Express } from 'express';
-import { DnsError } from './dns-error.js';
+import type { Buckets } from '@corral/rate-limit';
+import { canonicalUrl, docsRouter, type Health, type Log, type Metrics, requestId, requestLog } from '@corral/service';
+import express, { type Express, type Request } from 'express';
+import { absolutePath } from 'swagger-ui-dist';
+import { DnsError, tokenUnknown } from './dns-error.js';
 import { actionProgress } from './domain/action-progress.js';
+import { clearDemo } from './domain/clear-demo.js';
+import { demos } from './domain/demos.js';
+import { followActions } from './domain/follow-actions.js';
 import { keyedQueue } from './domain/keyed-queue.js';
 import { rrsetWriter } from './domain/rrset-writer.js';
-import { zoneDirectory } from './domain/zone-directory.js';
-import { canonicalUrl } from './http/canonical-url.js';
+import { type ZoneDirectory, zoneDirectory, zonesOf } from './domain/zone-directory.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
-import { type DnsHandlers, mountRoutes } from './http/mount-routes.js';
+import { type HandlersOf, mountRoutes } from './http/mount-routes.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
-import type { Buckets } from './limits/buckets.js';
 import { actionRoutes } from './routes/actions.js';
-import { docsRoutes } from './routes/docs.js';
+import { demoRoutes } from './routes/demos.js';
 import { rrsetWriteRoutes } from './routes/rrset-writes.js';
 import { rrsetRoutes } from './routes/rrsets.js';
 import { zoneRoutes } from './routes/zones.js';
 
 export interface AppConfig {
   readonly zoneName: string;
+  /** Null where demos are switched off. */
+  readonly demos: DemoConfig | null;
   readonly publicUrl: string;
   /** Express' setting of the same name. */
   readonly trustProxy: unknown;
@@ -34,13 +47,20 @@ export interface AppConfig {
   readonly actionRunningMsMax: number;
 }
 
+export interface DemoConfig {
+  readonly zoneName: string;
+  /** Live demos that a team may have. */
+  readonly perTeam: number;
+}
+
 export interface AppDeps {
   readonly config: AppConfig;
   readonly pool: Pool;
   readonly ledger: WriteLedger;
   readonly upstream: Pick<HcloudClient, 'write' | 'readActions'>;
   readonly verifier: Pick<DnsTokenVerifier, 'verify'>;
-  readonly lastUsed: Pick<LastUsedRecorder, 'note'>;
+  readonly lastUsed: Pick<UseRecorder, 'note'>;
+  readonly requests: Pick<RequestCounter, 'note'>;
   readonly answered: AnsweredRecorder;
   readonly buckets: Buckets;
   readonly health: Health;
@@ -48,10 +68,18 @@ export interface AppDeps {
   readonly log: Log;
 }
 
+/** For so long the records of a demo that was deleted are this process's to delete, afterwards the reconciler's. */
+const CLEAR_LEASE_MS = 10_000;
+
 /** Wires the DNS gateway, in the order in which requests meet its parts. */
 export function buildApp(deps: AppDeps): Express {
-  const { config, buckets, verifier, lastUsed, health, metrics, log } = deps;
+  const { config, buckets, verifier, lastUsed, requests, health, metrics, log } = deps;
   const limits = requestLimits(buckets, config.limits);
+  const onUse = ({ tokenId, teamId }: DnsCaller): void => {
+    lastUsed.note(tokenId);
+    if (teamId !== null) requests.note(teamId);
+  };
+  const served: readonly DnsRoute[] = config.demos === null ? dnsZoneRoutes : dnsRoutes;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -62,50 +90,79 @@ export function buildApp(deps: AppDeps): Express {
   app.use(requestLog(log, metrics));
   app.use(canonicalUrl());
   app.use('/v1', limits.perAddress);
-  app.use('/v1', requireDnsToken({ verifier, onUse: lastUsed.note, refuse: refuseToken }));
+  app.use('/v1', requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic }));
   app.use('/v1', limits.perToken, limits.perTeam);
-  app.use('/v1', mountRoutes(dnsRoutes, buildHandlers(deps)));
+  const handlers = buildHandlers(deps);
+  app.use('/v1', mountRoutes(dnsZoneRoutes, handlers.zones));
+  if (handlers.demos !== null) app.use('/v1', mountRoutes(dnsDemoRoutes, handlers.demos));
   app.use(health.router());
-  app.use(docsRoutes(config));
+  app.use(docsRouter({ document: () => dnsOpenApi(config.publicUrl, served), assetsDir: absolutePath() }));
   app.use(unknownPath());
   app.use(errorHandler(log));
   return app;
 }
 
-function buildHandlers({ config, pool, ledger, upstream, answered, metrics, log }: AppDeps): DnsHandlers {
+interface Handlers {
+  readonly zones: HandlersOf<(typeof dnsZoneRoutes)[number]>;
+  /** Null where demos are switched off. */
+  readonly demos: HandlersOf<(typeof dnsDemoRoutes)[number]> | null;
+}
+
+function buildHandlers({ config, pool, ledger, upstream, answered, metrics, log }: AppDeps): Handlers {
   const writes = metrics.counter({
     name: 'corral_dns_writes_total',
     help: 'Writes sent upstream, by how they ended',
     labelNames: ['outcome'],
   });
   const mirror = mirrorStore(pool);
-  const zones = zoneDirectory({ zoneName: config.zoneName, find: mirror.findZone });
+  const directoryOf = (zoneName: string) => zoneDirectory({ zoneName, find: mirror.findZone });
+  const demoZone = config.demos === null ? null : directoryOf(config.demos.zoneName);
+  const zones = zonesOf(directoryOf(config.zoneName), demoZone);
+  const send: HcloudClient['write'] = async (write) => {
+    const outcome = await upstream.write(write);
+    writes.inc({ outcome: outcome.kind });
+    return outcome;
+  };
+  const sending = { ledger, send, pause, settleAfterMs: config.settleAfterMs };
   const writer = rrsetWriter({
-    ledger,
-    send: upstream.write,
+    ...sending,
     queue: keyedQueue(),
     isDelivered: answered.has,
-    pause,
     now: Date.now,
     turnMsMax: config.turnMsMax,
-    settleAfterMs: config.settleAfterMs,
-    onOutcome: (outcome) => writes.inc({ outcome }),
   });
-  const actions = actionProgress({
-    store: actionStore(pool),
+  const following = { store: actionStore(pool), pause, now: Date.now, pollIntervalMs: config.actionPollMs };
+  const follow = followActions({
+    ...following,
+    polls: pollTurns(pool),
     read: upstream.readActions,
-    pause,
-    now: Date.now,
-    pollIntervalMs: config.actionPollMs,
-    runningMsMax: config.actionRunningMsMax,
     onReadError: (error) => log.warn('actions not read', { error }),
   });
-  return {
-    ...zoneRoutes({ zones }),
-    ...rrsetRoutes({ zones, mirror }),
-    ...rrsetWriteRoutes({ zones, mirror, writer, answered }),
-    ...actionRoutes({ actions }),
+  const actions = actionProgress({ ...following, follow, runningMsMax: config.actionRunningMsMax });
+  const clear = clearDemo({
+    ...sending,
+    ends: demoEnds(pool),
+    onError: (error) => log.warn('demo not cleared at once', { error }),
+  });
+  const buildDemos = (zone: ZoneDirectory, { perTeam }: DemoConfig) => {
+    const store = demoStore(pool, { demosPerTeam: perTeam, clearLeaseMs: CLEAR_LEASE_MS });
+    return demoRoutes({ demos: demos({ store, zone, drawLabel, clear }) });
   };
+  return {
+    zones: {
+      ...zoneRoutes({ zones }),
+      ...rrsetRoutes({ zones, mirror }),
+      ...rrsetWriteRoutes({ zones, mirror, writer, answered }),
+      ...actionRoutes({ actions }),
+    },
+    demos: demoZone === null || config.demos === null ? null : buildDemos(demoZone, config.demos),
+  };
+}
+
+/** Whether demos are served or not: the paths are no others than unknown ones while they are not. */
+function isPublic({ method, path }: Request): boolean {
+  const routes: readonly DnsRoute[] = dnsDemoRoutes;
+  return routes.some((row) => row.tokenless && row.method.toUpperCase() === method && row.path === path);
 }
 
 function refuseToken(why: TokenRefusal): DnsError {
@@ -113,7 +170,7 @@ function refuseToken(why: TokenRefusal): DnsError {
     case 'missing':
       return new DnsError('unauthorized', 'A token is required: send one header Authorization: Bearer <token>.');
     case 'unknown':
-      return new DnsError('unauthorized', 'The token is unknown, expired or revoked.');
+      return tokenUnknown();
     case 'scope':
       return new DnsError('forbidden', 'The token lacks the scope dns.');
   }

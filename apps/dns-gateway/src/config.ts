@@ -1,10 +1,12 @@
 import { dnsLimits } from '@corral/contracts';
 import {
   durationMs,
+  flag,
   installationVariables,
   integer,
   portOrFree,
   text,
+  tlsVariables,
   trustProxy,
   upstreamVariables,
   url,
@@ -16,6 +18,7 @@ export const dnsGatewayConfig = {
   ...upstreamVariables,
   PORT: portOrFree({ default: 8080, desc: 'Port of the API.' }),
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
+  ...tlsVariables,
   METRICS_PORT: portOrFree({ default: 9090, desc: 'Port of /metrics, /healthz and /readyz.' }),
   PUBLIC_URL: url({
     default: undefined,
@@ -34,6 +37,15 @@ export const dnsGatewayConfig = {
   SETTLE_AFTER_MS: durationMs({ default: 2_000, desc: 'When a write without a usable answer may be settled.' }),
   ACTION_POLL_MS: durationMs({ default: 1_000, desc: 'Shortest time between two upstream calls for actions.' }),
   ACTION_TIMEOUT_MS: durationMs({ default: 60_000, desc: 'After so long a running action counts as failed.' }),
+
+  DEMOS_ENABLED: flag({ default: false, desc: 'Serve demos: short-lived names in a zone of their own.' }),
+  DEMO_ZONE_NAME: text({
+    default: undefined,
+    desc: 'The zone of the demos; needed to serve them.',
+    example: 'demo.example.org',
+    requiredWhen: ({ DEMOS_ENABLED }) => DEMOS_ENABLED === true,
+  }),
+  DEMOS_PER_TEAM: integer({ default: dnsLimits.demosPerTeam, min: 1, desc: 'Live demos a team may have.' }),
 
   DNS_RECORDS_PER_TEAM: integer({ default: dnsLimits.recordsPerTeam, min: 1, desc: 'Records a team may have.' }),
   LIMIT_PER_ADDRESS: integer({

@@ -4,6 +4,8 @@ export interface DnsErrorOptions {
   readonly details?: DnsErrorDetails;
   /** Seconds, whole and at least 1. */
   readonly retryAfterSeconds?: number;
+  /** When a request that was one too many will be served: told in the place of the caller's own budget. */
+  readonly resetAt?: Date;
   /** Only for our log. */
   readonly cause?: unknown;
 }
@@ -16,15 +18,17 @@ export class DnsError extends Error {
   override readonly name = 'DnsError';
   readonly details: DnsErrorDetails;
   readonly retryAfterSeconds: number | null;
+  readonly resetAt: Date | null;
 
   constructor(
     readonly code: DnsErrorCode,
     message: string,
-    { details = null, retryAfterSeconds, cause }: DnsErrorOptions = {},
+    { details = null, retryAfterSeconds, resetAt, cause }: DnsErrorOptions = {},
   ) {
     super(message, { cause });
     this.details = details;
     this.retryAfterSeconds = retryAfterSeconds ?? null;
+    this.resetAt = resetAt ?? null;
   }
 
   get status(): number {
@@ -38,8 +42,12 @@ export function invalidInput(name: string, message: string): DnsError {
 }
 
 /** The same for what is absent and for what the caller may not see. */
-export function notFound(what: 'zone' | 'record set' | 'action' | 'path'): DnsError {
+export function notFound(what: 'zone' | 'record set' | 'action' | 'demo' | 'path'): DnsError {
   return new DnsError('not_found', `The ${what} does not exist.`);
+}
+
+export function tokenUnknown(): DnsError {
+  return new DnsError('unauthorized', 'The token is unknown, expired or revoked.');
 }
 
 /** For a while: a dependency of ours is away. */

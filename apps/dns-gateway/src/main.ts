@@ -1,13 +1,23 @@
-import { dnsTokenVerifier, lastUsedRecorder } from '@corral/auth';
+import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
 import { connectPool } from '@corral/database';
 import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-mirror';
-import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
-import { createHealth, createLog, createMetrics, onShutdown, readConfig, serve, startOrExit } from '@corral/service';
-import { buildApp } from './build-app.js';
+import { connectBudgetStore, connectHcloud, upstreamBudgetMetrics, upstreamCallMetrics } from '@corral/hcloud';
+import { connectBuckets } from '@corral/rate-limit';
+import {
+  type Config,
+  createHealth,
+  createLog,
+  createMetrics,
+  onShutdown,
+  readConfig,
+  serve,
+  startOrExit,
+  tlsOptions,
+} from '@corral/service';
+import { buildApp, type DemoConfig } from './build-app.js';
 import { dnsGatewayConfig } from './config.js';
 import { renderClientError } from './http/client-error.js';
-import { connectBuckets } from './limits/connect-buckets.js';
 
 const SERVICE = 'dns-gateway';
 /** For how long an answer that never reached its client waits for the client's next try. */
@@ -33,28 +43,42 @@ await startOrExit(SERVICE, async () => {
     applicationName: `${SERVICE} tokens`,
     onListenError: report('token notifications interrupted'),
   });
+  const budgetStore = connectBudgetStore({
+    redisUrl: config.REDIS_URL,
+    run: (statement) => pool.query(statement),
+    onError: report('upstream budget: Redis connection lost'),
+  });
   const upstream = connectHcloud({
     baseUrl: config.HCLOUD_API_URL,
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
-    log,
+    ...{ budgetStore, log },
     onCall: upstreamCallMetrics(metrics),
+    onTurn: upstreamBudgetMetrics(metrics, () => upstream.budget()),
   });
   const ledger = writeLedger(pool, {
-    quota: { recordsPerTeam: config.DNS_RECORDS_PER_TEAM, recordsPerRrset: dnsLimits.recordsPerRrset },
+    quota: {
+      recordsPerTeam: config.DNS_RECORDS_PER_TEAM,
+      recordsPerDemo: dnsLimits.recordsPerDemo,
+      recordsPerRrset: dnsLimits.recordsPerRrset,
+    },
     leaseMs: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS,
     replayMs: REPLAY_MS,
   });
   const answered = answeredRecorder(ledger, REPLAY_MS, report('deliveries not recorded'));
   const lastUsed = lastUsedRecorder(pool, report('last use of tokens not recorded'));
+  const requests = requestCounter(pool, report('requests of teams not counted'));
   const buckets = connectBuckets(config.REDIS_URL, report('request limits count per process'));
   const mirror = mirrorStore(pool);
+  const demos = demoConfig(config);
   const health = createHealth({
     checks: {
       database: () => pool.query('SELECT 1'),
       zone: async () => {
-        if ((await mirror.findZone(config.DNS_ZONE_NAME)) === null) throw new Error('the zone was not synced yet');
+        for (const name of [config.DNS_ZONE_NAME, ...(demos === null ? [] : [demos.zoneName])]) {
+          if ((await mirror.findZone(name)) === null) throw new Error(`the zone ${name} was not synced yet`);
+        }
       },
     },
     log,
@@ -62,6 +86,7 @@ await startOrExit(SERVICE, async () => {
   const app = buildApp({
     config: {
       zoneName: config.DNS_ZONE_NAME,
+      demos,
       publicUrl: config.PUBLIC_URL ?? '/v1',
       trustProxy: config.TRUST_PROXY,
       limits: {
@@ -74,13 +99,14 @@ await startOrExit(SERVICE, async () => {
       actionPollMs: config.ACTION_POLL_MS,
       actionRunningMsMax: config.ACTION_TIMEOUT_MS,
     },
-    ...{ pool, ledger, upstream, verifier, lastUsed, answered, buckets, health, metrics, log },
+    ...{ pool, ledger, upstream, verifier, lastUsed, requests, answered, buckets, health, metrics, log },
   });
 
   const server = await serve({
     app,
     host: config.HOST,
     port: config.PORT,
+    tls: tlsOptions(config),
     metricsPort: config.METRICS_PORT,
     metrics,
     health,
@@ -92,9 +118,19 @@ await startOrExit(SERVICE, async () => {
     { name: 'server', close: server.close },
     { name: 'deliveries', close: answered.close },
     { name: 'last use', close: lastUsed.close },
+    { name: 'request counts', close: requests.close },
     { name: 'request limits', close: buckets.close },
     { name: 'token notifications', close: verifier.close },
     { name: 'upstream', close: upstream.close },
+    { name: 'upstream budget', close: budgetStore.close },
     { name: 'database', close: () => pool.end() },
   ]);
 });
+
+/** Null where demos are switched off. */
+function demoConfig(config: Config<typeof dnsGatewayConfig>): DemoConfig | null {
+  const { DEMOS_ENABLED, DEMO_ZONE_NAME: zoneName, DEMOS_PER_TEAM: perTeam } = config;
+  if (!DEMOS_ENABLED || zoneName === undefined) return null;
+  if (zoneName === config.DNS_ZONE_NAME) throw new Error('DEMO_ZONE_NAME has to be another zone than DNS_ZONE_NAME.');
+  return { zoneName, perTeam };
+}

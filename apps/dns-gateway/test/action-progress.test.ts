@@ -102,6 +102,41 @@ describe('many clients that wait', () => {
   });
 });
 
+describe('clients that wait at several replicas', () => {
+  it('cost at most one upstream call per interval together, and all learn of the end', async () => {
+    const beside = { beside: gateway, config: { actionPollMs: POLL_MS } };
+    const replicas = [gateway, await startGateway(beside), await startGateway(beside)];
+    const ids = await Promise.all(Array.from({ length: 12 }, () => startAction()));
+    const before = actionCalls();
+    const startedAt = performance.now();
+    const ended = async (id: number, at: TestGateway): Promise<boolean> =>
+      (await at.call('GET', `/actions/${id}`)).json.action.status === 'success';
+
+    const clients = Promise.all(
+      ids.map((id, index) => {
+        const at = replicas[index % replicas.length] as TestGateway;
+        return waitFor(`action ${id} to succeed`, () => ended(id, at));
+      }),
+    );
+    await waitFor('some calls to be made', () => actionCalls() - before >= 5);
+    const calls = actionCalls() - before;
+    const intervals = (performance.now() - startedAt) / POLL_MS;
+    endActions();
+    await clients;
+
+    expect(calls).toBeLessThanOrEqual(Math.ceil(intervals) + 1);
+    for (const replica of replicas.slice(1)) await replica.close();
+  });
+
+  it('go on when the replica dies that had the turn to ask', async () => {
+    const id = await startAction();
+    await gateway.pool.query(`UPDATE dns_action_poll SET next_at = clock_timestamp() + interval '500 ms'`);
+    endActions();
+
+    await waitFor('the action to succeed', async () => (await statusOf(id)) === 'success');
+  });
+});
+
 describe('an action that never ends', () => {
   it('is told as failed after the bound, for good, and its set is read again', async () => {
     const bounded = await startGateway({ beside: gateway, config: { actionRunningMsMax: 200, actionPollMs: POLL_MS } });

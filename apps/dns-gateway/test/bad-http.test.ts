@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { dnsLimits } from '@corral/contracts';
+import { chunked, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectError } from './support/expect-refusal.js';
-import { chunked, type RawRequest, renderRequest, sendBytes, sendRaw } from './support/raw-http.js';
 import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 let gateway: TestGateway;

@@ -1,6 +1,6 @@
+import { sendRaw } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectRefusal } from './support/expect-refusal.js';
-import { sendRaw } from './support/raw-http.js';
 import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 let gateway: TestGateway;

@@ -1,7 +1,6 @@
 import { checkDnsAnswer } from '@corral/contracts';
-import { waitFor } from '@corral/testing';
+import { sendRaw, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sendRaw } from './support/raw-http.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 /*

@@ -102,7 +102,7 @@ describe('a Postgres that goes away under a write', () => {
 
   it('and stays away: 503, and the entry is still there to be settled', async () => {
     gateway.cloud.admin.resetCalls();
-    gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 100 } });
+    gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 1_000 } });
     const answer = create('long.acme');
     await waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
 

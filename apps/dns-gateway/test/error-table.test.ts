@@ -69,6 +69,7 @@ const rows: Row[] = [
   ],
   [404, 'not_found', 'the path is not served', () => gateway.call('GET', '/servers')],
   [405, 'method_not_allowed', 'the path has no such method', () => gateway.call('DELETE', `/zones/${ZONE}`)],
+  [409, 'uniqueness_error', 'the name of a demo is taken', takenDemo],
   [413, 'payload_too_large', 'the body is over 1 MiB', () => create({ padding: 'x'.repeat(1_048_576) })],
 ];
 
@@ -148,10 +149,11 @@ describe('the upstream away', () => {
 describe('the gateway’s own faults', () => {
   it('503 unavailable: the zone was not read yet', async () => {
     const fresh = await startGateway();
-    await fresh.pool.query(`UPDATE dns_zone SET name = 'elsewhere.test'`);
+    await fresh.pool.query(`UPDATE dns_zone SET name = 'elsewhere.' || name`);
 
-    for (const path of ['/zones', `/zones/${ZONE}`, `/zones/${ZONE}/rrsets`]) {
-      const answer = await fresh.call('GET', path);
+    const asked = ['/zones', `/zones/${ZONE}`, `/zones/${ZONE}/rrsets`].map((path) => ['GET', path] as const);
+    for (const [method, path] of [...asked, ['POST', '/demos'] as const]) {
+      const answer = await fresh.call(method, path, method === 'POST' ? { body: {} } : {});
       expectRow(answer, 503, 'unavailable');
       expect(answer.headers.get('retry-after')).toBe('5');
     }
@@ -173,6 +175,12 @@ describe('the gateway’s own faults', () => {
     expect([...seen].sort()).toEqual(Object.keys(dnsErrorCodes).sort());
   });
 });
+
+async function takenDemo(): Promise<Answer> {
+  const body = { name: 'taken' };
+  expect((await gateway.call('POST', '/demos', { body })).status).toBe(201);
+  return gateway.call('POST', '/demos', { body });
+}
 
 async function revoked(): Promise<Answer> {
   const { token, tokenId } = await gateway.issueToken(gateway.acme);

@@ -1,7 +1,7 @@
 import { checkDnsAnswer } from '@corral/contracts';
+import { sendRaw } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { sendRaw } from './support/raw-http.js';
 import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 let gateway: TestGateway;

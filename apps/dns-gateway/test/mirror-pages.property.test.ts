@@ -40,7 +40,7 @@ it('a page made by SQL is the page that sorting all of the scope gives', async (
       const [all, wantedRoot, perPage, page] = given;
       await mirror(all);
       const scope: RrsetScope = {
-        ...{ zoneId: gateway.zoneId, teamSlug: ownerLabelOf(wantedRoot), root: wantedRoot },
+        ...{ zoneId: gateway.zoneId, ownerLabel: ownerLabelOf(wantedRoot), root: wantedRoot },
       };
 
       const paged = await store.pageRrsets(scope, perPage, (page - 1) * perPage);

@@ -1,7 +1,7 @@
-import { dnsOpenApi } from '@corral/contracts';
+import { dnsOpenApi, dnsRoutes } from '@corral/contracts';
+import { sendRaw } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectError } from './support/expect-refusal.js';
-import { sendRaw } from './support/raw-http.js';
 import { startGateway, type TestGateway } from './support/start-gateway.js';
 
 let gateway: TestGateway;
@@ -17,7 +17,7 @@ describe('without a token', () => {
     const answer = await send('/openapi.json');
 
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
-    expect(answer.json).toEqual(JSON.parse(JSON.stringify(dnsOpenApi('https://dns.example.test/v1'))));
+    expect(answer.json).toEqual(JSON.parse(JSON.stringify(dnsOpenApi('https://dns.example.test/v1', dnsRoutes))));
   });
 
   it.each([

@@ -15,12 +15,11 @@ describe('following an action', () => {
   it('answers with what was last known when the upstream takes longer than clients wait', async () => {
     const progress = actionProgress({
       store: { findActions: async () => [running], recordActions: async () => undefined },
-      read: () => new Promise(() => undefined),
+      follow: () => ({ told: new Promise(() => undefined), stop: () => undefined }),
       pause: async () => undefined,
       now: () => NOW,
       pollIntervalMs: 1_000,
       runningMsMax: 60_000,
-      onReadError: () => undefined,
     });
 
     expect(await progress.find('team', [running.id])).toEqual([running]);

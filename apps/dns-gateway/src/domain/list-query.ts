@@ -65,6 +65,12 @@ export function parseId(text: string): number | null {
   return Number.isSafeInteger(id) ? id : null;
 }
 
+/** The items of one page. */
+export function pageOf<T>(items: readonly T[], { page, perPage }: Page): T[] {
+  const first = (page - 1) * perPage;
+  return items.slice(first, first + perPage);
+}
+
 /** Exactly the six keys that clients know, counted after the team's filter. */
 export function paginationOf({ page, perPage }: Page, total: number): Pagination {
   const lastPage = Math.max(1, Math.ceil(total / perPage));

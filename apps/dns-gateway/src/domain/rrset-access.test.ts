@@ -8,8 +8,11 @@ const zone = { id: 7001, name: 'example.test', body: '{}' };
 const aCaller = (change: Partial<DnsCaller> = {}): DnsCaller => ({
   ...{
     tokenId: 't',
+    kind: 'team',
+    ownerId: 'i',
+    ownerLabel: 'acme',
     teamId: 'i',
-    teamSlug: 'acme',
+    accountId: 'i',
     scopes: ['dns'],
     withinName: null,
     withinTypes: [],

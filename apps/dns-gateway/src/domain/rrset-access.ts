@@ -1,11 +1,16 @@
 import { callerRoot, type DnsCaller, maySee, mayWriteType } from '@corral/auth';
 import { isAtOrBelow, isWritableType, parseRrsetName, writableTypes } from '@corral/contracts';
-import type { RrsetKey, RrsetScope, ZoneRecord } from '@corral/dns-mirror';
+import type { RrsetKey, RrsetOwner, RrsetScope, ZoneRecord } from '@corral/dns-mirror';
 import { DnsError, notFound } from '../dns-error.js';
 
 /** What a caller sees of a zone. */
 export function scopeOf(caller: DnsCaller, zone: ZoneRecord): RrsetScope {
-  return { zoneId: zone.id, teamSlug: caller.teamSlug, root: callerRoot(caller) };
+  return { zoneId: zone.id, ownerLabel: caller.ownerLabel, root: callerRoot(caller) };
+}
+
+/** On whose quota a caller writes. */
+export function ownerOf({ kind, ownerId, teamId }: DnsCaller): RrsetOwner {
+  return { kind, id: ownerId, teamId };
 }
 
 /**
@@ -30,11 +35,11 @@ export function writableRrset(caller: DnsCaller, zone: ZoneRecord, name: string,
   if (parseRrsetName(name, zone.name) === null) {
     throw new DnsError(
       'forbidden',
-      `The name is not valid: use lower-case labels of letters, digits, hyphens and underscores below ${caller.teamSlug}, relative to the zone and without a final dot.`,
+      `The name is not valid: use lower-case labels of letters, digits, hyphens and underscores below ${caller.ownerLabel}, relative to the zone and without a final dot.`,
     );
   }
-  if (!isAtOrBelow(name, caller.teamSlug)) {
-    throw new DnsError('forbidden', `The name is not yours: write at ${caller.teamSlug} and names below it.`);
+  if (!isAtOrBelow(name, caller.ownerLabel)) {
+    throw new DnsError('forbidden', `The name is not yours: write at ${caller.ownerLabel} and names below it.`);
   }
   if (!maySee(caller, name)) {
     throw new DnsError('forbidden', `This token writes at ${callerRoot(caller)} and names below it only.`);

@@ -6,7 +6,8 @@ import { keyedQueue } from './keyed-queue.js';
 import { type CheckedWrite, type RrsetWriterDeps, rrsetWriter } from './rrset-writer.js';
 
 const caller: DnsCaller = {
-  ...{ tokenId: 'token', teamId: 'team', teamSlug: 'acme', scopes: ['dns'] },
+  ...{ tokenId: 'token', kind: 'team', ownerId: 'team', ownerLabel: 'acme', teamId: 'team', accountId: 'team' },
+  scopes: ['dns'],
   ...{ withinName: null, withinTypes: [], expiresAt: null },
 };
 
@@ -16,7 +17,11 @@ function changeTtl(ttl: number, of: { name?: string; tokenId?: string } = {}): C
   const segments = ['zones', '7001', 'rrsets', name, 'A', 'actions', 'change_ttl'];
   return {
     ...{ caller: { ...caller, tokenId }, key: { zoneId: 7001, name, type: 'A' } },
-    ...{ write: { operation: 'change_ttl', ttl }, bytes, upstream: { method: 'POST', segments, body: bytes } },
+    ...{
+      write: { operation: 'change_ttl', ttl },
+      bytes,
+      upstream: { team: 'team', method: 'POST', segments, body: bytes },
+    },
   };
 }
 
@@ -56,7 +61,7 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}) {
       now += ms;
     },
     now: () => now,
-    ...{ turnMsMax: 1_000, settleAfterMs: 1, onOutcome: () => undefined },
+    ...{ turnMsMax: 1_000, settleAfterMs: 1 },
   });
   const untilSent = async (count: number): Promise<void> => {
     while (sent.length < count) await new Promise(setImmediate);

@@ -3,17 +3,19 @@ import type { DnsCaller } from '@corral/auth';
 import {
   assertNever,
   type BeginOutcome,
+  concludeWrite,
   type DeliveryCheck,
+  type RecordQuota,
   type RrsetKey,
   type RrsetWrite,
-  type WriteEnd,
+  type UpstreamAnswer,
   type WriteLease,
   type WriteLedger,
 } from '@corral/dns-mirror';
 import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
-import { DnsError, upstreamUnavailable } from '../dns-error.js';
+import { DnsError, tokenUnknown, upstreamUnavailable } from '../dns-error.js';
 import type { KeyedQueue } from './keyed-queue.js';
-import { endOfAccepted, endOfRefused, type UpstreamAnswer } from './upstream-end.js';
+import { ownerOf } from './rrset-access.js';
 
 /** A write whose caller, name, type and body were checked. */
 export interface CheckedWrite {
@@ -41,7 +43,6 @@ export interface RrsetWriterDeps {
   readonly turnMsMax: number;
   /** An uncertain write is settled after so long: the upstream may still be working on it. */
   readonly settleAfterMs: number;
-  readonly onOutcome: (kind: WriteOutcome['kind'], caller: DnsCaller) => void;
 }
 
 export interface RrsetWriter {
@@ -50,7 +51,6 @@ export interface RrsetWriter {
 }
 
 const BUSY_POLL_MS = 100;
-const FINISH_TRIES = 4;
 
 /**
  * The two-transaction write: recorded as pending before it is sent, and with its outcome after. Writes to one set go
@@ -65,14 +65,13 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     const begun = await begin(request, requestHash);
     if (begun.kind === 'replayed') return begun;
     const outcome = await send(request.upstream);
-    deps.onOutcome(outcome.kind, request.caller);
     return conclude(request, begun.lease, outcome);
   };
 
   const begin = async (request: CheckedWrite, requestHash: Buffer) => {
     const { caller, key, write, bytes } = request;
     const requestBody = bytes === null ? null : bytes.toString('utf8');
-    const newWrite = { teamId: caller.teamId, tokenId: caller.tokenId, key, write, requestBody, requestHash };
+    const newWrite = { owner: ownerOf(caller), tokenId: caller.tokenId, key, write, requestBody, requestHash };
     const givesUpAt = deps.now() + deps.turnMsMax;
     let joins = false;
     // A first copy that was seen pending shares its outcome, even if its own client has it by now.
@@ -85,6 +84,9 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
           return outcome;
         case 'refused':
           throw quotaExceeded(outcome.limit, outcome.max);
+        case 'ended':
+          // Between the check of the token and now: the next request would not get this far.
+          throw tokenUnknown();
         case 'busy':
           joins ||= outcome.identical;
           if (deps.now() + BUSY_POLL_MS > givesUpAt) throw setIsBusy();
@@ -96,58 +98,24 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     }
   };
 
-  const conclude = async (
-    { key, write }: CheckedWrite,
-    lease: WriteLease,
-    outcome: WriteOutcome,
-  ): Promise<WriteAnswer> => {
-    const { entryId } = lease;
-    switch (outcome.kind) {
-      case 'accepted': {
-        const end = endOfAccepted(key, write, lease.current, outcome);
-        if (end === null) return leaveUncertain(lease, 'the answer lacks what answers to such a write have');
-        await finish(lease, key, end);
-        return { entryId, status: outcome.status, body: outcome.body };
-      }
+  const conclude = async (request: CheckedWrite, lease: WriteLease, outcome: WriteOutcome): Promise<WriteAnswer> => {
+    const concluded = await concludeWrite(deps, request, lease, outcome);
+    switch (concluded.kind) {
+      case 'accepted':
       case 'refused':
-        await finish(lease, key, endOfRefused(write, lease.current, outcome));
-        return { entryId, status: outcome.status, body: outcome.body };
       case 'failed':
-        await ledger.release(lease, deps.settleAfterMs, outcome);
-        return { entryId, status: outcome.status, body: outcome.body };
+        return { entryId: lease.entryId, status: concluded.status, body: concluded.body };
       case 'uncertain':
-        return leaveUncertain(lease, outcome.reason);
       case 'unreached':
-        await finish(lease, key, { state: 'unsent' });
-        throw upstreamUnavailable(new Error(outcome.reason));
+        throw upstreamUnavailable(new Error(concluded.reason));
       case 'credentials_refused':
-        await finish(lease, key, { state: 'unsent' });
-        throw upstreamUnavailable(new Error(`the upstream refuses the gateway's token: ${outcome.code}`));
+        throw upstreamUnavailable(new Error(`the upstream refuses the gateway's token: ${concluded.code}`));
       case 'throttled':
-        await finish(lease, key, { state: 'unsent' });
         throw new DnsError('rate_limit_exceeded', 'The upstream provider takes no more requests for a while.', {
-          retryAfterSeconds: outcome.retryAfterSeconds,
+          ...{ retryAfterSeconds: concluded.retryAfterSeconds, resetAt: concluded.resetAt },
         });
       default:
-        return assertNever(outcome);
-    }
-  };
-
-  const leaveUncertain = async (lease: WriteLease, reason: string): Promise<never> => {
-    await ledger.release(lease, deps.settleAfterMs, null);
-    throw upstreamUnavailable(new Error(reason));
-  };
-
-  /** The upstream has answered: a short absence of Postgres must not turn that into an uncertain write. */
-  const finish = async (lease: WriteLease, key: RrsetKey, end: WriteEnd): Promise<void> => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await ledger.finish(lease, key, end);
-        return;
-      } catch (error) {
-        if (attempt === FINISH_TRIES) throw error;
-        await deps.pause(250 * attempt);
-      }
+        return assertNever(concluded);
     }
   };
 
@@ -182,8 +150,14 @@ function setIsBusy(): DnsError {
   return new DnsError('conflict', 'Another write to this record set is not finished yet. Send the request again.');
 }
 
-function quotaExceeded(limit: 'recordsPerTeam' | 'recordsPerRrset', max: number): DnsError {
-  const [what, name] = limit === 'recordsPerTeam' ? ['team', 'records_per_team'] : ['record set', 'records_per_rrset'];
+const limited = {
+  recordsPerTeam: { what: 'team', name: 'records_per_team' },
+  recordsPerDemo: { what: 'demo', name: 'records_per_demo' },
+  recordsPerRrset: { what: 'record set', name: 'records_per_rrset' },
+} as const satisfies Record<keyof RecordQuota, object>;
+
+function quotaExceeded(limit: keyof RecordQuota, max: number): DnsError {
+  const { what, name } = limited[limit];
   return new DnsError('resource_limit_exceeded', `A ${what} may have ${max} records. Delete some first.`, {
     details: { limits: [{ name }] },
   });

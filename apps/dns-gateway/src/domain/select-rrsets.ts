@@ -1,5 +1,5 @@
 import { type MirroredRrset, readRrsetBody } from '@corral/dns-mirror';
-import type { RrsetQuery, SortKey } from './list-query.js';
+import { pageOf, type RrsetQuery, type SortKey } from './list-query.js';
 
 /**
  * Filters, sorts and pages a team's sets. What no `sort` decides is decided by id, so that pages never overlap.
@@ -8,11 +8,7 @@ import type { RrsetQuery, SortKey } from './list-query.js';
  */
 export function selectRrsets(rrsets: readonly MirroredRrset[], query: RrsetQuery): { total: number; bodies: string[] } {
   const selected = rrsets.filter((rrset) => matches(rrset, query)).sort(comparatorOf(query.sort));
-  const first = (query.page - 1) * query.perPage;
-  return {
-    total: selected.length,
-    bodies: selected.slice(first, first + query.perPage).map((rrset) => rrset.body),
-  };
+  return { total: selected.length, bodies: pageOf(selected, query).map((rrset) => rrset.body) };
 }
 
 /** True when the mirror can serve the query as it stands: every set of the scope, ordered by id. */

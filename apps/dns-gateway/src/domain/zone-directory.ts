@@ -1,5 +1,11 @@
+import type { DnsCaller } from '@corral/auth';
 import type { ZoneRecord } from '@corral/dns-mirror';
-import { DnsError, notFound } from '../dns-error.js';
+import { DnsError, notFound, tokenUnknown } from '../dns-error.js';
+
+/** The one zone of a caller. A team never meets the demo zone, and a demo never that of the teams. */
+export interface Zones {
+  of(caller: DnsCaller): ZoneDirectory;
+}
 
 /** The one zone, by ID or by name: both spellings lead to the same record, and to the same checks after it. */
 export interface ZoneDirectory {
@@ -7,6 +13,17 @@ export interface ZoneDirectory {
   resolve(reference: string): Promise<ZoneRecord>;
   /** The zone as the upstream last stated it. */
   read(): Promise<ZoneRecord>;
+}
+
+/** @param demos null where demos are switched off: then a demo's token is no token */
+export function zonesOf(teams: ZoneDirectory, demos: ZoneDirectory | null): Zones {
+  return {
+    of({ kind }) {
+      if (kind === 'team') return teams;
+      if (demos === null) throw tokenUnknown();
+      return demos;
+    },
+  };
 }
 
 export interface ZoneDirectoryDeps {

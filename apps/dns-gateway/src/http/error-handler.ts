@@ -32,6 +32,10 @@ export function errorBody({ code, message, details }: DnsError): string {
 
 function sendError(res: Response, error: DnsError): void {
   if (error.retryAfterSeconds !== null) res.setHeader('Retry-After', error.retryAfterSeconds);
+  if (error.resetAt !== null) {
+    res.setHeader('RateLimit-Remaining', 0);
+    res.setHeader('RateLimit-Reset', Math.ceil(error.resetAt.getTime() / 1_000));
+  }
   sendJsonText(res, error.status, errorBody(error));
 }
 

@@ -12,16 +12,16 @@ export interface ActionRoutesDeps {
 
 type ActionRoute = 'listActions' | 'listZoneActions' | 'getAction' | 'getZoneAction';
 
-/** Progress of the team's own writes. What is foreign or unknown is not there. */
+/** Progress of the caller's own writes. What is foreign or unknown is not there. */
 export function actionRoutes({ actions }: ActionRoutesDeps): Record<ActionRoute, RequestHandler> {
   const list: RequestHandler = async (req, res) => {
     const ids = parseActionIds(queryOf(req));
-    const found = await actions.find(dnsCallerOf(res).teamId, ids);
+    const found = await actions.find(dnsCallerOf(res).ownerId, ids);
     sendJsonText(res, 200, `{"actions":[${found.map((action) => action.body).join(',')}]}`);
   };
   const get: RequestHandler = async (req, res) => {
     const id = parseId(req.params.id as string);
-    const [action] = id === null ? [] : await actions.find(dnsCallerOf(res).teamId, [id]);
+    const [action] = id === null ? [] : await actions.find(dnsCallerOf(res).ownerId, [id]);
     if (action === undefined) throw notFound('action');
     sendJsonText(res, 200, `{"action":${action.body}}`);
   };

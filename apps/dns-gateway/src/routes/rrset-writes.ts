@@ -15,13 +15,13 @@ import type { Request, RequestHandler, Response } from 'express';
 import { notFound } from '../dns-error.js';
 import { scopeOf, writableRrset } from '../domain/rrset-access.js';
 import type { RrsetWriter, WriteAnswer } from '../domain/rrset-writer.js';
-import type { ZoneDirectory } from '../domain/zone-directory.js';
+import type { Zones } from '../domain/zone-directory.js';
 import { jsonObjectBody } from '../http/json-body.js';
 import { sendJsonText } from '../http/send.js';
 import { rrsetParams } from './rrsets.js';
 
 export interface RrsetWriteRoutesDeps {
-  readonly zones: ZoneDirectory;
+  readonly zones: Zones;
   readonly mirror: MirrorStore;
   readonly writer: RrsetWriter;
   readonly answered: AnsweredRecorder;
@@ -50,7 +50,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
   const forward = async (res: Response, request: ForwardedWrite): Promise<void> => {
     const { caller, key, write, bytes, method, below } = request;
     const segments = ['zones', String(key.zoneId), 'rrsets', ...below];
-    const upstream: UpstreamWrite = { method, segments, body: bytes };
+    const upstream: UpstreamWrite = { team: caller.accountId, method, segments, body: bytes };
     const answer = await writer.write({ caller, key, write, bytes, upstream });
     noteDelivery(res, answer, deps.answered);
     sendJsonText(res, answer.status, answer.body);
@@ -121,12 +121,9 @@ interface ForwardedWrite {
   readonly below: readonly string[];
 }
 
-async function begin(
-  zones: ZoneDirectory,
-  req: Request,
-  res: Response,
-): Promise<{ caller: DnsCaller; zone: ZoneRecord }> {
-  return { caller: dnsCallerOf(res), zone: await zones.resolve(req.params.zone as string) };
+async function begin(zones: Zones, req: Request, res: Response): Promise<{ caller: DnsCaller; zone: ZoneRecord }> {
+  const caller = dnsCallerOf(res);
+  return { caller, zone: await zones.of(caller).resolve(req.params.zone as string) };
 }
 
 /** Only a body of nothing but labels can be answered here; whatever else it holds is the upstream's to judge. */

@@ -5,12 +5,12 @@ import { notFound } from '../dns-error.js';
 import { type Page, paginationOf, parseRrsetQuery } from '../domain/list-query.js';
 import { readableRrset, scopeOf } from '../domain/rrset-access.js';
 import { isPlain, selectRrsets } from '../domain/select-rrsets.js';
-import type { ZoneDirectory } from '../domain/zone-directory.js';
+import type { Zones } from '../domain/zone-directory.js';
 import { queryOf } from '../http/query.js';
 import { sendJsonText } from '../http/send.js';
 
 export interface RrsetRoutesDeps {
-  readonly zones: ZoneDirectory;
+  readonly zones: Zones;
   readonly mirror: MirrorStore;
 }
 
@@ -18,9 +18,10 @@ export interface RrsetRoutesDeps {
 export function rrsetRoutes({ zones, mirror }: RrsetRoutesDeps): Record<'listRrsets' | 'getRrset', RequestHandler> {
   return {
     async listRrsets(req, res) {
-      const zone = await zones.resolve(req.params.zone as string);
+      const caller = dnsCallerOf(res);
+      const zone = await zones.of(caller).resolve(req.params.zone as string);
       const query = parseRrsetQuery(queryOf(req));
-      const scope = scopeOf(dnsCallerOf(res), zone);
+      const scope = scopeOf(caller, zone);
       if (isPlain(query)) {
         const { total, bodies } = await mirror.pageRrsets(scope, query.perPage, (query.page - 1) * query.perPage);
         sendJsonText(res, 200, listBody(bodies, query, total));
@@ -31,8 +32,8 @@ export function rrsetRoutes({ zones, mirror }: RrsetRoutesDeps): Record<'listRrs
     },
 
     async getRrset(req, res) {
-      const zone = await zones.resolve(req.params.zone as string);
       const caller = dnsCallerOf(res);
+      const zone = await zones.of(caller).resolve(req.params.zone as string);
       const { name, type } = rrsetParams(req);
       const key = readableRrset(caller, zone, name, type);
       const body = await mirror.findRrset(scopeOf(caller, zone), key.name, key.type);

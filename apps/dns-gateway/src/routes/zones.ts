@@ -1,11 +1,12 @@
+import { dnsCallerOf } from '@corral/auth';
 import type { RequestHandler } from 'express';
 import { paginationOf, parsePage, parseSelection } from '../domain/list-query.js';
-import type { ZoneDirectory } from '../domain/zone-directory.js';
+import type { Zones } from '../domain/zone-directory.js';
 import { queryOf } from '../http/query.js';
 import { sendJsonText } from '../http/send.js';
 
 export interface ZoneRoutesDeps {
-  readonly zones: ZoneDirectory;
+  readonly zones: Zones;
 }
 
 export function zoneRoutes({ zones }: ZoneRoutesDeps): Record<'listZones' | 'getZone', RequestHandler> {
@@ -14,7 +15,7 @@ export function zoneRoutes({ zones }: ZoneRoutesDeps): Record<'listZones' | 'get
       const query = queryOf(req);
       const page = parsePage(query);
       const { labels } = parseSelection(query);
-      const zone = await zones.read();
+      const zone = await zones.of(dnsCallerOf(res)).read();
       const stated = JSON.parse(zone.body) as { mode: string; labels: Record<string, string> };
       const asked =
         (query.get('name') ?? zone.name) === zone.name &&
@@ -26,8 +27,9 @@ export function zoneRoutes({ zones }: ZoneRoutesDeps): Record<'listZones' | 'get
     },
 
     async getZone(req, res) {
-      await zones.resolve(req.params.zone as string);
-      const { body } = await zones.read();
+      const zone = zones.of(dnsCallerOf(res));
+      await zone.resolve(req.params.zone as string);
+      const { body } = await zone.read();
       sendJsonText(res, 200, `{"zone":${body}}`);
     },
   };

@@ -4,22 +4,24 @@ import {
   dnsTokenVerifier,
   lastUsedRecorder,
   type NewDnsToken,
+  requestCounter,
   type TeamRecord,
   teamStore,
 } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
 import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
-import { answeredRecorder, writeLedger, zoneSyncStore } from '@corral/dns-mirror';
-import { connectHcloud, type HcloudClient } from '@corral/hcloud';
+import { answeredRecorder, writeLedger, type ZoneOwners, zoneSyncStore } from '@corral/dns-mirror';
+import { connectBudgetStore, connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
+import { type Buckets, memoryBuckets } from '@corral/rate-limit';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
 import { createTestDatabase } from '@corral/testing';
 import { type AppConfig, buildApp } from '../../src/build-app.js';
 import { renderClientError } from '../../src/http/client-error.js';
-import { type Buckets, memoryBuckets } from '../../src/limits/buckets.js';
 import { buildTestServer } from './test-server.js';
 
 export const ZONE = 'example.test';
+export const DEMO_ZONE = 'demo.example.test';
 export const UPSTREAM_TOKEN = 'upstream-token-of-the-tests-0123456789-0123456789-0123456789-01';
 
 export interface TestTeam extends TeamRecord {
@@ -31,6 +33,7 @@ export interface TestGateway {
   /** Base address, ends in `/v1`. */
   readonly url: string;
   readonly zoneId: number;
+  readonly demoZoneId: number;
   readonly cloud: LocalCloud;
   readonly pool: Pool;
   readonly prisma: Prisma;
@@ -43,7 +46,7 @@ export interface TestGateway {
   issueToken(team: TeamRecord, wanted?: Partial<NewDnsToken>): Promise<{ token: string; tokenId: string }>;
   /** Upstream calls so far, by `METHOD pattern`. */
   upstreamCalls(): number;
-  /** Mirrors the upstream's zone as it is now. */
+  /** Mirrors the upstream's zones as they are now. */
   syncZone(): Promise<void>;
   close(): Promise<void>;
 }
@@ -92,10 +95,15 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     token: UPSTREAM_TOKEN,
     timeoutMs: options.timeoutMs ?? 2_000,
     waitMsMax: options.waitMsMax ?? 1_000,
+    budgetStore: connectBudgetStore({
+      ...{ redisUrl: undefined, run: (statement) => pool.query(statement), onError: () => undefined },
+    }),
     log,
   });
   const direct = connectHcloud({ baseUrl: cloud.apiUrl, token: UPSTREAM_TOKEN, log });
-  const zoneId = await mirrorZone(pool, direct);
+  const mirrorZones = () =>
+    Promise.all([mirrorZone(pool, direct, ZONE, 'teams'), mirrorZone(pool, direct, DEMO_ZONE, 'demos')]);
+  const [zoneId, demoZoneId] = await mirrorZones();
 
   const verifier = dnsTokenVerifier({
     pool,
@@ -104,15 +112,21 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     onListenError: () => undefined,
   });
   const ledger = writeLedger(pool, {
-    quota: { recordsPerTeam: options.recordsPerTeam ?? dnsLimits.recordsPerTeam, recordsPerRrset: 50 },
+    quota: {
+      recordsPerTeam: options.recordsPerTeam ?? dnsLimits.recordsPerTeam,
+      recordsPerDemo: dnsLimits.recordsPerDemo,
+      recordsPerRrset: 50,
+    },
     leaseMs: 20_000,
     replayMs: 60_000,
   });
   const answered = answeredRecorder(ledger, 60_000, () => undefined);
   const lastUsed = lastUsedRecorder(pool, () => undefined);
+  const requests = requestCounter(pool, () => undefined);
   const app = buildApp({
     config: {
       zoneName: ZONE,
+      demos: { zoneName: DEMO_ZONE, perTeam: dnsLimits.demosPerTeam },
       publicUrl: '/v1',
       trustProxy: false,
       limits: { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 },
@@ -122,7 +136,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       actionRunningMsMax: 60_000,
       ...options.config,
     },
-    ...{ pool, ledger, upstream, verifier, lastUsed, answered, log },
+    ...{ pool, ledger, upstream, verifier, lastUsed, requests, answered, log },
     buckets: options.buckets ?? memoryBuckets(Date.now),
     health: createHealth({ checks: { database: () => pool.query('SELECT 1') }, log }),
     metrics: createMetrics({ service: 'test' }),
@@ -146,19 +160,32 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const globex = beside?.globex ?? (await createTeam('globex'));
 
   return {
-    ...{ url, zoneId, cloud, pool, prisma, databaseUrl: database.url, acme, globex, createTeam, issueToken },
+    ...{
+      url,
+      zoneId,
+      demoZoneId,
+      cloud,
+      pool,
+      prisma,
+      databaseUrl: database.url,
+      acme,
+      globex,
+      createTeam,
+      issueToken,
+    },
     call: (method, path, { token = acme.token, body, headers = {} } = {}) =>
       call(path.startsWith('/v1') ? `${origin}${path}` : `${url}${path}`, method, token, body, headers),
     upstreamCalls: () => cloud.admin.calls().total,
-    syncZone: async () => void (await mirrorZone(pool, direct)),
+    syncZone: async () => void (await mirrorZones()),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await answered.close();
       await lastUsed.close();
+      await requests.close();
       await verifier.close();
-      upstream.close();
-      direct.close();
+      await upstream.close();
+      await direct.close();
       await pool.end();
       await prisma.$disconnect();
       await cloud.close();
@@ -168,7 +195,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
 }
 
 const startTestCloud = (actionMs = 30): Promise<LocalCloud> =>
-  startLocalCloud({ tokens: [UPSTREAM_TOKEN], zones: [{ name: ZONE }], actionMs, requestsPerHour: 3_600_000 });
+  startLocalCloud({
+    tokens: [UPSTREAM_TOKEN],
+    zones: [{ name: ZONE }, { name: DEMO_ZONE }],
+    actionMs,
+    requestsPerHour: 3_600_000,
+  });
 
 async function call(
   url: string,
@@ -193,11 +225,11 @@ async function call(
 }
 
 /** What the reconciler's zone sync does, in its simplest form. */
-async function mirrorZone(pool: Pool, upstream: HcloudClient): Promise<number> {
+async function mirrorZone(pool: Pool, upstream: HcloudClient, name: string, owners: ZoneOwners): Promise<number> {
   const store = zoneSyncStore(pool);
-  const zone = await upstream.readZone(ZONE);
+  const zone = await upstream.readZone(name);
   if (zone.kind === 'absent') throw new Error('The local cloud has no such zone');
-  await store.saveZone(zone);
+  await store.saveZone(zone, owners);
   const readAt = await store.readClock();
   const seen = new Set<string>();
   for (let page: number | null = 1; page !== null; ) {

@@ -1,10 +1,9 @@
-import { effectOf, parseRrsetWrite, type RrsetKey, type RrsetOperation } from '@corral/dns-mirror';
+import { effectOf, endOfAccepted, parseRrsetWrite, type RrsetKey, type RrsetOperation } from '@corral/dns-mirror';
 import { connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
 import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { endOfAccepted } from '../../src/domain/upstream-end.js';
 
 const TOKEN = 'a-token-for-the-local-cloud';
 
@@ -87,13 +86,14 @@ function send({ name, type }: RrsetKey, operation: RrsetOperation, body: object 
   const below = ['zones', String(zoneId), 'rrsets'];
   switch (operation) {
     case 'create':
-      return upstream.write({ method: 'POST', segments: below, body: bytes({ name, type, ...body }) });
+      return upstream.write({ team: 'acme', method: 'POST', segments: below, body: bytes({ name, type, ...body }) });
     case 'delete':
-      return upstream.write({ method: 'DELETE', segments: [...below, name, type], body: null });
+      return upstream.write({ team: 'acme', method: 'DELETE', segments: [...below, name, type], body: null });
     case 'update':
-      return upstream.write({ method: 'PUT', segments: [...below, name, type], body: bytes(body) });
+      return upstream.write({ team: 'acme', method: 'PUT', segments: [...below, name, type], body: bytes(body) });
     default:
       return upstream.write({
+        team: 'acme',
         method: 'POST',
         segments: [...below, name, type, 'actions', operation],
         body: bytes(body),

@@ -156,4 +156,40 @@ describe('an upstream whose budget is used up', () => {
     expect(await auditOf(gateway, 'throttled.acme')).toEqual([expect.objectContaining({ state: 'unsent' })]);
     await patient.close();
   });
+
+  it('is told in the headers that clients back off on: when this team will be served', async () => {
+    const own = await startGateway({ waitMsMax: 100 });
+    own.cloud.admin.setBudget({ requestsPerHour: 360, remaining: 1 });
+    const write = (name: string) =>
+      own.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
+    await write('one.acme');
+
+    const refused = await write('two.acme');
+
+    const header = (name: string): number => Number(refused.headers.get(name));
+    expect([refused.status, header('ratelimit-remaining')]).toEqual([429, 0]);
+    // One in ten seconds flows in, and seven tenths of it are for writes.
+    expect(header('retry-after')).toBeGreaterThanOrEqual(10);
+    expect(header('retry-after')).toBeLessThanOrEqual(16);
+    expect(Math.abs(header('ratelimit-reset') - Date.now() / 1_000 - header('retry-after'))).toBeLessThanOrEqual(5);
+    await own.close();
+  });
+
+  it('by one team keeps no other team from writing', async () => {
+    const own = await startGateway({ waitMsMax: 500 });
+    own.cloud.admin.setBudget({ requestsPerHour: 3_600, remaining: 40 });
+    const write = (name: string, token: string) =>
+      own.call('POST', `/zones/${ZONE}/rrsets`, {
+        token,
+        body: { name, type: 'A', records: [{ value: '192.0.2.1' }] },
+      });
+    const names = Array.from({ length: 60 }, (_, index) => `n${index}.acme`);
+    const flood = await Promise.all(names.map((name) => write(name, own.acme.token)));
+
+    const { status } = await write('one.globex', own.globex.token);
+
+    expect(status).toBe(201);
+    expect(new Set(flood.map((each) => each.status))).toEqual(new Set([201, 429]));
+    await own.close();
+  });
 });

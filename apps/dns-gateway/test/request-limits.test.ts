@@ -1,7 +1,7 @@
 import { checkDnsAnswer } from '@corral/contracts';
+import { memoryBuckets } from '@corral/rate-limit';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryBuckets } from '../../src/limits/buckets.js';
-import { type Answer, type GatewayOptions, startGateway, type TestGateway, ZONE } from '../support/start-gateway.js';
+import { type Answer, type GatewayOptions, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 const LIST = `/zones/${ZONE}/rrsets`;
 const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };

@@ -1,0 +1,152 @@
+import type { DnsCaller } from '@corral/auth';
+import { type CreateDemo, type DemoBody, dnsLimits } from '@corral/contracts';
+import {
+  type CreateOutcome,
+  type DemoMaker,
+  type DemoReach,
+  type DemoRecord,
+  type DemoStore,
+  isLabel,
+  isReservedLabel,
+  labelOf,
+} from '@corral/demos';
+import { DnsError, invalidInput, notFound } from '../dns-error.js';
+import type { ZoneDirectory } from './zone-directory.js';
+
+export interface DemosDeps {
+  readonly store: DemoStore;
+  /** The demo zone. */
+  readonly zone: Pick<ZoneDirectory, 'read'>;
+  /** A label for a demo without a name; it may be taken. */
+  readonly drawLabel: () => string;
+  /** Deletes the records of a demo that has ended, as far as that goes just now. */
+  readonly clear: (ended: DemoRecord, caller: DnsCaller) => Promise<void>;
+}
+
+export type Demos = ReturnType<typeof demos>;
+
+/** Among millions of labels a second one in a row that is taken is luck, a fifth is none. */
+const DRAWS_MAX = 5;
+
+/** Demos: who may make, see, extend and end them. A demo that is over is as absent as one that never was. */
+export const demos = ({ store, zone, drawLabel, clear }: DemosDeps) => {
+  const createWith = async (maker: DemoMaker, label: string, wanted: { name: string; ttlSeconds: number }) => {
+    const { id } = await zone.read();
+    return store.create(maker, { zoneId: id, label, ...wanted });
+  };
+
+  return {
+    /**
+     * @param caller null for nobody, who then has to know a course code
+     * @throws DnsError `invalid_input` for a name that makes no label, `unauthorized`, `forbidden` for a demo's token or a
+     *   wrong course code, `resource_limit_exceeded`, `uniqueness_error`
+     */
+    async create(caller: DnsCaller | null, body: CreateDemo): Promise<{ demo: DemoBody; token: string }> {
+      const label = body.name == null ? null : parseLabel(body.name);
+      const maker = makerOf(caller, body.course_code ?? null);
+      const ttlSeconds = body.ttl ?? dnsLimits.demoTtlSecondsDefault;
+      for (let draw = 1; ; draw += 1) {
+        const wished = label ?? drawLabel();
+        const outcome = await createWith(maker, wished, { name: body.name ?? wished, ttlSeconds });
+        if (outcome.kind === 'created') return { demo: demoBody(outcome.demo), token: outcome.token };
+        if (outcome.kind !== 'taken' || label !== null || draw === DRAWS_MAX) throw refusalOf(outcome, maker);
+      }
+    },
+
+    /** The team's live demos, oldest first. @throws DnsError `forbidden` for a demo's token */
+    async list(caller: DnsCaller): Promise<DemoBody[]> {
+      return (await store.list(teamOf(caller))).map(demoBody);
+    },
+
+    /** @throws DnsError `not_found` */
+    async get(caller: DnsCaller, label: string): Promise<DemoBody> {
+      return demoBody(found(await store.find(...reachOf(caller, label))));
+    },
+
+    /** @throws DnsError `not_found` */
+    async extend(caller: DnsCaller, label: string, ttlSeconds: number): Promise<DemoBody> {
+      return demoBody(found(await store.extend(...reachOf(caller, label), ttlSeconds, caller.tokenId)));
+    },
+
+    /** Over at once; what is left of its records when this returns is deleted later. @throws DnsError `not_found` */
+    async end(caller: DnsCaller, label: string): Promise<void> {
+      await clear(found(await store.end(...reachOf(caller, label), caller.tokenId)), caller);
+    },
+  };
+};
+
+export function demoBody(demo: DemoRecord): DemoBody {
+  return {
+    label: demo.label,
+    name: demo.name,
+    zone: demo.zoneName,
+    ttl: demo.ttlSeconds,
+    created_at: demo.createdAt.toISOString(),
+    expires_at: demo.expiresAt.toISOString(),
+    max_expires_at: new Date(demo.createdAt.getTime() + dnsLimits.demoTtlSecondsMax * 1_000).toISOString(),
+    records: demo.records,
+  };
+}
+
+function parseLabel(name: string): string {
+  const label = labelOf(name);
+  if (label === null) throw invalidInput('name', 'has to have at least one letter or digit');
+  if (isReservedLabel(label)) throw invalidInput('name', 'is reserved: choose another one');
+  return label;
+}
+
+/** A token decides, if there is one; then a course code is not even looked at. */
+function makerOf(caller: DnsCaller | null, courseCode: string | null): DemoMaker {
+  if (caller !== null) return { kind: 'team', teamId: teamOf(caller), tokenId: caller.tokenId };
+  if (courseCode !== null) return { kind: 'course', code: courseCode };
+  throw new DnsError(
+    'unauthorized',
+    'A token or a course code is required: send a header Authorization, or course_code.',
+  );
+}
+
+/** @throws DnsError `forbidden` for a demo's token, and for one that was narrowed: a demo would be a way out of that */
+function teamOf(caller: DnsCaller): string {
+  if (caller.kind === 'demo') {
+    throw new DnsError('forbidden', 'The token of a demo cannot create or list demos. Use a token of the team.');
+  }
+  if (isNarrowed(caller)) {
+    throw new DnsError('forbidden', 'This token covers some of the team’s names or types only, and no demos.');
+  }
+  return caller.ownerId;
+}
+
+function isNarrowed({ withinName, withinTypes }: DnsCaller): boolean {
+  return withinName !== null || withinTypes.length > 0;
+}
+
+function reachOf(caller: DnsCaller, label: string): [DemoReach, string] {
+  if (!isLabel(label)) throw notFound('demo');
+  return [caller.kind === 'demo' ? { demoId: caller.ownerId } : { teamId: teamOf(caller) }, label];
+}
+
+function found(demo: DemoRecord | null): DemoRecord {
+  if (demo === null) throw notFound('demo');
+  return demo;
+}
+
+function refusalOf(outcome: Exclude<CreateOutcome, { kind: 'created' }>, maker: DemoMaker): DnsError {
+  switch (outcome.kind) {
+    case 'unknown_course':
+      return new DnsError('forbidden', 'The course code is wrong.');
+    case 'full': {
+      const [who, name] = maker.kind === 'team' ? ['team', 'demos_per_team'] : ['course', 'demos_per_course'];
+      return new DnsError('resource_limit_exceeded', `A ${who} may have ${outcome.max} live demos. Delete one first.`, {
+        details: { limits: [{ name }] },
+      });
+    }
+    case 'taken':
+      return new DnsError(
+        'uniqueness_error',
+        'The name is taken, or was until less than an hour ago. Choose another one.',
+        {
+          details: { fields: [{ name: 'name', messages: ['is taken'] }] },
+        },
+      );
+  }
+}

@@ -1,0 +1,306 @@
+import { checkDnsAnswer } from '@corral/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  ageDemo,
+  createSet,
+  entriesOf,
+  makeDemo,
+  type TestDemo,
+  untilRefused,
+  upstreamSets,
+} from '../support/demos.js';
+import { expectRefusal, fieldsOf } from '../support/expect-refusal.js';
+import { type Answer, DEMO_ZONE, startGateway, type TestGateway, type TestTeam } from '../support/start-gateway.js';
+
+const DAY_SECONDS = 86_400;
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway({ timeoutMs: 400, waitMsMax: 200 });
+});
+afterAll(() => gateway.close());
+
+const get = (label: string, token: string): Promise<Answer> => gateway.call('GET', `/demos/${label}`, { token });
+const list = (token: string, query = ''): Promise<Answer> => gateway.call('GET', `/demos${query}`, { token });
+const extend = (label: string, token: string, body: unknown): Promise<Answer> =>
+  gateway.call('POST', `/demos/${label}/actions/extend`, { token, body });
+const end = (label: string, token: string): Promise<Answer> => gateway.call('DELETE', `/demos/${label}`, { token });
+const secondsFromNow = (time: string): number => Math.round((Date.parse(time) - Date.now()) / 1_000);
+
+describe('GET /demos', () => {
+  it('lists the team’s live demos without tokens, oldest first', async () => {
+    const team = await gateway.createTeam('lists');
+    const demos: TestDemo[] = [];
+    for (const name of ['b', 'c', 'a']) demos.push(await makeDemo(gateway, { name: `${name} of lists` }, team.token));
+    await end('c-of-lists', team.token);
+
+    const answer = await list(team.token);
+
+    expect(answer.status).toBe(200);
+    checkDnsAnswer.demoList(answer.json);
+    expect(answer.json.demos.map(({ label }: TestDemo) => label)).toEqual(['b-of-lists', 'a-of-lists']);
+    for (const { token } of demos) expect(answer.text).not.toContain(token);
+    expect(answer.json.meta.pagination.total_entries).toBe(2);
+  });
+
+  it('is paged like other lists', async () => {
+    const team = await gateway.createTeam('pages');
+    for (let count = 1; count <= 5; count += 1) await makeDemo(gateway, { name: `page-${count}` }, team.token);
+
+    const { json } = await list(team.token, '?page=2&per_page=2');
+
+    expect(json.demos.map(({ label }: TestDemo) => label)).toEqual(['page-3', 'page-4']);
+    expect(json.meta.pagination).toEqual({
+      ...{ page: 2, per_page: 2, previous_page: 1, next_page: 3, last_page: 3, total_entries: 5 },
+    });
+    expect((await list(team.token, '?page=9')).json.demos).toEqual([]);
+    expect((await list(team.token, '?per_page=100')).json.meta.pagination.per_page).toBe(50);
+    await expectRefusal(gateway, () => list(team.token, '?page=0'), 400, 'invalid_input');
+  });
+
+  it('is forbidden to a demo, even of itself', async () => {
+    const { token } = await makeDemo(gateway);
+
+    await expectRefusal(gateway, () => list(token), 403, 'forbidden');
+  });
+});
+
+describe('GET /demos/{label}', () => {
+  it('answers the same to the team and to the demo', async () => {
+    const { label, token } = await makeDemo(gateway, {}, gateway.globex.token);
+    await createSet(gateway, token, label, 3);
+    await createSet(gateway, token, `api.${label}`, 2);
+
+    const [toTeam, toDemo] = [await get(label, gateway.globex.token), await get(label, token)];
+
+    expect(toTeam.status).toBe(200);
+    checkDnsAnswer.demo(toTeam.json);
+    expect(toTeam.json.demo).toMatchObject({ label, zone: DEMO_ZONE, records: 5 });
+    expect(toDemo.text).toBe(toTeam.text);
+  });
+
+  it('says the same of another team’s demo, of one that is over, and of one that never was', async () => {
+    const team = await gateway.createTeam('reads');
+    const over = await makeDemo(gateway, {}, team.token);
+    const deleted = await makeDemo(gateway, {}, team.token);
+    const foreign = await makeDemo(gateway, {}, gateway.globex.token);
+    await ageDemo(gateway, over.label, DAY_SECONDS);
+    await end(deleted.label, team.token);
+    const texts = new Set<string>();
+
+    for (const label of [over.label, deleted.label, foreign.label, 'never-was', 'Not-A-Label', '%00', '*', '@']) {
+      texts.add((await expectRefusal(gateway, () => get(label, team.token), 404, 'not_found')).text);
+    }
+
+    expect(texts).toEqual(
+      new Set(['{"error":{"code":"not_found","message":"The demo does not exist.","details":null}}']),
+    );
+  });
+
+  it('shows a demo no other one, of its team either', async () => {
+    const [one, other] = [await makeDemo(gateway), await makeDemo(gateway)];
+
+    await expectRefusal(gateway, () => get(other.label, one.token), 404, 'not_found');
+  });
+
+  it('is forbidden to a token that was narrowed', async () => {
+    const team = await gateway.createTeam('narrow');
+    const { label } = await makeDemo(gateway, {}, team.token);
+    const { token } = await gateway.issueToken(team, { withinName: 'ci.narrow' });
+
+    await expectRefusal(gateway, () => get(label, token), 403, 'forbidden');
+    await expectRefusal(gateway, () => list(token), 403, 'forbidden');
+    await expectRefusal(gateway, () => extend(label, token, { ttl: 300 }), 403, 'forbidden');
+    await expectRefusal(gateway, () => end(label, token), 403, 'forbidden');
+  });
+});
+
+describe('POST /demos/{label}/actions/extend', () => {
+  let team: TestTeam;
+  beforeAll(async () => {
+    team = await gateway.createTeam('extends');
+  });
+
+  it.each(['team', 'demo'])('sets the expiry to so many seconds from now, asked by the %s', async (by) => {
+    const { label, token } = await makeDemo(gateway, { ttl: 600 }, team.token);
+
+    const answer = await extend(label, by === 'team' ? team.token : token, { ttl: 7_200 });
+
+    expect(answer.status).toBe(200);
+    checkDnsAnswer.demo(answer.json);
+    expect(answer.json.demo.ttl).toBe(7_200);
+    expect(secondsFromNow(answer.json.demo.expires_at)).toBeGreaterThan(7_190);
+    expect((await get(label, token)).text).toBe(answer.text);
+    expect(await entriesOf(gateway, label)).toMatchObject([
+      { operation: 'create' },
+      { operation: 'extend', type: 'DEMO' },
+    ]);
+  });
+
+  it('may also bring the end nearer', async () => {
+    const { label } = await makeDemo(gateway, { ttl: DAY_SECONDS }, team.token);
+
+    const { json } = await extend(label, team.token, { ttl: 300 });
+
+    expect(secondsFromNow(json.demo.expires_at)).toBeLessThanOrEqual(300);
+  });
+
+  it('never leads past 7 days after the creation', async () => {
+    const { label } = await makeDemo(gateway, { ttl: 7 * DAY_SECONDS }, team.token);
+    await ageDemo(gateway, label, 6 * DAY_SECONDS);
+
+    const { json } = await extend(label, team.token, { ttl: 7 * DAY_SECONDS });
+    const again = await extend(label, team.token, { ttl: 2 * DAY_SECONDS });
+
+    expect(json.demo.expires_at).toBe(json.demo.max_expires_at);
+    expect(secondsFromNow(json.demo.expires_at)).toBeLessThanOrEqual(DAY_SECONDS);
+    expect(again.json.demo.expires_at).toBe(json.demo.max_expires_at);
+  });
+
+  it('still answers in the last moment of the seventh day, and leaves what is left', async () => {
+    const { label, token } = await makeDemo(gateway, { ttl: 7 * DAY_SECONDS }, team.token);
+    await ageDemo(gateway, label, 7 * DAY_SECONDS - 30);
+
+    const answer = await extend(label, token, { ttl: 300 });
+
+    expect(answer.status).toBe(200);
+    expect(secondsFromNow(answer.json.demo.expires_at)).toBeLessThanOrEqual(30);
+  });
+
+  it('revives nothing that is over', async () => {
+    const { label, token } = await makeDemo(gateway, { ttl: 300 }, team.token);
+    await ageDemo(gateway, label, 300);
+    await untilRefused(gateway, token);
+
+    await expectRefusal(gateway, () => extend(label, team.token, { ttl: 300 }), 404, 'not_found');
+    await expectRefusal(gateway, () => extend(label, token, { ttl: 300 }), 401, 'unauthorized');
+  });
+
+  it.each([{}, { ttl: null }, { ttl: 299 }, { ttl: 604_801 }, { ttl: 300.5 }, { ttl: '300' }])(
+    'takes no %j',
+    async (body) => {
+      const send = () => extend('any', gateway.acme.token, body);
+      expect(fieldsOf(await expectRefusal(gateway, send, 400, 'invalid_input'))).toEqual(['ttl']);
+    },
+  );
+
+  it.each(['', '[]', '{'])('takes no %j for a body', async (body) => {
+    await expectRefusal(gateway, () => extend('any', gateway.acme.token, body), 400, 'invalid_input');
+  });
+
+  it('knows no demo of others, and no other action', async () => {
+    const foreign = await makeDemo(gateway, {}, gateway.globex.token);
+
+    await expectRefusal(gateway, () => extend(foreign.label, team.token, { ttl: 300 }), 404, 'not_found');
+    const other = () => gateway.call('POST', `/demos/${foreign.label}/actions/rename`, { body: {} });
+    await expectRefusal(gateway, other, 404, 'not_found');
+  });
+});
+
+describe('DELETE /demos/{label}', () => {
+  it.each(['team', 'demo'])('deletes the records now and revokes the token, asked by the %s', async (by) => {
+    const team = await gateway.createTeam(`deletes-by-${by}`);
+    const { label, token } = await makeDemo(gateway, {}, team.token);
+    const kept = await makeDemo(gateway, {}, team.token);
+    for (const name of [label, `*.${label}`, `a.b.${label}`]) await createSet(gateway, token, name);
+    await createSet(gateway, kept.token, kept.label);
+
+    const answer = await end(label, by === 'team' ? team.token : token);
+
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    await untilRefused(gateway, token);
+    expect(upstreamSets(gateway, label)).toEqual([]);
+    expect(upstreamSets(gateway, kept.label)).toEqual([`${kept.label}/A`]);
+    await expectRefusal(gateway, () => get(label, token), 401, 'unauthorized');
+    await expectRefusal(gateway, () => get(label, team.token), 404, 'not_found');
+    const entries = (await entriesOf(gateway, label)).filter(({ operation }) => operation === 'delete');
+    expect(entries.map(({ type, state, team_id }) => [type, state, team_id])).toEqual([
+      ['DEMO', 'completed', team.id],
+      ...Array.from({ length: 3 }, () => ['A', 'completed', team.id]),
+    ]);
+  });
+
+  it('works once', async () => {
+    const { label } = await makeDemo(gateway);
+    await end(label, gateway.acme.token);
+
+    await expectRefusal(gateway, () => end(label, gateway.acme.token), 404, 'not_found');
+  });
+
+  it('reaches no demo of others', async () => {
+    const [own, foreign] = [await makeDemo(gateway), await makeDemo(gateway, {}, gateway.globex.token)];
+
+    await expectRefusal(gateway, () => end(foreign.label, gateway.acme.token), 404, 'not_found');
+    await expectRefusal(gateway, () => end(foreign.label, own.token), 404, 'not_found');
+    expect((await get(foreign.label, foreign.token)).status).toBe(200);
+  });
+
+  it.each([
+    ['fails at every deletion', { status: 503 }],
+    ['drops every connection', { reset: 'before' as const }],
+    ['refuses every deletion', { status: 423, code: 'protected' }],
+  ])('ends the demo even while the upstream %s; what is left is for the reconciler', async (_what, effect) => {
+    const team = await gateway.createTeam(`away-${Object.values(effect)[0]}`);
+    const { label, token } = await makeDemo(gateway, {}, team.token);
+    await createSet(gateway, token, label);
+    gateway.cloud.admin.addFaults({ match: { method: 'DELETE' }, effect });
+
+    const answer = await end(label, team.token);
+
+    gateway.cloud.admin.clearFaults();
+    expect(answer.status).toBe(204);
+    await untilRefused(gateway, token);
+    expect(upstreamSets(gateway, label)).toEqual([`${label}/A`]);
+    await expectRefusal(gateway, () => get(label, token), 401, 'unauthorized');
+    const { rows } = await gateway.pool.query('SELECT clear_at > now() AS later FROM demo WHERE label = $1', [label]);
+    expect(rows).toEqual([{ later: true }]);
+  });
+});
+
+describe('the end of its time', () => {
+  it('takes effect at that moment, for reads, writes and the demo itself, whatever a reconciler does', async () => {
+    const { label, token } = await makeDemo(gateway, { ttl: 300 });
+    expect((await createSet(gateway, token, label)).status).toBe(201);
+
+    await ageDemo(gateway, label, 300);
+    await untilRefused(gateway, token);
+
+    const zonePath = `/zones/${DEMO_ZONE}/rrsets`;
+    await expectRefusal(gateway, () => gateway.call('GET', zonePath, { token }), 401, 'unauthorized');
+    await expectRefusal(gateway, () => createSet(gateway, token, `api.${label}`), 401, 'unauthorized');
+    await expectRefusal(gateway, () => end(label, token), 401, 'unauthorized');
+    await expectRefusal(gateway, () => get(label, gateway.acme.token), 404, 'not_found');
+    expect((await list(gateway.acme.token)).text).not.toContain(label);
+  });
+
+  it('stops a write that passed the check of its token a moment before', async () => {
+    const { label, token } = await makeDemo(gateway, { ttl: 300 });
+    await createSet(gateway, token, label);
+    // Who holds the demo's row holds up the write behind its token check.
+    const holder = await gateway.pool.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM demo WHERE label = $1 FOR NO KEY UPDATE', [label]);
+
+    const write = createSet(gateway, token, `late.${label}`);
+    await untilBlocked(gateway);
+    await holder.query(
+      `UPDATE demo SET created_at = created_at - interval '1 day', expires_at = clock_timestamp() WHERE label = $1`,
+      [label],
+    );
+    await holder.query('COMMIT');
+    holder.release();
+
+    expect((await write).status).toBe(401);
+    expect(upstreamSets(gateway, label)).toEqual([`${label}/A`]);
+  });
+});
+
+/** Until a statement waits for a lock. */
+async function untilBlocked({ pool }: TestGateway): Promise<void> {
+  for (;;) {
+    const { rowCount } = await pool.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    if (rowCount !== 0) return;
+  }
+}
