@@ -1,4 +1,13 @@
-import { type DnsTokenStore, dnsTokenStore, type TeamRecord, type TeamStore, teamStore } from '@corral/auth';
+import {
+  type DnsTokenStore,
+  dnsTokenStore,
+  type TeamRecord,
+  type TeamStore,
+  teamStore,
+  type UserRecord,
+  type UserStore,
+  userStore,
+} from '@corral/auth';
 import { connectPrisma, type Prisma } from '@corral/database';
 import { OperatorError } from './operator-error.js';
 import { readSettings, type Settings } from './settings.js';
@@ -19,9 +28,12 @@ export interface AdminContext {
   readonly settings: Settings;
   readonly prisma: Prisma;
   readonly teams: TeamStore;
+  readonly users: UserStore;
   readonly tokens: DnsTokenStore;
   /** @throws OperatorError when there is no such team */
   getTeam(slug: string): Promise<TeamRecord>;
+  /** @throws OperatorError when nobody has the address */
+  getUser(email: string): Promise<UserRecord>;
   /** @throws OperatorError when no zone is configured */
   getZoneName(): string;
   /** The outcome: `value` with --json, else the text. */
@@ -39,14 +51,20 @@ export async function withContext<T>(
   const settings = readSettings(io.env, io.folder);
   const prisma = connectPrisma(settings.databaseUrl);
   const teams = teamStore(prisma);
+  const users = userStore(prisma);
   try {
     return await work({
-      ...{ io, settings, prisma, teams },
+      ...{ io, settings, prisma, teams, users },
       tokens: dnsTokenStore(prisma),
       async getTeam(slug) {
         const team = await teams.findTeam(slug);
         if (team !== null) return team;
         throw new OperatorError(`There is no team "${slug}". \`team list\` shows those there are.`);
+      },
+      async getUser(email) {
+        const user = await users.findUser(email);
+        if (user !== null) return user;
+        throw new OperatorError(`There is no user "${email}". \`user create ${email}\` makes one.`);
       },
       getZoneName() {
         if (settings.zoneName !== undefined) return settings.zoneName;

@@ -1,10 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { type AdminContext, type AdminIo, withContext } from './admin-context.js';
 import { auditCommand } from './commands/audit.js';
+import { courseCommand } from './commands/course.js';
 import { migrateCommand } from './commands/migrate.js';
+import { secretsCommand } from './commands/secrets.js';
 import { teamCommand } from './commands/team.js';
 import { tokenCommand } from './commands/token.js';
 import { usageCommand } from './commands/usage.js';
+import { userCommand } from './commands/user.js';
 import { zoneCommand } from './commands/zone.js';
 import { sentenceOf } from './failure.js';
 
@@ -39,10 +42,13 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
       withContext(io, { json: program.opts().json === true }, (context) => action(context, ...args));
   for (const command of [
     teamCommand(withIo),
+    userCommand(withIo),
     tokenCommand(withIo),
     usageCommand(withIo),
     auditCommand(withIo),
+    courseCommand(withIo),
     zoneCommand(withIo),
+    secretsCommand(withIo),
     migrateCommand(withIo),
   ]) {
     program.addCommand(inherit(command, program));

@@ -35,6 +35,42 @@ describe('team', () => {
   });
 });
 
+describe('user', () => {
+  it('creates a user, whom a team takes as a member and then as an administrator', async () => {
+    const created = await admin.run('user', 'create', 'Ann@Acme.test', '--name', 'Ann');
+    const member = await admin.run('team', 'add-member', 'acme', 'ann@acme.test');
+    const promoted = await admin.run('team', 'add-member', 'acme', 'ANN@acme.test', '--role', 'admin');
+
+    expect([created.code, member.code, promoted.code]).toEqual([0, 0, 0]);
+    expect(promoted.out).toBe('User ann@acme.test is admin of team acme.\n');
+    expect((await admin.run('team', 'members', 'acme')).out).toMatch(/^MEMBER.*\nann@acme\.test {2}Ann {3}admin {2}20/);
+  });
+
+  it.each([
+    ['an address that is none', ['user', 'create', 'ann'], 1, /is not an e-mail address/],
+    ['an address that is taken', ['user', 'create', 'ANN@acme.test'], 1, /exists already/],
+    ['a member who is nobody', ['team', 'add-member', 'acme', 'nobody@acme.test'], 1, /user create nobody@acme\.test/],
+    ['a team that does not exist', ['team', 'add-member', 'none', 'ann@acme.test'], 1, /no team "none"/],
+    [
+      'a role that does not exist',
+      ['team', 'add-member', 'acme', 'ann@acme.test', '--role', 'owner'],
+      2,
+      /admin, member/,
+    ],
+  ])('refuses %s, in one sentence', async (_what, command, code, sentence) => {
+    const refused = await admin.run(...command);
+
+    expect(refused).toMatchObject({ code, out: '' });
+    expect(refused.err).toMatch(sentence);
+  });
+
+  it('says so where a team has no members', async () => {
+    await admin.run('team', 'create', 'lonely');
+
+    expect((await admin.run('team', 'members', 'lonely')).out).toContain('has no members yet');
+  });
+});
+
 describe('token', () => {
   it('is shown by the command that issues it, and by no other', async () => {
     const issued = await admin.run('token', 'issue', 'acme', '--name', 'ci');
@@ -59,8 +95,8 @@ describe('token', () => {
   });
 
   it.each([
-    ['a name of another team', ['--within', 'ci.globex'], 1, /narrowed to "acme"/],
-    ['a type that nobody writes', ['--types', 'MX'], 1, /type "MX"/],
+    ['a name of another team', ['--within', 'ci.globex'], 1, /withinName has to be "acme"/],
+    ['a type that nobody writes', ['--types', 'MX'], 1, /withinTypes cannot hold "MX"/],
     ['a time in the past', ['--expires', '2020-01-01T00:00:00Z'], 1, /future/],
     ['a time that is none', ['--expires', 'soon'], 2, /30d/],
   ])('is refused for %s', async (_what, options, code, sentence) => {
@@ -107,7 +143,7 @@ describe('usage and audit', () => {
     await admin.pool.query(
       `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, found_applied,
                                     upstream_status, reserved_records, lease_until)
-       SELECT id, 'token', $1::uuid, 7001, name, type, operation, state::dns_audit_state, applied, status, reserved, until
+       SELECT team.id, 'token', $1::uuid, 7001, entry.name, type, operation, state::dns_audit_state, applied, status, reserved, until
        FROM team, (VALUES ('www.busy', 'A', 'create', 'completed', NULL::boolean, 201, 0, NULL::timestamptz),
                           ('busy', 'TXT', 'set_records', 'settled', true, NULL, 0, NULL),
                           ('new.busy', 'A', 'create', 'pending', NULL, NULL, 2, now()))

@@ -36,8 +36,18 @@ async function startFakeReconciler(sets: [name: string, records: number][], fail
     return store.finishRun(id, ZONE_ID, counts);
   };
   worker = startWorker({
-    handlers: { 'settle-writes': async () => undefined, 'zone-sync': makeRun },
-    ...{ databaseUrl: admin.databaseUrl, concurrency: 1, log: silentLog },
+    queues: {
+      dns: {
+        handlers: {
+          'settle-writes': async () => undefined,
+          'expire-demos': async () => undefined,
+          'clear-demos': async () => undefined,
+          'zone-sync': makeRun,
+        },
+        concurrency: 1,
+      },
+    },
+    ...{ databaseUrl: admin.databaseUrl, log: silentLog },
   });
   await worker.ready;
 }

@@ -1,5 +1,6 @@
 import { type AuditRecord, auditLog } from '@corral/dns-mirror';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { wholeNumber } from '../option-parsers.js';
 import { renderTable } from '../output/table.js';
 import type { WithContext } from '../run-admin.js';
 
@@ -29,12 +30,6 @@ export function auditCommand(withContext: WithContext): Command {
     );
 }
 
-const wholeNumber = (max: number) => (text: string) => {
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : 0;
-  if (value < 1 || value > max) throw new InvalidArgumentError(`Give a whole number from 1 to ${max}.`);
-  return value;
-};
-
 /** Exactly these members, whatever else a row holds. */
 function shownEntry(entry: AuditRecord) {
   const { id, at, actor, token, name, type, operation, state, foundApplied, completedAt } = entry;
@@ -49,7 +44,7 @@ function auditTable(entries: readonly AuditRecord[]): string {
   return renderTable(entries, {
     ENTRY: ({ id }) => id,
     TIME: ({ at }) => at.toISOString(),
-    BY: ({ token }) => (token === null ? 'upstream' : token.name),
+    BY: ({ token, actor }) => token?.name ?? actor,
     OPERATION: ({ operation }) => operation,
     NAME: ({ name }) => name,
     TYPE: ({ type }) => type,

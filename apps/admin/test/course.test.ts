@@ -1,0 +1,69 @@
+import type { CourseRecord } from '@corral/demos';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startAdmin, type TestAdmin } from './support/start-admin.js';
+
+let admin: TestAdmin;
+beforeAll(async () => {
+  admin = await startAdmin();
+});
+afterAll(() => admin.stop());
+
+const listed = async (code: string): Promise<CourseRecord | undefined> =>
+  (await admin.json<CourseRecord[]>('course', 'list')).find((course) => course.code === code);
+
+describe('course', () => {
+  it('lists nothing at first, and says how to go on', async () => {
+    expect((await admin.run('course', 'list')).out).toContain('course create');
+  });
+
+  it('creates a code with the usual limit, or one of its own, and lists it', async () => {
+    const usual = await admin.run('course', 'create', 'WORKSHOP-2027');
+    const large = await admin.run('course', 'create', 'summer.school', '--limit', '200');
+
+    expect([usual.code, large.code]).toEqual([0, 0]);
+    expect(usual.out).toBe('Course code WORKSHOP-2027 is active: 20 demos may live at the same time.\n');
+    const { out } = await admin.run('course', 'list');
+    expect(out).toMatch(/^CODE {11}STATE {3}LIVE DEMOS {2}LIMIT {2}CREATED\nWORKSHOP-2027 {2}active {2}0 {11}20 {5}20/);
+    expect(await listed('summer.school')).toMatchObject({ liveDemosMax: 200, liveDemos: 0, deactivatedAt: null });
+  });
+
+  it('counts the demos that live, and no others', async () => {
+    await admin.run('course', 'create', 'COUNTED');
+    await admin.pool.query(
+      `INSERT INTO dns_zone (id, name, body, of_demos, synced_at) VALUES (1, 'demo.example.test', '{}', true, now());
+       INSERT INTO demo (zone_id, label, name, course_code_id, ttl_seconds, created_at, expires_at, ended_at, clear_at)
+       SELECT 1, label, label, course_code.id, 600, now() - interval '1 hour', now() + expires, now() + ended, now() + ended
+       FROM course_code, (VALUES ('live', interval '1 hour', NULL::interval), ('over', interval '-1 minute', NULL),
+                                 ('deleted', interval '1 hour', interval '-1 minute')) AS made(label, expires, ended)
+       WHERE code = 'COUNTED'`,
+    );
+
+    expect((await listed('COUNTED'))?.liveDemos).toBe(1);
+  });
+
+  it('deactivates a code for good, once', async () => {
+    await admin.run('course', 'create', 'LAST-YEAR');
+
+    const first = await admin.run('course', 'deactivate', 'LAST-YEAR');
+    const second = await admin.run('course', 'deactivate', 'LAST-YEAR');
+    const again = await admin.run('course', 'create', 'LAST-YEAR');
+
+    expect([first.code, second.code, again.code]).toEqual([0, 1, 1]);
+    expect((await listed('LAST-YEAR'))?.deactivatedAt).not.toBeNull();
+    expect(again.err).toContain('already');
+  });
+
+  it.each([
+    ['a code that is too short', ['create', 'SHORT'], 1],
+    ['a code with blanks', ['create', 'two words'], 1],
+    ['a code that is too long', ['create', 'x'.repeat(65)], 1],
+    ['a limit of nothing', ['create', 'LIMITED', '--limit', '0'], 2],
+    ['a limit that is no number', ['create', 'LIMITED', '--limit', 'many'], 2],
+    ['a code that nobody made', ['deactivate', 'NO-SUCH-CODE'], 1],
+  ])('refuses %s, in one sentence', async (_what, command, code) => {
+    const ran = await admin.run('course', ...command);
+
+    expect([ran.code, ran.out]).toEqual([code, '']);
+    expect(ran.err.trimEnd()).not.toContain('\n');
+  });
+});
