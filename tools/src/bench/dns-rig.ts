@@ -1,16 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { dnsTokenStore, teamStore } from '@corral/auth';
-import { applyMigrations, connectPool, connectPrisma, type Pool } from '@corral/database';
+import { connectPrisma, type Pool } from '@corral/database';
 import { zoneSyncStore } from '@corral/dns-mirror';
-import { freePort, startPostgres, startProcess } from '@corral/testing';
+import { freePort } from '@corral/testing';
+import { startRig, UNLIMITED } from './rig.js';
 
-const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 export const ZONE = 'bench.test';
 const UPSTREAM_TOKEN = 'upstream-token-of-the-benchmark-0123456789';
-const UNLIMITED = '1000000000';
 
 export interface DnsRig {
   readonly gatewayUrl: string;
@@ -27,30 +23,8 @@ export interface DnsRig {
 
 /** Real processes on a durable Postgres of their own, with the request limits out of the way. */
 export async function startDnsRig(): Promise<DnsRig> {
-  const folder = mkdtempSync(join(tmpdir(), 'corral-bench-'));
-  const postgres = await startPostgres({ dataDir: join(folder, 'postgres') });
-  const stops: (() => Promise<unknown>)[] = [
-    () => postgres.stop(),
-    async () => rmSync(folder, { recursive: true, force: true }),
-  ];
-  await applyMigrations({ databaseUrl: postgres.url, migrationsDir: join(repository, 'prisma', 'migrations') });
-  const run = async (file: string, env: Record<string, string>, readyUrl: string) => {
-    const child = await startProcess({
-      // Logs go to a file, as in service, and not through the process that makes the load.
-      command: 'sh',
-      args: [
-        '-c',
-        'exec "$0" "$1" >"$2" 2>&1',
-        process.execPath,
-        join(repository, file),
-        `${folder}/${stops.length}.log`,
-      ],
-      env: { NODE_ENV: 'production', ...env },
-      readyUrl,
-    });
-    stops.unshift(() => child.stop());
-  };
-
+  const rig = await startRig();
+  const { folder, pool, databaseUrl, run } = rig;
   const [apiPort, adminPort, gatewayPort] = [await freePort(), await freePort(), await freePort()];
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   const cloudUrl = `http://127.0.0.1:${apiPort}/v1`;
@@ -66,19 +40,12 @@ export async function startDnsRig(): Promise<DnsRig> {
     },
     `${adminUrl}/admin/calls`,
   );
-  const pool = connectPool({
-    databaseUrl: postgres.url,
-    applicationName: 'bench',
-    onIdleError: () => undefined,
-    statementTimeoutMs: 300_000,
-  });
-  stops.unshift(() => pool.end());
   const zoneId = await mirrorZone(pool, cloudUrl);
-  const token = await issueToken(postgres.url);
+  const token = await issueToken(databaseUrl);
   await run(
     'apps/dns-gateway/dist/main.js',
     {
-      DATABASE_URL: postgres.url,
+      DATABASE_URL: databaseUrl,
       DNS_ZONE_NAME: ZONE,
       HCLOUD_API_URL: cloudUrl,
       HCLOUD_TOKEN: UPSTREAM_TOKEN,
@@ -103,9 +70,7 @@ export async function startDnsRig(): Promise<DnsRig> {
       await run('tools/dist/bench/bare-express.js', env, `http://127.0.0.1:${port}${firstPath}`);
       return `http://127.0.0.1:${port}`;
     },
-    async stop() {
-      for (const stop of stops) await stop();
-    },
+    stop: rig.stop,
   };
 }
 

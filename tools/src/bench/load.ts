@@ -65,7 +65,7 @@ export async function writeLoad(load: WriteLoad): Promise<WriteResult> {
   return { writes: total, p50Ms: percentile(durations, 0.5), p99Ms: percentile(durations, 0.99) };
 }
 
-function percentile(sorted: readonly number[], share: number): number {
+export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
 }
 

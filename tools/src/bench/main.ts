@@ -1,15 +1,27 @@
 import { parseArgs } from 'node:util';
 import { startOrExit } from '@corral/service';
 import { benchDns } from './dns.js';
+import { benchReconcile } from './reconcile.js';
 
-const usage = 'Usage: npm run bench -- dns [--seconds 5] [--sets 1000000]';
+const usage = [
+  'Usage: npm run bench -- dns [--seconds 5] [--sets 1000000]',
+  '       npm run bench -- reconcile [--seconds 15] [--clusters 10000]',
+].join('\n');
 
 await startOrExit('npm run bench', async () => {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { seconds: { type: 'string', default: '5' }, sets: { type: 'string', default: '1000000' } },
+    options: {
+      seconds: { type: 'string' },
+      sets: { type: 'string', default: '1000000' },
+      clusters: { type: 'string', default: '10000' },
+    },
   });
-  if (positionals.length !== 1 || positionals[0] !== 'dns') throw new Error(usage);
-  await benchDns({ seconds: Number(values.seconds), sets: Number(values.sets) });
+  const [what, ...rest] = positionals;
+  const seconds = (otherwise: number) => Number(values.seconds ?? otherwise);
+  if (what === 'dns' && rest.length === 0) await benchDns({ seconds: seconds(5), sets: Number(values.sets) });
+  else if (what === 'reconcile' && rest.length === 0) {
+    await benchReconcile({ seconds: seconds(15), clusters: Number(values.clusters) });
+  } else throw new Error(usage);
   process.exit(0);
 });

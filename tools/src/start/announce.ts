@@ -1,49 +1,94 @@
-import type { DevTeam } from './dev-teams.js';
+import { UPSTREAM_NAME } from './dev-certificate.js';
+import type { DevFile } from './dev-file.js';
 
-export interface Running {
-  readonly dnsUrl: string;
-  readonly zoneName: string;
-  readonly teams: readonly DevTeam[];
-  /** Null when another upstream is used. */
-  readonly localCloud: { readonly dnsPort: number; readonly adminUrl: string } | null;
-  readonly docsUrl: string;
+export interface Running extends DevFile {
+  /** Null without demos. */
+  readonly courseCode: string | null;
   readonly logs: string;
   /** Null when it is `.corral/`. */
   readonly stateDir: string | null;
 }
 
 /** What a person needs to go on: addresses, tokens, and commands to try as they stand. */
-export function announcement({ dnsUrl, zoneName, teams, localCloud, docsUrl, logs, stateDir }: Running): string {
-  const [first] = teams;
-  const token = first?.dnsToken ?? '';
-  const name = `api.${first?.slug}`;
-  const body = `{"name":"${name}","type":"A","ttl":300,"records":[{"value":"192.0.2.10"}]}`;
+export function announcement(running: Running): string {
+  const { dnsUrl, dnsTlsUrl, baseUrl, zoneName, demoZoneName, courseCode, teams, upstream, logs, stateDir } = running;
   return [
     '',
     'Corral is ready.',
     '',
-    `  DNS API      ${dnsUrl}   (reference: ${docsUrl})`,
+    `  DNS API      ${dnsUrl}   (reference: ${dnsUrl.replace(/\/v1$/, '/docs/')})`,
+    `  over TLS     ${dnsTlsUrl}`,
+    `  Cluster API  ${baseUrl}   (reference: ${baseUrl}/docs/)`,
     `  Zone         ${zoneName}`,
+    ...(courseCode === null ? [] : [`  Demo zone    ${demoZoneName}   (course code: ${courseCode})`]),
     ...teams.map(({ slug, dnsToken }) => `  Team ${slug.padEnd(7)} ${dnsToken}`),
-    ...(localCloud === null
+    ...(upstream.adminUrl === null
       ? []
-      : [`  Local cloud  ${localCloud.adminUrl}/admin/zones (contents; faults and call counts beside it)`]),
+      : [`  Local cloud  ${upstream.adminUrl}/admin/zones (contents; faults and call counts beside it)`]),
     `  Logs         ${logs}`,
     '',
     'Try, in another shell:',
     '',
-    `  export HCLOUD_ENDPOINT=${dnsUrl} HCLOUD_TOKEN=${token}`,
+    ...dnsCommands(running),
     '',
-    `  curl -sS -H "Authorization: Bearer $HCLOUD_TOKEN" -H 'Content-Type: application/json' \\`,
-    `    $HCLOUD_ENDPOINT/zones/${zoneName}/rrsets -d '${body}'`,
-    `  hcloud zone rrset list ${zoneName}`,
-    ...(localCloud === null
-      ? [`  dig ${name}.${zoneName}`]
-      : [`  dig @127.0.0.1 -p ${localCloud.dnsPort} ${name}.${zoneName} +short`]),
+    ...builtInCommands(running),
+    '',
+    ...clusterCommands(running),
     '',
     stateDir === null
       ? 'Ctrl-C ends everything; the state stays in .corral/ until `npm run reset`.'
       : `Ctrl-C ends everything; the state stays in ${stateDir}.`,
     '',
   ].join('\n');
+}
+
+function dnsCommands({ dnsUrl, zoneName, dnsServerPort, courseCode, teams: [team] }: Running): string[] {
+  const name = `api.${team?.slug}`;
+  const body = `{"name":"${name}","type":"A","ttl":300,"records":[{"value":"192.0.2.10"}]}`;
+  return [
+    `  export HCLOUD_ENDPOINT=${dnsUrl} HCLOUD_TOKEN=${team?.dnsToken}`,
+    '',
+    `  curl -sS -H "Authorization: Bearer $HCLOUD_TOKEN" -H 'Content-Type: application/json' \\`,
+    `    $HCLOUD_ENDPOINT/zones/${zoneName}/rrsets -d '${body}'`,
+    `  hcloud zone rrset list ${zoneName}`,
+    dnsServerPort === null
+      ? `  dig ${name}.${zoneName}`
+      : `  dig @127.0.0.1 -p ${dnsServerPort} ${name}.${zoneName} +short`,
+    ...(courseCode === null
+      ? []
+      : [`  curl -sS -H 'Content-Type: application/json' $HCLOUD_ENDPOINT/demos -d '{"course_code":"${courseCode}"}'`]),
+  ];
+}
+
+/** For clients whose address cannot be set: they trust our authority, and the name of the upstream leads to us. */
+function builtInCommands({ dnsTlsUrl, caFile }: Running): string[] {
+  const { host } = new URL(dnsTlsUrl);
+  return [
+    `  # clients that have ${UPSTREAM_NAME} built in: docs/clients.md`,
+    `  export SSL_CERT_FILE=${caFile} NODE_EXTRA_CA_CERTS=${caFile}`,
+    '',
+    `  curl -sS -H "Authorization: Bearer $HCLOUD_TOKEN" --cacert $SSL_CERT_FILE \\`,
+    `    --connect-to ${UPSTREAM_NAME}:443:${host} https://${UPSTREAM_NAME}/v1/zones`,
+    `  # others: "127.0.0.1 ${UPSTREAM_NAME}" in /etc/hosts, and DNS_GATEWAY_TLS_PORT=443 npm start`,
+  ];
+}
+
+function clusterCommands({ baseUrl, defaults, teams: [team] }: Running): string[] {
+  if (team === undefined || team.connectionRef === null) return [];
+  const { region, kubernetesVersion, machineType } = defaults;
+  const spec = {
+    connectionRef: team.connectionRef,
+    ...{ region, kubernetesVersion },
+    nodePools: [{ name: 'general', machineType, minimum: 2, maximum: 3 }],
+  };
+  return [
+    `  export CLUSTERS=${baseUrl}/api/v1/teams/${team.slug}/clusters COOKIE=sessionid=${team.admin.sessionid}`,
+    '',
+    `  curl -sS -b $COOKIE -X PUT -H 'Content-Type: application/json' $CLUSTERS/web/ \\`,
+    `    -d '${JSON.stringify({ spec })}'`,
+    `  until curl -sS -b $COOKIE $CLUSTERS/web/ | grep -q '"phase":"Ready"'; do sleep 1; done`,
+    `  curl -sS -b $COOKIE -X POST $CLUSTERS/web/kubeconfig/ | node -p \\`,
+    `    'JSON.parse(fs.readFileSync(0)).kubeconfig' > web.kubeconfig`,
+    '  kubectl --kubeconfig web.kubeconfig get nodes',
+  ];
 }

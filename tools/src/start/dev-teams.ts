@@ -1,27 +1,47 @@
-import { type DnsTokenStore, dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
+import { type DnsTokenStore, dnsTokenStore, type TeamRecord, teamStore, userStore } from '@corral/auth';
+import { dnsLimits } from '@corral/contracts';
 import { connectPrisma } from '@corral/database';
+import { courseStore } from '@corral/demos';
+import type { DevTeam } from './dev-file.js';
 
-export interface DevTeam {
-  readonly slug: string;
-  readonly dnsToken: string;
-}
+/** What a team has before anybody signs in. */
+export type DevTeamRows = Pick<DevTeam, 'slug' | 'dnsToken'> & {
+  readonly adminEmail: string;
+  readonly memberEmail: string;
+};
 
-const SLUGS = ['acme', 'globex'];
+export const DEV_SLUGS = ['acme', 'globex'] as const;
+/** With it demos are made without a token. */
+export const DEV_COURSE_CODE = 'WORKSHOP';
 const TOKEN_NAME = 'npm start';
 
-/** The two teams to try things with. A token of the last run that is still in force stays. */
-export async function ensureDevTeams(databaseUrl: string, lastRun: readonly DevTeam[]): Promise<DevTeam[]> {
+/**
+ * The two teams to try things with, each with two people, and a course code. A token of the last run that is still in
+ * force stays.
+ */
+export async function ensureDevTeams(
+  databaseUrl: string,
+  lastRun: readonly Pick<DevTeam, 'slug' | 'dnsToken'>[],
+): Promise<DevTeamRows[]> {
   const prisma = connectPrisma(databaseUrl);
   try {
     const teams = teamStore(prisma);
     const tokens = dnsTokenStore(prisma);
-    const devTeams: DevTeam[] = [];
-    for (const slug of SLUGS) {
+    const users = userStore(prisma);
+    const devTeams: DevTeamRows[] = [];
+    for (const slug of DEV_SLUGS) {
       const team = (await teams.findTeam(slug)) ?? (await teams.createTeam(slug));
       const kept = lastRun.find((devTeam) => devTeam.slug === slug)?.dnsToken;
       const inForce = kept !== undefined && (await tokens.isInForce(team, kept));
-      devTeams.push({ slug, dnsToken: inForce ? kept : await replaceToken(tokens, team) });
+      const dnsToken = inForce ? kept : await replaceToken(tokens, team);
+      const [adminEmail, memberEmail] = [`admin@${slug}.test`, `member@${slug}.test`];
+      for (const [email, role] of [[adminEmail, 'admin'] as const, [memberEmail, 'member'] as const]) {
+        const user = (await users.findUser(email)) ?? (await users.createUser({ email }));
+        await users.saveMember(team, user, role);
+      }
+      devTeams.push({ slug, dnsToken, adminEmail, memberEmail });
     }
+    await courseStore(prisma).createCourse(DEV_COURSE_CODE, dnsLimits.demosPerCourse);
     return devTeams;
   } finally {
     await prisma.$disconnect();

@@ -30,8 +30,12 @@ export function stateFolder(root: string): StateFolder {
   };
 }
 
-export type PortName = 'dnsGateway' | 'gatewayMetrics' | 'reconcilerMetrics' | 'cloudApi' | 'cloudDns' | 'cloudAdmin';
-export type Ports = Record<PortName, number>;
+const portNames = [
+  ...(['dnsGateway', 'dnsGatewayTls', 'gatewayMetrics'] as const),
+  ...(['clusterApi', 'clusterApiMetrics', 'reconcilerMetrics'] as const),
+  ...(['cloudApi', 'cloudDns', 'cloudAdmin', 'cloudGarden', 'cloudShoots'] as const),
+] as const;
+export type Ports = Record<(typeof portNames)[number], number>;
 
 /**
  * Ports for all parts: those that are set, else those of the last run, so that clients configured then still work, else
@@ -39,11 +43,8 @@ export type Ports = Record<PortName, number>;
  */
 export async function choosePorts(folder: StateFolder, set: Partial<Ports>): Promise<Ports> {
   const last = folder.read<Partial<Ports>>('ports.json') ?? {};
-  const names: PortName[] = [
-    ...(['dnsGateway', 'gatewayMetrics', 'reconcilerMetrics', 'cloudApi', 'cloudDns', 'cloudAdmin'] as const),
-  ];
   const ports = {} as Ports;
-  for (const name of names) {
+  for (const name of portNames) {
     const wished = set[name] ?? last[name];
     const keeps = wished !== undefined && (set[name] !== undefined || (await isFree(wished)));
     ports[name] = keeps ? wished : await freePort();

@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { teamStore, userStore } from '@corral/auth';
+import { connectPrisma, type Pool } from '@corral/database';
+import { connectGarden, type GardenClient } from '@corral/garden';
+import { silentLog } from '@corral/service';
+import { freePort, type RunningProcess } from '@corral/testing';
+import { type Rig, startRig, UNLIMITED } from './rig.js';
+
+export const TEAM = 'bench';
+const REF = 'main';
+const EMAIL = 'bench@bench.test';
+
+export interface ClusterRig {
+  readonly pool: Pool;
+  /** The benchmark's own way to the garden. */
+  readonly garden: GardenClient;
+  /** Sends a request to the team's part of the API. @throws Error unless it is answered 2xx */
+  call(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }>;
+  startReconcilers(count: number): Promise<void>;
+  stopReconcilers(): Promise<void>;
+  /** Calls that the garden has seen since the last reset, by verb and route. */
+  gardenCalls(): Promise<Record<string, number>>;
+  resetCalls(): Promise<void>;
+  /** Resident memory of each process, in MiB. */
+  memory(): Promise<Record<string, number>>;
+  stop(): Promise<void>;
+}
+
+/** A garden that does at once what takes minutes elsewhere: what is measured is the product. */
+const speed = {
+  LOCAL_CLOUD_GARDEN_CREATE_MS: '50',
+  LOCAL_CLOUD_GARDEN_RECONCILE_MS: '50',
+};
+
+export async function startClusterRig({ relistMs }: { relistMs: number }): Promise<ClusterRig> {
+  const rig = await startRig();
+  try {
+    return await fillRig(rig, relistMs);
+  } catch (error) {
+    await rig.stop();
+    throw error;
+  }
+}
+
+async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
+  const { folder, pool, databaseUrl, run } = rig;
+  const token = randomBytes(32).toString('hex');
+  const [cloudPort, adminPort, apiPort] = [await freePort(), await freePort(), await freePort()];
+  const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
+  const dataDir = join(folder, 'local-cloud');
+  const cloud = await run(
+    'apps/local-cloud/dist/main.js',
+    {
+      LOCAL_CLOUD_API_PORT: String(cloudPort),
+      LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
+      LOCAL_CLOUD_TOKENS: token,
+      LOCAL_CLOUD_ZONES: 'bench.test',
+      LOCAL_CLOUD_REQUESTS_PER_HOUR: UNLIMITED,
+      LOCAL_CLOUD_DATA_DIR: dataDir,
+      ...speed,
+    },
+    `${adminUrl}/calls`,
+  );
+  const kubeconfigPath = join(dataDir, 'garden.kubeconfig');
+  const garden = connectGarden({
+    kubeconfigText: readFileSync(kubeconfigPath, 'utf8'),
+    cloudProfileName: 'hcloud',
+    log: silentLog,
+  });
+  const shared = {
+    DATABASE_URL: databaseUrl,
+    HCLOUD_API_URL: `http://127.0.0.1:${cloudPort}/v1`,
+    GARDEN_KUBECONFIG: kubeconfigPath,
+    SECRET_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+  };
+  const baseUrl = `http://127.0.0.1:${apiPort}`;
+  const api = await run(
+    'apps/cluster-api/dist/main.js',
+    {
+      ...shared,
+      ...{ NODE_ENV: 'development', DEV_SIGN_IN: 'true', PUBLIC_URL: baseUrl },
+      ...{ HOST: '127.0.0.1', PORT: String(apiPort), METRICS_PORT: '0' },
+      ...{ LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED, CLUSTERS_PER_TEAM: UNLIMITED },
+    },
+    `${baseUrl}/readyz`,
+  );
+  const call = caller(`${baseUrl}/api/v1/teams/${TEAM}`, await signIn(databaseUrl, baseUrl));
+  await call('PUT', `/connections/${REF}/`, { spec: { provider: 'hcloud', token } });
+
+  const reconcilers: RunningProcess[] = [];
+  const startReconciler = async (): Promise<void> => {
+    const port = await freePort();
+    const env = {
+      ...shared,
+      ...{ DNS_ZONE_NAME: 'bench.test', HCLOUD_TOKEN: token, METRICS_PORT: String(port) },
+      GARDEN_RELIST_INTERVAL_MS: String(relistMs),
+    };
+    reconcilers.push(await run('apps/reconciler/dist/main.js', env, `http://127.0.0.1:${port}/readyz`));
+  };
+  return {
+    ...{ pool, garden, call },
+    async startReconcilers(count) {
+      await Promise.all(Array.from({ length: count }, startReconciler));
+    },
+    async stopReconcilers() {
+      await Promise.all(reconcilers.splice(0).map((reconciler) => reconciler.stop()));
+    },
+    gardenCalls: async () => gardenCallsIn(await (await fetch(`${adminUrl}/calls`)).json()),
+    async resetCalls() {
+      await fetch(`${adminUrl}/calls`, { method: 'DELETE' });
+    },
+    async memory() {
+      const named = [['local cloud', cloud] as const, ['cluster-api', api] as const];
+      const all = [...named, ...reconcilers.map((each, at) => [`reconciler ${at + 1}`, each] as const)];
+      return Object.fromEntries(all.map(([name, { pid }]) => [name, residentMiB(pid)]));
+    },
+    async stop() {
+      await garden.close();
+      await rig.stop();
+    },
+  };
+}
+
+/** What every cluster of a benchmark is declared with. */
+export const clusterSpec = (maximum: number) => ({
+  connectionRef: REF,
+  region: 'hel1',
+  kubernetesVersion: '1.34.3',
+  nodePools: [{ name: 'general', machineType: 'cpx31', minimum: 1, maximum }],
+});
+
+async function signIn(databaseUrl: string, baseUrl: string): Promise<string> {
+  const prisma = connectPrisma(databaseUrl);
+  const team = await teamStore(prisma).createTeam(TEAM);
+  const users = userStore(prisma);
+  await users.saveMember(team, await users.createUser({ email: EMAIL }), 'admin');
+  await prisma.$disconnect();
+  const answer = await fetch(`${baseUrl}/auth/dev-login/`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: EMAIL }),
+  });
+  const cookie = answer.headers.get('set-cookie')?.split(';')[0];
+  if (cookie === undefined) throw new Error(`Nobody was signed in: ${await answer.text()}`);
+  return cookie;
+}
+
+const caller =
+  (teamUrl: string, cookie: string): ClusterRig['call'] =>
+  async (method, path, body) => {
+    const answer = await fetch(`${teamUrl}${path}`, {
+      method,
+      headers: { cookie, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text}`);
+    return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+  };
+
+function gardenCallsIn(calls: unknown): Record<string, number> {
+  const { byRoute } = calls as { byRoute: Record<string, number> };
+  return Object.fromEntries(Object.entries(byRoute).filter(([key]) => key.includes('/apis/')));
+}
+
+function residentMiB(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Math.round(Number(kilobytes) / 1024);
+}

@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { applyMigrations, connectPool, type Pool } from '@corral/database';
+import { type RunningProcess, startPostgres, startProcess } from '@corral/testing';
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+
+export const UNLIMITED = '1000000000';
+
+/** What every benchmark stands on: a durable Postgres of its own, and real processes that log to files. */
+export interface Rig {
+  /** Gone with the rig. */
+  readonly folder: string;
+  readonly databaseUrl: string;
+  readonly pool: Pool;
+  /** Starts a built program and waits until it answers. It ends with the rig, if not before. */
+  run(file: string, env: Record<string, string>, readyUrl: string): Promise<RunningProcess>;
+  /** Ends everything, the last first. */
+  stop(): Promise<void>;
+}
+
+export async function startRig(): Promise<Rig> {
+  const folder = mkdtempSync(join(tmpdir(), 'corral-bench-'));
+  const postgres = await startPostgres({ dataDir: join(folder, 'postgres') });
+  const stops: (() => Promise<unknown>)[] = [
+    () => postgres.stop(),
+    async () => rmSync(folder, { recursive: true, force: true }),
+  ];
+  await applyMigrations({ databaseUrl: postgres.url, migrationsDir: join(repository, 'prisma', 'migrations') });
+  const pool = connectPool({
+    databaseUrl: postgres.url,
+    applicationName: 'bench',
+    onIdleError: () => undefined,
+    statementTimeoutMs: 300_000,
+  });
+  stops.unshift(() => pool.end());
+  return {
+    ...{ folder, pool, databaseUrl: postgres.url },
+    async run(file, env, readyUrl) {
+      const child = await startProcess({
+        // Logs go to a file, as in service, and not through the process that makes the load.
+        command: 'sh',
+        args: [
+          '-c',
+          'exec "$0" "$1" >"$2" 2>&1',
+          process.execPath,
+          join(repository, file),
+          `${folder}/${stops.length}.log`,
+        ],
+        env: { NODE_ENV: 'production', ...env },
+        readyUrl,
+      });
+      stops.unshift(() => child.stop());
+      return child;
+    },
+    async stop() {
+      for (const stop of stops) await stop();
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { issueServerCertificate, makeAuthority } from '@corral/pki';
+import type { StateFolder } from './state-folder.js';
+
+/** What the gateway presents to clients that have the upstream's address built in: files with PEM. */
+export interface DevCertificate {
+  /** Of the authority that such clients have to trust. */
+  readonly caFile: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export const UPSTREAM_NAME = 'api.hetzner.cloud';
+const NAMES = { dns: [UPSTREAM_NAME, 'localhost'], ip: ['127.0.0.1'] } as const;
+
+const DAY_MS = 86_400_000;
+const VALID_DAYS = 365;
+const RENEWED_DAYS_BEFORE = 30;
+
+/**
+ * The certificate of the last run; another one, of another authority, when there is none or it ends soon. The key of the
+ * authority is not kept: whoever trusts it is safe from certificates for any other name.
+ */
+export async function devCertificate(folder: StateFolder, now = Date.now()): Promise<DevCertificate> {
+  const place = resolve(folder.path('tls')); // clients are told of it, wherever they run
+  const files = {
+    caFile: join(place, 'ca.pem'),
+    certFile: join(place, 'tls.crt'),
+    keyFile: join(place, 'tls.key'),
+  };
+  if (isGood(files, now)) return files;
+  const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + VALID_DAYS * DAY_MS) };
+  const authority = await makeAuthority('Corral on this machine', validity);
+  const server = await issueServerCertificate(authority, NAMES, validity);
+  mkdirSync(place, { recursive: true, mode: 0o700 });
+  writeFileSync(files.caFile, authority.certificate, { mode: 0o600 });
+  writeFileSync(files.certFile, server.certificate, { mode: 0o600 });
+  writeFileSync(files.keyFile, server.key, { mode: 0o600 });
+  return files;
+}
+
+/** Whatever is wrong with the files, such as a run that ended between two of them: they are made anew. */
+function isGood({ caFile, certFile, keyFile }: DevCertificate, now: number): boolean {
+  try {
+    const ca = new X509Certificate(readFileSync(caFile));
+    const server = new X509Certificate(readFileSync(certFile));
+    return (
+      server.verify(ca.publicKey) &&
+      server.checkPrivateKey(createPrivateKey(readFileSync(keyFile))) &&
+      server.checkHost(UPSTREAM_NAME) !== undefined &&
+      Date.parse(server.validTo) > now + RENEWED_DAYS_BEFORE * DAY_MS
+    );
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { startPostgres } from '@corral/testing';
+import type { DevCertificate } from './dev-certificate.js';
+import type { DevSecrets } from './dev-secrets.js';
+import type { Ports, StateFolder } from './state-folder.js';
+import { type ProgramSpec, type Supervised, supervise } from './supervise.js';
+
+/** What the parts of a run share. */
+export interface Run {
+  readonly folder: StateFolder;
+  readonly ports: Ports;
+  readonly secrets: DevSecrets;
+  /** The checkout. */
+  readonly repository: string;
+  readonly say: (line: string) => void;
+  /** What is added here ends with the run, the last first. */
+  readonly started: { stop(): Promise<unknown> }[];
+}
+
+export const LOOPBACK = '127.0.0.1';
+
+/** @param onLost told when Postgres ends by itself */
+export async function startEmbeddedPostgres({ folder, started }: Run, onLost: () => void): Promise<string> {
+  const postgres = await startPostgres({ dataDir: folder.path('postgres') });
+  started.push(postgres);
+  void postgres.exited.then(onLost);
+  return postgres.url;
+}
+
+export interface LocalCloudUrls {
+  readonly hcloudUrl: string;
+  readonly gardenUrl: string;
+  readonly gardenKubeconfig: string;
+  readonly adminUrl: string;
+}
+
+export async function startLocalCloud(run: Run, zoneNames: readonly string[]): Promise<LocalCloudUrls> {
+  const { folder, ports, secrets } = run;
+  const adminUrl = `http://${LOOPBACK}:${ports.cloudAdmin}`;
+  const dataDir = folder.path('local-cloud');
+  await runProgram(run, 'local-cloud', `${adminUrl}/admin/calls`, {
+    LOCAL_CLOUD_API_PORT: String(ports.cloudApi),
+    LOCAL_CLOUD_DNS_PORT: String(ports.cloudDns),
+    LOCAL_CLOUD_ADMIN_PORT: String(ports.cloudAdmin),
+    LOCAL_CLOUD_GARDEN_PORT: String(ports.cloudGarden),
+    LOCAL_CLOUD_SHOOT_PORT: String(ports.cloudShoots),
+    LOCAL_CLOUD_TOKENS: secrets.hcloudToken,
+    LOCAL_CLOUD_PROJECT_TOKENS: Object.values(secrets.projectTokens).join(','),
+    LOCAL_CLOUD_ZONES: zoneNames.join(','),
+    LOCAL_CLOUD_DATA_DIR: dataDir,
+  });
+  return {
+    hcloudUrl: `http://${LOOPBACK}:${ports.cloudApi}/v1`,
+    gardenUrl: `https://${LOOPBACK}:${ports.cloudGarden}`,
+    gardenKubeconfig: join(dataDir, 'garden.kubeconfig'),
+    adminUrl,
+  };
+}
+
+export interface ServiceSettings {
+  readonly databaseUrl: string;
+  readonly redisUrl: string | undefined;
+  readonly zoneName: string;
+  /** Null for no demos. */
+  readonly demoZone: string | null;
+  readonly hcloudUrl: string;
+  readonly hcloudToken: string;
+  readonly gardenKubeconfig: string;
+  readonly certificate: DevCertificate;
+}
+
+/** All at the same time: the gateway, for one, is ready only once the reconciler has read the zone. */
+export async function startServices(run: Run, settings: ServiceSettings): Promise<void> {
+  const { ports, secrets } = run;
+  const { databaseUrl, redisUrl, hcloudUrl, gardenKubeconfig, certificate } = settings;
+  const installation = {
+    DATABASE_URL: databaseUrl,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    HCLOUD_API_URL: hcloudUrl,
+  };
+  const zone = { DNS_ZONE_NAME: settings.zoneName, HCLOUD_TOKEN: settings.hcloudToken };
+  const demos = settings.demoZone === null ? {} : { DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: settings.demoZone };
+  const garden = { SECRET_KEYS: secrets.secretKeys, GARDEN_KUBECONFIG: gardenKubeconfig };
+  const address = (port: number) => `http://${LOOPBACK}:${port}`;
+  await Promise.all([
+    runProgram(run, 'reconciler', `${address(ports.reconcilerMetrics)}/readyz`, {
+      ...{ ...installation, ...zone, ...demos, ...garden },
+      METRICS_PORT: String(ports.reconcilerMetrics),
+    }),
+    runProgram(run, 'dns-gateway', `${address(ports.dnsGateway)}/readyz`, {
+      ...{ ...installation, ...zone, ...demos },
+      HOST: LOOPBACK,
+      PORT: String(ports.dnsGateway),
+      METRICS_PORT: String(ports.gatewayMetrics),
+      PUBLIC_URL: `${address(ports.dnsGateway)}/v1`,
+      TLS_PORT: String(ports.dnsGatewayTls),
+      TLS_CERT_FILE: certificate.certFile,
+      TLS_KEY_FILE: certificate.keyFile,
+    }),
+    runProgram(run, 'cluster-api', `${address(ports.clusterApi)}/readyz`, {
+      ...{ ...installation, ...garden },
+      HOST: LOOPBACK,
+      PORT: String(ports.clusterApi),
+      METRICS_PORT: String(ports.clusterApiMetrics),
+      PUBLIC_URL: address(ports.clusterApi),
+      DEV_SIGN_IN: 'true',
+    }),
+  ]);
+}
+
+async function runProgram(run: Run, name: string, readyUrl: string, env: Record<string, string>): Promise<void> {
+  const spec: ProgramSpec = {
+    name,
+    file: join(run.repository, 'apps', name, 'dist', 'main.js'),
+    env,
+    readyUrl,
+    logFile: run.folder.path('logs', `${name}.log`),
+  };
+  const supervised: Supervised = supervise(spec, run.say);
+  run.started.push(supervised);
+  await supervised.ready;
+}
