@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Answer, callDns } from './dns-api.js';
+import type { Answer } from './answer.js';
+import { callDns } from './dns-api.js';
 import { type System, ZONE } from './start-system.js';
 
 export interface Load {

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Answer, isTimeout, UndocumentedAnswer } from './answer.js';
 import {
-  drawer,
   faultArbitrary,
   fitting,
-  lifetimeArbitrary,
   requestOf,
   type SetKey,
   setsOf,
   stepArbitrary,
   type WriteRequest,
 } from './crash-steps.js';
-import { type Answer, callDns, UndocumentedAnswer } from './dns-api.js';
-import type { Program } from './program.js';
+import { callDns } from './dns-api.js';
+import { drawer } from './drawer.js';
+import { killAgainAndAgain } from './killer.js';
 import { type System, type Team, ZONE } from './start-system.js';
 
 /** An answer to a write, with what was asked. */
@@ -34,9 +34,6 @@ export interface Chaos {
 }
 
 const CLIENTS_PER_TEAM = 3;
-
-/** A process that is killed cuts its connections at once: who waits for longer waits for a living one. */
-const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 
 /** Clients write, the upstream fails, and processes are killed, until that was done `kills` times. */
 export async function runChaos(
@@ -92,23 +89,17 @@ export async function runChaos(
     await system.cloud.clearFaults();
   };
 
-  const killAgainAndAgain = async (program: Program, killerSeed: number): Promise<void> => {
-    const next = drawer(lifetimeArbitrary, killerSeed);
-    while (!isOver()) {
-      const ended = await Promise.race([program.exited, pause(next()).then(() => null)]);
-      if (ended !== null && !/another process has it/i.test(program.output())) {
-        chaos.problems.push(`${program.name} ended by itself: ${JSON.stringify(ended)}\n${program.output()}`);
-      }
-      await program.kill();
+  const killer = {
+    isOver,
+    onKill: () => {
       chaos.kills += 1;
-      await program.start();
-    }
+    },
+    onProblem: (problem: string) => chaos.problems.push(problem),
   };
-
   const programs = [...system.gateways, ...system.reconcilers];
   await Promise.all([
     breakUpstream(),
-    ...programs.map((program, index) => killAgainAndAgain(program, seed + 100 + index)),
+    ...programs.map((program, index) => killAgainAndAgain(program, { ...killer, seed: seed + 100 + index })),
     ...system.teams.flatMap((team, index) =>
       Array.from({ length: CLIENTS_PER_TEAM }, (_, number) => client(team, seed + 200 + index * 10 + number)),
     ),

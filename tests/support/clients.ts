@@ -33,23 +33,34 @@ export async function hcloudCli(env: NodeJS.ProcessEnv = process.env): Promise<C
 }
 
 /** The program of `clients/hcloud-go`. */
-export async function hcloudGo(): Promise<Client> {
+export const hcloudGo = (): Promise<Client> => goProgram('hcloud-go');
+
+/** The program of `clients/lego`. */
+export const lego = (): Promise<Client> => goProgram('lego');
+
+async function goProgram(name: string): Promise<Client> {
   if (!(await works(['go', 'version']))) return missing('Go is not installed');
-  const source = builtFile('tests/clients/hcloud-go');
-  return made(`hcloud-go-${await hashOf(source, ['go.sum', 'main.go'])}`, 'walk', async (folder) => {
+  const source = builtFile(`tests/clients/${name}`);
+  return made(`${name}-${await hashOf(source, ['go.sum', 'main.go'])}`, 'walk', async (folder) => {
     await cp(source, folder, { recursive: true });
     return attempt(['go', 'build', '-o', 'walk', '.'], folder);
   });
 }
 
-/** The program of `clients/hcloud-python`, with the library in an environment of its own. */
-export async function hcloudPython(): Promise<Client> {
+/** The program of `clients/hcloud-python`. */
+export const hcloudPython = (): Promise<Client> => pythonProgram('hcloud-python');
+
+/** The program of `clients/lexicon`. */
+export const lexicon = (): Promise<Client> => pythonProgram('lexicon');
+
+/** With the library in an environment of its own. */
+async function pythonProgram(name: string): Promise<Client> {
   if (!(await works(['python3', '-c', 'import ensurepip, venv'])))
     return missing('Python 3 with venv is not installed');
-  const source = builtFile('tests/clients/hcloud-python');
+  const source = builtFile(`tests/clients/${name}`);
   const requirements = join(source, 'requirements.txt');
-  const name = `hcloud-python-${await hashOf(source, ['requirements.txt'])}`;
-  const python = await made(name, join('bin', 'python'), async (folder) => {
+  const environment = `${name}-${await hashOf(source, ['requirements.txt'])}`;
+  const python = await made(environment, join('bin', 'python'), async (folder) => {
     const pip = [join(folder, 'bin', 'python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
     return (
       (await attempt(['python3', '-m', 'venv', folder], folder)) ??

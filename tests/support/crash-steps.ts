@@ -97,25 +97,6 @@ const failingActions: fc.Arbitrary<FaultRule> = fc.record({
 
 export const faultArbitrary = fc.oneof({ weight: 9, arbitrary: faults }, { weight: 1, arbitrary: failingActions });
 
-/** Moments of a process' life: from its first instruction to steady work. */
-export const lifetimeArbitrary = fc.oneof(
-  { weight: 1, arbitrary: fc.integer({ min: 50, max: 1_000 }) },
-  { weight: 3, arbitrary: fc.integer({ min: 1_000, max: 9_000 }) },
-);
-
-/** As many values as are asked for, always the same for a seed. */
-export function drawer<T>(arbitrary: fc.Arbitrary<T>, seed: number): () => T {
-  let drawn: T[] = [];
-  let block = 0;
-  return () => {
-    if (drawn.length === 0) {
-      drawn = fc.sample(arbitrary, { seed: seed + block * 1_000, numRuns: 200 });
-      block += 1;
-    }
-    return drawn.pop() as T;
-  };
-}
-
 const recordValue: Readonly<Record<string, (number: number) => string>> = {
   A: (number) => `192.0.2.${number}`,
   AAAA: (number) => `2001:db8::${number}`,

@@ -1,12 +1,5 @@
 import { checkDnsAnswer, type DnsAnswer } from '@corral/contracts';
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
-  readonly json: any;
-}
+import { type Answer, ask, UndocumentedAnswer } from './answer.js';
 
 export interface DnsCall {
   readonly method: string;
@@ -24,24 +17,10 @@ export interface DnsCall {
  * @throws Error when no answer comes, or one in a shape that is not documented
  */
 export async function callDns(url: string, call: DnsCall): Promise<Answer> {
-  const { method, path, body, token, timeoutMs = 30_000 } = call;
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  const text = await response.text();
-  const answer = { status: response.status, headers: response.headers, text, json: parse(text) };
+  const { path, token, ...request } = call;
+  const answer = await ask(`${url}${path}`, { ...request, headers: { authorization: `Bearer ${token}` } });
   assertDocumented(call, answer);
   return answer;
-}
-
-export class UndocumentedAnswer extends Error {
-  override readonly name = 'UndocumentedAnswer';
 }
 
 /** @throws UndocumentedAnswer when the answer has not the shape that the documentation gives for it */
@@ -68,12 +47,4 @@ function shapeOf(method: string, path: string, status: number): DnsAnswer {
   if (/^\/zones\/[^/]+$/.test(path)) return 'zone';
   if (/\/rrsets$/.test(path)) return method === 'POST' ? 'created' : 'rrsetList';
   return method === 'GET' || method === 'PUT' ? 'rrset' : 'action';
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { freePort } from '@corral/testing';
 import { type Program, program } from './program.js';
 
@@ -27,10 +28,19 @@ export interface UpstreamWrite {
 }
 
 export interface FaultRule {
-  readonly match?: { method?: string; path?: string };
+  readonly match?: { api?: string; method?: string; path?: string };
   readonly times?: number | null;
   readonly probability?: number;
   readonly effect: Readonly<Record<string, unknown>>;
+}
+
+/** How long each kind of work takes on the garden, in milliseconds. */
+export interface GardenSpeed {
+  readonly createMs: number;
+  readonly reconcileMs: number;
+  readonly hibernateMs: number;
+  readonly wakeMs: number;
+  readonly deleteMs: number;
 }
 
 export interface LocalCloud {
@@ -38,6 +48,10 @@ export interface LocalCloud {
   readonly apiUrl: string;
   readonly token: string;
   readonly dnsPort: number;
+  /** Written by the cloud, so there is none without a data folder. */
+  readonly gardenKubeconfigPath: string;
+  /** Asks the admin address, below `/admin`. */
+  admin<T>(method: string, path: string, body?: unknown): Promise<T>;
   addFaults(...rules: FaultRule[]): Promise<void>;
   clearFaults(): Promise<void>;
   /** Requests that arrived, by `METHOD /route/:pattern`. */
@@ -52,12 +66,18 @@ export interface LocalCloudOptions {
   readonly zoneName: string;
   readonly actionMs: number;
   readonly requestsPerHour: number;
+  /** Default: none, everything is in memory. */
+  readonly dataDir?: string;
+  /** Of cloud projects that clusters are made in. */
+  readonly projectTokens?: readonly string[];
+  readonly speed?: GardenSpeed;
 }
 
 const TOKEN = 'upstream-token-of-the-system-tests-0123456789-0123456789-0123456';
 
-/** The upstream as a process of its own, without a data folder: it is the one thing that no test kills. */
-export async function startLocalCloud({ zoneName, actionMs, requestsPerHour }: LocalCloudOptions): Promise<LocalCloud> {
+/** The upstream as a process of its own: it is the one thing that no test kills. */
+export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
+  const { zoneName, actionMs, requestsPerHour, dataDir, projectTokens, speed } = options;
   const [apiPort, adminPort, dnsPort] = [await freePort(), await freePort(), await freePort()];
   const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
   const apiUrl = `http://127.0.0.1:${apiPort}/v1`;
@@ -72,6 +92,13 @@ export async function startLocalCloud({ zoneName, actionMs, requestsPerHour }: L
       LOCAL_CLOUD_ZONES: zoneName,
       LOCAL_CLOUD_ACTION_MS: String(actionMs),
       LOCAL_CLOUD_REQUESTS_PER_HOUR: String(requestsPerHour),
+      LOCAL_CLOUD_DATA_DIR: dataDir,
+      LOCAL_CLOUD_PROJECT_TOKENS: projectTokens?.join(','),
+      LOCAL_CLOUD_GARDEN_CREATE_MS: speed?.createMs.toString(),
+      LOCAL_CLOUD_GARDEN_RECONCILE_MS: speed?.reconcileMs.toString(),
+      LOCAL_CLOUD_GARDEN_HIBERNATE_MS: speed?.hibernateMs.toString(),
+      LOCAL_CLOUD_GARDEN_WAKE_MS: speed?.wakeMs.toString(),
+      LOCAL_CLOUD_GARDEN_DELETE_MS: speed?.deleteMs.toString(),
     },
     readyUrl: `${adminUrl}/calls`,
   });
@@ -88,7 +115,8 @@ export async function startLocalCloud({ zoneName, actionMs, requestsPerHour }: L
     return (text === '' ? undefined : JSON.parse(text)) as T;
   };
   return {
-    ...{ program: cloud, apiUrl, token: TOKEN, dnsPort },
+    ...{ program: cloud, apiUrl, token: TOKEN, dnsPort, admin },
+    gardenKubeconfigPath: join(dataDir ?? '', 'garden.kubeconfig'),
     addFaults: (...rules) => admin('POST', '/faults', rules),
     clearFaults: () => admin('DELETE', '/faults'),
     calls: async () => (await admin<{ byRoute: Record<string, number> }>('GET', '/calls')).byRoute,

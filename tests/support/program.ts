@@ -11,6 +11,8 @@ export interface ProgramSpec {
   readonly name: string;
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Given to Node.js itself. */
+  readonly nodeArgs?: readonly string[];
   /** Answers 200 when the program is ready. */
   readonly readyUrl: string;
 }
@@ -35,7 +37,8 @@ export interface Program {
 const READY_MS = 60_000;
 const STOP_MS = 40_000;
 
-export function program({ name, file, env, readyUrl }: ProgramSpec): Program {
+export function program({ name, file, env, nodeArgs = [], readyUrl }: ProgramSpec): Program {
+  const args = ['--enable-source-maps', ...nodeArgs, builtFile(file)];
   let running: RunningProcess | null = null;
   const current = (): RunningProcess => {
     if (running === null) throw new Error(`${name} was never started.`);
@@ -51,7 +54,7 @@ export function program({ name, file, env, readyUrl }: ProgramSpec): Program {
     name,
     async start() {
       if (isRunning) return;
-      running = await startProcess({ command: process.execPath, args: ['--enable-source-maps', builtFile(file)], env });
+      running = await startProcess({ command: process.execPath, args, env });
       isRunning = true;
     },
     async untilReady() {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { freePort, type RunningProcess, startProcess } from '@corral/testing';
 
 /** A Redis that a test may kill and start again at the same address. It forgets everything each time. */
@@ -9,6 +11,12 @@ export async function restartableRedis() {
     url: `redis://127.0.0.1:${port}`,
     async start(): Promise<void> {
       running = await startProcess({ command: 'redis-server', args, readyLine: /ready to accept connections/i });
+    },
+    async flush(): Promise<void> {
+      const socket = connect(port, '127.0.0.1');
+      socket.write('FLUSHALL\r\n');
+      await once(socket, 'data');
+      socket.destroy();
     },
     async kill(): Promise<void> {
       running?.kill('SIGKILL');

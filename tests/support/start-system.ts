@@ -1,10 +1,23 @@
 import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
-import { connectPool, connectPrisma, type Pool } from '@corral/database';
-import { createTestDatabase, freePort, type RunningProcess, startProcess } from '@corral/testing';
+import { connectPrisma, type Pool } from '@corral/database';
+import { type RunningProcess, startProcess } from '@corral/testing';
+import { type Gateway, gateway } from './gateway.js';
 import { type LocalCloud, startLocalCloud } from './local-cloud.js';
-import { builtFile, type Program, program } from './program.js';
+import { builtFile, type Program } from './program.js';
+import {
+  type Ends,
+  type Env,
+  many,
+  ownDatabase,
+  ownPool,
+  reconciler,
+  startAll,
+  UNLIMITED,
+  undo,
+  ZONE,
+} from './system-parts.js';
 
-export const ZONE = 'example.test';
+export { ZONE };
 
 export interface SystemOptions {
   /** Default: 1. */
@@ -31,11 +44,6 @@ export interface Team {
   readonly token: string;
 }
 
-export interface Gateway extends Program {
-  /** Ends in `/v1`. */
-  readonly url: string;
-}
-
 export interface System {
   readonly cloud: LocalCloud;
   readonly databaseUrl: string;
@@ -56,38 +64,23 @@ export interface System {
 
 /** Intervals short enough for a test, in the relations that they have in production. */
 const shortTimes = {
-  gateway: {
-    UPSTREAM_TIMEOUT_MS: '1s',
-    UPSTREAM_WAIT_MS: '1500ms',
-    WRITE_TURN_MS: '1s',
-    SETTLE_AFTER_MS: '700ms',
-    ACTION_POLL_MS: '100ms',
-  },
-  reconciler: {
-    UPSTREAM_TIMEOUT_MS: '1s',
-    UPSTREAM_WAIT_MS: '1s',
-    DNS_SETTLE_INTERVAL_MS: '200ms',
-    DNS_SETTLE_GRACE_MS: '1s',
-    DNS_SYNC_INTERVAL_MS: '1h',
-    JOB_LOCK_MS: '2s',
-  },
+  UPSTREAM_TIMEOUT_MS: '1s',
+  UPSTREAM_WAIT_MS: '1s',
+  DNS_SETTLE_INTERVAL_MS: '200ms',
+  DNS_SETTLE_GRACE_MS: '1s',
+  DNS_SYNC_INTERVAL_MS: '1h',
+  JOB_LOCK_MS: '2s',
 } as const;
-
-const UNLIMITED = '100000000';
 
 /** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis where asked for. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const { gateways = 1, reconcilers = 1, teams: slugs = ['acme'], redisUrl, actionMs = 100 } = options;
-  const ends: (() => Promise<unknown>)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const end of ends.splice(0).reverse()) await end();
-  };
+  const ends: Ends = [];
   try {
     const databaseUrl = options.databaseUrl ?? (await ownDatabase(ends));
     const cloud = await startLocalCloud({ zoneName: ZONE, actionMs, requestsPerHour: Number(UNLIMITED) });
     ends.push(() => cloud.program.stop());
-    const pool = connectPool({ databaseUrl, applicationName: 'system test', onIdleError: () => undefined });
-    ends.push(() => pool.end());
+    const pool = ownPool(databaseUrl, ends);
 
     const shared = {
       DATABASE_URL: databaseUrl,
@@ -97,65 +90,26 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       HCLOUD_TOKEN: cloud.token,
       LOG_LEVEL: 'warn',
     };
+    const reconcilerEnv = { ...shortTimes, ...shared, ...options.reconcilerEnv };
     const started = {
-      reconcilers: await many(reconcilers, (at) => reconciler(at, { ...shared, ...options.reconcilerEnv })),
+      reconcilers: await many(reconcilers, (at) => reconciler(at, { env: reconcilerEnv })),
       gateways: await many(gateways, (at) => gateway(at, { ...shared, ...options.gatewayEnv })),
     };
-    const programs: Program[] = [...started.reconcilers, ...started.gateways];
-    ends.push(() => Promise.all(programs.map((each) => each.stop())));
-    await Promise.all(programs.map((each) => each.start()));
-    const [teams] = await Promise.all([createTeams(databaseUrl, slugs), ...programs.map((each) => each.untilReady())]);
+    const [teams] = await Promise.all([
+      createTeams(databaseUrl, slugs),
+      startAll([...started.reconcilers, ...started.gateways], ends),
+    ]);
     return {
       ...{ cloud, databaseUrl, pool, teams, ...started },
       url: started.gateways[0]?.url ?? '',
       issueToken: (team) => issueToken(databaseUrl, team.slug),
       admin: (...args) => runAdmin(args, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DNS_ZONE_NAME: ZONE }),
-      stop,
+      stop: () => undo(ends),
     };
   } catch (error) {
-    await stop();
+    await undo(ends);
     throw error;
   }
-}
-
-async function ownDatabase(ends: (() => Promise<unknown>)[]): Promise<string> {
-  const database = await createTestDatabase();
-  ends.push(() => database.drop());
-  return database.url;
-}
-
-async function many<T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> {
-  const made: T[] = [];
-  for (let index = 1; index <= count; index += 1) made.push(await make(index));
-  return made;
-}
-
-type Env = Readonly<Record<string, string | undefined>>;
-
-async function gateway(index: number, env: Env): Promise<Gateway> {
-  const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const ours = program({
-    name: `dns-gateway ${index}`,
-    file: 'apps/dns-gateway/dist/main.js',
-    env: {
-      ...{ HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0', ...shortTimes.gateway },
-      ...{ LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_TOKEN: UNLIMITED, LIMIT_PER_TEAM: UNLIMITED },
-      ...env,
-    },
-    readyUrl: `${origin}/readyz`,
-  });
-  return Object.assign(ours, { url: `${origin}/v1` });
-}
-
-async function reconciler(index: number, env: Env): Promise<Program> {
-  const port = await freePort();
-  return program({
-    name: `reconciler ${index}`,
-    file: 'apps/reconciler/dist/main.js',
-    env: { METRICS_PORT: String(port), ...shortTimes.reconciler, ...env },
-    readyUrl: `http://127.0.0.1:${port}/readyz`,
-  });
 }
 
 async function createTeams(databaseUrl: string, slugs: readonly string[]): Promise<Team[]> {

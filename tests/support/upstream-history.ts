@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { groupBy } from './group-by.js';
 import type { UpstreamRecord, UpstreamRrset, UpstreamWrite } from './local-cloud.js';
 
 /** How a write of the log changes a set, by the upstream's documentation. Written apart from all code that it judges. */
@@ -129,14 +130,4 @@ function unfounded(entry: AuditEntry): string[] {
 
 function actionIdOf({ upstreamBody }: AuditEntry): number | null {
   return (JSON.parse(upstreamBody ?? '{}') as { action?: { id: number } }).action?.id ?? null;
-}
-
-function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(key(item));
-    if (group === undefined) groups.set(key(item), [item]);
-    else group.push(item);
-  }
-  return groups;
 }

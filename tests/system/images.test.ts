@@ -10,7 +10,7 @@ import { type Rehearsal, rehearseBuild } from '../support/image-build.js';
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8');
 const dockerfile = read('infra/Dockerfile');
-const images = ['dns-gateway', 'reconciler', 'admin'];
+const images = ['dns-gateway', 'cluster-api', 'reconciler', 'admin'];
 
 describe('the Dockerfile', () => {
   it('pleases the linter', () => {
@@ -37,11 +37,11 @@ describe('the Dockerfile', () => {
 describe('docker-compose.yml', () => {
   const compose = parse(read('docker-compose.yml'), { merge: true });
 
-  it('runs Postgres, Redis, the gateway and the reconciler, and migrates before they start', () => {
+  it('runs Postgres, Redis, both APIs and the reconciler, and migrates before they start', () => {
     expect(Object.keys(compose.services)).toEqual(
-      expect.arrayContaining(['postgres', 'redis', 'migrate', 'dns-gateway', 'reconciler']),
+      expect.arrayContaining(['postgres', 'redis', 'migrate', 'dns-gateway', 'cluster-api', 'reconciler']),
     );
-    for (const service of ['dns-gateway', 'reconciler']) {
+    for (const service of ['dns-gateway', 'cluster-api', 'reconciler']) {
       expect(compose.services[service].depends_on.migrate.condition).toBe('service_completed_successfully');
     }
   });
@@ -76,7 +76,7 @@ describe('the images, built by the Dockerfile’s own commands in an empty folde
       encoding: 'utf8',
     });
 
-  it.each(['dns-gateway', 'reconciler'])('start the %s, which says what it lacks', (image) => {
+  it.each(['dns-gateway', 'cluster-api', 'reconciler'])('start the %s, which says what it lacks', (image) => {
     const { status, stderr } = run(image, 'dist/main.js');
 
     expect(stderr).toContain('DATABASE_URL is missing');

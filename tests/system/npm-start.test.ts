@@ -14,14 +14,23 @@ import { runCommand } from '../support/run-command.js';
 const cli = await hcloudCli();
 const hasCurl = await works(['curl', '--version']);
 const hasDig = await works(['dig', '-v']);
+const hasKubectl = await works(['kubectl', 'version', '--client']);
 
 interface DevFile {
   readonly dnsUrl: string;
+  readonly caFile: string;
   readonly zoneName: string;
   readonly demoZoneName: string;
   readonly dnsServerPort: number;
+  readonly baseUrl: string;
   readonly upstream: { readonly hcloudUrl: string; readonly hcloudToken: string; readonly adminUrl: string };
-  readonly teams: readonly { readonly slug: string; readonly dnsToken: string }[];
+  readonly teams: readonly {
+    readonly slug: string;
+    readonly dnsToken: string;
+    readonly connectionRef: string;
+    readonly admin: { readonly email: string; readonly sessionid: string };
+    readonly member: { readonly email: string; readonly sessionid: string };
+  }[];
 }
 
 let folder: string;
@@ -38,7 +47,9 @@ async function start(): Promise<void> {
   });
 }
 const withoutSettings = Object.fromEntries(
-  ['DATABASE_URL', 'REDIS_URL', 'HCLOUD_API_URL', 'HCLOUD_TOKEN', 'HCLOUD_ENDPOINT'].map((name) => [name, undefined]),
+  ['DATABASE_URL', 'REDIS_URL', 'HCLOUD_API_URL', 'HCLOUD_TOKEN', 'HCLOUD_ENDPOINT', 'GARDEN_KUBECONFIG'].map(
+    (name) => [name, undefined],
+  ),
 );
 
 beforeAll(async () => {
@@ -85,17 +96,30 @@ describe('npm start', () => {
 
     expect(dev).toEqual({
       dnsUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+      dnsTlsUrl: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+\/v1$/),
+      caFile: stateFile('tls/ca.pem'),
       zoneName: 'example.test',
       demoZoneName: 'demo.example.test',
       dnsServerPort: expect.any(Number),
+      baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       upstream: {
         hcloudUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
         hcloudToken: expect.any(String),
+        gardenUrl: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
+        gardenKubeconfig: stateFile('local-cloud/garden.kubeconfig'),
         adminUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       },
-      teams: ['acme', 'globex'].map((slug) => ({ slug, dnsToken: expect.stringMatching(/^[A-Za-z0-9]{64}$/) })),
+      teams: ['acme', 'globex'].map((slug) => ({
+        slug,
+        dnsToken: expect.stringMatching(/^[A-Za-z0-9]{64}$/),
+        connectionRef: 'main',
+        admin: { email: `admin@${slug}.test`, sessionid: expect.any(String) },
+        member: { email: `member@${slug}.test`, sessionid: expect.any(String) },
+      })),
+      defaults: { region: 'hel1', kubernetesVersion: '1.34', machineType: 'cpx31' },
     });
-    for (const name of ['dev.json', 'admin.json']) expect((await stat(stateFile(name))).mode & 0o777).toBe(0o600);
+    for (const name of ['dev.json', 'admin.json', 'secrets.json', 'tls/tls.key'])
+      expect((await stat(stateFile(name))).mode & 0o777).toBe(0o600);
   });
 
   it('serves both teams with the tokens that it printed', async () => {
@@ -108,7 +132,40 @@ describe('npm start', () => {
   });
 });
 
-describeNeeding(hasCurl ? null : 'curl is not installed', 'the commands that npm start prints', () => {
+describe('the teams of npm start', () => {
+  it('are signed in, each in its own team, and connected to a cloud project that is verified', async () => {
+    const { baseUrl, teams } = await readDevFile();
+
+    for (const { slug, connectionRef, admin, member } of teams) {
+      for (const [{ sessionid, email }, role] of [[admin, 'admin'] as const, [member, 'member'] as const]) {
+        const me = await getJson(`${baseUrl}/api/v1/me/`, sessionid);
+        expect(me).toMatchObject({ email, teams: [{ slug, role }] });
+      }
+      const connection = await getJson(
+        `${baseUrl}/api/v1/teams/${slug}/connections/${connectionRef}/`,
+        member.sessionid,
+      );
+      expect(connection).toMatchObject({ status: { phase: 'Ready' } });
+    }
+  });
+});
+
+const getJson = async (url: string, sessionid: string): Promise<unknown> =>
+  (await fetch(url, { headers: { Cookie: `sessionid=${sessionid}` } })).json();
+
+const lacks = hasCurl ? (hasKubectl ? null : 'kubectl is not installed') : 'curl is not installed';
+describeNeeding(lacks, 'the cluster commands that npm start prints', () => {
+  it('declare a cluster, wait for it, and end in its nodes', async () => {
+    const printed = running.output().split('export CLUSTERS')[1]?.split('Ctrl-C')[0] ?? 'false';
+
+    const shell = await runCommand(['bash', '-ec', `export CLUSTERS${printed}`], { cwd: folder });
+
+    expect(shell.stdout).toContain('"kind":"cluster.create"');
+    expect(shell.stdout.match(/^shoot--\S+ +Ready /gm)).toHaveLength(2);
+  }, 60_000);
+});
+
+describeNeeding(hasCurl ? null : 'curl is not installed', 'the DNS commands that npm start prints', () => {
   it('create a name and resolve it', async () => {
     const { curl, dig } = printedCommands();
     const { dnsServerPort, zoneName } = await readDevFile();
@@ -119,6 +176,18 @@ describeNeeding(hasCurl ? null : 'curl is not installed', 'the commands that npm
     expect(dig).toBe(`dig @127.0.0.1 -p ${dnsServerPort} api.acme.${zoneName} +short`);
     expect(await askNameServer(dnsServerPort, `api.acme.${zoneName}`, 'A')).toEqual(['192.0.2.10']);
     if (hasDig) expect((await inShell(dig)).stdout).toBe('192.0.2.10\n');
+  });
+});
+
+describeNeeding(hasCurl ? null : 'curl is not installed', 'the commands for clients with a built-in address', () => {
+  it('lead from the upstream’s name to the gateway, over TLS that they trust', async () => {
+    const block = /^ {2}export SSL_CERT_FILE=.*?(?=^ {2}#)/ms.exec(running.output())?.[0] ?? 'false';
+
+    const shell = await inShell(`set -e\n${block}`);
+
+    expect(block).toContain('https://api.hetzner.cloud/v1/zones');
+    expect(shell).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(shell.stdout)).toMatchObject({ zones: [{ name: (await readDevFile()).zoneName }] });
   });
 });
 
@@ -136,8 +205,10 @@ describeNeeding(cli.kind === 'missing' ? cli.why : null, 'the hcloud command tha
 describeNeeding(canListProcesses() ? null : 'this machine has no /proc', 'what npm start started', () => {
   let kept: string[];
   let dev: DevFile;
+  let authority: string;
   beforeAll(async () => {
     dev = await readDevFile();
+    authority = await readFile(dev.caFile, 'utf8');
     const body = { name: 'kept.acme', type: 'A', records: [{ value: '192.0.2.40' }] };
     const path = `/zones/${dev.zoneName}/rrsets`;
     await callDns(dev.dnsUrl, { method: 'POST', path, body, token: dev.teams[0]?.dnsToken as string });
@@ -160,7 +231,7 @@ describeNeeding(canListProcesses() ? null : 'this machine has no /proc', 'what n
 
   it('ends with it on Ctrl-C', async () => {
     const all = await descendantsOf(running.pid);
-    const programs = ['local-cloud', 'reconciler', 'dns-gateway'].map((name) => `${name}/dist/main.js`);
+    const programs = ['local-cloud', 'reconciler', 'dns-gateway', 'cluster-api'].map((name) => `${name}/dist/main.js`);
     for (const program of [...programs, 'postgres']) {
       expect(all.map(({ command }) => command)).toContainEqual(expect.stringContaining(program));
     }
@@ -178,6 +249,7 @@ describeNeeding(canListProcesses() ? null : 'this machine has no /proc', 'what n
     await start();
 
     expect(await readDevFile()).toEqual(dev);
+    expect(await readFile(dev.caFile, 'utf8')).toBe(authority);
     expect(await listNames(dev)).toEqual(kept);
     for (const { dnsToken } of dev.teams) expect(running.output()).toContain(dnsToken);
   }, 120_000);

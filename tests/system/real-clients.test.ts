@@ -4,6 +4,7 @@ import { type Client, hcloudGo, hcloudPython, works } from '../support/clients.j
 import { describeNeeding } from '../support/needing.js';
 import { runCommand } from '../support/run-command.js';
 import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
+import { walk } from '../support/walk.js';
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];
 const hasCurl = await works(['curl', '--version']);
@@ -18,24 +19,11 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => system.stop(), 60_000);
 
-interface StepLine {
-  readonly step: string;
-  readonly [what: string]: unknown;
-}
-
-/** Runs a client's program, and gives what it printed by step. @throws Error with what it said when it fails */
-async function walk(client: Client, args: readonly string[], at: System = system): Promise<Record<string, StepLine>> {
-  const command = client.kind === 'found' ? client.command : [];
-  const env = { HCLOUD_ENDPOINT: at.url, HCLOUD_TOKEN: at.teams[0]?.token };
-  const { code, stdout, stderr } = await runCommand([...command, ...args], { env, timeoutMs: 240_000 });
-  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr}\n${stdout}`);
-  const lines = stdout.trim().split('\n');
-  return Object.fromEntries(lines.map((line) => JSON.parse(line) as StepLine).map((line) => [line.step, line]));
-}
+const settings = (at: System = system) => ({ HCLOUD_ENDPOINT: at.url, HCLOUD_TOKEN: at.teams[0]?.token });
 
 describeNeeding(whyNot(go), 'hcloud-go', () => {
   it('creates, changes, labels, lists and deletes record sets, and waits for each action', async () => {
-    const steps = await walk(go, [ZONE, 'acme']);
+    const steps = await walk(go, [ZONE, 'acme'], settings());
 
     const id = 'go.acme/A';
     expect(steps).toMatchObject({
@@ -58,7 +46,7 @@ describeNeeding(whyNot(go), 'hcloud-go', () => {
     const limits = { LIMIT_PER_ADDRESS: '300', LIMIT_PER_TOKEN: '120', LIMIT_PER_TEAM: '600' };
     const limited = await startSystem({ gatewayEnv: limits });
     try {
-      const steps = await walk(go, [ZONE, 'acme', 'calls', String(calls)], limited);
+      const steps = await walk(go, [ZONE, 'acme', 'calls', String(calls)], settings(limited));
 
       expect(steps.calls).toMatchObject({ count: calls });
       expect(steps.calls?.seconds).toBeGreaterThan(((calls - 120) / 120) * 60 * 0.9); // the limit did bite
@@ -70,7 +58,7 @@ describeNeeding(whyNot(go), 'hcloud-go', () => {
 
 describeNeeding(whyNot(python), 'hcloud-python', () => {
   it('creates, changes, labels, lists and deletes record sets, and waits for each action', async () => {
-    const steps = await walk(python, [ZONE, 'acme']);
+    const steps = await walk(python, [ZONE, 'acme'], settings());
 
     const id = 'python.acme/TXT';
     expect(steps).toMatchObject({

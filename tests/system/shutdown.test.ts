@@ -1,12 +1,8 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { applyMigrations } from '@corral/database';
-import { freePort, isRedisInstalled, type PostgresServer, startPostgres, waitFor } from '@corral/testing';
+import { isRedisInstalled, waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Load, startLoad } from '../support/background-load.js';
 import { callDns } from '../support/dns-api.js';
-import { builtFile } from '../support/program.js';
+import { restartablePostgres } from '../support/postgres.js';
 import { restartableRedis } from '../support/redis.js';
 import { type System, type SystemOptions, startSystem, type Team, ZONE } from '../support/start-system.js';
 import { ownSets, readMirror, untilSettled } from '../support/whole.js';
@@ -61,6 +57,7 @@ describe('a gateway that is told to end', () => {
 describe('while Postgres is away', () => {
   it('answers 503 with Retry-After, and goes on by itself when it is back', async () => {
     const postgres = await restartablePostgres();
+    ends.push(postgres.remove);
     const { system, acme } = await start({ databaseUrl: postgres.url });
     const load = startLoad(system);
     ends.push(load.stop);
@@ -114,25 +111,4 @@ async function untilWritten(load: Load, count: number): Promise<void> {
   const accepted = () => load.answers.filter(({ isWrite, status }) => isWrite && status < 300).length;
   const before = accepted();
   await waitFor(`${count} more accepted writes`, () => accepted() >= before + count, { timeoutMs: 60_000 });
-}
-
-/** A Postgres of this test's own, that comes back at the same address with the same data. */
-async function restartablePostgres() {
-  const folder = await mkdtemp(join(tmpdir(), 'corral-system-'));
-  await chmod(folder, 0o755); // as root, Postgres runs as another user
-  const port = await freePort();
-  const launch = (): Promise<PostgresServer> => startPostgres({ dataDir: join(folder, 'postgres'), port });
-  let server = await launch();
-  ends.push(async () => {
-    await server.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
-  await applyMigrations({ databaseUrl: server.url, migrationsDir: builtFile('prisma/migrations') });
-  return {
-    url: server.url,
-    stop: () => server.stop(),
-    start: async () => {
-      server = await launch();
-    },
-  };
 }

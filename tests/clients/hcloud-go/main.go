@@ -1,5 +1,7 @@
 // Walks through everything that hcloud-go does with record sets, and prints one line of JSON for each step.
 //
+// Without HCLOUD_ENDPOINT it asks the address that is built in.
+//
 //	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team>
 //	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team> calls <n>
 package main
@@ -19,11 +21,14 @@ func main() {
 	if len(os.Args) < 3 {
 		fail("usage: walk <zone> <team> [calls <n>]", nil)
 	}
-	client := hcloud.NewClient(
-		hcloud.WithEndpoint(os.Getenv("HCLOUD_ENDPOINT")),
+	options := []hcloud.ClientOption{
 		hcloud.WithToken(os.Getenv("HCLOUD_TOKEN")),
 		hcloud.WithApplication("corral-tests", "1"),
-	)
+	}
+	if endpoint := os.Getenv("HCLOUD_ENDPOINT"); endpoint != "" {
+		options = append(options, hcloud.WithEndpoint(endpoint))
+	}
+	client := hcloud.NewClient(options...)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	zone, _, err := client.Zone.GetByName(ctx, os.Args[1])

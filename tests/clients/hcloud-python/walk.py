@@ -1,5 +1,7 @@
 """Walks through everything that hcloud-python does with record sets, and prints one line of JSON for each step.
 
+Without HCLOUD_ENDPOINT it asks the address that is built in.
+
 HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… python walk.py <zone> <team>
 """
 
@@ -68,8 +70,8 @@ def walk(client, zone_name, team):
         say("delete", code=error.code)
 
 
-# As the README has it, and as people write it: with a slash at the end.
-walk(
-    Client(token=os.environ["HCLOUD_TOKEN"], api_endpoint=os.environ["HCLOUD_ENDPOINT"] + "/"),
-    *sys.argv[1:],
-)
+options = {}
+if "HCLOUD_ENDPOINT" in os.environ:
+    # As the README has it, and as people write it: with a slash at the end.
+    options["api_endpoint"] = os.environ["HCLOUD_ENDPOINT"] + "/"
+walk(Client(token=os.environ["HCLOUD_TOKEN"], **options), *sys.argv[1:])

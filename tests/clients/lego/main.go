@@ -1,0 +1,50 @@
+// Writes and removes the record of a DNS-01 challenge as lego does when it has its certificate issued, and as Traefik and
+// others do that contain lego. Prints one line of JSON.
+//
+//	HETZNER_API_TOKEN=… challenge present|cleanup <domain> <host:port of a name server>
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/go-acme/lego/v4/challenge/dns01"
+	"github.com/go-acme/lego/v4/providers/dns/hetzner"
+)
+
+// What an authority would have sent, with the thumbprint of an account's key.
+const keyAuth = "token.thumbprint"
+
+func main() {
+	if len(os.Args) != 4 {
+		fail("usage: challenge present|cleanup <domain> <host:port of a name server>", nil)
+	}
+	step, domain, nameServer := os.Args[1], os.Args[2], os.Args[3]
+	if err := dns01.AddRecursiveNameservers([]string{nameServer})(nil); err != nil {
+		fail("name server", err)
+	}
+	provider, err := hetzner.NewDNSProvider()
+	if err != nil {
+		fail("provider", err)
+	}
+	if step == "present" {
+		err = provider.Present(domain, "token", keyAuth)
+	} else {
+		err = provider.CleanUp(domain, "token", keyAuth)
+	}
+	if err != nil {
+		fail(step, err)
+	}
+	info := dns01.GetChallengeInfo(domain, keyAuth)
+	line, err := json.Marshal(map[string]any{"step": step, "name": info.EffectiveFQDN, "value": info.Value})
+	if err != nil {
+		fail(step, err)
+	}
+	fmt.Println(string(line))
+}
+
+func fail(step string, err error) {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", step, err)
+	os.Exit(1)
+}

@@ -1,0 +1,164 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Operation, openOperationStates } from '@corral/contracts';
+import { UndocumentedAnswer } from '../answer.js';
+import { drawer } from '../drawer.js';
+import { killInTurns } from '../killer.js';
+import { type Belief, learn } from './belief.js';
+import { operationIdOf, type TeamClient } from './client.js';
+import type { ClusterSystem } from './start-cluster-system.js';
+import { callOf, faultArbitrary, type Step, stepArbitrary } from './steps.js';
+
+/** An operation that a client was told of. */
+export interface ToldOperation {
+  readonly team: string;
+  readonly id: string;
+}
+
+/** What a client that is alone with its clusters knows of one. */
+export interface KnownCluster {
+  readonly team: string;
+  readonly name: string;
+  readonly belief: Belief;
+}
+
+export interface ClusterChaos {
+  readonly kills: number;
+  readonly requests: number;
+  /** Requests that were sent again because no answer came. */
+  readonly resent: number;
+  readonly told: readonly ToldOperation[];
+  readonly known: readonly KnownCluster[];
+  /** How many wishes were accepted, by their kind. */
+  readonly accepted: Readonly<Record<string, number>>;
+  /** What must never happen, whatever is killed. */
+  readonly problems: readonly string[];
+}
+
+export interface ClusterChaosOptions {
+  readonly seed: number;
+  readonly kills: number;
+  /** Something else that goes on meanwhile. */
+  readonly disturb?: (isOver: () => boolean) => Promise<void>;
+}
+
+const OWNERS_PER_TEAM = 2;
+const CLUSTERS_PER_OWNER = 2;
+const RIVALS_PER_TEAM = 2;
+/** For whom all of a team's rivals have wishes. */
+const SHARED = ['shared-1', 'shared-2'];
+/**
+ * A cluster that is deleted before its Shoot was seen stays for more than a minute, until no late creation can follow.
+ * Clusters are deleted in this part of the time, so that not every run has to wait for that.
+ */
+const DELETIONS_UNTIL = 0.6;
+const PATIENCE_MS = 90_000;
+
+/** Clients have wishes, the garden fails, and processes are killed, until there were so many kills and as many changes. */
+export async function runClusterChaos(system: ClusterSystem, options: ClusterChaosOptions): Promise<ClusterChaos> {
+  const { seed, kills: wanted, disturb } = options;
+  const told = new Map<string, ToldOperation>();
+  const known: KnownCluster[] = [];
+  const accepted: Record<string, number> = {};
+  const problems: string[] = [];
+  let [kills, requests, resent, changes] = [0, 0, 0, 0];
+  const isOver = (): boolean => kills >= wanted && changes >= wanted;
+  const report = (problem: string): void => void problems.push(problem);
+  const fits = ({ wish }: Step): boolean => wish.kind !== 'remove' || kills < wanted * DELETIONS_UNTIL;
+
+  /** @param beliefs by the name of the cluster; null for a client that is not alone with them */
+  const live = async (
+    client: TeamClient,
+    names: readonly string[],
+    beliefs: Map<string, Belief> | null,
+    clientSeed: number,
+  ) => {
+    const next = drawer(stepArbitrary(names.length), clientSeed);
+    const operations = operationMemory(client, report);
+    while (!isOver()) {
+      const step = next();
+      if (!fits(step)) continue;
+      const name = names[step.cluster] as string;
+      const surroundings = { ...system.surroundings, name };
+      try {
+        const answer = await client.insist(callOf(step.wish, surroundings), { timeoutMs: PATIENCE_MS });
+        requests += 1;
+        resent += answer.tries - 1;
+        if (answer.status < 300) accepted[step.wish.kind] = (accepted[step.wish.kind] ?? 0) + 1;
+        const id = operationIdOf(answer);
+        if (id !== null) {
+          changes += 1;
+          told.set(id, { team: client.team, id });
+          operations.add(id);
+        }
+        if (beliefs !== null) {
+          const before = beliefs.get(name) ?? { kind: 'absent' };
+          const { belief, problem } = learn(before, step.wish, { ...answer, code: answer.json?.code }, surroundings);
+          beliefs.set(name, belief);
+          if (problem !== undefined) report(`${problem} ${answer.text}`);
+        }
+        if (step.looksBack) await operations.lookAtOne();
+      } catch (error) {
+        report(error instanceof UndocumentedAnswer ? `${error.message}: ${error.cause}` : String(error));
+      }
+      await pause(step.thinkMs);
+    }
+    for (const [name, belief] of beliefs ?? []) known.push({ team: client.team, name, belief });
+  };
+
+  const breakGarden = async (): Promise<void> => {
+    const next = drawer(faultArbitrary, seed + 1);
+    while (!isOver()) {
+      for (let rules = 0; rules < 8 && !isOver(); rules += 1) {
+        await system.cloud.addFaults(next());
+        await pause(400);
+      }
+      await system.cloud.clearFaults(); // what nothing matched would pile up
+    }
+    await system.cloud.clearFaults();
+  };
+
+  const killer = {
+    seed: seed + 100,
+    isOver,
+    onKill: () => {
+      kills += 1;
+    },
+    onProblem: report,
+  };
+  const owned = (owner: number): string[] =>
+    Array.from({ length: CLUSTERS_PER_OWNER }, (_, number) => `own-${owner}-${number}`);
+  const times = <T>(count: number, make: (index: number) => T): T[] =>
+    Array.from({ length: count }, (_, at) => make(at));
+  await Promise.all([
+    breakGarden(),
+    disturb?.(isOver),
+    killInTurns([...system.apis, ...system.reconcilers], killer),
+    ...system.teams.flatMap(({ member }, index) => [
+      ...times(OWNERS_PER_TEAM, (at) => live(member, owned(at), new Map(), seed + 200 + index * 20 + at)),
+      ...times(RIVALS_PER_TEAM, (at) => live(member, SHARED, null, seed + 300 + index * 20 + at)),
+    ]),
+  ]);
+  return { kills, requests, resent, told: [...told.values()], known, accepted, problems };
+}
+
+/** Operations as one client saw them: what it was told as an end must not change afterwards. */
+function operationMemory(client: TeamClient, report: (problem: string) => void) {
+  const seen = new Map<string, Operation | null>();
+  let turn = 0;
+  const isOpen = ({ state }: Operation): boolean => (openOperationStates as readonly string[]).includes(state);
+  return {
+    add: (id: string): void => void seen.set(id, null),
+    async lookAtOne(): Promise<void> {
+      const ids = [...seen.keys()];
+      const id = ids[turn % ids.length];
+      turn += 1;
+      if (id === undefined) return;
+      const { status, json, text } = await client.insist({ method: 'GET', path: `/operations/${id}/` });
+      const [before, now] = [seen.get(id) ?? null, json as Operation];
+      if (status !== 200) return report(`operation ${id} was answered ${status} ${text}`);
+      if (before !== null && now.progress < before.progress) report(`the progress of ${id} fell for a client: ${text}`);
+      if (before !== null && !isOpen(before) && now.state !== before.state) report(`the end of ${id} changed: ${text}`);
+      seen.set(id, now);
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Cluster, type Operation, openOperationStates } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
+import { type Answer, isTimeout, UndocumentedAnswer } from '../answer.js';
+import { type ClusterCall, callClusterApi } from './call-api.js';
+
+/** Below the team's path. */
+export type TeamCall = ClusterCall;
+
+export interface InsistentAnswer extends Answer {
+  /** How often the request was sent. From 2 on, an earlier one may have been accepted without an answer. */
+  readonly tries: number;
+}
+
+export interface TeamClient {
+  readonly team: string;
+  /** One request, whatever becomes of it. @throws Error when no answer comes */
+  send(call: TeamCall): Promise<Answer>;
+  /** The same request again until there is an answer other than 502 and 503, as a good client does. */
+  insist(call: TeamCall, options?: { timeoutMs?: number }): Promise<InsistentAnswer>;
+  /** @returns null when there is none of that name */
+  findCluster(name: string): Promise<Cluster | null>;
+  /** @throws Error with the operation as last seen when it has not ended in time */
+  untilEnded(operationId: string, options?: { timeoutMs?: number }): Promise<Operation>;
+}
+
+const RETRY_MS = 100;
+const ENDED_WITHIN_MS = 60_000;
+
+/** A session of the person, signed in as developers do. @returns the header `Cookie` of their requests */
+export async function signIn(base: string, email: string): Promise<string> {
+  const answer = await callClusterApi(base, { method: 'POST', path: '/auth/dev-login/', body: { email } });
+  const cookie = answer.headers.get('set-cookie')?.split(';')[0];
+  if (answer.status !== 200 || cookie === undefined) throw new Error(`Nobody was signed in: ${answer.text}`);
+  return cookie;
+}
+
+export interface TeamClientOptions {
+  /** Of the service's replicas; requests take them in turns. */
+  readonly bases: readonly string[];
+  readonly team: string;
+  readonly cookie: string;
+}
+
+export function teamClient({ bases, team, cookie }: TeamClientOptions): TeamClient {
+  let turn = 0;
+  const send = (call: TeamCall): Promise<Answer> => {
+    turn += 1;
+    return callClusterApi(bases[turn % bases.length] as string, {
+      ...call,
+      path: `/api/v1/teams/${team}${call.path}`,
+      headers: { cookie, ...call.headers },
+    });
+  };
+  const insist: TeamClient['insist'] = async (call, { timeoutMs = ENDED_WITHIN_MS } = {}) => {
+    const deadline = performance.now() + timeoutMs;
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await attempt(() => send(call));
+      if (outcome.answer !== null) return { ...outcome.answer, tries };
+      if (performance.now() > deadline) {
+        throw new Error(`${call.method} ${call.path} was not done within ${timeoutMs} ms: ${outcome.why}`);
+      }
+      await pause(RETRY_MS);
+    }
+  };
+  return {
+    ...{ team, send, insist },
+    async findCluster(name) {
+      const answer = await insist({ method: 'GET', path: `/clusters/${name}/` });
+      return answer.status === 404 ? null : (answer.json as Cluster);
+    },
+    untilEnded: (operationId, { timeoutMs = ENDED_WITHIN_MS } = {}) =>
+      waitFor(
+        `operation ${operationId} to end`,
+        async () => {
+          const { json } = await insist({ method: 'GET', path: `/operations/${operationId}/` });
+          if ((openOperationStates as readonly string[]).includes(json.state)) throw new Error(JSON.stringify(json));
+          return json as Operation;
+        },
+        { timeoutMs },
+      ),
+  };
+}
+
+/** @returns why to try again, when there was no answer or none that says anything about the request */
+async function attempt(send: () => Promise<Answer>): Promise<{ answer: Answer } | { answer: null; why: string }> {
+  try {
+    const answer = await send();
+    if (answer.status !== 502 && answer.status !== 503) return { answer };
+    return { answer: null, why: `${answer.status} ${answer.text}` };
+  } catch (error) {
+    if (error instanceof UndocumentedAnswer || isTimeout(error)) throw error;
+    return { answer: null, why: String(error) };
+  }
+}
+
+/** The operation that an accepted change is answered with, in its body or beside it. @returns null when there is none */
+export function operationIdOf({ status, headers, json }: Answer): string | null {
+  if (status === 202) return (json as { operation: Operation }).operation.id;
+  return /\/operations\/([0-9a-f-]{36})\/$/.exec(headers.get('operation-location') ?? '')?.[1] ?? null;
+}

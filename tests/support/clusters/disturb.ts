@@ -1,0 +1,47 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import fc from 'fast-check';
+import { drawer } from '../drawer.js';
+import type { restartablePostgres } from '../postgres.js';
+import type { restartableRedis } from '../redis.js';
+
+type Disturbance = (isOver: () => boolean) => Promise<void>;
+
+const pauses = fc.record({
+  beforeMs: fc.integer({ min: 2_000, max: 8_000 }),
+  awayMs: fc.integer({ min: 0, max: 1_500 }),
+});
+
+/** Redis loses all that it holds, now and then together with its process. */
+export function forgetfulRedis(redis: Awaited<ReturnType<typeof restartableRedis>>, seed: number): Disturbance {
+  const next = drawer(fc.record({ times: pauses, ends: fc.boolean() }), seed);
+  return async (isOver) => {
+    while (!isOver()) {
+      const { times, ends } = next();
+      await pause(times.beforeMs);
+      if (ends) {
+        await redis.kill();
+        await pause(times.awayMs);
+        await redis.start();
+      } else {
+        await redis.flush();
+      }
+    }
+  };
+}
+
+/** Postgres is away for a moment. */
+export function restartedPostgres(
+  postgres: Awaited<ReturnType<typeof restartablePostgres>>,
+  seed: number,
+): Disturbance {
+  const next = drawer(pauses, seed);
+  return async (isOver) => {
+    while (!isOver()) {
+      const { beforeMs, awayMs } = next();
+      await pause(beforeMs);
+      await postgres.stop();
+      await pause(awayMs);
+      await postgres.start();
+    }
+  };
+}

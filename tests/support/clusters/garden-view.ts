@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { Agent, request } from 'node:https';
+import { parse } from 'yaml';
+import type { LocalCloud } from '../local-cloud.js';
+import type { HeldShoot, ShootLife } from './judge-garden.js';
+
+/** A fault of what happens on the garden, beside those of its API. */
+export interface ShootFault {
+  readonly name?: string;
+  /** Types of flows, such as `Create`. Default: every type. */
+  readonly operations?: readonly string[];
+  /** How many attempts it is for; null is for ever. Default: 1. */
+  readonly times?: number | null;
+  readonly effect: { readonly codes?: readonly string[]; readonly message?: string; readonly stuck?: boolean };
+}
+
+/** The garden as its operators see it, by its own API and past the product. */
+export interface GardenView {
+  /** As stored, status included. */
+  shoots(): Promise<HeldShoot[]>;
+  /** Every Shoot that there ever was. */
+  lives(): Promise<ShootLife[]>;
+  addShootFaults(...faults: ShootFault[]): Promise<void>;
+  clearShootFaults(): Promise<void>;
+  /** Moves the control plane to another seed. */
+  migrate(shoot: HeldShoot): Promise<void>;
+  /** @param patch merge patch by somebody else; the rules of admission hold */
+  edit(shoot: HeldShoot, patch: object): Promise<void>;
+  /** The Shoot is gone at once. */
+  vanish(shoot: HeldShoot): Promise<void>;
+  dropWatches(options?: { expireHistory?: boolean }): Promise<void>;
+  change(settings: Readonly<Record<string, number | string>>): Promise<void>;
+  addProviderToken(token: string): Promise<void>;
+  /** From now on the provider answers 401 to it. */
+  rejectProviderToken(token: string): Promise<void>;
+}
+
+interface Kubeconfig {
+  readonly clusters: [{ readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string } }];
+  readonly users: [{ readonly user: { readonly token: string } }];
+}
+
+export async function gardenView(cloud: Pick<LocalCloud, 'admin' | 'gardenKubeconfigPath'>): Promise<GardenView> {
+  const { clusters, users } = parse(await readFile(cloud.gardenKubeconfigPath, 'utf8')) as Kubeconfig;
+  const { server, 'certificate-authority-data': authority } = clusters[0].cluster;
+  const agent = new Agent({ ca: Buffer.from(authority, 'base64') });
+  const read = <T>(path: string) => readJson<T>(`${server}${path}`, agent, users[0].user.token);
+  const placeOf = ({ metadata }: HeldShoot): string => `/garden/shoots/${metadata.namespace}/${metadata.name}`;
+  return {
+    shoots: async () => (await read<{ items: HeldShoot[] }>('/apis/core.gardener.cloud/v1beta1/shoots')).items,
+    lives: async () => (await cloud.admin<{ shoots: ShootLife[] }>('GET', '/garden/shoot-history')).shoots,
+    addShootFaults: (...faults) => cloud.admin('POST', '/garden/shoot-faults', faults),
+    clearShootFaults: () => cloud.admin('DELETE', '/garden/shoot-faults'),
+    migrate: (shoot) => cloud.admin('POST', `${placeOf(shoot)}/migration`, {}),
+    edit: (shoot, patch) => cloud.admin('PATCH', placeOf(shoot), { patch }),
+    vanish: (shoot) => cloud.admin('DELETE', placeOf(shoot)),
+    dropWatches: (options = {}) => cloud.admin('POST', '/garden/watches/drop', options),
+    change: (settings) => cloud.admin('PATCH', '/garden/settings', settings),
+    addProviderToken: (token) => cloud.admin('POST', '/project-tokens', { token }),
+    rejectProviderToken: (token) => cloud.admin('DELETE', `/project-tokens/${token}`),
+  };
+}
+
+function readJson<T>(url: string, agent: Agent, token: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(JSON.parse(text) as T);
+        else reject(new Error(`The garden answered ${response.statusCode}: ${text}`));
+      });
+    });
+    sent.once('error', reject).end();
+  });
+}

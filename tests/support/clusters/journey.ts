@@ -1,0 +1,73 @@
+import type { Cluster, Operation } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
+import type { Answer } from '../answer.js';
+import { operationIdOf, type TeamClient } from './client.js';
+import type { HeldShoot } from './judge-garden.js';
+import { clusterIdOf } from './judge-garden.js';
+import type { ClusterSystem } from './start-cluster-system.js';
+
+/** A pool of the smallest kind. */
+export const aPool = (changes: object = {}) => ({
+  ...{ name: 'general', machineType: 'cx22', minimum: 1, maximum: 2, ...changes },
+});
+
+/** The body of a declaration: the smallest cluster, with one pool. */
+export const aCluster = ({ surroundings }: ClusterSystem, changes: object = {}) => ({
+  spec: { ...surroundings, kubernetesVersion: '1.33', nodePools: [aPool()], ...changes },
+});
+
+/** Sends a change that has to be accepted. @returns its operation once that has ended */
+export async function change(
+  client: TeamClient,
+  method: 'PUT' | 'POST' | 'DELETE',
+  path: string,
+  body?: object,
+): Promise<Operation> {
+  const answer = await client.insist({ method, path, ...(body === undefined ? {} : { body }) });
+  const id = operationIdOf(answer);
+  if (id === null) throw new Error(`${method} ${path} was answered ${answer.status} ${answer.text}: no operation`);
+  return client.untilEnded(id);
+}
+
+export async function getCluster(client: TeamClient, name: string): Promise<Cluster> {
+  const cluster = await client.findCluster(name);
+  if (cluster === null) throw new Error(`There is no cluster ${name}.`);
+  return cluster;
+}
+
+/** @returns the cluster as it was first seen to fit; the error that is thrown in vain tells how it was last seen */
+export async function untilCluster(
+  client: TeamClient,
+  name: string,
+  description: string,
+  fits: (cluster: Cluster) => boolean,
+): Promise<Cluster> {
+  return waitFor(
+    `cluster ${name} to be ${description}`,
+    async () => {
+      const cluster = await getCluster(client, name);
+      if (fits(cluster)) return cluster;
+      throw new Error(JSON.stringify({ ...cluster.metadata, ...cluster.status }));
+    },
+    { timeoutMs: 60_000 },
+  );
+}
+
+export const untilPhase = (client: TeamClient, name: string, phase: Cluster['status']['phase']): Promise<Cluster> =>
+  untilCluster(client, name, phase, ({ status }) => status.phase === phase);
+
+/** What the garden holds of a cluster; null when it holds nothing. */
+export async function findShoot({ garden }: ClusterSystem, { metadata }: Cluster): Promise<HeldShoot | null> {
+  return (await garden.shoots()).find((shoot) => clusterIdOf(shoot) === metadata.id) ?? null;
+}
+
+export async function getShoot(system: ClusterSystem, cluster: Cluster): Promise<HeldShoot> {
+  const shoot = await findShoot(system, cluster);
+  if (shoot === null) throw new Error(`The garden holds nothing of cluster ${cluster.metadata.name}.`);
+  return shoot;
+}
+
+export const conditionOf = ({ status }: Pick<Cluster, 'status'>, type: string) =>
+  status.conditions.find((condition) => condition.type === type);
+
+export const codeOf = ({ json }: Answer): string => json.code;

@@ -1,0 +1,34 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { works } from '../clients.js';
+import { runCommand } from '../run-command.js';
+
+const hasKubectl = await works(['kubectl', 'version', '--client']);
+
+/** Names of the nodes that the bearer of a kubeconfig sees: by kubectl where there is one, else by its library. */
+export async function nodesOf(kubeconfig: string): Promise<string[]> {
+  return (hasKubectl ? await askKubectl(kubeconfig) : await askLibrary(kubeconfig)).sort();
+}
+
+async function askLibrary(kubeconfig: string): Promise<string[]> {
+  const config = new KubeConfig();
+  config.loadFromString(kubeconfig);
+  const { items } = await config.makeApiClient(CoreV1Api).listNode();
+  return items.map(({ metadata }) => metadata?.name ?? '');
+}
+
+async function askKubectl(kubeconfig: string): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'corral-kubectl-'));
+  try {
+    const file = join(folder, 'kubeconfig');
+    await writeFile(file, kubeconfig, { mode: 0o600 });
+    const command = ['kubectl', '--kubeconfig', file, '--cache-dir', folder, 'get', 'nodes', '--output', 'name'];
+    const { code, stdout, stderr } = await runCommand(command);
+    if (code !== 0) throw new Error(`kubectl ended with ${code}: ${stderr}`);
+    return stdout.split('\n').flatMap((line) => (line === '' ? [] : [line.replace(/^node\//, '')]));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,48 @@
+import type { Pool } from '@corral/database';
+
+/** One change of a row, as Postgres itself noted it in the transaction that made it. */
+export interface RowChange {
+  /** Of one row ascending in the order of its changes. */
+  readonly seq: number;
+  readonly transaction: string;
+  readonly table: string;
+  readonly kind: 'INSERT' | 'UPDATE' | 'DELETE';
+  /** As it was left; of a deletion as it was. Names of columns, values as in JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: rows of several tables
+  readonly row: any;
+}
+
+const HISTORY = 'test_history.row_change';
+
+/** From now on every change of these tables is noted, whoever makes it. Sampling could miss a state; this cannot. */
+export async function recordRowChanges(pool: Pool, tables: readonly string[]): Promise<void> {
+  await pool.query(`
+    CREATE SCHEMA test_history;
+    CREATE TABLE ${HISTORY} (
+      seq bigserial PRIMARY KEY,
+      transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
+      relation text NOT NULL,
+      kind text NOT NULL,
+      row jsonb NOT NULL
+    );
+    CREATE FUNCTION test_history.note() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO ${HISTORY} (relation, kind, row)
+      VALUES (TG_TABLE_NAME, TG_OP, to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END));
+      RETURN NULL;
+    END $$;
+    ${tables
+      .map(
+        (table) =>
+          `CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON ${table}
+           FOR EACH ROW EXECUTE FUNCTION test_history.note();`,
+      )
+      .join('\n')}`);
+}
+
+export async function readRowChanges(pool: Pool): Promise<RowChange[]> {
+  const { rows } = await pool.query<Omit<RowChange, 'seq'> & { seq: string }>(
+    `SELECT seq, transaction::text, relation AS table, kind, row FROM ${HISTORY} ORDER BY seq`,
+  );
+  return rows.map((change) => ({ ...change, seq: Number(change.seq) }));
+}

@@ -1,0 +1,16 @@
+/**
+ * Loaded before a program (`node --import`): its wall clock is CORRAL_TEST_CLOCK_SHIFT_MS ahead of the machine's, and its
+ * steady clock counts from another beginning. That is a machine whose clock was set wrongly; timers run as ever.
+ */
+const shiftMs = Number(process.env.CORRAL_TEST_CLOCK_SHIFT_MS ?? 0);
+
+const RealDate = Date;
+const now = () => RealDate.now() + shiftMs;
+globalThis.Date = new Proxy(RealDate, {
+  apply: () => new RealDate(now()).toString(),
+  construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
+  get: (target, key, receiver) => (key === 'now' ? now : Reflect.get(target, key, receiver)),
+});
+
+const steady = performance.now.bind(performance);
+performance.now = () => steady() + Math.abs(shiftMs);

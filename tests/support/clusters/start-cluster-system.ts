@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { teamStore, userStore } from '@corral/auth';
+import { connectPrisma, type Pool } from '@corral/database';
+import { type Gateway, gateway } from '../gateway.js';
+import { type GardenSpeed, type LocalCloud, startLocalCloud } from '../local-cloud.js';
+import type { Program } from '../program.js';
+import {
+  api,
+  type Ends,
+  type Env,
+  many,
+  ownDatabase,
+  ownPool,
+  reconciler,
+  startAll,
+  UNLIMITED,
+  undo,
+  ZONE,
+} from '../system-parts.js';
+import { signIn, type TeamClient, teamClient } from './client.js';
+import { type GardenView, gardenView } from './garden-view.js';
+
+export interface ClusterSystemOptions {
+  /** Default: 1. */
+  readonly apis?: number;
+  /** Default: 1. */
+  readonly reconcilers?: number;
+  /** Of the DNS API. Default: none. */
+  readonly gateways?: number;
+  /** Each with an administrator, a member and a connection. Default: `acme`. */
+  readonly teams?: readonly string[];
+  /** Default: none, so that wake-ups go through Postgres. */
+  readonly redisUrl?: string | undefined;
+  /** Default: a new database of the Postgres of this run. The caller looks after one that it gives. */
+  readonly databaseUrl?: string;
+  readonly speed?: Partial<GardenSpeed>;
+  /** Laid over the variables of every API. */
+  readonly apiEnv?: Env;
+  /** Laid over the variables of every reconciler. */
+  readonly reconcilerEnv?: Env;
+  /** Laid over the variables of the gateway of that number, counted from 1. */
+  readonly gatewayEnv?: (index: number) => Env;
+  /** By how much the clocks of the reconcilers are wrong, in order. Default: not at all. */
+  readonly clockShiftsMs?: readonly number[];
+}
+
+export interface ClusterTeam {
+  readonly id: string;
+  readonly slug: string;
+  /** Of the connection that every team has at the ref `main`. */
+  readonly providerToken: string;
+  readonly admin: TeamClient;
+  readonly member: TeamClient;
+}
+
+export interface ClusterApi extends Program {
+  /** Without a slash at its end. */
+  readonly base: string;
+}
+
+export interface ClusterSystem {
+  readonly cloud: LocalCloud;
+  readonly garden: GardenView;
+  readonly databaseUrl: string;
+  readonly pool: Pool;
+  readonly apis: readonly ClusterApi[];
+  readonly gateways: readonly Gateway[];
+  readonly reconcilers: readonly (Program & { readonly metricsUrl: string })[];
+  /** In the order of `teams`. */
+  readonly teams: readonly ClusterTeam[];
+  /** What every cluster can be declared with. */
+  readonly surroundings: { readonly connectionRef: string; readonly region: string };
+  /** Ends every process and removes what was made. */
+  stop(): Promise<void>;
+}
+
+export const CONNECTION_REF = 'main';
+
+/** A garden that does in a moment what takes minutes elsewhere. */
+const swift: GardenSpeed = { createMs: 600, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300 };
+
+/** Intervals short enough for a test, in the relations that they have in production. */
+const shortTimes = {
+  UPSTREAM_TIMEOUT_MS: '1s',
+  UPSTREAM_WAIT_MS: '1s',
+  GARDEN_TIMEOUT_MS: '2s',
+  JOB_LOCK_MS: '1s',
+  RECONCILE_LEASE_MS: '3s',
+  RECONCILE_SWEEP_INTERVAL_MS: '1s',
+  CONNECTION_VERIFY_INTERVAL_MS: '1s',
+} as const;
+
+const shiftedClock = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url));
+
+/** The cluster product as an operator runs it: real processes, real sockets, a real Postgres, and Redis where asked for. */
+export async function startClusterSystem(options: ClusterSystemOptions = {}): Promise<ClusterSystem> {
+  const { apis = 1, reconcilers = 1, gateways = 0, teams: slugs = ['acme'], redisUrl, clockShiftsMs = [] } = options;
+  const ends: Ends = [];
+  try {
+    const databaseUrl = options.databaseUrl ?? (await ownDatabase(ends));
+    const dataDir = await mkdtemp(join(tmpdir(), 'corral-cloud-'));
+    ends.push(() => rm(dataDir, { recursive: true, force: true }));
+    const tokens = new Map(slugs.map((slug) => [slug, randomBytes(32).toString('hex')]));
+    const cloud = await startLocalCloud({
+      ...{ zoneName: ZONE, actionMs: 100, requestsPerHour: Number(UNLIMITED) },
+      ...{ dataDir, projectTokens: [...tokens.values()], speed: { ...swift, ...options.speed } },
+    });
+    ends.push(() => cloud.program.stop());
+    const garden = await gardenView(cloud);
+    const pool = ownPool(databaseUrl, ends);
+
+    const shared = {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      DNS_ZONE_NAME: ZONE,
+      HCLOUD_API_URL: cloud.apiUrl,
+      HCLOUD_TOKEN: cloud.token,
+      GARDEN_KUBECONFIG: cloud.gardenKubeconfigPath,
+      SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
+      LOG_LEVEL: 'warn',
+      ...shortTimes,
+    };
+    const started = {
+      apis: await many(apis, (at) => clusterApi(at, { ...shared, ...options.apiEnv })),
+      gateways: await many(gateways, (at) => gateway(at, { ...shared, ...options.gatewayEnv?.(at) })),
+      reconcilers: await many(reconcilers, (at) =>
+        reconciler(at, {
+          env: {
+            ...{ ...shared, CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0) },
+            ...options.reconcilerEnv,
+          },
+          nodeArgs: clockShiftsMs[at - 1] === undefined ? [] : ['--import', shiftedClock],
+        }),
+      ),
+    };
+    const [ids] = await Promise.all([
+      createTeams(databaseUrl, slugs),
+      startAll([...started.apis, ...started.reconcilers, ...started.gateways], ends),
+    ]);
+    const bases = started.apis.map(({ base }) => base);
+    const teams = await Promise.all(
+      slugs.map((slug) => connectTeam(bases, { slug, id: ids.get(slug) ?? '', providerToken: tokens.get(slug) ?? '' })),
+    );
+    return {
+      ...{ cloud, garden, databaseUrl, pool, teams, ...started },
+      surroundings: { connectionRef: CONNECTION_REF, region: 'hel1' },
+      stop: () => undo(ends),
+    };
+  } catch (error) {
+    await undo(ends);
+    throw error;
+  }
+}
+
+function clusterApi(index: number, env: Env): Promise<ClusterApi> {
+  return api({
+    name: `cluster-api ${index}`,
+    file: 'apps/cluster-api/dist/main.js',
+    env: { DEV_SIGN_IN: 'true', LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED, ...env },
+  });
+}
+
+const emailOf = (role: 'admin' | 'member', slug: string): string => `${role}@${slug}.test`;
+
+async function createTeams(databaseUrl: string, slugs: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const prisma = connectPrisma(databaseUrl);
+  try {
+    const ids = new Map<string, string>();
+    for (const slug of slugs) {
+      const team = await teamStore(prisma).createTeam(slug);
+      for (const role of ['admin', 'member'] as const) {
+        const user = await userStore(prisma).createUser({ email: emailOf(role, slug) });
+        await userStore(prisma).saveMember(team, user, role);
+      }
+      ids.set(slug, team.id);
+    }
+    return ids;
+  } finally {
+    await prisma.$disconnect();
+  }
+}
+
+async function connectTeam(
+  bases: readonly string[],
+  team: Pick<ClusterTeam, 'id' | 'slug' | 'providerToken'>,
+): Promise<ClusterTeam> {
+  const as = async (role: 'admin' | 'member'): Promise<TeamClient> =>
+    teamClient({ bases, team: team.slug, cookie: await signIn(bases[0] as string, emailOf(role, team.slug)) });
+  const [admin, member] = [await as('admin'), await as('member')];
+  const connected = await admin.insist({
+    ...{ method: 'PUT', path: `/connections/${CONNECTION_REF}/` },
+    body: { spec: { name: 'Project', provider: 'hcloud', token: team.providerToken } },
+  });
+  if (connected.status !== 201) throw new Error(`${team.slug} got no connection: ${connected.text}`);
+  return { ...team, admin, member };
+}

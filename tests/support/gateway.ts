@@ -1,0 +1,26 @@
+import type { Program } from './program.js';
+import { api, type Env, UNLIMITED } from './system-parts.js';
+
+export interface Gateway extends Program {
+  /** Ends in `/v1`. */
+  readonly url: string;
+}
+
+/** Intervals short enough for a test, in the relations that they have in production. */
+const shortTimes = {
+  UPSTREAM_TIMEOUT_MS: '1s',
+  UPSTREAM_WAIT_MS: '1500ms',
+  WRITE_TURN_MS: '1s',
+  SETTLE_AFTER_MS: '700ms',
+  ACTION_POLL_MS: '100ms',
+} as const;
+
+export async function gateway(index: number, env: Env): Promise<Gateway> {
+  const limits = { LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_TOKEN: UNLIMITED, LIMIT_PER_TEAM: UNLIMITED };
+  const made = await api({
+    name: `dns-gateway ${index}`,
+    file: 'apps/dns-gateway/dist/main.js',
+    env: { ...shortTimes, ...limits, ...env },
+  });
+  return Object.assign(made, { url: `${made.base}/v1` });
+}

@@ -1,0 +1,27 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { applyMigrations } from '@corral/database';
+import { freePort, type PostgresServer, startPostgres } from '@corral/testing';
+import { builtFile } from './program.js';
+
+/** A Postgres that a test may stop and start again, at the same address and with the same data. It is migrated. */
+export async function restartablePostgres() {
+  const folder = await mkdtemp(join(tmpdir(), 'corral-system-'));
+  await chmod(folder, 0o755); // as root, Postgres runs as another user
+  const port = await freePort();
+  const launch = (): Promise<PostgresServer> => startPostgres({ dataDir: join(folder, 'postgres'), port });
+  let server = await launch();
+  await applyMigrations({ databaseUrl: server.url, migrationsDir: builtFile('prisma/migrations') });
+  return {
+    url: server.url,
+    stop: () => server.stop(),
+    start: async () => {
+      server = await launch();
+    },
+    async remove() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { connectPool, type Pool } from '@corral/database';
+import { createTestDatabase, freePort } from '@corral/testing';
+import { type Program, type ProgramSpec, program } from './program.js';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+/** What has to be undone, in the order in which it was done. */
+export type Ends = (() => Promise<unknown>)[];
+
+export const ZONE = 'example.test';
+/** Of requests in a time: none reaches it. */
+export const UNLIMITED = '100000000';
+
+/** Undoes all of it, the last first, as often as it is asked to. */
+export async function undo(ends: Ends): Promise<void> {
+  for (const end of ends.splice(0).reverse()) await end();
+}
+
+export async function ownDatabase(ends: Ends): Promise<string> {
+  const database = await createTestDatabase();
+  ends.push(() => database.drop());
+  return database.url;
+}
+
+export function ownPool(databaseUrl: string, ends: Ends): Pool {
+  const pool = connectPool({ databaseUrl, applicationName: 'system test', onIdleError: () => undefined });
+  ends.push(() => pool.end());
+  return pool;
+}
+
+/** @param make gets 1, 2, … */
+export async function many<T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  for (let index = 1; index <= count; index += 1) made.push(await make(index));
+  return made;
+}
+
+/** Starts all of them at once and waits until each is ready. */
+export async function startAll(programs: readonly Program[], ends: Ends): Promise<void> {
+  ends.push(() => Promise.all(programs.map((each) => each.stop())));
+  await Promise.all(programs.map((each) => each.start()));
+  await Promise.all(programs.map((each) => each.untilReady()));
+}
+
+/** An API that serves at an address of its own; `base` is that address. */
+export async function api(spec: Pick<ProgramSpec, 'name' | 'file' | 'env'>): Promise<Program & { base: string }> {
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const env = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0', ...spec.env };
+  return Object.assign(program({ ...spec, env, readyUrl: `${base}/readyz` }), { base });
+}
+
+/** A worker, which is asked for its health at its metrics port. */
+export async function reconciler(
+  index: number,
+  spec: Pick<ProgramSpec, 'env' | 'nodeArgs'>,
+): Promise<Program & { metricsUrl: string }> {
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  const made = program({
+    name: `reconciler ${index}`,
+    file: 'apps/reconciler/dist/main.js',
+    ...spec,
+    env: { METRICS_PORT: String(port), ...spec.env },
+    readyUrl: `${base}/readyz`,
+  });
+  return Object.assign(made, { metricsUrl: `${base}/metrics` });
+}

@@ -1,0 +1,20 @@
+import type { Client } from './clients.js';
+import { runCommand } from './run-command.js';
+
+interface StepLine {
+  readonly step: string;
+  readonly [what: string]: unknown;
+}
+
+/** Runs a client's program, and gives what it printed by step. @throws Error with what it said when it fails */
+export async function walk(
+  client: Client,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Record<string, StepLine>> {
+  const command = client.kind === 'found' ? client.command : [];
+  const { code, stdout, stderr } = await runCommand([...command, ...args], { env, timeoutMs: 240_000 });
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr}\n${stdout}`);
+  const lines = stdout.trim().split('\n');
+  return Object.fromEntries(lines.map((line) => JSON.parse(line) as StepLine).map((line) => [line.step, line]));
+}

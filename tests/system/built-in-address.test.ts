@@ -1,0 +1,230 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { issueServerCertificate, makeAuthority } from '@corral/pki';
+import { freePort, startProcess } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { askNameServer } from '../support/ask-name-server.js';
+import { type Client, hcloudGo, hcloudPython, lego, lexicon, works } from '../support/clients.js';
+import { type ForwardProxy, startForwardProxy } from '../support/forward-proxy.js';
+import { describeNeeding } from '../support/needing.js';
+import { builtFile } from '../support/program.js';
+import { runCommand } from '../support/run-command.js';
+import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
+import { walk } from '../support/walk.js';
+
+const UPSTREAM_NAME = 'api.hetzner.cloud';
+const DAY_MS = 86_400_000;
+
+const [go, python] = [await hcloudGo(), await hcloudPython()];
+const [legoChallenge, lexiconRecords] = [await lego(), await lexicon()];
+const hasCurl = await works(['curl', '--version']);
+const hasOpenssl = (await works(['openssl', 'version'])) && (await works(['bash', '--version']));
+const whyNot = (client: Client): string | null => (client.kind === 'missing' ? client.why : null);
+
+let folder: string;
+let system: System;
+let acme: Team;
+let tlsPort: number;
+let proxy: ForwardProxy;
+const file = (name: string): string => join(folder, name);
+
+/** The commands of the guide that make an authority, and then a certificate. */
+const guide = await readFile(builtFile('docs/clients.md'), 'utf8');
+const recipe = /```sh\n(openssl req -x509[^`]*?)(openssl req -new[^`]*)```/.exec(guide)?.slice(1) ?? [];
+
+/** As the guide has it, where openssl is installed. */
+async function makeCertificate(): Promise<void> {
+  if (hasOpenssl) {
+    await inFolder(recipe.join(''));
+    return;
+  }
+  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
+  const authority = await makeAuthority('tests', validity);
+  const { certificate, key } = await issueServerCertificate(authority, { dns: [UPSTREAM_NAME], ip: [] }, validity);
+  await writeFile(file('ca.pem'), authority.certificate);
+  await writeFile(file('tls.crt'), certificate);
+  await writeFile(file('tls.key'), key, { mode: 0o600 });
+}
+
+/** @returns what the command said */
+async function inFolder(command: string): Promise<string> {
+  const { code, stdout, stderr } = await runCommand(['bash', '-ec', command], { cwd: folder });
+  if (code !== 0) throw new Error(`${command} ended with ${code}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'corral-built-in-'));
+  await makeCertificate();
+  tlsPort = await freePort();
+  system = await startSystem({
+    gatewayEnv: { TLS_PORT: String(tlsPort), TLS_CERT_FILE: file('tls.crt'), TLS_KEY_FILE: file('tls.key') },
+  });
+  acme = system.teams[0] as Team;
+  proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
+}, 60_000);
+afterAll(async () => {
+  await proxy?.stop();
+  await system?.stop();
+  await rm(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** What a client is given that knows no address but its own: the authority to trust, and the way its name leads. */
+const builtIn = () => ({
+  ...{ HTTPS_PROXY: proxy.url, https_proxy: proxy.url, NO_PROXY: undefined, no_proxy: undefined },
+  ...{ SSL_CERT_FILE: file('ca.pem'), REQUESTS_CA_BUNDLE: file('ca.pem') },
+  ...{ HCLOUD_ENDPOINT: undefined, HCLOUD_TOKEN: acme.token, HETZNER_API_TOKEN: acme.token },
+});
+
+describe('a client in Node.js whose address is built in', () => {
+  it('writes and reads when the upstream’s name leads to the gateway', async () => {
+    const ca = await readFile(file('ca.pem'), 'utf8');
+    const call = (method: string, path: string, body?: object) =>
+      new Promise<{ status: number | undefined; json: unknown }>((resolve, reject) => {
+        const req = request(`https://${UPSTREAM_NAME}:${tlsPort}/v1${path}`, {
+          method,
+          ca,
+          headers: { authorization: `Bearer ${acme.token}`, 'content-type': 'application/json' },
+          lookup: (_name, { all }, done) =>
+            all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4),
+        });
+        req.on('error', reject).on('response', async (res) => {
+          let text = '';
+          for await (const part of res.setEncoding('utf8')) text += part;
+          resolve({ status: res.statusCode, json: JSON.parse(text) });
+        });
+        req.end(body === undefined ? undefined : JSON.stringify(body));
+      });
+
+    const rrset = { name: 'node.acme', type: 'A', ttl: 300, records: [{ value: '192.0.2.1' }] };
+    const created = await call('POST', `/zones/${ZONE}/rrsets`, rrset);
+    const read = await call('GET', `/zones/${ZONE}/rrsets/node.acme/A`);
+
+    expect(created).toMatchObject({ status: 201, json: { rrset: { id: 'node.acme/A' } } });
+    expect(read).toMatchObject({ status: 200, json: { rrset: { ttl: 300, records: [{ value: '192.0.2.1' }] } } });
+  });
+});
+
+describeNeeding(hasCurl ? null : 'curl is not installed', 'curl', () => {
+  const curl = (...args: string[]) =>
+    runCommand([
+      ...['curl', '-sS', '--connect-to', `${UPSTREAM_NAME}:443:127.0.0.1:${tlsPort}`, ...args],
+      ...['-H', `Authorization: Bearer ${acme.token}`, `https://${UPSTREAM_NAME}/v1/zones`],
+    ]);
+
+  it('trusts the gateway once it knows the authority', async () => {
+    const { stdout } = await curl('--cacert', file('ca.pem'));
+
+    expect(JSON.parse(stdout)).toMatchObject({ zones: [{ name: ZONE }] });
+  });
+
+  it('does not trust it before', async () => {
+    expect(await curl()).toMatchObject({ code: 60, stdout: '' });
+  });
+});
+
+describeNeeding(whyNot(go), 'hcloud-go at its default endpoint', () => {
+  it('walks through all that it does with record sets', async () => {
+    const steps = await walk(go, [ZONE, 'acme'], builtIn());
+
+    expect(steps).toMatchObject({
+      create: { id: 'go.acme/A', values: ['192.0.2.1'] },
+      update: { labels: { 'made-by': 'somebody' } },
+      delete: { absent: true },
+    });
+  }, 120_000);
+});
+
+describeNeeding(whyNot(python), 'hcloud-python at its default endpoint', () => {
+  it('walks through all that it does with record sets', async () => {
+    const steps = await walk(python, [ZONE, 'acme'], builtIn());
+
+    expect(steps).toMatchObject({
+      create: { id: 'python.acme/TXT', values: ['"one"'] },
+      update: { labels: { 'made-by': 'somebody' } },
+      delete: { code: 'not_found' },
+    });
+  }, 120_000);
+});
+
+describeNeeding(whyNot(legoChallenge), 'lego, whose address cannot be set', () => {
+  it.each(['acme', 'shop.acme'])(
+    'answers the challenge for %s, and clears it away',
+    async (at) => {
+      const subject = [`${at}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
+      const ask = () => askNameServer(system.cloud.dnsPort, `_acme-challenge.${at}.${ZONE}`, 'TXT');
+
+      const { present } = await walk(legoChallenge, ['present', ...subject], builtIn());
+      const during = await ask();
+      const { cleanup } = await walk(legoChallenge, ['cleanup', ...subject], builtIn());
+
+      expect(present).toMatchObject({ name: `_acme-challenge.${at}.${ZONE}.`, value: expect.any(String) });
+      expect(during).toEqual([present?.value]);
+      expect(cleanup).toMatchObject({ value: present?.value });
+      expect(await ask()).toEqual([]);
+    },
+    60_000,
+  );
+
+  it('is refused the challenge of the zone itself', async () => {
+    const attempt = walk(legoChallenge, ['present', ZONE, `127.0.0.1:${system.cloud.dnsPort}`], builtIn());
+
+    await expect(attempt).rejects.toThrow('forbidden');
+  });
+});
+
+describeNeeding(whyNot(lexiconRecords), 'lexicon, whose address cannot be set', () => {
+  it('creates and deletes records, and waits for each action', async () => {
+    const subject = ['lexicon.acme', `acme.${ZONE}`, String(system.cloud.dnsPort)];
+
+    const steps = await walk(lexiconRecords, subject, builtIn());
+
+    expect(steps).toEqual({
+      create: { step: 'create', done: true, contents: ['some text'] },
+      add: { step: 'add', done: true, contents: ['some text', 'another'] },
+      'delete one': { step: 'delete one', done: true, contents: ['another'] },
+      delete: { step: 'delete', done: true, contents: [] },
+    });
+  }, 60_000);
+});
+
+describeNeeding(hasOpenssl ? null : 'openssl is not installed', 'the authority of the guide', () => {
+  it('vouches for the upstream’s name and for no other', async () => {
+    const [, issue = ''] = recipe;
+    await inFolder(issue.replaceAll(UPSTREAM_NAME, 'other.example').replaceAll('tls.', 'other.'));
+
+    expect(await inFolder('openssl verify -x509_strict -CAfile ca.pem tls.crt')).toBe('tls.crt: OK\n');
+    await expect(inFolder('openssl verify -CAfile ca.pem other.crt')).rejects.toThrow('permitted subtree violation');
+  });
+});
+
+describe('a gateway whose key belongs to another certificate', () => {
+  it('does not start, and says why in one sentence', async () => {
+    const keyFile = file('other.key');
+    await writeFile(keyFile, generateKeyPairSync('ec', ecKey).privateKey);
+
+    const gateway = await startProcess({
+      command: process.execPath,
+      args: [builtFile('apps/dns-gateway/dist/main.js')],
+      env: {
+        ...{ DATABASE_URL: system.databaseUrl, DNS_ZONE_NAME: ZONE, LOG_LEVEL: 'warn' },
+        ...{ HCLOUD_API_URL: system.cloud.apiUrl, HCLOUD_TOKEN: system.cloud.token, PORT: '0', METRICS_PORT: '0' },
+        ...{ TLS_CERT_FILE: file('tls.crt'), TLS_KEY_FILE: keyFile },
+      },
+    });
+
+    expect(await gateway.exited).toEqual({ code: 1, signal: null });
+    expect(gateway.output()).toBe(
+      `dns-gateway cannot start. The key in ${keyFile} does not belong to the certificate in ${file('tls.crt')}\n`,
+    );
+  });
+});
+
+const ecKey = {
+  namedCurve: 'P-256',
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+} as const;

@@ -1,0 +1,241 @@
+import type { Cluster } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { operationIdOf, type TeamClient } from '../support/clusters/client.js';
+import {
+  aCluster,
+  aPool,
+  change,
+  codeOf,
+  conditionOf,
+  findShoot,
+  getCluster,
+  getShoot,
+  untilCluster,
+  untilPhase,
+} from '../support/clusters/journey.js';
+import { findShootDifferences } from '../support/clusters/judge-garden.js';
+import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import type { FaultRule } from '../support/local-cloud.js';
+
+let system: ClusterSystem;
+let team: ClusterTeam;
+let acme: TeamClient;
+
+beforeAll(async () => {
+  system = await startClusterSystem({
+    reconcilers: 2,
+    apiEnv: { LOG_LEVEL: 'error' },
+    reconcilerEnv: { LOG_LEVEL: 'error' },
+  });
+  team = system.teams[0] as ClusterTeam;
+  acme = team.member;
+}, 120_000);
+afterEach(async () => {
+  await system.cloud.clearFaults();
+  await system.garden.clearShootFaults();
+});
+afterAll(async () => {
+  await system?.stop();
+}, 60_000);
+
+const succeeded = { state: 'succeeded', progress: 100, error: {} };
+
+/** Declares a cluster of the smallest kind. @returns it once it is ready */
+async function make(name: string, changes: object = {}): Promise<Cluster> {
+  expect(await change(acme, 'PUT', `/clusters/${name}/`, aCluster(system, changes))).toMatchObject(succeeded);
+  return untilPhase(acme, name, 'Ready');
+}
+
+const putPool = (name: string, pool: object) =>
+  ({ method: 'PUT', path: `/clusters/${name}/node-pools/general/`, body: { spec: aPool(pool) } }) as const;
+
+async function expectAsDeclared(name: string): Promise<void> {
+  const cluster = await getCluster(acme, name);
+  expect(findShootDifferences([cluster], [await getShoot(system, cluster)])).toEqual([]);
+  expect(cluster.metadata.observedGeneration).toBe(cluster.metadata.generation);
+}
+
+describe('what only the team can mend', () => {
+  it('a token that the provider rejects fails the change, and a new one brings the cluster back', async () => {
+    const [oldToken, newToken] = ['a'.repeat(64), 'b'.repeat(64)];
+    const connect = (token: string) =>
+      team.admin.insist({ method: 'PUT', path: '/connections/spare/', body: { spec: { provider: 'hcloud', token } } });
+    await system.garden.addProviderToken(oldToken);
+    await connect(oldToken);
+    await make('token', { connectionRef: 'spare' });
+    await system.garden.rejectProviderToken(oldToken);
+
+    const failed = await change(
+      acme,
+      'PUT',
+      putPool('token', { maximum: 3 }).path,
+      putPool('token', { maximum: 3 }).body,
+    );
+
+    expect(failed).toMatchObject({ state: 'failed', error: { code: 'provider_token_rejected', retryable: true } });
+    const ill = await getCluster(acme, 'token');
+    expect(conditionOf(ill, 'ConnectionReady')).toMatchObject({ status: 'False' });
+    expect(JSON.stringify(ill)).not.toContain(oldToken);
+
+    await system.garden.addProviderToken(newToken);
+    expect((await connect(newToken)).json.status).toMatchObject({ phase: 'Ready' });
+    await untilCluster(
+      acme,
+      'token',
+      'as declared',
+      ({ metadata, status }) => metadata.observedGeneration === metadata.generation && status.phase === 'Ready',
+    );
+    await expectAsDeclared('token');
+    expect((await acme.untilEnded(failed.id)).state).toBe('failed');
+  }, 120_000);
+
+  it('a quota that is used up fails the change, and a retry goes on once it is raised', async () => {
+    const fault = {
+      operations: ['Create'],
+      times: null,
+      effect: { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'server limit reached for project 4711' },
+    };
+    await system.garden.addShootFaults(fault);
+
+    const failed = await change(acme, 'PUT', '/clusters/quota/', aCluster(system));
+
+    expect(failed).toMatchObject({ state: 'failed', error: { code: 'provider_quota_exceeded' } });
+    expect(failed.error.hint).toMatch(/limit/);
+    expect(JSON.stringify(await getCluster(acme, 'quota'))).not.toContain('4711');
+    const again = await acme.insist({ method: 'PUT', path: '/clusters/quota/', body: aCluster(system) });
+    expect(again.status).toBe(200);
+    await system.garden.clearShootFaults();
+
+    expect(await change(acme, 'POST', '/clusters/quota/retry/')).toMatchObject(succeeded);
+    await untilPhase(acme, 'quota', 'Ready');
+    await expectAsDeclared('quota');
+    expect((await acme.insist({ method: 'POST', path: '/clusters/quota/retry/' })).status).toBe(200);
+  }, 120_000);
+});
+
+describe('while the garden is', () => {
+  const html = { body: '<html><body>Bad Gateway</body></html>', contentType: 'text/html' };
+  beforeAll(() => make('patient'), 60_000);
+
+  it.each<[string, FaultRule['effect']]>([
+    ['slow', { delayMs: 1_200 }],
+    ['too slow', { delayMs: 5_000 }],
+    ['asking for fewer calls', { status: 429, retryAfter: 1 }],
+    ['failing', { status: 500 }],
+    ['failing after it did what was asked', { status: 500, perform: true }],
+    ['behind a proxy that answers for it', { status: 502, ...html }],
+    ['cutting answers in half', { truncate: true }],
+    ['dropping connections', { reset: 'before' }],
+    ['dropping connections after it did what was asked', { reset: 'after' }],
+    ['silent', { hang: true }],
+  ])(
+    '%s, changes are accepted, and made once it is well',
+    async (_case, effect) => {
+      const before = (await getCluster(acme, 'patient')).spec.nodePools[0]?.maximum as number;
+      await system.cloud.addFaults({ match: { api: 'garden', path: '/shoots/' }, times: null, effect });
+
+      const put = await acme.send(putPool('patient', { maximum: (before % 5) + 1 }));
+
+      expect(put.status).toBe(200);
+      const id = operationIdOf(put) as string;
+      await waitFor(
+        'the garden to be tried more than once',
+        async () => {
+          const [fault] = (await system.cloud.admin<{ faults: { hits: number }[] }>('GET', '/faults')).faults;
+          expect(fault?.hits).toBeGreaterThan(1);
+          return true;
+        },
+        { timeoutMs: 30_000 },
+      );
+      const meanwhile = await acme.send({ method: 'GET', path: `/operations/${id}/` });
+      expect(['queued', 'running', 'succeeded']).toContain(meanwhile.json.state);
+      await system.cloud.clearFaults();
+
+      expect(await acme.untilEnded(id, { timeoutMs: 90_000 })).toMatchObject(succeeded);
+      await expectAsDeclared('patient');
+    },
+    180_000,
+  );
+});
+
+describe('what others do on the garden', () => {
+  it('a change waits while the control plane moves, and goes out afterwards', async () => {
+    const cluster = await make('moving');
+    await system.garden.addShootFaults({ operations: ['Migrate'], effect: { stuck: true } });
+    const before = await getShoot(system, cluster);
+    await system.garden.migrate(before);
+    await untilCluster(acme, 'moving', 'on the move', ({ status }) => status.migrationPhase === 'Migrating');
+
+    const put = await acme.insist(putPool('moving', { maximum: 4 }));
+
+    expect(put.status).toBe(200);
+    const waiting = await untilCluster(
+      acme,
+      'moving',
+      'waiting',
+      (seen) => conditionOf(seen, 'Reconciled')?.reason === 'ControlPlaneMigrating',
+    );
+    expect(waiting.metadata.observedGeneration).toBeLessThan(waiting.metadata.generation);
+    expect((await getShoot(system, cluster)).spec.provider.workers[0]?.maximum).toBe(2);
+
+    await system.garden.clearShootFaults();
+    expect(await acme.untilEnded(operationIdOf(put) as string)).toMatchObject(succeeded);
+    const moved = await untilCluster(acme, 'moving', 'there', ({ status }) => status.migrationPhase === null);
+    expect(moved.status.seedName).not.toBe(cluster.status.seedName);
+    await expectAsDeclared('moving');
+  }, 120_000);
+
+  it('a Shoot that vanished is reported and never made again', async () => {
+    const cluster = await make('lost');
+    const shoot = await getShoot(system, cluster);
+    await system.garden.vanish(shoot);
+
+    const failed = await untilPhase(acme, 'lost', 'Failed');
+    const put = await acme.insist(putPool('lost', { maximum: 5 }));
+
+    expect(conditionOf(failed, 'ShootMissing')).toMatchObject({ status: 'True' });
+    const ended = await acme.untilEnded(operationIdOf(put) as string);
+    expect(ended).toMatchObject({ state: 'failed', error: { code: 'shoot_missing' } });
+    expect(await findShoot(system, cluster)).toBeNull();
+    expect((await system.garden.lives()).filter(({ name }) => name === shoot.metadata.name)).toHaveLength(1);
+    expect(await change(acme, 'DELETE', '/clusters/lost/')).toMatchObject(succeeded);
+    expect(await acme.findCluster('lost')).toBeNull();
+  }, 120_000);
+
+  it('what nobody declared here belongs to whoever sets it', async () => {
+    const cluster = await make('shared');
+    const timeWindow = { begin: '010000+0000', end: '020000+0000' };
+    await system.garden.edit(await getShoot(system, cluster), {
+      metadata: { annotations: { 'example.org/note': 'kept' } },
+      spec: { maintenance: { timeWindow } },
+    });
+
+    const put = putPool('shared', { maximum: 3 });
+    expect(await change(acme, put.method, put.path, put.body)).toMatchObject(succeeded);
+
+    const shoot = await getShoot(system, cluster);
+    expect(shoot.spec).toMatchObject({ maintenance: { timeWindow } });
+    expect(shoot.metadata.annotations).toMatchObject({ 'example.org/note': 'kept' });
+    await expectAsDeclared('shared');
+  }, 120_000);
+
+  it('what somebody else took over is not fought for, but told', async () => {
+    const cluster = await make('contested');
+    await system.garden.edit(await getShoot(system, cluster), { spec: { hibernation: { enabled: true } } });
+
+    const told = await untilCluster(
+      acme,
+      'contested',
+      'contested',
+      (seen) => conditionOf(seen, 'Reconciled')?.reason === 'FieldConflict',
+    );
+
+    expect(conditionOf(told, 'Reconciled')?.message).toContain('hibernated');
+    expect((await getShoot(system, cluster)).spec.hibernation).toMatchObject({ enabled: true });
+    expect(await change(acme, 'POST', '/clusters/contested/hibernate/')).toMatchObject(succeeded);
+    expect(codeOf(await acme.insist({ method: 'POST', path: '/clusters/contested/kubeconfig/', body: {} }))).toBe(
+      'cluster_not_ready',
+    );
+  }, 120_000);
+});

@@ -1,0 +1,115 @@
+import { createTestDatabase, type FlakyProxy, startFlakyProxy } from '@corral/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Answer } from '../support/answer.js';
+import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import { callDns } from '../support/dns-api.js';
+import type { Gateway } from '../support/gateway.js';
+import { ZONE } from '../support/system-parts.js';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+}, 60_000);
+
+/** As the gateway names the connection on which it hears of revocations. */
+const LISTENING = 'dns-gateway tokens';
+const EFFECTIVE_WITHIN_MS = 2_000;
+
+/** A cluster API and two gateways. The second one reaches Postgres through a proxy. */
+async function start(): Promise<{ system: ClusterSystem; acme: ClusterTeam; proxy: FlakyProxy }> {
+  const database = await createTestDatabase();
+  ends.push(() => database.drop());
+  const address = new URL(database.url);
+  const proxy = await startFlakyProxy({ host: address.hostname, port: Number(address.port) });
+  ends.push(() => proxy.close());
+  address.host = `127.0.0.1:${proxy.port}`;
+  const system = await startClusterSystem({
+    ...{ databaseUrl: database.url, gateways: 2, teams: ['acme', 'globex'] },
+    gatewayEnv: (index) => (index === 2 ? { DATABASE_URL: address.toString() } : {}),
+  });
+  ends.push(system.stop);
+  return { system, acme: system.teams[0] as ClusterTeam, proxy };
+}
+
+async function makeToken({ member }: ClusterTeam, body: object): Promise<{ id: string; token: string }> {
+  const { status, json } = await member.send({ method: 'POST', path: '/dns-tokens/', body });
+  expect(status).toBe(201);
+  return json as { id: string; token: string };
+}
+const read = ({ url }: Gateway, token: string): Promise<Answer> =>
+  callDns(url, { method: 'GET', path: `/zones/${ZONE}/rrsets`, token });
+const write = ({ url }: Gateway, token: string, name: string): Promise<Answer> =>
+  callDns(url, {
+    ...{ method: 'POST', path: `/zones/${ZONE}/rrsets`, token },
+    body: { name, type: 'TXT', records: [{ value: '"from a test"' }] },
+  });
+
+/** Asks without a pause until the token is refused. @returns when the last request was sent that was accepted */
+async function untilRefused(gateway: Gateway, token: string): Promise<number> {
+  let lastAcceptedAt = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    const sentAt = performance.now();
+    const { status } = await read(gateway, token);
+    if (status === 401) return lastAcceptedAt;
+    expect(status).toBe(200);
+    lastAcceptedAt = sentAt;
+  }
+}
+
+describe('a token that a member makes', () => {
+  it('works at every gateway, within what it is narrowed to, and all of it can be looked up', async () => {
+    const { system, acme } = await start();
+    const [one, two] = system.gateways as [Gateway, Gateway];
+    const { id, token } = await makeToken(acme, { name: 'ci', withinName: 'ci.acme', withinTypes: ['TXT'] });
+
+    const written = [await write(one, token, 'ci.acme'), await write(two, token, 'x.ci.acme')];
+    const refused = [await write(one, token, 'www.acme'), await write(two, token, 'ci.globex')];
+
+    expect([...written, ...refused].map(({ status }) => status)).toEqual([201, 201, 403, 403]);
+    const log = await acme.admin.send({ method: 'GET', path: `/audit/?token=${id}` });
+    expect(log.json.items).toMatchObject([
+      {
+        action: 'dns.create',
+        outcome: 'completed',
+        actor: { name: 'ci' },
+        dns: { name: 'x.ci.acme', upstreamStatus: 201 },
+      },
+      { dns: { name: 'ci.acme', requestBody: { records: [{ value: '"from a test"' }] } } },
+    ]);
+    const foreign = await (system.teams[1] as ClusterTeam).admin.send({ method: 'GET', path: '/audit/export/' });
+    expect(foreign.text).not.toContain('acme');
+
+    for (const gateway of system.gateways) await gateway.stop(); // what they counted is written then at the latest
+    const usage = await acme.member.send({ method: 'GET', path: '/dns-usage/' });
+    expect(usage.json).toMatchObject({
+      ...{ records: { used: 2, reserved: 0 }, tokens: { active: 1, limit: 5 }, requests: { lastHour: 4 } },
+      upstream: { observedAt: expect.any(String) },
+    });
+  }, 120_000);
+
+  it.each([
+    ['whatever its gateway is', false],
+    ['also at a gateway whose connection for such news has died without a word', true],
+  ])(
+    'ends within 2 s of its revocation, %s',
+    async (_what, isSilent) => {
+      const { system, acme, proxy } = await start();
+      const { id, token } = await makeToken(acme, { name: 'ci' });
+      const { token: kept } = await makeToken(acme, { name: 'kept' });
+      for (const gateway of system.gateways) expect((await read(gateway, token)).status).toBe(200);
+
+      if (isSilent) proxy.hang(LISTENING);
+      const { status } = await acme.member.send({ method: 'DELETE', path: `/dns-tokens/${id}/` });
+      const revokedAt = performance.now();
+      const accepted = await Promise.all(system.gateways.map((gateway) => untilRefused(gateway, token)));
+
+      expect(status).toBe(204);
+      for (const at of accepted) expect(at - revokedAt).toBeLessThan(EFFECTIVE_WITHIN_MS);
+      for (const gateway of system.gateways) {
+        expect((await read(gateway, token)).status).toBe(401);
+        expect((await read(gateway, kept)).status).toBe(200);
+      }
+    },
+    120_000,
+  );
+});
