@@ -38,7 +38,6 @@ async function runTests(packages: TestedPackage[], patterns: string[]): Promise<
   try {
     const env = {
       ...(postgres === null ? {} : { CORRAL_TEST_POSTGRES_URL: postgres.url }),
-      CORRAL_JEST_WORKERS: String(JEST_WORKERS),
       TEST_WITH_REDIS: hasRedis ? 'yes' : 'no', // turbo keeps results with and without apart
     };
     const system = packages.filter(({ name }) => name === SYSTEM_TESTS);
@@ -46,7 +45,12 @@ async function runTests(packages: TestedPackage[], patterns: string[]): Promise<
     let allSucceeded = true;
     for (const group of [others, system]) {
       const names = group.map(({ name }) => name);
-      const run = { packages: names, patterns, env, packagesAtOnce: PACKAGES_AT_ONCE };
+      // A package that runs alone has the workers of all. System tests wait for processes more than they compute.
+      const workers = names.length === 1 ? PACKAGES_AT_ONCE * JEST_WORKERS : JEST_WORKERS;
+      const run = {
+        ...{ packages: names, patterns, packagesAtOnce: PACKAGES_AT_ONCE },
+        env: { ...env, CORRAL_JEST_WORKERS: String(workers) },
+      };
       allSucceeded = (await turbo.run(run)) && allSucceeded;
     }
     return allSucceeded;
