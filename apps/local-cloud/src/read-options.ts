@@ -45,6 +45,7 @@ export function readOptions(environment: Environment): LocalCloudOptions {
     ...given('gardenPort', integer('LOCAL_CLOUD_GARDEN_PORT', 65_535)),
     ...given('shootPort', integer('LOCAL_CLOUD_SHOOT_PORT', 65_535)),
     ...given('projectTokens', optionalList('LOCAL_CLOUD_PROJECT_TOKENS')),
+    ...given('readOnlyTokens', optionalList('LOCAL_CLOUD_READ_ONLY_TOKENS')),
     ...(Object.keys(garden).length === 0 ? {} : { garden }),
     ...given('dataDir', text('LOCAL_CLOUD_DATA_DIR')),
     ...given('actionMs', integer('LOCAL_CLOUD_ACTION_MS', HOUR_MS)),

@@ -32,6 +32,8 @@ export interface LocalCloudOptions {
   tokens: readonly string[];
   /** Tokens of further projects: good for connections of clusters, but there are no zones in them. */
   projectTokens?: readonly string[];
+  /** Tokens of further projects that may read and not write. */
+  readOnlyTokens?: readonly string[];
   /** Made at start unless the data folder has them. */
   zones: readonly ZoneOptions[];
   /** Where the state is kept. Default: in memory only. */
@@ -83,6 +85,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     extra = fields;
   };
   const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
+  for (const token of options.readOnlyTokens ?? []) projectTokens.add(token, { readOnly: true });
   const api = buildDnsApi({ project, tokens, projectTokens, clock, budget, faults, calls, extraFields: () => extra });
 
   const started: { close(): Promise<void> }[] = [];

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
+import { pricingRoutes, serverTypeRoutes } from '../../catalogue/catalogue-routes.js';
+import { PlacementGroups, placementGroupRoutes } from '../../catalogue/placement-groups.js';
 import { countCalls } from '../../faults/call-counts.js';
 import { injectFaults } from '../../faults/fault-middleware.js';
 import { RouteTable } from '../../faults/route-table.js';
@@ -34,6 +36,13 @@ export function buildDnsApi(deps: DnsApiDeps): Express {
   app.use('/v1/zones/:zone/rrsets', rrsetRoutes(deps));
   app.use('/v1/zones', zoneRoutes(deps));
   app.use('/v1/locations', locationRoutes());
+  app.use('/v1/pricing', pricingRoutes());
+  app.use('/v1/server_types', serverTypeRoutes());
+  const groups = new PlacementGroups(deps.clock);
+  app.use(
+    '/v1/placement_groups',
+    placementGroupRoutes(groups, (req) => tokenOf(req) ?? ''),
+  );
   app.use(sendError);
   return app;
 }
@@ -80,14 +89,20 @@ function requireToken({ tokens, projectTokens }: DnsApiDeps): RequestHandler {
   return (req, res, next) => {
     const token = tokenOf(req);
     if (token === undefined) throw new ApiError(401, 'unauthorized', 'token is required');
-    if (projectTokens.stateOf(token) === 'unknown') {
-      throw new ApiError(401, 'unauthorized', 'the token you have provided is invalid');
+    const state = projectTokens.stateOf(token);
+    if (state === 'unknown') throw new ApiError(401, 'unauthorized', 'the token you have provided is invalid');
+    if (state === 'read-only' && req.method !== 'GET' && req.method !== 'HEAD') {
+      throw new ApiError(401, 'token_readonly', 'token is only allowed to perform GET requests');
     }
-    if (opensZones.has(token) || req.path.startsWith('/v1/locations')) return next();
+    if (opensZones.has(token) || isOfEveryProject(req.path)) return next();
     if (req.path !== '/v1/zones') throw notFound('zone');
     sendPage(req, res, 'zones', pageOf([], parsePage(req, 50)), (zone) => zone);
   };
 }
+
+/** What is the same in every project, or each has for itself. */
+const ofEveryProject = ['locations', 'pricing', 'server_types', 'placement_groups'];
+const isOfEveryProject = (path: string): boolean => ofEveryProject.includes(path.split('/')[2] ?? '');
 
 function refuseUnknown(routes: RouteTable): RequestHandler {
   return (req, res, next) => {
