@@ -1,0 +1,73 @@
+import type { JSONSchema } from 'json-schema-to-ts';
+import type { Cluster, NodePool, Operation } from './answers.js';
+import { exactly, filled, time, uuid } from './schema-parts.js';
+
+/** What changes are told of, and what the names of their events begin with. */
+export const teamEventNouns = {
+  Cluster: 'cluster',
+  NodePool: 'node_pool',
+  Operation: 'operation',
+  AdoptedServer: 'adopted_server',
+} as const;
+export type TeamEventKind = keyof typeof teamEventNouns;
+export const teamEventKinds = Object.keys(teamEventNouns) as TeamEventKind[];
+
+export const teamEventChanges = ['changed', 'deleted'] as const;
+export type TeamEventChange = (typeof teamEventChanges)[number];
+
+/** The name of an event in the stream: `cluster.changed`, `node_pool.deleted`, … */
+export const teamEventName = (kind: TeamEventKind, change: TeamEventChange): string =>
+  `${teamEventNouns[kind]}.${change}`;
+
+/** What a change tells, as the data of its event. */
+export interface TeamEvent {
+  readonly id: string;
+  readonly kind: TeamEventKind;
+  readonly change: TeamEventChange;
+  readonly name: string;
+  readonly targetId: string;
+  readonly parent: string | null;
+  readonly at: string;
+  readonly resource: Cluster | NodePool | Operation | object | null;
+}
+
+/** @param resources the schemas of the bodies that an event can carry */
+export const teamEventSchemaOf = <const R extends readonly JSONSchema[]>(resources: R) =>
+  exactly({
+    id: { ...filled, description: 'The same as `id` of the event: what `Last-Event-ID` goes on behind.' },
+    kind: { enum: teamEventKinds },
+    change: { enum: teamEventChanges },
+    name: { ...filled, description: 'Of the resource; of an operation the name of its target.' },
+    targetId: uuid,
+    parent: {
+      type: ['string', 'null'],
+      description: 'The cluster of a node pool, the connection of a server; null where that is gone as well.',
+    },
+    at: time,
+    resource: {
+      anyOf: [...resources, { type: 'null' }],
+      description: 'As a GET answers it when the event is told; null when it was deleted or is gone by then.',
+    },
+  });
+
+/** The events of a stream that are about the stream itself. */
+export const streamEventNames = {
+  /** The first event of a stream without `Last-Event-ID`: what is loaded from now on misses nothing of what follows. */
+  ready: 'ready',
+  /** In place of events that are not kept any more: everything has to be loaded anew. */
+  reset: 'reset',
+  /** The last event: the stream ends here, and says why. */
+  end: 'end',
+} as const;
+
+/** Data of `ready` and of `reset`. */
+export const streamMarkSchema = exactly({ id: filled, at: time });
+
+export const streamEndReasons = {
+  shutdown: 'The replica ends: connect again, another one goes on.',
+  session: 'The session or the membership has ended: sign in before the next attempt.',
+  slow: 'The events were not read in time: connect again with `Last-Event-ID`.',
+} as const;
+export type StreamEndReason = keyof typeof streamEndReasons;
+/** Data of `end`. */
+export const streamEndSchema = exactly({ reason: { enum: Object.keys(streamEndReasons) }, message: filled });
