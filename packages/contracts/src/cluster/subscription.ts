@@ -1,0 +1,116 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { strictParserFor } from '../parser-for.js';
+import { timePattern } from '../time.js';
+import { clusterLimits } from './limits.js';
+import { exactly, filled, text, time } from './schema-parts.js';
+
+/** States in which a subscription counts as active unless the billing system says otherwise. */
+export const activeSubscriptionStates: readonly string[] = ['active', 'trialing'];
+
+const whole = { type: 'integer' } as const;
+const flag = { type: 'boolean' } as const;
+
+const shownPrice = {
+  id: filled,
+  product_name: text,
+  human_readable_price: text,
+  payment_amount: text,
+  unit_amount: whole,
+} as const;
+
+/** What customers see of a subscription. What is internal to the billing system has no place here. */
+export const subscriptionSchema = exactly({
+  id: filled,
+  display_name: text,
+  start_date: time,
+  billing_interval: text,
+  current_period_start: time,
+  current_period_end: time,
+  cancel_at_period_end: flag,
+  status: filled,
+  quantity: whole,
+  items: { type: 'array', items: exactly({ id: filled, price: exactly(shownPrice), quantity: whole }) },
+});
+export type Subscription = FromSchema<typeof subscriptionSchema>;
+
+/*
+ * What the billing system sends. It is the one body that may hold what is not listed: another system says what is sent,
+ * and a field that it adds must not stop the news. Only what is listed is taken.
+ */
+
+const word = { type: 'string', minLength: 1, maxLength: clusterLimits.subscriptionTextCharacters } as const;
+const phrase = { type: 'string', maxLength: clusterLimits.subscriptionTextCharacters } as const;
+const moment = { type: 'string', pattern: timePattern } as const;
+
+/** As `exactly`, but what is not listed may be there. */
+function atLeast<const P extends Record<string, JSONSchema>>(properties: P) {
+  return { type: 'object', required: Object.keys(properties) as (keyof P & string)[], properties } as const;
+}
+
+const statedPrice = atLeast({
+  id: word,
+  product_name: phrase,
+  human_readable_price: phrase,
+  payment_amount: phrase,
+  unit_amount: whole,
+});
+
+const statedSubscriptionSchema = atLeast({
+  id: word,
+  display_name: phrase,
+  start_date: moment,
+  billing_interval: phrase,
+  current_period_start: moment,
+  current_period_end: moment,
+  cancel_at_period_end: flag,
+  status: word,
+  quantity: whole,
+  items: {
+    type: 'array',
+    maxItems: clusterLimits.subscriptionItemsMax,
+    items: atLeast({ id: word, price: statedPrice, quantity: whole }),
+  },
+});
+
+export const billingEventSchema = {
+  type: 'object',
+  required: ['id', 'stated_at', 'team', 'subscription'],
+  properties: {
+    id: { ...word, description: 'Of the event: one that was taken is not taken again.' },
+    stated_at: {
+      ...moment,
+      description:
+        'When this was so, by the clock of the billing system: what is older than what is known is not taken.',
+    },
+    team: {
+      description: 'Slug or number of the team.',
+      anyOf: [
+        { type: 'string', minLength: 1, maxLength: 63 },
+        { type: 'integer', minimum: 1, maximum: 2_147_483_647 },
+      ],
+    },
+    subscription: {
+      description: 'As it is now; null when the team has none any more.',
+      anyOf: [statedSubscriptionSchema, { type: 'null' }],
+    },
+    active: {
+      ...flag,
+      description: `Whether it counts as active. Absent: when its status is ${activeSubscriptionStates.join(' or ')}.`,
+    },
+  },
+} as const;
+export type StatedSubscription = FromSchema<typeof statedSubscriptionSchema>;
+export interface BillingEvent {
+  readonly id: string;
+  readonly stated_at: string;
+  readonly team: string | number;
+  readonly subscription: StatedSubscription | null;
+  readonly active?: boolean;
+}
+
+export const billingOutcomes = ['applied', 'duplicate', 'outdated'] as const;
+/** `duplicate`: taken before. `outdated`: something newer is known. Either way nothing changed, and need not come again. */
+export type BillingOutcome = (typeof billingOutcomes)[number];
+export const billingOutcomeSchema = exactly({ outcome: { enum: billingOutcomes } });
+
+export const parseBillingEvent = strictParserFor<BillingEvent>(billingEventSchema);

@@ -1,0 +1,138 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { strictParserFor } from '../parser-for.js';
+import { clusterLimits } from './limits.js';
+import { roleSchema } from './requests.js';
+import { exactly, filled, text, time, uuid } from './schema-parts.js';
+import type { Role } from './states.js';
+import { subscriptionSchema } from './subscription.js';
+
+/** Numbers of teams, members and users. */
+const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
+
+const shownInvitation = {
+  id: uuid,
+  team: { ...number, description: 'The team’s number.' },
+  email: filled,
+  role: roleSchema,
+  invited_by: { ...filled, description: 'E-mail address of who invited last.' },
+  is_accepted: { type: 'boolean' },
+} as const;
+
+export const invitationSchema = exactly(shownInvitation);
+
+/** For those who look after invitations. */
+export const sentInvitationSchema = exactly({
+  ...shownInvitation,
+  created_at: time,
+  expires_at: { ...time, description: 'From then on it cannot be accepted until it is renewed.' },
+  mail_sent_at: {
+    type: ['string', 'null'],
+    pattern: time.pattern,
+    description: 'When the mail server took the mail; null while it has not.',
+  },
+});
+
+/** For the person who is invited. */
+export const receivedInvitationSchema = exactly({
+  ...shownInvitation,
+  team_slug: filled,
+  team_name: filled,
+  expires_at: time,
+});
+
+export const teamMemberSchema = exactly({
+  id: { ...number, description: 'Of the membership: paths take this one.' },
+  user_id: number,
+  first_name: text,
+  last_name: text,
+  display_name: filled,
+  role: roleSchema,
+});
+
+export const teamSchema = exactly({
+  id: number,
+  name: filled,
+  slug: filled,
+  members: { type: 'array', items: teamMemberSchema, description: 'Longest first.' },
+  invitations: {
+    type: 'array',
+    items: invitationSchema,
+    description: 'Those that wait for an answer, for administrators; empty for others.',
+  },
+  dashboard_url: filled,
+  is_admin: { type: 'boolean', description: 'Whether the caller is an administrator of the team.' },
+  subscription: {
+    anyOf: [subscriptionSchema, exactly({})],
+    description: 'As the billing system last stated it; `{}` without one.',
+  },
+  has_active_subscription: { type: 'boolean' },
+});
+
+/** What can be shown on one line of a mail or a list: something to see, and no control characters. */
+const line = '^(?=.*\\S)[^\\p{Cc}\\p{Zl}\\p{Zp}]+$';
+
+const readOnly = { readOnly: true, description: 'Cannot be changed here: leave it out, or send it as it was read.' };
+
+export const teamPutSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name'],
+  properties: {
+    name: { type: 'string', maxLength: clusterLimits.teamNameCharacters, pattern: line },
+    slug: { type: 'string', description: 'Fixed: the team’s names in the zone are made of it.' },
+    ...{ id: readOnly, members: readOnly, invitations: readOnly, dashboard_url: readOnly, is_admin: readOnly },
+    ...{ subscription: readOnly, has_active_subscription: readOnly },
+  },
+} as const;
+
+/** Narrower than what a sign-in may prove: one address, which no mail server and no list of addresses reads differently. */
+export const mailAddressSchema = {
+  type: 'string',
+  maxLength: 254,
+  pattern:
+    "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$",
+} as const satisfies JSONSchema;
+
+export const invitationPostSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['email'],
+  properties: {
+    team: {
+      ...number,
+      description: 'The team’s number. Absent: the team of the path, which is the only one it can be.',
+    },
+    email: mailAddressSchema,
+    role: { ...roleSchema, default: 'member' },
+    is_accepted: { enum: [false], description: 'Whoever is invited accepts, nobody else.' },
+  },
+} as const;
+
+export const memberPutSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['role'],
+  properties: {
+    role: roleSchema,
+    ...{ id: readOnly, user_id: readOnly, first_name: readOnly, last_name: readOnly, display_name: readOnly },
+  },
+} as const;
+
+export type TeamBody = FromSchema<typeof teamSchema>;
+export type TeamMemberBody = FromSchema<typeof teamMemberSchema>;
+export type InvitationBody = FromSchema<typeof invitationSchema>;
+export type SentInvitationBody = FromSchema<typeof sentInvitationSchema>;
+export type ReceivedInvitationBody = FromSchema<typeof receivedInvitationSchema>;
+
+export interface InvitationWish {
+  readonly team?: number;
+  readonly email: string;
+  readonly role: Role;
+}
+/** What else is in them was read before, and has to be as it was read. */
+export type TeamPut = { readonly name: string; readonly slug?: string } & Readonly<Record<string, unknown>>;
+export type MemberPut = { readonly role: Role } & Readonly<Record<string, unknown>>;
+
+export const parseTeamPut = strictParserFor<TeamPut>(teamPutSchema);
+export const parseInvitationPost = strictParserFor<InvitationWish>(invitationPostSchema);
+export const parseMemberPut = strictParserFor<MemberPut>(memberPutSchema);
