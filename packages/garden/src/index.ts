@@ -19,6 +19,7 @@ export type {
 export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './cloud-profile.js';
 export { connectGarden } from './connect-garden.js';
 export { type FieldConflict, type FieldProblem, GardenError, type GardenErrorKind, isGardenError } from './errors.js';
+export { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
 export {
   type LastError,
   type LastOperation,

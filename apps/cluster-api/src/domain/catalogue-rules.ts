@@ -1,9 +1,9 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
-import type { CloudProfile, MachineType } from '@corral/garden';
+import { type CloudProfile, isUsable, type MachineType, usableVersions } from '@corral/garden';
 import { invalidField } from '../problem.js';
 import type { ClusterRecord } from './cluster-record.js';
 import { hasWorkers } from './complete-spec.js';
-import { isUsable, resolveVersion, upgradeObstacle, usableVersions } from './kubernetes-version.js';
+import { resolveVersion, upgradeObstacle } from './kubernetes-version.js';
 import type { Places } from './places.js';
 import { nodesOf } from './quotas.js';
 

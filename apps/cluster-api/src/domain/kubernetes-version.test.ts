@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { aCatalogue, NOW } from '../../test/support/a-cluster.js';
-import { resolveVersion, upgradeObstacle, usableVersions } from './kubernetes-version.js';
+import { resolveVersion, upgradeObstacle } from './kubernetes-version.js';
 
 const { kubernetesVersions } = aCatalogue();
 
@@ -18,18 +18,6 @@ describe('a declared version', () => {
     ['9.9', null, 'nothing when it is unknown'],
   ])('%s stands for %s: %s', (declared, resolved, _why) => {
     expect(resolveVersion(declared, kubernetesVersions, NOW)).toBe(resolved);
-  });
-
-  it.each(['expired', 'unavailable'])('stands for no %s one', (classification) => {
-    const versions = [{ version: '1.36.0', classification, expirationDate: null }];
-
-    expect(resolveVersion('1.36.0', versions, NOW)).toBeNull();
-  });
-
-  it('is chosen among those that can still be used', () => {
-    expect(usableVersions(kubernetesVersions, NOW)).toEqual([
-      ...['1.35.0', '1.34.2', '1.33.11', '1.33.10', '1.33.4', '1.32.8'],
-    ]);
   });
 });
 

@@ -1,11 +1,5 @@
-import type { CatalogueVersion } from '@corral/garden';
+import { type CatalogueVersion, newestPatch, usableVersions } from '@corral/garden';
 import semver from 'semver';
-
-/** Whether the garden takes the version for something new. */
-export function isUsable({ classification, expirationDate }: CatalogueVersion, now: Date): boolean {
-  if (classification === 'expired' || classification === 'unavailable') return false;
-  return expirationDate === null || Date.parse(expirationDate) > now.getTime();
-}
 
 /**
  * Finds the full version that a declared one stands for: itself, or of a minor version the newest patch. A preview is
@@ -15,13 +9,8 @@ export function isUsable({ classification, expirationDate }: CatalogueVersion, n
  * @returns null when the catalogue has none that can be used
  */
 export function resolveVersion(declared: string, catalogue: readonly CatalogueVersion[], now: Date): string | null {
-  const usable = catalogue.filter((entry) => semver.valid(entry.version) !== null && isUsable(entry, now));
-  const exact = usable.find(({ version }) => version === declared);
-  if (exact !== undefined) return exact.version;
-  const patches = usable.filter(
-    ({ version, classification }) => version.startsWith(`${declared}.`) && classification !== 'preview',
-  );
-  return patches.map(({ version }) => version).sort(semver.rcompare)[0] ?? null;
+  const isOffered = usableVersions(catalogue, now).includes(declared);
+  return isOffered ? declared : newestPatch(declared, catalogue, now);
 }
 
 /**
@@ -33,10 +22,4 @@ export function upgradeObstacle(from: string, to: string): string | null {
   if (semver.lt(to, from)) return `is lower than the present ${from}; a cluster never goes back`;
   const skips = semver.major(to) !== semver.major(from) || semver.minor(to) > semver.minor(from) + 1;
   return skips ? `skips a minor version after the present ${from}; go up one minor version at a time` : null;
-}
-
-/** Those that can be declared by their full names, newest first. */
-export function usableVersions(catalogue: readonly CatalogueVersion[], now: Date): string[] {
-  const usable = catalogue.filter((entry) => semver.valid(entry.version) !== null && isUsable(entry, now));
-  return usable.map(({ version }) => version).sort(semver.rcompare);
 }

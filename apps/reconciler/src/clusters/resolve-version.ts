@@ -1,4 +1,4 @@
-import type { CatalogueVersion } from '@corral/garden';
+import { type CatalogueVersion, newestPatch } from '@corral/garden';
 import semver from 'semver';
 
 /** The catalogue has nothing for what was declared. */
@@ -29,20 +29,6 @@ export function resolveVersion(
   }
   if (chosen === null) throw new VersionUnavailable(declared);
   return chosen;
-}
-
-/** Classifications of what can be newly chosen; newer gardens know a few more that cannot. */
-const choosable = ['supported', 'deprecated'];
-
-function newestPatch(minor: string, catalogue: readonly CatalogueVersion[], now: Date): string | null {
-  const versions = catalogue.filter(
-    ({ classification, expirationDate }) =>
-      choosable.includes(classification) && (expirationDate === null || Date.parse(expirationDate) > now.getTime()),
-  );
-  return semver.maxSatisfying(
-    versions.map(({ version }) => version),
-    minor,
-  );
 }
 
 /**
