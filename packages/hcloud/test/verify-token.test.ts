@@ -17,62 +17,126 @@ afterEach(async () => {
 });
 
 type Reply = readonly [status: number, body: string];
-const locations: Reply = [200, '{"locations": [{"id": 1, "name": "fsn1"}], "meta": {}}'];
+const listed: Reply = [200, '{"placement_groups": [], "meta": {}}'];
+const made: Reply = [201, '{"placement_group": {"id": 71}, "action": null}'];
+const deleted: Reply = [204, ''];
 const unauthorized: Reply = [401, anError('unauthorized')];
+const readOnly: Reply = [401, anError('token_readonly')];
 
-/** The provider answers one call after the other with these, and nothing beyond them. */
-function theProvider(...replies: readonly Reply[]): nock.Scope {
+const LEFT_OVERS = '/placement_groups?label_selector=corral.dev%2Fprobe';
+type Call = readonly [method: 'GET' | 'POST' | 'DELETE', path: string, reply: Reply];
+const list = (reply: Reply = listed): Call => ['GET', LEFT_OVERS, reply];
+const make = (reply: Reply = made): Call => ['POST', '/placement_groups', reply];
+const remove = (id: number, reply: Reply = deleted): Call => ['DELETE', `/placement_groups/${id}`, reply];
+
+/** The provider answers these calls, in this order where they are alike, and nothing beyond them. */
+function theProvider(...calls: readonly Call[]): nock.Scope {
   const scope = nock(aBaseUrl, { reqheaders: { authorization: `Bearer ${aToken}` } });
-  for (const [status, body] of replies) scope.get('/locations').reply(status, body);
+  for (const [method, path, [status, body]] of calls) scope.intercept(path, method).reply(status, body);
   return scope;
 }
 const verify = (timeoutMs = 3_000) => verifyToken({ baseUrl: aBaseUrl, token: aToken, timeoutMs });
 
 describe('a token', () => {
-  it('is valid when the provider lists its locations, which costs one call', async () => {
-    const scope = theProvider(locations);
+  it('is valid when the provider lets it list, make and delete, which leaves nothing behind', async () => {
+    const bodies: unknown[] = [];
+    const scope = theProvider(list(), remove(71));
+    scope.post('/placement_groups', (body) => bodies.push(body) > 0).reply(...made);
 
     expect(await verify()).toBe('valid');
     expect(scope.isDone()).toBe(true);
+    expect(bodies).toEqual([
+      {
+        name: expect.stringMatching(/^corral-probe-[0-9a-f]{12}$/),
+        type: 'spread',
+        labels: { 'corral.dev/probe': 'token' },
+      },
+    ]);
   });
 
-  it('is rejected when the provider says so twice', async () => {
-    const scope = theProvider(unauthorized, unauthorized);
+  it('is rejected when the provider says so twice, and nothing is written', async () => {
+    const scope = theProvider(list(unauthorized), list(unauthorized));
 
     expect(await verify()).toBe('rejected');
     expect(scope.isDone()).toBe(true);
   });
 
-  it.each<[string, Reply]>([
-    ['lists its locations', locations],
-    ['has a fault', [500, anError('service_error')]],
-  ])('is not rejected when the provider then %s', async (_what, second) => {
-    theProvider(unauthorized, second);
+  it('is read-only when the provider refuses two writes for that', async () => {
+    const scope = theProvider(list(), make(readOnly), make(readOnly));
 
-    expect(await verify()).toBe(second === locations ? 'valid' : 'unknown');
+    expect(await verify()).toBe('read-only');
+    expect(scope.isDone()).toBe(true);
   });
 
-  it.each<[string, Reply]>([
+  it('is read-only as well where a write is forbidden', async () => {
+    theProvider(list(), make([403, anError('forbidden')]), make([403, anError('forbidden')]));
+
+    expect(await verify()).toBe('read-only');
+  });
+
+  it.each<[string, readonly Call[], string]>([
+    ['rejected when the provider then lists', [list(unauthorized), list(), make(), remove(71)], 'valid'],
+    [
+      'rejected when the provider then has a fault',
+      [list(unauthorized), list([500, anError('service_error')])],
+      'unknown',
+    ],
+    ['read-only when the provider then makes it', [list(), make(readOnly), make(), remove(71)], 'valid'],
+    ['read-only when the provider then has a fault', [list(), make(readOnly), make([503, ''])], 'unknown'],
+  ])('is not %s', async (_what, calls, verdict) => {
+    const scope = theProvider(...calls);
+
+    expect(await verify()).toBe(verdict);
+    expect(scope.isDone()).toBe(true);
+  });
+
+  const strange: readonly [string, Reply][] = [
     ['a refusal for too many requests', [429, anError('rate_limit_exceeded')]],
-    ['a refusal of another kind', [403, anError('forbidden')]],
     ['a fault', [500, anError('service_error')]],
     ['maintenance', [503, '']],
     ['a page of something on the way', [200, '<html>Please sign in</html>']],
-    ['JSON without locations', [200, '{"servers": []}']],
+    ['JSON of another shape', [200, '{"servers": []}']],
     ['no body', [200, '']],
     ['a redirect', [302, '']],
-  ])('is not known to be good or bad after %s, and nothing is asked again', async (_what, reply) => {
-    const scope = theProvider(reply, locations);
+  ];
+  it.each<[string, Reply]>([...strange, ['a refusal of another kind', [403, anError('forbidden')]]])(
+    'is not known to be good or bad when a list is answered by %s, and nothing is asked again',
+    async (_what, reply) => {
+      const scope = theProvider(list(reply), list(), make());
 
-    expect(await verify()).toBe('unknown');
-    expect(scope.pendingMocks()).toHaveLength(1);
-  });
+      expect(await verify()).toBe('unknown');
+      expect(scope.pendingMocks()).toHaveLength(2);
+    },
+  );
+
+  it.each<[string, Reply]>([
+    ...strange,
+    ['a wait', [403, anError('maintenance')]],
+    ['a lock', [423, anError('locked')]],
+  ])(
+    'is not known to be good or bad when a write is answered by %s, and nothing is asked again',
+    async (_what, reply) => {
+      const scope = theProvider(list(), make(reply), make());
+
+      expect(await verify()).toBe('unknown');
+      expect(scope.pendingMocks()).toHaveLength(1);
+    },
+  );
+
+  it.each(['resource_limit_exceeded', 'uniqueness_error', 'invalid_input'])(
+    'may write when the write was refused with %s: whoever says that had let it in',
+    async (code) => {
+      theProvider(list(), make([code === 'resource_limit_exceeded' ? 403 : 422, anError(code)]));
+
+      expect(await verify()).toBe('valid');
+    },
+  );
 
   it.each([
-    ['half a body', 'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"locations": ['],
+    ['half a body', 'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"placement_groups": ['],
     ['garbage', 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['a closed connection', ''],
-    ['an answer that repeats it', rawAnswer('200 OK', `{"locations": ["${aToken}"]}`)],
+    ['an answer that repeats it', rawAnswer('200 OK', `{"placement_groups": ["${aToken}"]}`)],
   ])('is not known to be good or bad after %s', async (_what, bytes) => {
     upstream = await startRawUpstream((socket) => socket.end(bytes));
 
@@ -96,5 +160,37 @@ describe('a token', () => {
 
     expect([verdict, calls]).toEqual(['unknown', 2]);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+});
+
+describe('a probe that a crash left behind', () => {
+  const leftOver: Reply = [200, '{"placement_groups": [{"id": 5}, {"id": 6}, {"name": "odd"}]}'];
+
+  it('is deleted by the next verification', async () => {
+    const scope = theProvider(list(leftOver), make(), remove(71), remove(5), remove(6));
+
+    expect(await verify()).toBe('valid');
+    expect(scope.isDone()).toBe(true);
+  });
+
+  it('is deleted as well where there is no room for another one', async () => {
+    const noRoom: Reply = [403, anError('resource_limit_exceeded')];
+    const scope = theProvider(list(leftOver), make(noRoom), remove(5), remove(6));
+
+    expect(await verify()).toBe('valid');
+    expect(scope.isDone()).toBe(true);
+  });
+
+  it('says nothing of the token when it cannot be deleted: the next verification finds it', async () => {
+    theProvider(list(leftOver), make(), remove(71, [500, '']), remove(5, [404, anError('not_found')]), remove(6));
+
+    expect(await verify()).toBe('valid');
+  });
+
+  it('is left alone by a token that may not write', async () => {
+    const scope = theProvider(list(leftOver), make(readOnly), make(readOnly), remove(5));
+
+    expect(await verify()).toBe('read-only');
+    expect(scope.pendingMocks()).toHaveLength(1);
   });
 });

@@ -1,0 +1,43 @@
+import type { FromSchema } from 'json-schema-to-ts';
+import { exactly } from './schema-parts.js';
+import { type ConnectionPhase, connectionMessages } from './states.js';
+
+/** What the provider says of a token: `unknown` when it gave no usable answer. */
+export type TokenVerdict = 'valid' | 'read-only' | 'rejected' | 'unknown';
+
+/** What is known of the project behind a token. */
+export const connectionProjectSchema = {
+  ...exactly({
+    reachable: { type: 'boolean', description: 'The token opens the project.' },
+    readOnly: {
+      type: ['boolean', 'null'],
+      description: 'The token may read and not write; null while it opens nothing.',
+    },
+    currency: { type: ['string', 'null'], description: 'Of the price list; null until that was read.' },
+  }),
+  type: ['object', 'null'],
+  description: 'What is known of the project behind the token; null until the provider gave a usable answer about it.',
+} as const;
+export type ConnectionProject = NonNullable<FromSchema<typeof connectionProjectSchema>>;
+
+/** How a connection stands once the provider has said something of its token. */
+export interface ConnectionStanding {
+  readonly phase: Exclude<ConnectionPhase, 'Unverified'>;
+  readonly message: string;
+  readonly project: Omit<ConnectionProject, 'currency'>;
+}
+
+/** Clusters can be made with none but a `valid` token. */
+export const connectionStandings: Readonly<Record<Exclude<TokenVerdict, 'unknown'>, ConnectionStanding>> = {
+  valid: { phase: 'Ready', message: connectionMessages.Ready, project: { reachable: true, readOnly: false } },
+  'read-only': {
+    phase: 'Rejected',
+    message: connectionMessages.ReadOnly,
+    project: { reachable: true, readOnly: true },
+  },
+  rejected: {
+    phase: 'Rejected',
+    message: connectionMessages.Rejected,
+    project: { reachable: false, readOnly: null },
+  },
+};
