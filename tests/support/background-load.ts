@@ -14,8 +14,12 @@ export interface Load {
 const CLIENTS = 4;
 const THINK_MS = 20;
 
-/** Clients that read and write sets of their own, one request after the other, until they are stopped. */
-export function startLoad({ url, teams }: System): Load {
+/**
+ * Clients that read and write sets of their own, one request after the other, until they are stopped.
+ *
+ * @param url where they send to, ends in `/v1`
+ */
+export function startLoad({ url: own, teams }: System, url: string = own): Load {
   const token = teams[0]?.token as string;
   const answers: (Answer & { isWrite: boolean })[] = [];
   const failures: unknown[] = [];

@@ -11,7 +11,7 @@ import {
 } from './crash-steps.js';
 import { callDns } from './dns-api.js';
 import { drawer } from './drawer.js';
-import { killAgainAndAgain } from './killer.js';
+import { type Killer, killAgainAndAgain } from './killer.js';
 import { type System, type Team, ZONE } from './start-system.js';
 
 /** An answer to a write, with what was asked. */
@@ -35,17 +35,29 @@ export interface Chaos {
 
 const CLIENTS_PER_TEAM = 3;
 
-/** Clients write, the upstream fails, and processes are killed, until that was done `kills` times. */
-export async function runChaos(
-  system: System,
-  { seed, kills: wanted }: { seed: number; kills: number },
-): Promise<Chaos> {
+export type ChaosSoFar = Pick<Chaos, 'answered'> & { readonly problems: string[] };
+
+export interface ChaosPlan {
+  readonly seed: number;
+  /** Asked all along. @param kills so far */
+  readonly isOver: (kills: number) => boolean;
+  /** Where clients send to, each ends in `/v1`. Default: the gateways themselves. */
+  readonly urls?: readonly string[];
+  /** Who is killed when, until it is over. Default: every gateway and reconciler, each at moments of its own. */
+  readonly kill?: (killer: Killer) => Promise<unknown>;
+  /** What goes on beside it, until it is over. */
+  readonly beside?: (chaos: ChaosSoFar, isOver: () => boolean) => Promise<unknown>;
+}
+
+/** Clients write, the upstream fails, and processes are killed, until it is over. */
+export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> {
+  const { seed, urls = system.gateways.map(({ url }) => url), kill = killEachByItself(system) } = plan;
   const chaos = { kills: 0, lost: 0, answered: [] as AnsweredWrite[], problems: [] as string[] };
-  const isOver = (): boolean => chaos.kills >= wanted;
+  const isOver = (): boolean => plan.isOver(chaos.kills);
   let marks = 0;
 
   const send = async (team: Team, gateway: number, request: WriteRequest): Promise<Answer | null> => {
-    const url = system.gateways[gateway % system.gateways.length]?.url ?? '';
+    const url = urls[gateway % urls.length] ?? '';
     try {
       return await callDns(url, { ...request, path: `/zones/${ZONE}${request.path}`, token: team.token });
     } catch (error) {
@@ -90,19 +102,29 @@ export async function runChaos(
   };
 
   const killer = {
-    isOver,
+    ...{ seed: seed + 100, isOver },
     onKill: () => {
       chaos.kills += 1;
     },
     onProblem: (problem: string) => chaos.problems.push(problem),
   };
-  const programs = [...system.gateways, ...system.reconcilers];
   await Promise.all([
     breakUpstream(),
-    ...programs.map((program, index) => killAgainAndAgain(program, { ...killer, seed: seed + 100 + index })),
+    kill(killer),
+    plan.beside?.(chaos, isOver),
     ...system.teams.flatMap((team, index) =>
       Array.from({ length: CLIENTS_PER_TEAM }, (_, number) => client(team, seed + 200 + index * 10 + number)),
     ),
   ]);
   return chaos;
 }
+
+/** Each gateway and each reconciler at one moment after the other, whatever the others do just then. */
+const killEachByItself =
+  ({ gateways, reconcilers }: System) =>
+  (killer: Killer): Promise<unknown> =>
+    Promise.all(
+      [...gateways, ...reconcilers].map((program, index) =>
+        killAgainAndAgain(program, { ...killer, seed: killer.seed + index }),
+      ),
+    );

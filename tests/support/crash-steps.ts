@@ -47,7 +47,7 @@ const SETS = setsOf('').length;
 
 export const stepArbitrary: fc.Arbitrary<Step> = fc.record({
   set: fc.nat(SETS - 1),
-  gateway: fc.nat(1),
+  gateway: fc.nat(5),
   operation: fc.constantFrom<Operation>(
     ...(['create', 'set_records', 'set_records', 'add_records', 'add_records', 'remove_records'] as const),
     ...(['change_ttl', 'update', 'delete'] as const),

@@ -15,12 +15,13 @@ const shortTimes = {
   ACTION_POLL_MS: '100ms',
 } as const;
 
-export async function gateway(index: number, env: Env): Promise<Gateway> {
+export async function gateway(index: number, env: Env, nodeArgs: readonly string[] = []): Promise<Gateway> {
   const limits = { LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_TOKEN: UNLIMITED, LIMIT_PER_TEAM: UNLIMITED };
   const made = await api({
     name: `dns-gateway ${index}`,
     file: 'apps/dns-gateway/dist/main.js',
     env: { ...shortTimes, ...limits, ...env },
+    nodeArgs,
   });
   return Object.assign(made, { url: `${made.base}/v1` });
 }

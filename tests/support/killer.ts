@@ -9,6 +9,9 @@ export const lifetimeArbitrary = fc.oneof(
   { weight: 3, arbitrary: fc.integer({ min: 1_000, max: 9_000 }) },
 );
 
+/** What can be killed and started again. */
+export type Killable = Pick<Program, 'name' | 'start' | 'untilReady' | 'kill' | 'output' | 'exited'>;
+
 export interface Killer {
   readonly seed: number;
   /** Asked before each kill. */
@@ -19,7 +22,7 @@ export interface Killer {
 }
 
 /** Ends a process with SIGKILL and starts it again at the same address, at one drawn moment after the other. */
-export async function killAgainAndAgain(program: Program, { seed, isOver, onKill, onProblem }: Killer): Promise<void> {
+export async function killAgainAndAgain(program: Killable, { seed, isOver, onKill, onProblem }: Killer): Promise<void> {
   const next = drawer(lifetimeArbitrary, seed);
   while (!isOver()) {
     const ended = await Promise.race([program.exited, pause(next()).then(() => null)]);
@@ -51,10 +54,10 @@ const turnArbitrary: fc.Arbitrary<Turn> = fc.record({
  * Kills processes in turns, two of them at a time: before the next is taken, the last is ready again. So most of them
  * work at any moment, however slow the machine starts them; whoever is killed has worked for a time of any length.
  */
-export async function killInTurns(programs: readonly Program[], killer: Killer): Promise<void> {
+export async function killInTurns(programs: readonly Killable[], killer: Killer): Promise<void> {
   const { seed, isOver, onKill, onProblem } = killer;
   const free = [...programs];
-  const killAndStart = async (program: Program): Promise<void> => {
+  const killAndStart = async (program: Killable): Promise<void> => {
     const ended = await Promise.race([program.exited, pause(0).then(() => null)]);
     if (ended !== null) onProblem(`${program.name} ended by itself: ${JSON.stringify(ended)}\n${program.output()}`);
     await program.kill();
@@ -64,7 +67,7 @@ export async function killInTurns(programs: readonly Program[], killer: Killer):
   const lane = async (next: () => Turn): Promise<void> => {
     while (!isOver()) {
       const { pick, pauseMs, againMs } = next();
-      const [program] = free.splice(pick % free.length, 1) as [Program];
+      const [program] = free.splice(pick % free.length, 1) as [Killable];
       await pause(pauseMs);
       await killAndStart(program);
       if (againMs !== null) {

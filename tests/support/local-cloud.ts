@@ -18,6 +18,8 @@ export interface UpstreamRrset {
 /** A write that the upstream accepted, in the words of its admin address. */
 export interface UpstreamWrite {
   readonly seq: number;
+  /** Name of the zone. */
+  readonly zone: string;
   readonly method: string;
   readonly path: string;
   readonly name: string;
@@ -57,6 +59,10 @@ export interface LocalCloud {
   /** Requests that arrived, by `METHOD /route/:pattern`. */
   calls(): Promise<Record<string, number>>;
   writes(): Promise<UpstreamWrite[]>;
+  /** The request budget, and how many requests came when there was nothing left of it. */
+  budget(): Promise<{ limit: number; remaining: number; refused: number }>;
+  /** Names of the sets that a zone holds, without those at its apex. */
+  namesIn(zone: string): Promise<string[]>;
   /** Everything the zone holds, as the upstream's own list states it: the text of each set by `name/TYPE`. */
   stated(): Promise<Map<string, string>>;
   putRrset(name: string, type: string, rrset: { records: { value: string }[]; ttl?: number }): Promise<void>;
@@ -64,6 +70,8 @@ export interface LocalCloud {
 
 export interface LocalCloudOptions {
   readonly zoneName: string;
+  /** Default: none. */
+  readonly demoZoneName?: string;
   readonly actionMs: number;
   readonly requestsPerHour: number;
   /** Default: none, everything is in memory. */
@@ -77,7 +85,7 @@ const TOKEN = 'upstream-token-of-the-system-tests-0123456789-0123456789-0123456'
 
 /** The upstream as a process of its own: it is the one thing that no test kills. */
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
-  const { zoneName, actionMs, requestsPerHour, dataDir, projectTokens, speed } = options;
+  const { zoneName, demoZoneName, actionMs, requestsPerHour, dataDir, projectTokens, speed } = options;
   const [apiPort, adminPort, dnsPort] = [await freePort(), await freePort(), await freePort()];
   const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
   const apiUrl = `http://127.0.0.1:${apiPort}/v1`;
@@ -89,7 +97,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
       LOCAL_CLOUD_DNS_PORT: String(dnsPort),
       LOCAL_CLOUD_TOKENS: TOKEN,
-      LOCAL_CLOUD_ZONES: zoneName,
+      LOCAL_CLOUD_ZONES: [zoneName, ...(demoZoneName === undefined ? [] : [demoZoneName])].join(','),
       LOCAL_CLOUD_ACTION_MS: String(actionMs),
       LOCAL_CLOUD_REQUESTS_PER_HOUR: String(requestsPerHour),
       LOCAL_CLOUD_DATA_DIR: dataDir,
@@ -120,6 +128,12 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     addFaults: (...rules) => admin('POST', '/faults', rules),
     clearFaults: () => admin('DELETE', '/faults'),
     calls: async () => (await admin<{ byRoute: Record<string, number> }>('GET', '/calls')).byRoute,
+    budget: () => admin('GET', '/budget'),
+    async namesIn(name) {
+      const { zones } = await admin<{ zones: ZoneContents[] }>('GET', '/zones');
+      const { rrsets } = zones.find((zone) => zone.name === name) ?? { rrsets: [] };
+      return rrsets.map((rrset) => rrset.name).filter((each) => each !== '@');
+    },
     writes: async () => (await admin<{ writes: UpstreamWrite[] }>('GET', '/writes')).writes,
     putRrset: (name, type, rrset) => admin('PUT', `/rrsets/${zoneName}/${name}/${type}`, rrset),
     async stated() {
@@ -134,6 +148,11 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       return sets;
     },
   };
+}
+
+interface ZoneContents {
+  readonly name: string;
+  readonly rrsets: readonly { readonly name: string }[];
 }
 
 interface StatedPage {

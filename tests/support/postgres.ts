@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { applyMigrations } from '@corral/database';
-import { freePort, type PostgresServer, startPostgres } from '@corral/testing';
+import { type Ended, freePort, type PostgresServer, startPostgres } from '@corral/testing';
 import { builtFile } from './program.js';
 
 /** A Postgres that a test may stop and start again, at the same address and with the same data. It is migrated. */
@@ -14,8 +14,16 @@ export async function restartablePostgres() {
   let server = await launch();
   await applyMigrations({ databaseUrl: server.url, migrationsDir: builtFile('prisma/migrations') });
   return {
+    name: 'Postgres',
     url: server.url,
     stop: () => server.stop(),
+    /** All connections are cut at once, and what was not committed is gone. */
+    kill: () => server.stop(),
+    untilReady: async (): Promise<void> => undefined, // `start` has waited for it
+    output: (): string => '',
+    get exited(): Promise<Ended> {
+      return server.exited.then(() => ({ code: 0, signal: null }));
+    },
     start: async () => {
       server = await launch();
     },

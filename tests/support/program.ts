@@ -30,6 +30,10 @@ export interface Program {
   stop(): Promise<Ended>;
   /** What the current or last process has written. */
   output(): string;
+  /** What all its processes have written, one after the other. */
+  outputs(): string;
+  /** Of the current or last process. */
+  readonly pid: number;
   /** Resolves with how the current process ends, whoever ends it. */
   readonly exited: Promise<Ended>;
 }
@@ -40,6 +44,7 @@ const STOP_MS = 40_000;
 export function program({ name, file, env, nodeArgs = [], readyUrl }: ProgramSpec): Program {
   const args = ['--enable-source-maps', ...nodeArgs, builtFile(file)];
   let running: RunningProcess | null = null;
+  let before = '';
   const current = (): RunningProcess => {
     if (running === null) throw new Error(`${name} was never started.`);
     return running;
@@ -54,6 +59,7 @@ export function program({ name, file, env, nodeArgs = [], readyUrl }: ProgramSpe
     name,
     async start() {
       if (isRunning) return;
+      before += running?.output() ?? '';
       running = await startProcess({ command: process.execPath, args, env });
       isRunning = true;
     },
@@ -81,6 +87,10 @@ export function program({ name, file, env, nodeArgs = [], readyUrl }: ProgramSpe
     stop: async () =>
       running === null ? { code: null, signal: null } : end((process) => process.stop({ timeoutMs: STOP_MS })),
     output: () => current().output(),
+    outputs: () => before + current().output(),
+    get pid() {
+      return current().pid;
+    },
     get exited() {
       return current().exited;
     },

@@ -5,6 +5,7 @@ import { type Gateway, gateway } from './gateway.js';
 import { type LocalCloud, startLocalCloud } from './local-cloud.js';
 import { builtFile, type Program } from './program.js';
 import {
+  DEMO_ZONE,
   type Ends,
   type Env,
   many,
@@ -17,7 +18,7 @@ import {
   ZONE,
 } from './system-parts.js';
 
-export { ZONE };
+export { DEMO_ZONE, ZONE };
 
 export interface SystemOptions {
   /** Default: 1. */
@@ -34,6 +35,12 @@ export interface SystemOptions {
   readonly gatewayEnv?: Readonly<Record<string, string>>;
   /** Laid over the variables of every reconciler. */
   readonly reconcilerEnv?: Readonly<Record<string, string>>;
+  /** Given to the Node.js of the gateway of that number, counted from 1. */
+  readonly gatewayNodeArgs?: (index: number) => readonly string[];
+  /** Whether there are demos, in a zone of their own. Default: false. */
+  readonly demos?: boolean;
+  /** Requests that the upstream grants per hour, all at once or evenly. Default: more than anybody sends. */
+  readonly requestsPerHour?: number;
   /** How long an action of the upstream runs. Default: 100. */
   readonly actionMs?: number;
 }
@@ -74,11 +81,14 @@ const shortTimes = {
 
 /** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis where asked for. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
-  const { gateways = 1, reconcilers = 1, teams: slugs = ['acme'], redisUrl, actionMs = 100 } = options;
+  const { gateways = 1, reconcilers = 1, teams: slugs = ['acme'], redisUrl, actionMs = 100, demos = false } = options;
   const ends: Ends = [];
   try {
     const databaseUrl = options.databaseUrl ?? (await ownDatabase(ends));
-    const cloud = await startLocalCloud({ zoneName: ZONE, actionMs, requestsPerHour: Number(UNLIMITED) });
+    const cloud = await startLocalCloud({
+      ...{ zoneName: ZONE, actionMs, requestsPerHour: options.requestsPerHour ?? Number(UNLIMITED) },
+      ...(demos ? { demoZoneName: DEMO_ZONE } : {}),
+    });
     ends.push(() => cloud.program.stop());
     const pool = ownPool(databaseUrl, ends);
 
@@ -86,6 +96,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
       DNS_ZONE_NAME: ZONE,
+      DEMO_ZONE_NAME: demos ? DEMO_ZONE : undefined,
       HCLOUD_API_URL: cloud.apiUrl,
       HCLOUD_TOKEN: cloud.token,
       LOG_LEVEL: 'warn',
@@ -93,7 +104,9 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     const reconcilerEnv = { ...shortTimes, ...shared, ...options.reconcilerEnv };
     const started = {
       reconcilers: await many(reconcilers, (at) => reconciler(at, { env: reconcilerEnv })),
-      gateways: await many(gateways, (at) => gateway(at, { ...shared, ...options.gatewayEnv })),
+      gateways: await many(gateways, (at) =>
+        gateway(at, { ...shared, DEMOS_ENABLED: String(demos), ...options.gatewayEnv }, options.gatewayNodeArgs?.(at)),
+      ),
     };
     const [teams] = await Promise.all([
       createTeams(databaseUrl, slugs),

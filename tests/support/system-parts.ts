@@ -7,6 +7,7 @@ export type Env = Readonly<Record<string, string | undefined>>;
 export type Ends = (() => Promise<unknown>)[];
 
 export const ZONE = 'example.test';
+export const DEMO_ZONE = 'demos.test';
 /** Of requests in a time: none reaches it. */
 export const UNLIMITED = '100000000';
 
@@ -42,7 +43,9 @@ export async function startAll(programs: readonly Program[], ends: Ends): Promis
 }
 
 /** An API that serves at an address of its own; `base` is that address. */
-export async function api(spec: Pick<ProgramSpec, 'name' | 'file' | 'env'>): Promise<Program & { base: string }> {
+export async function api(
+  spec: Pick<ProgramSpec, 'name' | 'file' | 'env' | 'nodeArgs'>,
+): Promise<Program & { base: string }> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const env = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0', ...spec.env };

@@ -8,7 +8,13 @@ const set = { name: 'www.acme', type: 'A' };
 const body = (mark: number) => ({ records: [{ value: '192.0.2.1', comment: `write ${mark}` }] });
 
 const aWrite = (actionId: number, changes: Partial<UpstreamWrite> = {}): UpstreamWrite => ({
-  ...{ seq: actionId, method: 'POST', path: '/v1/zones/7001/rrsets/www.acme/A/actions/add_records', ...set },
+  ...{
+    seq: actionId,
+    zone: 'example.test',
+    method: 'POST',
+    path: '/v1/zones/7001/rrsets/www.acme/A/actions/add_records',
+    ...set,
+  },
   ...{ body: body(actionId), actionId, actionError: null, ...changes },
 });
 const anEntry = (id: number, changes: Partial<AuditEntry> = {}): AuditEntry => ({

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { forgetfulRedis, restartedPostgres } from '../disturb.js';
 import { restartablePostgres } from '../postgres.js';
 import { restartableRedis } from '../redis.js';
 import { runClusterChaos } from './chaos.js';
-import { forgetfulRedis, restartedPostgres } from './disturb.js';
 import { recordRowChanges } from './row-history.js';
 import { findContradictions, untilSettled } from './settled.js';
 import { type ClusterSystem, startClusterSystem } from './start-cluster-system.js';

@@ -3,6 +3,8 @@ export interface BudgetState {
   readonly remaining: number;
   /** Unix time in seconds at which the whole budget is back. */
   readonly resetsAt: number;
+  /** Requests so far that came when nothing was left. */
+  readonly refused: number;
 }
 
 /** The request budget of the project: an hour's worth may go in one burst, and it refills evenly. */
@@ -10,6 +12,7 @@ export class Budget {
   #limit: number;
   #level: number;
   #asOf: number;
+  #refused = 0;
 
   constructor(requestsPerHour: number, nowMs: number) {
     this.#limit = requestsPerHour;
@@ -20,7 +23,10 @@ export class Budget {
   /** Takes one request. @returns false when none was left */
   take(nowMs: number): boolean {
     this.#refill(nowMs);
-    if (this.#level < 1) return false;
+    if (this.#level < 1) {
+      this.#refused += 1;
+      return false;
+    }
     this.#level -= 1;
     return true;
   }
@@ -32,6 +38,7 @@ export class Budget {
       limit: this.#limit,
       remaining: Math.floor(this.#level),
       resetsAt: Math.ceil(nowMs / 1000 + secondsToFull),
+      refused: this.#refused,
     };
   }
 

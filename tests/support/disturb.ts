@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import { drawer } from '../drawer.js';
-import type { restartablePostgres } from '../postgres.js';
-import type { restartableRedis } from '../redis.js';
+import { drawer } from './drawer.js';
+import type { restartablePostgres } from './postgres.js';
+import type { restartableRedis } from './redis.js';
 
 type Disturbance = (isOver: () => boolean) => Promise<void>;
 

@@ -1,0 +1,228 @@
+import { isRedisInstalled, waitFor } from '@corral/testing';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Answer } from '../support/answer.js';
+import { readEntries, writesIn } from '../support/crash-judge.js';
+import { callDns, type DnsCall } from '../support/dns-api.js';
+import { describeNeeding } from '../support/needing.js';
+import { restartableRedis } from '../support/redis.js';
+import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
+import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
+import { UNLIMITED } from '../support/system-parts.js';
+import { findUnmatched, replay } from '../support/upstream-history.js';
+import { untilSettled } from '../support/whole.js';
+
+const PER_TOKEN = 120;
+const POLL_MS = 500;
+/** Of the upstream per hour: few enough to be used up by a test. */
+const BUDGET = 400;
+const RECORDS = `/zones/${ZONE}/rrsets`;
+
+const ends: (() => Promise<unknown>)[] = [];
+let system: System;
+let proxy: RoundRobin;
+
+/** Three gateways behind the proxy, two reconcilers, one Redis, one Postgres. */
+async function start(options: { limitPerToken: string; actionMs: number; requestsPerHour?: number }): Promise<void> {
+  const redis = await restartableRedis();
+  await redis.start();
+  ends.push(redis.kill);
+  const { limitPerToken, ...rest } = options;
+  system = await startSystem({
+    ...{ gateways: 3, reconcilers: 2, teams: ['acme', 'globex', 'initech'], redisUrl: redis.url, ...rest },
+    gatewayEnv: { LIMIT_PER_TOKEN: limitPerToken, ACTION_POLL_MS: String(POLL_MS) },
+  });
+  ends.push(system.stop);
+  proxy = await startRoundRobin(system.gateways.map(({ url }) => new URL(url).origin));
+  ends.push(proxy.stop);
+}
+
+async function stopAll(): Promise<void> {
+  for (const end of ends.splice(0).reverse()) await end();
+}
+
+const call = (token: string, method: string, path: string, body?: object): Promise<Answer> =>
+  callDns(`${proxy.base}/v1`, { method, path, token, ...(body && { body }) } satisfies DnsCall);
+const setRecords = (token: string, name: string, value: string): Promise<Answer> =>
+  call(token, 'POST', `${RECORDS}/${name}/A/actions/set_records`, { records: [{ value }] });
+const create = (token: string, name: string): Promise<Answer> =>
+  call(token, 'POST', RECORDS, { name, type: 'A', records: [{ value: '192.0.2.1' }] });
+const team = (at: number): Team => system.teams[at] as Team;
+const many = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
+
+describeNeeding(
+  isRedisInstalled() ? null : 'no redis-server',
+  'three gateways behind a plain round-robin proxy',
+  () => {
+    beforeAll(() => start({ limitPerToken: String(PER_TOKEN), actionMs: 2_000 }), 120_000);
+    afterAll(stopAll, 60_000);
+
+    it('count the requests of a token together: of a crowd that comes at once only the burst passes', async () => {
+      const token = await system.issueToken(team(2));
+      const startedAt = performance.now();
+
+      const answers = await Promise.all(many(3 * PER_TOKEN).map(() => call(token, 'GET', RECORDS)));
+
+      const refilled = ((performance.now() - startedAt) / 60_000) * PER_TOKEN;
+      const passed = answers.filter(({ status }) => status === 200).length;
+      expect(passed).toBeLessThanOrEqual(PER_TOKEN + refilled);
+      // What a replica has fetched and the others could have used: a twentieth each, for a second.
+      expect(passed).toBeGreaterThanOrEqual(PER_TOKEN - 2 * (PER_TOKEN / 20));
+      const refused = answers.filter(({ status }) => status !== 200);
+      expect(refused.map(({ status, json }) => [status, json.error.code])).toEqual(
+        refused.map(() => [429, 'rate_limit_exceeded']),
+      );
+      for (const served of proxy.served) expect(served).toBeGreaterThanOrEqual(PER_TOKEN);
+      expect((await call(team(2).token, 'GET', RECORDS)).status).toBe(200);
+    }, 60_000);
+
+    it('keep writes to one record set in order, whichever gateways they come to', async () => {
+      const { token } = team(0);
+      expect((await create(token, 'acme')).status).toBe(201);
+      await system.cloud.addFaults({
+        ...{ match: { method: 'POST', path: 'set_records$' }, times: null, probability: 0.5 },
+        effect: { delayMs: 60 },
+      });
+      const told: { value: string; sentAt: number; answeredAt: number }[] = [];
+      const client = async (number: number): Promise<void> => {
+        for (const round of many(8)) {
+          const value = `192.0.2.${number * 10 + round + 10}`;
+          const sentAt = performance.now();
+          const { status } = await setRecords(token, 'acme', value);
+          expect(status).toBe(201);
+          told.push({ value, sentAt, answeredAt: performance.now() });
+        }
+      };
+
+      await Promise.all(many(4).map(client));
+      await system.cloud.clearFaults();
+
+      const writes = (await writesIn(system, ZONE)).filter(({ name }) => name === 'acme');
+      const place = ({ value }: { value: string }): number =>
+        writes.findIndex(({ body }) => (body as { records: { value: string }[] }).records[0]?.value === value);
+      expect(writes).toHaveLength(1 + told.length);
+      expect(
+        findUnmatched(
+          writes,
+          (await readEntries(system, ZONE)).filter(({ name }) => name === 'acme'),
+        ),
+      ).toEqual([]);
+      for (const one of told) {
+        for (const later of told.filter(({ sentAt }) => sentAt > one.answeredAt)) {
+          expect(place(one)).toBeLessThan(place(later));
+        }
+      }
+      const last = replay(writes)
+        .sets.get('acme/A')
+        ?.records.map(({ value }) => value);
+      const shown = await Promise.all(many(3).map(() => call(token, 'GET', `${RECORDS}/acme/A`)));
+      for (const { json } of shown) expect(json.rrset.records.map((one: { value: string }) => one.value)).toEqual(last);
+      expect(JSON.parse((await system.cloud.stated()).get('acme/A') as string).records).toMatchObject([
+        { value: last?.[0] },
+      ]);
+    }, 90_000);
+
+    it('ask for a running action once per interval, however many wait for it wherever', async () => {
+      const { token } = team(1);
+      const tokens = [token, await system.issueToken(team(1)), await system.issueToken(team(1))];
+      const { json } = await create(token, 'globex');
+      const id: number = json.action.id;
+      const before = await actionCalls();
+      const startedAt = performance.now();
+
+      const waitForEnd = async (own: string): Promise<number> => {
+        for (let polls = 1; ; polls += 1) {
+          const answer = await call(own, 'GET', `/actions/${id}`);
+          if (answer.status === 200 && answer.json.action.status === 'success') return polls;
+          expect([200, 429]).toContain(answer.status);
+        }
+      };
+      const polls = await Promise.all(tokens.map(waitForEnd));
+      const intervals = (performance.now() - startedAt) / POLL_MS;
+
+      const calls = (await actionCalls()) - before;
+      expect(calls).toBeGreaterThanOrEqual(1);
+      expect(calls).toBeLessThanOrEqual(intervals + 1);
+      expect(polls.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(calls);
+    }, 60_000);
+
+    it('refuse a revoked token everywhere within 2 s', async () => {
+      const token = await system.issueToken(team(1));
+      const gateways = system.gateways.map(({ url }) => url);
+      const list = (url: string) => callDns(url, { method: 'GET', path: RECORDS, token });
+      for (const url of gateways) expect((await list(url)).status).toBe(200);
+
+      const refusedBy = async (url: string): Promise<number> => {
+        let lastAcceptedAt = Number.NEGATIVE_INFINITY;
+        for (;;) {
+          const sentAt = Date.now();
+          const { status } = await list(url);
+          if (status === 401) return lastAcceptedAt;
+          expect([200, 429]).toContain(status); // whose token is refused is not told of its limit
+          lastAcceptedAt = sentAt;
+        }
+      };
+      const accepted = Promise.all(gateways.map(refusedBy));
+      const { rows } = await system.pool.query<{ id: string }>(
+        'SELECT id FROM dns_token WHERE team_id = $1 ORDER BY created_at DESC LIMIT 1',
+        [team(1).id],
+      );
+      await system.admin('token', 'revoke', team(1).slug, (rows[0] as { id: string }).id);
+
+      const revoked = await system.pool.query<{ at: Date }>('SELECT revoked_at AS at FROM dns_token WHERE id = $1', [
+        (rows[0] as { id: string }).id,
+      ]);
+      for (const at of await accepted) expect(at - Number(revoked.rows[0]?.at)).toBeLessThan(2_000);
+      expect((await call(token, 'GET', RECORDS)).status).toBe(401);
+    }, 60_000);
+  },
+);
+
+describeNeeding(isRedisInstalled() ? null : 'no redis-server', 'an upstream that grants little', () => {
+  beforeAll(() => start({ limitPerToken: UNLIMITED, actionMs: 0, requestsPerHour: BUDGET }), 120_000);
+  afterAll(stopAll, 60_000);
+
+  it('is never asked for more by three gateways and two reconcilers, and every team gets a part', async () => {
+    const outcomes = await Promise.all(
+      system.teams.map(async ({ token, slug }) => {
+        expect((await create(token, slug)).status).toBe(201);
+        const accepted: string[] = [];
+        let refused = 0;
+        const client = async (number: number): Promise<void> => {
+          for (let round = 0; refused < 20; round += 1) {
+            const value = `10.${number}.${Math.floor(round / 250)}.${round % 250}`;
+            const { status, json } = await setRecords(token, slug, value);
+            if (status === 201) accepted.push(value);
+            else expect([status, json.error.code]).toEqual([429, 'rate_limit_exceeded']);
+            if (status !== 201) refused += 1;
+          }
+        };
+        await Promise.all(many(4).map(client));
+        return accepted;
+      }),
+    );
+
+    await untilSettled(system);
+    const { refused } = await system.cloud.budget();
+    expect(refused).toBe(0);
+    const total = outcomes.reduce((sum, accepted) => sum + accepted.length, 0);
+    expect(total).toBeGreaterThan(BUDGET / 10);
+    for (const accepted of outcomes) expect(accepted.length).toBeGreaterThan(total / 10);
+    const writes = await writesIn(system, ZONE);
+    expect(writes).toHaveLength(total + system.teams.length);
+    for (const { token, slug } of system.teams) {
+      await waitFor('the mirror to show the last accepted write', async () => {
+        const { json } = await call(token, 'GET', `${RECORDS}/${slug}/A`);
+        const shown = json.rrset.records.map(({ value }: { value: string }) => value);
+        const own = replay(writes.filter(({ name }) => name === slug)).sets.get(`${slug}/A`);
+        expect(shown).toEqual(own?.records.map(({ value }) => value));
+        return true;
+      });
+    }
+  }, 120_000);
+});
+
+/** Requests for actions that reached the upstream. */
+async function actionCalls(): Promise<number> {
+  const calls = Object.entries(await system.cloud.calls());
+  return calls.filter(([route]) => /^GET .*actions/.test(route)).reduce((sum, [, count]) => sum + count, 0);
+}
