@@ -2,11 +2,23 @@ import { join } from 'node:path';
 import { dnsTokenStore, teamStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
 import { zoneSyncStore } from '@corral/dns-mirror';
-import { freePort } from '@corral/testing';
-import { startRig, UNLIMITED } from './rig.js';
+import { freePort, redisForTests } from '@corral/testing';
+import { type Rig, startRig, UNLIMITED } from './rig.js';
 
 export const ZONE = 'bench.test';
 const UPSTREAM_TOKEN = 'upstream-token-of-the-benchmark-0123456789';
+
+/** The request limits are out of the way: they are not what is measured. */
+const gatewaySettings = {
+  DNS_ZONE_NAME: ZONE,
+  HCLOUD_TOKEN: UPSTREAM_TOKEN,
+  METRICS_PORT: '0',
+  HOST: '127.0.0.1',
+  LIMIT_PER_ADDRESS: UNLIMITED,
+  LIMIT_PER_TOKEN: UNLIMITED,
+  LIMIT_PER_TEAM: UNLIMITED,
+  DNS_RECORDS_PER_TEAM: '100000',
+};
 
 export interface DnsRig {
   readonly gatewayUrl: string;
@@ -18,14 +30,18 @@ export interface DnsRig {
   /** Calls that the upstream has seen so far. */
   upstreamCalls(): Promise<number>;
   startBareExpress(bodies: Record<string, string>): Promise<string>;
+  /** Further gateways, which share limits and budget over a Redis. Null where redis-server is not installed. */
+  startReplicas(count: number): Promise<string[] | null>;
+  /** What it stands on. */
+  readonly base: Rig;
   stop(): Promise<void>;
 }
 
-/** Real processes on a durable Postgres of their own, with the request limits out of the way. */
+/** Real processes on a durable Postgres of their own. */
 export async function startDnsRig(): Promise<DnsRig> {
   const rig = await startRig();
   const { folder, pool, databaseUrl, run } = rig;
-  const [apiPort, adminPort, gatewayPort] = [await freePort(), await freePort(), await freePort()];
+  const [apiPort, adminPort] = [await freePort(), await freePort()];
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   const cloudUrl = `http://127.0.0.1:${apiPort}/v1`;
   await run(
@@ -42,26 +58,16 @@ export async function startDnsRig(): Promise<DnsRig> {
   );
   const zoneId = await mirrorZone(pool, cloudUrl);
   const token = await issueToken(databaseUrl);
-  await run(
-    'apps/dns-gateway/dist/main.js',
-    {
-      DATABASE_URL: databaseUrl,
-      DNS_ZONE_NAME: ZONE,
-      HCLOUD_API_URL: cloudUrl,
-      HCLOUD_TOKEN: UPSTREAM_TOKEN,
-      PORT: String(gatewayPort),
-      METRICS_PORT: '0',
-      HOST: '127.0.0.1',
-      LIMIT_PER_ADDRESS: UNLIMITED,
-      LIMIT_PER_TOKEN: UNLIMITED,
-      LIMIT_PER_TEAM: UNLIMITED,
-      DNS_RECORDS_PER_TEAM: '100000',
-    },
-    `http://127.0.0.1:${gatewayPort}/readyz`,
-  );
+  const startGateway = async (env: Record<string, string> = {}): Promise<string> => {
+    const port = await freePort();
+    const settings = { ...gatewaySettings, DATABASE_URL: databaseUrl, HCLOUD_API_URL: cloudUrl, PORT: String(port) };
+    await run('apps/dns-gateway/dist/main.js', { ...settings, ...env }, `http://127.0.0.1:${port}/readyz`);
+    return `http://127.0.0.1:${port}/v1`;
+  };
+  const gatewayUrl = await startGateway();
 
   return {
-    ...{ cloudUrl, zoneId, token, pool, cloudToken: UPSTREAM_TOKEN, gatewayUrl: `http://127.0.0.1:${gatewayPort}/v1` },
+    ...{ cloudUrl, zoneId, token, pool, cloudToken: UPSTREAM_TOKEN, gatewayUrl, base: rig },
     upstreamCalls: async () => ((await (await fetch(`${adminUrl}/admin/calls`)).json()) as { total: number }).total,
     async startBareExpress(bodies) {
       const port = await freePort();
@@ -69,6 +75,14 @@ export async function startDnsRig(): Promise<DnsRig> {
       const [firstPath] = Object.keys(bodies);
       await run('tools/dist/bench/bare-express.js', env, `http://127.0.0.1:${port}${firstPath}`);
       return `http://127.0.0.1:${port}`;
+    },
+    async startReplicas(count) {
+      const redis = await redisForTests();
+      if (redis === null) return null;
+      rig.onStop(redis.stop);
+      const urls: string[] = [];
+      while (urls.length < count) urls.push(await startGateway({ REDIS_URL: redis.url }));
+      return urls;
     },
     stop: rig.stop,
   };

@@ -1,11 +1,24 @@
 import { type DnsRig, startDnsRig, ZONE } from './dns-rig.js';
-import { type ReadResult, readLoad, type WriteResult, writeLoad } from './load.js';
+import {
+  bearer,
+  type Load,
+  plainReadLoad,
+  type ReadResult,
+  readLoad,
+  readLoadOf,
+  type WriteResult,
+  writeLoad,
+} from './load.js';
+import { createSet, fetchText, fillMirror } from './mirror-rows.js';
+import { startPowerDns } from './powerdns.js';
 import { row, table } from './report.js';
 
 const say = (line: string) => console.log(line);
 const LISTED_SETS = 25;
 const ROUNDS = 3;
 const WARM_UP_SECONDS = 3;
+const REPLICAS = 3;
+const WRITTEN_SETS = 50;
 
 export interface DnsBenchOptions {
   /** Of each measurement. */
@@ -14,7 +27,7 @@ export interface DnsBenchOptions {
   readonly sets: number;
 }
 
-/** Compares the gateway with a bare Express route and with the upstream itself, in one run on one machine. */
+/** Compares the gateway with a bare Express route, with PowerDNS and with the upstream itself, in one run on one machine. */
 export async function benchDns({ seconds, sets }: DnsBenchOptions): Promise<void> {
   say(`Reads: ${ROUNDS} rounds of ${seconds} s each, taken in turns; writes: 100 per second.`);
   say('Bare Express: a route that sends the same bytes with res.send, and does nothing else.\n');
@@ -24,14 +37,31 @@ export async function benchDns({ seconds, sets }: DnsBenchOptions): Promise<void
     await fillMirror(rig, 'acme', LISTED_SETS);
     const paths = { list: `/zones/${ZONE}/rrsets`, get: `/zones/${ZONE}/rrsets/s0.acme/A` };
     await compareReads(rig, paths, seconds);
+    await compareWithPowerDns(rig, paths, seconds);
     await compareWrites(rig, seconds);
     await compareSizes(rig, paths, seconds, sets);
+    await compareReplicas(rig, paths, seconds);
   } finally {
     await rig.stop();
   }
 }
 
 type Paths = { readonly list: string; readonly get: string };
+type Read = (seconds: number) => Promise<ReadResult>;
+
+const readOf = (rig: DnsRig, path: string, url = rig.gatewayUrl): Load => ({ url, headers: bearer(rig.token), path });
+
+/** Both warm, then in turns, so that what the machine does meanwhile befalls both. */
+async function takeTurns(one: Read, other: Read, seconds: number): Promise<[ReadResult, ReadResult]> {
+  const results: [ReadResult[], ReadResult[]] = [[], []];
+  await one(WARM_UP_SECONDS);
+  await other(WARM_UP_SECONDS);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    results[0].push(await one(seconds));
+    results[1].push(await other(seconds));
+  }
+  return [median(results[0]), median(results[1])];
+}
 
 async function compareReads(rig: DnsRig, paths: Paths, seconds: number): Promise<void> {
   const bodies: Record<string, string> = {};
@@ -40,40 +70,56 @@ async function compareReads(rig: DnsRig, paths: Paths, seconds: number): Promise
   const callsBefore = await rig.upstreamCalls();
   const rows: string[][] = [];
   for (const [what, path] of Object.entries(paths)) {
-    const bare: ReadResult[] = [];
-    const gateway: ReadResult[] = [];
-    await readLoad({ url: bareUrl, token: rig.token, path }, WARM_UP_SECONDS);
-    await readLoad({ url: rig.gatewayUrl, token: rig.token, path }, WARM_UP_SECONDS);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      bare.push(await readLoad({ url: bareUrl, token: rig.token, path }, seconds));
-      gateway.push(await readLoad({ url: rig.gatewayUrl, token: rig.token, path }, seconds));
-    }
-    const [best, ours] = [median(bare), median(gateway)];
-    rows.push(row(`${what}, bare Express`, best), row(`${what}, gateway`, ours, ours.perSecond / best.perSecond));
+    const [bare, ours] = await takeTurns(
+      (time) => readLoad(readOf(rig, path, bareUrl), time),
+      (time) => readLoad(readOf(rig, path), time),
+      seconds,
+    );
+    rows.push(row(`${what}, bare Express`, bare), row(`${what}, gateway`, ours, ours.perSecond / bare.perSecond));
   }
   say(table(['read', 'req/s', 'p50 ms', 'p99 ms', 'ratio'], rows));
   say(`Upstream calls during all reads: ${(await rig.upstreamCalls()) - callsBefore} (aim: 0)\n`);
 }
 
+async function compareWithPowerDns(rig: DnsRig, paths: Paths, seconds: number): Promise<void> {
+  const names = Array.from({ length: LISTED_SETS }, (_, index) => `s${index}.acme`);
+  const powerDns = await startPowerDns(rig.base, ZONE, names);
+  if (powerDns === null) return say('PowerDNS is not installed: no comparison with it.\n');
+  const rows: string[][] = [];
+  for (const what of ['list', 'get'] as const) {
+    const [theirs, ours] = await takeTurns(
+      (time) => plainReadLoad(powerDns[what], time),
+      (time) => plainReadLoad(readOf(rig, paths[what]), time),
+      seconds,
+    );
+    rows.push(row(`${what}, PowerDNS ${powerDns.version}`, theirs));
+    rows.push(row(`${what}, gateway`, ours, ours.perSecond / theirs.perSecond));
+  }
+  say(table(['the same record sets', 'req/s', 'p50 ms', 'p99 ms', 'ratio'], rows));
+  say('Aim: 3 times the reads of PowerDNS.\n');
+}
+
+const writesOf = (rig: DnsRig, seconds: number) => ({
+  headers: bearer(rig.token),
+  perSecond: 100,
+  seconds: Math.max(seconds, 5) * 2,
+  pathOf: (index: number) => `/zones/${ZONE}/rrsets/w${index % WRITTEN_SETS}.acme/A/actions/set_records`,
+  bodyOf: (index: number) =>
+    JSON.stringify({ records: [{ value: `192.0.${Math.floor(index / 250) % 250}.${index % 250}` }] }),
+});
+const writeRow = (what: string, result: WriteResult) => [what, result.p50Ms.toFixed(2), result.p99Ms.toFixed(2)];
+
 async function compareWrites(rig: DnsRig, seconds: number): Promise<void> {
-  const load = {
-    path: '',
-    perSecond: 100,
-    seconds: Math.max(seconds, 5) * 2,
-    pathOf: (index: number) => `/zones/${ZONE}/rrsets/w${index % 50}.acme/A/actions/set_records`,
-    bodyOf: (index: number) =>
-      JSON.stringify({ records: [{ value: `192.0.${Math.floor(index / 250) % 250}.${index % 250}` }] }),
-  };
-  const direct = { ...load, url: rig.cloudUrl, token: rig.cloudToken };
-  const through = { ...load, url: rig.gatewayUrl, token: rig.token };
-  for (let index = 0; index < 50; index += 1) await createSet(rig, `w${index}.acme`);
+  const load = writesOf(rig, seconds);
+  const direct = { ...load, urls: [rig.cloudUrl], headers: bearer(rig.cloudToken) };
+  const through = { ...load, urls: [rig.gatewayUrl] };
+  for (let index = 0; index < WRITTEN_SETS; index += 1) await createSet(rig, `w${index}.acme`);
   await writeLoad({ ...direct, seconds: 1 });
   await writeLoad({ ...through, seconds: 1 });
   const straight = await writeLoad(direct);
   const callsBefore = await rig.upstreamCalls();
   const ours = await writeLoad(through);
   const perWrite = ((await rig.upstreamCalls()) - callsBefore) / ours.writes;
-  const writeRow = (what: string, result: WriteResult) => [what, result.p50Ms.toFixed(2), result.p99Ms.toFixed(2)];
   const added = { writes: 0, p50Ms: ours.p50Ms - straight.p50Ms, p99Ms: ours.p99Ms - straight.p99Ms };
   say(
     table(
@@ -91,9 +137,7 @@ async function compareWrites(rig: DnsRig, seconds: number): Promise<void> {
 async function compareSizes(rig: DnsRig, paths: Paths, seconds: number, sets: number): Promise<void> {
   const measure = async (path: string) => {
     const rounds: ReadResult[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      rounds.push(await readLoad({ url: rig.gatewayUrl, token: rig.token, path }, seconds));
-    }
+    for (let round = 0; round < ROUNDS; round += 1) rounds.push(await readLoad(readOf(rig, path), seconds));
     return median(rounds);
   };
   const small = { list: await measure(paths.list), get: await measure(paths.get) };
@@ -104,39 +148,34 @@ async function compareSizes(rig: DnsRig, paths: Paths, seconds: number, sets: nu
     row(`${what}, ${sets.toLocaleString('en')} sets`, large[what], small[what].perSecond / large[what].perSecond),
   ]);
   say(table(['zone size', 'req/s', 'p50 ms', 'p99 ms', 'growth'], rows));
-  say('Aim: no read takes more than 1.2 times as long.');
+  say('Aim: no read takes more than 1.2 times as long.\n');
 }
 
-/** Rows as a zone sync would leave them. */
-async function fillMirror({ pool, zoneId }: DnsRig, owner: string, count: number): Promise<void> {
-  await pool.query(
-    `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
-     SELECT $1, name, 'A', $2, 1,
-            json_build_object('id', name || '/A', 'name', name, 'type', 'A', 'ttl', 300, 'labels', json_build_object(),
-                              'protection', json_build_object('change', false),
-                              'records', json_build_array(json_build_object('value', '192.0.2.1', 'comment', '')),
-                              'zone', $1::bigint)::text
-     FROM (SELECT 's' || n || '.' || $2 AS name FROM generate_series(0, $3::int - 1) AS n) AS names
-     ON CONFLICT DO NOTHING`,
-    [zoneId, owner, count],
-  );
-  // As autovacuum does in service, only at once.
-  await pool.query('VACUUM ANALYZE dns_rrset');
-}
-
-async function createSet({ gatewayUrl, token }: DnsRig, name: string): Promise<void> {
-  const response = await fetch(`${gatewayUrl}/zones/${ZONE}/rrsets`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name, type: 'A', records: [{ value: '192.0.2.1' }] }),
-  });
-  if (response.status !== 201) throw new Error(`A set could not be created: ${await response.text()}`);
-}
-
-async function fetchText({ gatewayUrl, token }: DnsRig, path: string): Promise<string> {
-  const response = await fetch(`${gatewayUrl}${path}`, { headers: { authorization: `Bearer ${token}` } });
-  if (!response.ok) throw new Error(`${path} was answered ${response.status}`);
-  return response.text();
+/** One gateway on Postgres alone, and replicas that share a Redis. On a small machine they share its cores as well. */
+async function compareReplicas(rig: DnsRig, paths: Paths, seconds: number): Promise<void> {
+  const replicas = await rig.startReplicas(REPLICAS);
+  if (replicas === null) return say('redis-server is not installed: no replicas that share a Redis.\n');
+  const rows: string[][] = [];
+  for (const [what, path] of Object.entries(paths)) {
+    const [one, three] = await takeTurns(
+      (time) => readLoad(readOf(rig, path), time),
+      (time) =>
+        readLoadOf(
+          replicas.map((url) => readOf(rig, path, url)),
+          time,
+        ),
+      seconds,
+    );
+    rows.push(row(`${what}, one gateway`, one));
+    rows.push(row(`${what}, ${REPLICAS} with Redis`, three, three.perSecond / one.perSecond));
+  }
+  say(table(['replicas', 'req/s', 'p50 ms', 'p99 ms', 'ratio'], rows));
+  const load = writesOf(rig, seconds);
+  await writeLoad({ ...load, urls: replicas, seconds: 1 });
+  const one = await writeLoad({ ...load, urls: [rig.gatewayUrl] });
+  const three = await writeLoad({ ...load, urls: replicas });
+  const writeRows = [writeRow('one gateway', one), writeRow(`${REPLICAS} with Redis`, three)];
+  say(table(['write, 100/s', 'p50 ms', 'p99 ms'], writeRows));
 }
 
 function median(rounds: readonly ReadResult[]): ReadResult {

@@ -1,10 +1,14 @@
+import { Agent, get } from 'node:http';
 import autocannon from 'autocannon';
 
 export interface Load {
   readonly url: string;
-  readonly token: string;
+  /** What the server knows the caller by. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
 }
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 export interface ReadResult {
   readonly perSecond: number;
@@ -18,19 +22,63 @@ export interface WriteResult {
   readonly p99Ms: number;
 }
 
+const CONNECTIONS = 16;
+
 /** As many reads as go through on a few kept connections. */
-export async function readLoad({ url, token, path }: Load, seconds: number): Promise<ReadResult> {
-  const result = await autocannon({
-    url: `${url}${path}`,
-    connections: 16,
-    duration: seconds,
-    headers: { authorization: `Bearer ${token}` },
-  });
+export async function readLoad({ url, headers, path }: Load, seconds: number): Promise<ReadResult> {
+  return readShare({ url, headers, path }, seconds, CONNECTIONS);
+}
+
+/** The same from replicas that share the connections evenly. Latencies are those of the slowest. */
+export async function readLoadOf(replicas: readonly Load[], seconds: number): Promise<ReadResult> {
+  const share = Math.ceil(CONNECTIONS / replicas.length);
+  const results = await Promise.all(replicas.map((load) => readShare(load, seconds, share)));
+  return {
+    perSecond: results.reduce((sum, { perSecond }) => sum + perSecond, 0),
+    p50Ms: Math.max(...results.map(({ p50Ms }) => p50Ms)),
+    p99Ms: Math.max(...results.map(({ p99Ms }) => p99Ms)),
+  };
+}
+
+async function readShare({ url, headers, path }: Load, seconds: number, connections: number): Promise<ReadResult> {
+  const result = await autocannon({ url: `${url}${path}`, connections, duration: seconds, headers: { ...headers } });
   refuseFailures(result);
   return { perSecond: result.requests.average, p50Ms: result.latency.p50, p99Ms: result.latency.p99 };
 }
 
-export interface WriteLoad extends Load {
+/**
+ * The same by Node's own client, for servers that close the connection after each answer: autocannon takes that for a
+ * failure.
+ */
+export async function plainReadLoad({ url, headers, path }: Load, seconds: number): Promise<ReadResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const read = () =>
+    new Promise<number>((resolve, reject) => {
+      const sentAt = performance.now();
+      const request = get(`${url}${path}`, { headers, agent }, (response) => {
+        response.resume().on('error', reject);
+        response.on('end', () => {
+          if (response.statusCode === 200) resolve(performance.now() - sentAt);
+          else reject(new Error(`A read was answered ${response.statusCode}`));
+        });
+      });
+      request.on('error', reject);
+    });
+  const endsAt = performance.now() + seconds * 1_000;
+  const durations: number[] = [];
+  const keepReading = async () => {
+    while (performance.now() < endsAt) durations.push(await read());
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, keepReading));
+  agent.destroy();
+  durations.sort((one, other) => one - other);
+  const [p50Ms, p99Ms] = [percentile(durations, 0.5), percentile(durations, 0.99)];
+  return { perSecond: durations.length / seconds, p50Ms, p99Ms };
+}
+
+export interface WriteLoad extends Omit<Load, 'url' | 'path'> {
+  /** The n-th write goes to the n-th of these, over and over. */
+  readonly urls: readonly string[];
   readonly perSecond: number;
   readonly seconds: number;
   /** The body of the n-th write. */
@@ -51,9 +99,9 @@ export async function writeLoad(load: WriteLoad): Promise<WriteResult> {
     const dueAt = startedAt + (index * 1_000) / load.perSecond;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAt - performance.now())));
     const sentAt = performance.now();
-    const response = await fetch(`${load.url}${load.pathOf(index)}`, {
+    const response = await fetch(`${load.urls[index % load.urls.length]}${load.pathOf(index)}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${load.token}`, 'content-type': 'application/json' },
+      headers: { ...load.headers, 'content-type': 'application/json' },
       body: load.bodyOf(index),
     });
     const text = await response.text();

@@ -17,6 +17,8 @@ export interface Rig {
   readonly pool: Pool;
   /** Starts a built program and waits until it answers. It ends with the rig, if not before. */
   run(file: string, env: Record<string, string>, readyUrl: string): Promise<RunningProcess>;
+  /** What else ends with the rig. */
+  onStop(stop: () => Promise<unknown>): void;
   /** Ends everything, the last first. */
   stop(): Promise<void>;
 }
@@ -55,6 +57,7 @@ export async function startRig(): Promise<Rig> {
       stops.unshift(() => child.stop());
       return child;
     },
+    onStop: (stop) => void stops.unshift(stop),
     async stop() {
       for (const stop of stops) await stop();
     },
