@@ -4,6 +4,7 @@ export { type AnsweredRecorder, answeredRecorder } from './answered-recorder.js'
 export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
 export { type Comparison, compareRrset } from './compare-rrset.js';
 export { type ConcludeDeps, type Conclusion, concludeWrite } from './conclude-write.js';
+export { type DriftReporter, driftReporter } from './drift-reporter.js';
 export {
   type MirroredRrset,
   type MirrorStore,
@@ -11,6 +12,15 @@ export {
   type RrsetScope,
   type ZoneRecord,
 } from './mirror-store.js';
+export {
+  type DriftKind,
+  type FoundRrset,
+  idOf,
+  type Observation,
+  type ObserveOptions,
+  type ObserveResult,
+  type SetKey,
+} from './observe-rrsets.js';
 export { type CheckedAction, type PollOptions, type PollTurn, type PollTurns, pollTurns } from './poll-turns.js';
 export { effectOf, readRrsetBody, recordCountOf, sameLabels, showsEffect } from './rrset-body.js';
 export {
@@ -29,7 +39,16 @@ export {
   type SettlementStore,
   settlementStore,
 } from './settlement-store.js';
+export {
+  type SyncCounts,
+  type SyncLease,
+  type SyncRunStore,
+  type SyncStep,
+  SyncTakenOver,
+  syncRunStore,
+} from './sync-run-store.js';
 export { endOfAccepted, type UpstreamAnswer } from './upstream-end.js';
+export { assertUsable, UnusableRrset } from './usable-rrset.js';
 export {
   type BeginOutcome,
   type DeliveryCheck,
@@ -42,11 +61,7 @@ export {
   writeLedger,
 } from './write-ledger.js';
 export {
-  type DriftKind,
   type ObservedRrset,
-  type ObserveOptions,
-  type ObserveResult,
-  type SyncCounts,
   type ZoneOwners,
   type ZoneSyncStore,
   zoneSyncStore,

@@ -44,7 +44,7 @@ beforeEach(async () => {
 async function observe(found: string | null, { readAt, purpose }: { readAt?: Date; purpose?: 'import' } = {}) {
   const store = zoneSyncStore(database.pool);
   const read = { key: keyOf(name), found, readAt: readAt ?? (await store.readClock()) };
-  return store.observe(read, { graceMs: GRACE_MS, purpose: purpose ?? 'sync' });
+  return (await store.observe(read, { graceMs: GRACE_MS, purpose: purpose ?? 'sync' })).result;
 }
 
 const mirrored = (): Promise<string | null> =>

@@ -243,7 +243,11 @@ async function mirrorZone(pool: Pool, upstream: HcloudClient, name: string, owne
     }
     page = listed.nextPage;
   }
-  for (const { name, type } of await store.listKeysAfter(zone.id, null, 10_000)) {
+  const mirrored = await pool.query<{ name: string; type: string }>(
+    'SELECT name, type FROM dns_rrset WHERE zone_id = $1',
+    [zone.id],
+  );
+  for (const { name, type } of mirrored.rows) {
     if (seen.has(`${name}/${type}`)) continue;
     await store.observe({ key: { zoneId: zone.id, name, type }, found: null, readAt }, { graceMs: 0, purpose: 'sync' });
   }

@@ -2,7 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { dnsLimits } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { demoEnds } from '@corral/demos';
-import { mirrorStore, settlementStore, writeLedger, type ZoneOwners, zoneSyncStore } from '@corral/dns-mirror';
+import {
+  driftReporter,
+  mirrorStore,
+  settlementStore,
+  syncRunStore,
+  writeLedger,
+  type ZoneOwners,
+  zoneSyncStore,
+} from '@corral/dns-mirror';
 import type { HcloudClient } from '@corral/hcloud';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
@@ -60,15 +68,16 @@ export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }:
   const { zoneName, demoZoneName, graceMs, upstreamMsMax } = settings;
   const settlements = settlementStore(pool);
   const store = zoneSyncStore(pool);
+  const runs = syncRunStore(pool);
   const ends = demoEnds(pool);
   const zoneNames = demoZoneName === null ? [zoneName] : [zoneName, demoZoneName];
   const told = dnsMetrics(metrics, { zoneNames, sync: store, settlements, ends });
-  const shared = { source: hcloud, metrics: told, log, graceMs };
+  const shared = { source: hcloud, metrics: told, log, reportDrift: driftReporter(metrics, log), graceMs };
   // An absent set costs a second read: of its zone.
   const leaseMs = 2 * upstreamMsMax + LEASE_MARGIN_MS;
   const settle = settleWrites({ ...shared, settlements, mirror: store, leaseMs });
   const syncOf = (name: string, owners: ZoneOwners) =>
-    zoneSync({ ...shared, zoneName: name, owners, store, mirror: mirrorStore(pool) });
+    zoneSync({ ...shared, zoneName: name, owners, store, runs, mirror: mirrorStore(pool) });
   const sync = syncOf(zoneName, 'teams');
   const syncDemos = demoZoneName === null ? null : syncOf(demoZoneName, 'demos');
   const expire = expireDemos({ ends, metrics: told, log });

@@ -39,11 +39,6 @@ export function dnsMetrics(metrics: Metrics, { zoneNames, sync, settlements, end
     },
   });
   return {
-    drift: metrics.counter({
-      name: 'corral_dns_drift_total',
-      help: 'Record sets that a zone sync found changed by somebody else',
-      labelNames: ['kind'],
-    }),
     syncSeconds: metrics.histogram({
       name: 'corral_dns_sync_run_seconds',
       help: 'Duration of zone syncs',

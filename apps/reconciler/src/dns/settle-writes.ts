@@ -1,16 +1,18 @@
 import {
+  type DriftReporter,
   type DueEntry,
   type DueRecheck,
   parseStoredWrite,
   type SettlementStore,
   showsEffect,
+  UnusableRrset,
   type ZoneSyncStore,
 } from '@corral/dns-mirror';
 import { UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { Stopped } from '../loop/unless-stopped.js';
 import type { DnsMetrics } from './dns-metrics.js';
-import { type ReadRrset, type RrsetSource, UnusableRrset, upstreamReader } from './upstream-reader.js';
+import { type ReadRrset, type RrsetSource, upstreamReader } from './upstream-reader.js';
 
 export interface SettleDeps {
   readonly settlements: SettlementStore;
@@ -18,6 +20,7 @@ export interface SettleDeps {
   readonly source: RrsetSource;
   readonly metrics: DnsMetrics;
   readonly log: Log;
+  readonly reportDrift: DriftReporter;
   /** For so long after an accepted write a read may not show it yet; after it comes the second look. */
   readonly graceMs: number;
   /** For so long nobody else takes an entry over: longer than its read lasts. */
@@ -94,13 +97,15 @@ async function settleEntry(deps: SettleDeps, read: ReadRrset, due: DueEntry): Pr
 }
 
 async function recheckEntry(deps: SettleDeps, read: ReadRrset, due: DueRecheck): Promise<Step> {
-  const { settlements, mirror, metrics, log, graceMs } = deps;
+  const { settlements, mirror, metrics, log, reportDrift, graceMs } = deps;
   const { entryId, key } = due;
   try {
     const readAt = await mirror.readClock();
     if (await mirror.isContested(key, readAt, graceMs)) return 'left';
     const found = await read(key, 'recheck');
-    const outcome = await mirror.observe({ key, found, readAt }, { graceMs, purpose: 'sync' });
+    const observation = await mirror.observe({ key, found, readAt }, { graceMs, purpose: 'sync' });
+    reportDrift(observation);
+    const outcome = observation.result;
     metrics.rechecks.inc({ outcome });
     if (outcome === 'skipped') return 'left';
     await settlements.dropRecheck(due);

@@ -1,13 +1,8 @@
-import type { RrsetKey } from '@corral/dns-mirror';
+import { assertUsable, type RrsetKey } from '@corral/dns-mirror';
 import { type HcloudClient, type ReadOptions, UpstreamUnavailable } from '@corral/hcloud';
 import { unlessStopped } from '../loop/unless-stopped.js';
 
 export type RrsetSource = Pick<HcloudClient, 'readRrset' | 'readZone'>;
-
-/** The upstream stated a set in a shape that the mirror cannot hold. It concerns this set only. */
-export class UnusableRrset extends Error {
-  override readonly name = 'UnusableRrset';
-}
 
 /**
  * Gives the set's body, or null when it is absent.
@@ -39,12 +34,4 @@ export function upstreamReader(source: RrsetSource, signal: AbortSignal): ReadRr
     }
     return null;
   };
-}
-
-/** @throws UnusableRrset when the body has no records: the mirror counts them, and rules compare them */
-export function assertUsable(body: string): void {
-  const { records } = JSON.parse(body) as { records?: unknown };
-  const isUsable =
-    Array.isArray(records) && records.length > 0 && records.every((record) => typeof record?.value === 'string');
-  if (!isUsable) throw new UnusableRrset('The upstream stated a record set without usable records.');
 }

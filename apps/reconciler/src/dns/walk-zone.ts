@@ -1,17 +1,30 @@
-import type { DriftKind, ObserveResult, RrsetKey, SyncCounts, ZoneSyncStore } from '@corral/dns-mirror';
+import {
+  assertUsable,
+  type DriftReporter,
+  type FoundRrset,
+  idOf,
+  type SetKey,
+  type SyncLease,
+  type SyncRunStore,
+  type SyncStep,
+  UnusableRrset,
+  type ZoneSyncStore,
+} from '@corral/dns-mirror';
 import type { HcloudClient } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { unlessStopped } from '../loop/unless-stopped.js';
-import { assertUsable, type ReadRrset, UnusableRrset } from './upstream-reader.js';
+import { pageAfter } from './page-after.js';
+import type { ReadRrset } from './upstream-reader.js';
 
 export interface WalkDeps {
-  readonly store: Pick<ZoneSyncStore, 'readClock' | 'readBodies' | 'listKeysAfter' | 'isContested' | 'observe'>;
+  readonly store: Pick<ZoneSyncStore, 'readClock' | 'readBodies' | 'isContested'>;
+  readonly runs: Pick<SyncRunStore, 'recordStep' | 'listUnseenAfter'>;
   readonly source: Pick<HcloudClient, 'listRrsets'>;
   readonly read: ReadRrset;
   readonly log: Log;
   /** For so long after an accepted write a read may not show it yet. */
   readonly graceMs: number;
-  readonly onDrift: (kind: DriftKind) => void;
+  readonly reportDrift: DriftReporter;
   readonly signal: AbortSignal;
 }
 
@@ -19,6 +32,7 @@ export interface Walk {
   readonly zoneId: number;
   /** The first walk over a zone imports; what later ones find different is drift. */
   readonly purpose: 'import' | 'sync';
+  readonly lease: SyncLease;
 }
 
 const KEYS_PER_PAGE = 500;
@@ -26,106 +40,97 @@ const KEYS_PER_PAGE = 500;
 const CONFIRMATIONS_MAX = 100;
 
 /**
- * Compares every record set of the zone with the mirror and brings the mirror to what the upstream states.
+ * Compares every record set of the zone with the mirror and brings the mirror to what the upstream states, from where
+ * the lease says on. Each step is recorded with its outcome, so whoever goes on repeats one page at most.
  *
- * @throws UpstreamUnavailable, Stopped: what was compared until then stays right
+ * @throws UpstreamUnavailable, Stopped, SyncTakenOver: what was compared until then stays right
  */
-export async function walkZone(deps: WalkDeps, walk: Walk): Promise<SyncCounts> {
-  const tally = startTally(deps, walk);
-  const seen = await compareStated(deps, walk, tally);
-  const confirmed = await confirmAbsences(deps, walk, tally, seen);
-  return { rrsetsSeen: seen.size + confirmed.present, ...tally.counts() };
+export async function walkZone(deps: WalkDeps, walk: Walk): Promise<void> {
+  await compareStated(deps, walk);
+  await confirmAbsences(deps, walk);
 }
 
-/** @returns the ids of the sets that the upstream listed */
-async function compareStated(deps: WalkDeps, { zoneId }: Walk, tally: Tally): Promise<Set<string>> {
+async function compareStated(deps: WalkDeps, walk: Walk): Promise<void> {
   const { store, source, signal } = deps;
-  const seen = new Set<string>();
-  let next: number | null = 1;
-  while (next !== null) {
-    const page: number = next;
+  const { zoneId, lease } = walk;
+  let { nextPage, listedTotal } = lease;
+  let returnsLeft = RETURNS_MAX;
+  while (nextPage !== null) {
+    const page: number = nextPage;
     const readAt = await store.readClock();
-    const { rrsets, nextPage } = await unlessStopped(
-      () => source.listRrsets(zoneId, page, { purpose: 'sync', signal }),
-      signal,
-    );
-    const bodies = await store.readBodies(zoneId, rrsets);
-    for (const { name, type, body } of rrsets) {
-      const id = idOf({ name, type });
-      seen.add(id);
-      if (bodies.get(id) !== body) await tally.observe({ zoneId, name, type }, body, readAt);
+    const listed = await unlessStopped(() => source.listRrsets(zoneId, page, { purpose: 'sync', signal }), signal);
+    const after = pageAfter({ page, listed, listedTotal, returnsLeft });
+    if (after.isReturn) returnsLeft -= 1;
+    const sets = listed.rrsets.map(({ name, type, body }) => ({ name, type, found: body }));
+    const bodies = await store.readBodies(zoneId, sets);
+    const differing: FoundRrset[] = [];
+    for (const set of sets.filter((each) => bodies.get(idOf(each)) !== each.found)) {
+      if ((await unlessUnusable(deps, set, async () => assertUsable(set.found))) !== 'unusable') differing.push(set);
     }
-    next = nextPage;
+    ({ nextPage, listedTotal } = after);
+    await record(deps, walk, {
+      readings: { zoneId, readAt, sets: unique(differing) },
+      ...{ seen: sets, skipped: after.missed, position: { nextPage, listedTotal } },
+    });
   }
-  return seen;
 }
+
+/** How often a walk goes back to pages that it has read: where sets go all the time, it would never reach the end. */
+const RETURNS_MAX = 20;
 
 /**
  * Reads one by one the mirrored sets that the list did not show. Pages shift while others write, so a set that is
  * missing in the list need not be missing in the zone.
  */
-async function confirmAbsences({ store, read, graceMs }: WalkDeps, { zoneId }: Walk, tally: Tally, seen: Set<string>) {
-  let present = 0;
+async function confirmAbsences(deps: WalkDeps, walk: Walk): Promise<void> {
+  const { store, runs, read, graceMs } = deps;
+  const { zoneId, lease } = walk;
+  const position = { nextPage: null, listedTotal: null };
   let confirmations = 0;
-  let after: { name: string; type: string } | null = null;
-  for (;;) {
-    const keys: { name: string; type: string }[] = await store.listKeysAfter(zoneId, after, KEYS_PER_PAGE);
-    for (const { name, type } of keys.filter((key) => !seen.has(idOf(key)))) {
+  let skipped = 0;
+  for (let after: SetKey | null = null; ; ) {
+    const keys: SetKey[] = await runs.listUnseenAfter(lease.runId, zoneId, after, KEYS_PER_PAGE);
+    for (const { name, type } of keys) {
       const key = { zoneId, name, type };
       const readAt = await store.readClock();
       if (confirmations === CONFIRMATIONS_MAX || (await store.isContested(key, readAt, graceMs))) {
-        tally.skip();
+        skipped += 1;
         continue;
       }
       confirmations += 1;
-      const found = await tally.unlessUnusable(key, () => read(key, 'sync'));
+      const found = await unlessUnusable(deps, key, () => read(key, 'sync'));
       if (found === 'unusable') continue;
-      if (found !== null) present += 1;
-      await tally.observe(key, found, readAt);
+      await record(deps, walk, {
+        readings: { zoneId, readAt, sets: [{ name, type, found }] },
+        ...{ seen: found === null ? [] : [{ name, type }], skipped: 0, position },
+      });
     }
     after = keys.at(-1) ?? null;
-    if (after === null) return { present };
+    if (after === null) break;
+  }
+  if (skipped > 0) {
+    const readings = { zoneId, readAt: await store.readClock(), sets: [] };
+    await record(deps, walk, { readings, seen: [], skipped, position });
   }
 }
 
-type Tally = ReturnType<typeof startTally>;
-
-function startTally({ store, log, graceMs, onDrift }: WalkDeps, { purpose }: Walk) {
-  const results: Record<ObserveResult, number> = { same: 0, restated: 0, added: 0, changed: 0, removed: 0, skipped: 0 };
-
-  /** A set in a shape we cannot hold stays as it is mirrored, and keeps no other from being compared. */
-  const unlessUnusable = async <T>({ name, type }: RrsetKey, work: () => Promise<T>): Promise<T | 'unusable'> => {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof UnusableRrset)) throw error;
-      log.error('upstream record set unusable', { name, type, error });
-      return 'unusable';
-    }
-  };
-  return {
-    unlessUnusable,
-    skip(): void {
-      results.skipped += 1;
-    },
-    async observe(key: RrsetKey, found: string | null, readAt: Date): Promise<void> {
-      const result = await unlessUnusable(key, async () => {
-        if (found !== null) assertUsable(found);
-        return store.observe({ key, found, readAt }, { graceMs, purpose });
-      });
-      if (result === 'unusable') return;
-      results[result] += 1;
-      if (purpose === 'sync' && isDrift(result)) onDrift(result);
-    },
-    counts: () => {
-      const { added, changed, removed, skipped } = results;
-      return { added, changed, removed, skipped };
-    },
-  };
+async function record({ runs, graceMs, reportDrift }: WalkDeps, { lease, purpose }: Walk, step: SyncStep) {
+  const observations = await runs.recordStep(lease, step, { graceMs, purpose });
+  if (purpose === 'sync') observations.forEach(reportDrift);
 }
 
-function isDrift(result: ObserveResult): result is DriftKind {
-  return result === 'added' || result === 'changed' || result === 'removed';
+/** A set in a shape we cannot hold stays as it is mirrored, and keeps no other from being compared. */
+async function unlessUnusable<T>({ log }: WalkDeps, { name, type }: SetKey, work: () => Promise<T>) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UnusableRrset)) throw error;
+    log.error('upstream record set unusable', { name, type, error });
+    return 'unusable';
+  }
 }
 
-const idOf = ({ name, type }: { name: string; type: string }): string => `${name}/${type}`;
+/** Nobody promises that a page states a set once only. */
+const unique = (sets: readonly FoundRrset[]): FoundRrset[] => [
+  ...new Map(sets.map((set) => [idOf(set), set])).values(),
+];

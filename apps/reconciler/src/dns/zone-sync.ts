@@ -1,4 +1,13 @@
-import type { MirrorStore, SyncCounts, ZoneOwners, ZoneSyncStore } from '@corral/dns-mirror';
+import {
+  type DriftReporter,
+  type MirrorStore,
+  type SyncCounts,
+  type SyncLease,
+  type SyncRunStore,
+  SyncTakenOver,
+  type ZoneOwners,
+  type ZoneSyncStore,
+} from '@corral/dns-mirror';
 import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { Stopped, unlessStopped } from '../loop/unless-stopped.js';
@@ -11,10 +20,12 @@ export interface ZoneSyncDeps {
   /** What the labels of the zone name. */
   readonly owners: ZoneOwners;
   readonly store: ZoneSyncStore;
+  readonly runs: SyncRunStore;
   readonly mirror: Pick<MirrorStore, 'findZone'>;
   readonly source: Pick<HcloudClient, 'readZone' | 'listRrsets' | 'readRrset'>;
   readonly metrics: DnsMetrics;
   readonly log: Log;
+  readonly reportDrift: DriftReporter;
   /** For so long after an accepted write a read may not show it yet. */
   readonly graceMs: number;
 }
@@ -31,6 +42,8 @@ export type SyncResult =
   /** `passing`: worth another try soon; `lasting`: somebody has to change something first. */
   | { kind: 'failed'; runId: string; failure: string; cause: 'passing' | 'lasting' }
   | { kind: 'already running' }
+  /** The requested run has reached its end before. */
+  | { kind: 'already done' }
   /** The process ends: another one has to do it. */
   | { kind: 'stopped'; runId: string };
 
@@ -41,47 +54,67 @@ class SyncRefused extends Error {
 
 /**
  * One walk over the zone: brings the mirror to what the upstream states. Never writes upstream. One at a time per zone
- * across all processes; the row `dns_sync_run` tells how it goes.
+ * across all processes; the row `dns_sync_run` tells how it goes and where it is. A walk that did not reach its end is
+ * gone on with first, whoever asked for it; a request then has one of its own, which sees what changed meanwhile.
  */
 export const zoneSync =
   (deps: ZoneSyncDeps) =>
   async ({ reason, runId }: SyncRequest, signal: AbortSignal): Promise<SyncResult> => {
     const { store, zoneName, log } = deps;
-    const result = await store.withZoneLock(zoneName, async () => {
-      const id = await store.startRun(zoneName, reason, runId ?? null);
-      return runOnce(deps, id, reason, signal);
-    });
+    const result = await store.withZoneLock(zoneName, () => walkUntil(deps, { reason, runId }, signal));
     if (result !== 'busy') return result;
     log.debug('zone sync already running', { zone: zoneName, reason });
     return { kind: 'already running' };
   };
 
-async function runOnce(deps: ZoneSyncDeps, runId: string, reason: string, signal: AbortSignal): Promise<SyncResult> {
-  const { store, zoneName, log, metrics } = deps;
+async function walkUntil(deps: ZoneSyncDeps, request: SyncRequest, signal: AbortSignal): Promise<SyncResult> {
+  const { runs, zoneName } = deps;
+  const { reason, runId } = request;
+  for (;;) {
+    const lease = await runs.takeRun(zoneName, reason, runId ?? null);
+    if (lease === 'ended') return { kind: 'already done' };
+    const result = await runOnce(deps, lease, reason, signal);
+    if (runId === undefined || lease.runId === runId) return result;
+    if (result.kind === 'failed') {
+      await runs.refuseRun(zoneName, reason, runId, result.failure);
+      return { ...result, runId };
+    }
+    if (result.kind !== 'succeeded') return result;
+  }
+}
+
+async function runOnce(deps: ZoneSyncDeps, lease: SyncLease, reason: string, signal: AbortSignal): Promise<SyncResult> {
+  const { runs, zoneName, log, metrics } = deps;
+  const { runId } = lease;
+  const about = { zone: zoneName, runId, reason };
   const stopTimer = metrics.syncSeconds.startTimer();
+  if (lease.isResumed) log.info('zone sync goes on', { ...about, page: lease.nextPage });
   try {
-    const walk = await admitZone(deps, signal);
+    const { zoneId, purpose } = await admitZone(deps, signal);
     const read = upstreamReader(deps.source, signal);
-    const onDrift = (kind: string): void => metrics.drift.inc({ kind });
-    const counts = await walkZone({ ...deps, read, onDrift, signal }, walk);
-    await store.finishRun(runId, walk.zoneId, counts);
+    await walkZone({ ...deps, read, signal }, { zoneId, purpose, lease });
+    const counts = await runs.finishRun(lease, zoneId);
     const seconds = stopTimer({ outcome: 'succeeded' });
-    log.info('zone sync done', { zone: zoneName, runId, reason, purpose: walk.purpose, seconds, ...counts });
+    log.info('zone sync done', { ...about, purpose, seconds, ...counts });
     return { kind: 'succeeded', runId, counts };
   } catch (error) {
     if (error instanceof Stopped) {
-      log.info('zone sync left to another process', { zone: zoneName, runId, reason });
+      log.info('zone sync left to another process', about);
       return { kind: 'stopped', runId };
     }
+    if (error instanceof SyncTakenOver) {
+      log.warn('zone sync taken over by another process', about);
+      return { kind: 'already running' };
+    }
     const seconds = stopTimer({ outcome: 'failed' });
-    log.error('zone sync failed', { zone: zoneName, runId, reason, seconds, error });
+    log.error('zone sync failed', { ...about, seconds, error });
     if (error instanceof UpstreamUnavailable || error instanceof SyncRefused) {
-      await store.failRun(runId, error.message);
+      await runs.failRun(lease, error.message);
       const cause = error instanceof SyncRefused ? 'lasting' : 'passing';
       return { kind: 'failed', runId, failure: error.message, cause };
     }
-    // Should this fail too, the next run finds the row without a process and ends it.
-    await store.failRun(runId, 'An unexpected error, which the reconciler’s log tells.').catch(() => undefined);
+    // Should this fail too, the next run finds the row without a process and goes on with it.
+    await runs.failRun(lease, 'An unexpected error, which the reconciler’s log tells.').catch(() => undefined);
     throw error;
   }
 }
@@ -90,7 +123,7 @@ async function runOnce(deps: ZoneSyncDeps, runId: string, reason: string, signal
 async function admitZone(
   { source, store, mirror, zoneName, owners }: ZoneSyncDeps,
   signal: AbortSignal,
-): Promise<Walk> {
+): Promise<Omit<Walk, 'lease'>> {
   const zone = await unlessStopped(() => source.readZone(zoneName, { purpose: 'sync', signal }), signal);
   if (zone.kind === 'absent') {
     const variable = owners === 'teams' ? 'DNS_ZONE_NAME' : 'DEMO_ZONE_NAME';

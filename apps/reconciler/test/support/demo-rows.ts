@@ -94,7 +94,7 @@ export async function passTime({ pool }: Reconciling, seconds: number): Promise<
 
 export async function clearDemoRows({ pool, cloud }: Reconciling): Promise<void> {
   cloud.admin.clearFaults();
-  await pool.query('TRUNCATE dns_action, dns_audit_entry, dns_rrset, dns_sync_run');
+  await pool.query('TRUNCATE dns_action, dns_audit_entry, dns_rrset, dns_sync_run, dns_sync_seen');
   await pool.query('DELETE FROM dns_token WHERE demo_id IS NOT NULL; DELETE FROM demo');
   for (const { name, type } of cloud.admin.zones().find((zone) => zone.name === DEMO_ZONE)?.rrsets ?? []) {
     if (name !== '@') cloud.admin.deleteRrset(DEMO_ZONE, name, type);

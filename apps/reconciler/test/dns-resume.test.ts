@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  addTeam,
+  mirroredValues,
+  type Reconciling,
+  readEntries,
+  records,
+  running,
+  startReconciling,
+  ZONE,
+} from './support/start-reconciling.js';
+
+let at: Reconciling;
+beforeAll(async () => {
+  at = await startReconciling();
+  await addTeam(at, 'acme');
+});
+afterAll(() => at.stop());
+
+const nameOf = (index: number): string => `n${String(index).padStart(3, '0')}.acme`;
+const put = (name: string, value = '192.0.2.1') =>
+  at.cloud.admin.putRrset(ZONE, name, 'A', { records: records(value) });
+const remove = (name: string) => at.cloud.admin.deleteRrset(ZONE, name, 'A');
+const readRuns = async () => (await at.pool.query('SELECT * FROM dns_sync_run ORDER BY started_at')).rows;
+const drifts = () => readEntries(at, `operation = 'drift'`);
+const countMirrored = async () =>
+  (await at.pool.query(`SELECT count(*)::int AS count FROM dns_rrset WHERE owner_label = 'acme'`)).rows[0].count;
+
+/** 450 sets of a team and two at the apex: five pages. */
+const SETS = 450;
+
+beforeEach(async () => {
+  await at.pool.query(
+    'TRUNCATE dns_action, dns_audit_entry, dns_sync_run, dns_sync_seen, dns_rrset; DELETE FROM dns_zone',
+  );
+  for (const { name, type } of at.cloud.admin.zones()[0]?.rrsets ?? []) {
+    if (name !== '@') at.cloud.admin.deleteRrset(ZONE, name, type);
+  }
+  for (let index = 0; index < SETS; index += 1) put(nameOf(index));
+});
+
+type ListRrsets = HcloudClient['listRrsets'];
+
+/** A reconciler whose walk meets `instead` at the given page, and the pages that it has read. */
+function walker(page: number | null, instead: () => ReturnType<ListRrsets>) {
+  const pages: number[] = [];
+  const workers = at.another(
+    {},
+    {
+      async listRrsets(zoneId, wanted, options) {
+        if (wanted === page) return instead();
+        pages.push(wanted);
+        return at.hcloud.listRrsets(zoneId, wanted, options);
+      },
+    },
+  );
+  return { workers, pages };
+}
+const steady = () => walker(null, () => Promise.reject(new Error('is never called')));
+
+/** Walks until the process is told to end, at the given page: the run stays where it is, as after a kill. */
+async function walkUntil(page: number, runId?: string): Promise<void> {
+  const stop = new AbortController();
+  const { workers } = walker(page, () => {
+    stop.abort();
+    return new Promise<never>(() => undefined);
+  });
+  expect(await workers.zoneSync({ reason: 'request', runId }, stop.signal)).toMatchObject({ kind: 'stopped' });
+}
+
+describe('a walk whose process ended', () => {
+  it('is gone on with at the page where it stopped, by whoever walks next', async () => {
+    const runId = randomUUID();
+    await walkUntil(4, runId);
+    expect(await readRuns()).toEqual([
+      expect.objectContaining({ id: runId, state: 'running', next_page: 4, rrsets_seen: 300, added: 300 }),
+    ]);
+
+    const next = steady();
+    const result = await next.workers.zoneSync({ reason: 'start' }, running());
+
+    expect(next.pages).toEqual([4, 5]);
+    expect(result).toMatchObject({ kind: 'succeeded', runId, counts: { rrsetsSeen: 452, added: 452, removed: 0 } });
+    expect(await countMirrored()).toBe(SETS);
+    expect(await drifts()).toEqual([]);
+    expect((await at.pool.query('SELECT count(*)::int AS count FROM dns_sync_seen')).rows).toEqual([{ count: 0 }]);
+  });
+
+  it('is not made again for a request that it has served', async () => {
+    const runId = randomUUID();
+    await walkUntil(4, runId);
+    await steady().workers.zoneSync({ reason: 'start' }, running());
+    const late = steady();
+
+    expect(await late.workers.zoneSync({ reason: 'request', runId }, running())).toEqual({ kind: 'already done' });
+    expect(late.pages).toEqual([]);
+  });
+
+  it('is ended before another request has a walk of its own', async () => {
+    await walkUntil(4, randomUUID());
+    const runId = randomUUID();
+    const next = steady();
+
+    const result = await next.workers.zoneSync({ reason: 'request', runId }, running());
+
+    expect(result).toMatchObject({ kind: 'succeeded', runId });
+    expect(next.pages).toEqual([4, 5, 1, 2, 3, 4, 5]);
+    expect((await readRuns()).map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
+  });
+
+  it('sees each set although many went meanwhile and the others moved up', async () => {
+    await walkUntil(4);
+    for (let index = 0; index < 150; index += 1) remove(nameOf(index));
+
+    const next = steady();
+    await next.workers.zoneSync({ reason: 'start' }, running());
+
+    expect(next.pages).toEqual([4, 2, 3, 4]);
+    // What went after it was seen is in the mirror until the next walk: at most a hundred absences are confirmed in one.
+    for (const index of [150, 299, 300, 301, 449]) expect(await mirroredValues(at, nameOf(index))).not.toBeNull();
+    await next.workers.zoneSync({ reason: 'schedule' }, running());
+    await next.workers.zoneSync({ reason: 'schedule' }, running());
+    expect(await countMirrored()).toBe(300);
+    expect(await mirroredValues(at, nameOf(0))).toBeNull();
+  });
+
+  it('begins anew when it stopped too long ago', async () => {
+    await walkUntil(4);
+    await at.pool.query(`UPDATE dns_sync_run SET progressed_at = progressed_at - interval '2 hours'`);
+
+    const next = steady();
+    await next.workers.zoneSync({ reason: 'start' }, running());
+
+    expect(next.pages).toEqual([1, 2, 3, 4, 5]);
+    expect((await readRuns()).map(({ state }) => state)).toEqual(['failed', 'succeeded']);
+  });
+});
+
+describe('a walk during which the upstream went away', () => {
+  it('fails where it is, and the next one goes on there', async () => {
+    const broken = walker(3, () => Promise.reject(new UpstreamUnavailable('503 unavailable')));
+    expect(await broken.workers.zoneSync({ reason: 'start' }, running())).toMatchObject({ kind: 'failed' });
+    expect(await readRuns()).toEqual([expect.objectContaining({ state: 'failed', next_page: 3 })]);
+
+    const next = steady();
+    await next.workers.zoneSync({ reason: 'schedule' }, running());
+
+    expect(next.pages).toEqual([3, 4, 5]);
+    expect(await countMirrored()).toBe(SETS);
+  });
+
+  it('tells a request of its failure when it is still away', async () => {
+    await walkUntil(3);
+    const runId = randomUUID();
+    const broken = walker(3, () => Promise.reject(new UpstreamUnavailable('503 unavailable')));
+
+    expect(await broken.workers.zoneSync({ reason: 'request', runId }, running())).toMatchObject({
+      kind: 'failed',
+      runId,
+    });
+
+    const { rows } = await at.pool.query('SELECT state, failure FROM dns_sync_run WHERE id = $1', [runId]);
+    expect(rows).toEqual([{ state: 'failed', failure: expect.stringMatching(/503 unavailable/) }]);
+    const next = steady();
+    await next.workers.zoneSync({ reason: 'schedule' }, running());
+    expect(next.pages).toEqual([3, 4, 5]);
+  });
+});
+
+describe('a process that lost its walk without noticing', () => {
+  it('changes nothing any more, whatever it still has in its hands', async () => {
+    await steady().workers.zoneSync({ reason: 'start' }, running());
+    const stale = await at.hcloud.listRrsets(at.zoneId, 2);
+    let goOn: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let hasRead: () => void = () => undefined;
+    const read = new Promise<void>((resolve) => {
+      hasRead = resolve;
+    });
+    const old = walker(2, async () => {
+      hasRead();
+      await held;
+      return stale;
+    });
+    const walking = old.workers.zoneSync({ reason: 'schedule' }, running());
+    await read;
+    await at.pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_locks
+       WHERE locktype = 'advisory' AND classid = 7237001 AND pid <> pg_backend_pid()
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    put(nameOf(120), '192.0.2.99');
+    const next = steady();
+    expect(await next.workers.zoneSync({ reason: 'schedule' }, running())).toMatchObject({ kind: 'succeeded' });
+    goOn();
+
+    expect(await walking).toEqual({ kind: 'already running' });
+    expect(next.pages).toEqual([2, 3, 4, 5]);
+    expect(await mirroredValues(at, nameOf(120))).toEqual(['192.0.2.99']);
+    expect(await drifts()).toEqual([expect.objectContaining({ name: nameOf(120) })]);
+  });
+});
