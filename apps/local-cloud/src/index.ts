@@ -1,5 +1,6 @@
 export type { ForcedRrset, LocalCloudAdmin, ZoneContents } from './admin/admin.js';
 export type { GardenAdmin, GardenContents, HeldShoot, ShootEdit } from './admin/garden-admin.js';
+export type { Server, ServerAction, ServerOptions } from './compute/model.js';
 export type { BudgetState } from './dns/budget.js';
 export type { ZoneOptions } from './dns/dns-project.js';
 export type { ExtraFields } from './dns/http/bodies.js';

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** What the provider says to the token of a project. */
 export type TokenState = 'known' | 'read-only' | 'unknown';
 
@@ -5,6 +7,14 @@ export interface ProjectToken {
   readonly token: string;
   /** The token may read and not write. */
   readonly readOnly: boolean;
+  /** That it opens. Each token has one of its own unless it is said to share that of another. */
+  readonly project: string;
+}
+
+export interface TokenOptions {
+  readonly readOnly?: boolean;
+  /** Another token of the project. */
+  readonly sameProjectAs?: string;
 }
 
 /** The tokens of cloud projects. They can be added and taken away while the cloud runs. */
@@ -15,8 +25,13 @@ export class ProjectTokens {
     for (const token of tokens) this.add(token);
   }
 
-  add(token: string, { readOnly = false }: { readOnly?: boolean } = {}): void {
-    this.#tokens.set(token, { token, readOnly });
+  add(token: string, { readOnly = false, sameProjectAs }: TokenOptions = {}): void {
+    this.#tokens.set(token, { token, readOnly, project: this.projectOf(sameProjectAs ?? token) });
+  }
+
+  /** The same for a token at any time, so that its servers are there again after a restart. */
+  projectOf(token: string): string {
+    return this.#tokens.get(token)?.project ?? createHash('sha256').update(token).digest('hex').slice(0, 16);
   }
 
   reject(token: string): void {

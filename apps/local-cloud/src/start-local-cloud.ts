@@ -1,6 +1,7 @@
 import { createAdmin, type LocalCloudAdmin } from './admin/admin.js';
 import { buildAdminApp } from './admin/build-admin-app.js';
 import { createClock } from './clock.js';
+import { Servers } from './compute/servers.js';
 import { Budget } from './dns/budget.js';
 import { DnsProject, type ZoneOptions } from './dns/dns-project.js';
 import type { ExtraFields } from './dns/http/bodies.js';
@@ -77,6 +78,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   const clock = createClock();
   const journal = options.dataDir === undefined ? null : openJournal(options.dataDir);
   const project = new DnsProject({ clock, zones, actionMs, visibility, journal });
+  const servers = new Servers({ clock, actionMs, dataDir: options.dataDir });
   const budget = new Budget(requestsPerHour, clock.now());
   const faults = new FaultRules();
   const calls = new CallCounts();
@@ -86,12 +88,23 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   };
   const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
   for (const token of options.readOnlyTokens ?? []) projectTokens.add(token, { readOnly: true });
-  const api = buildDnsApi({ project, tokens, projectTokens, clock, budget, faults, calls, extraFields: () => extra });
+  const api = buildDnsApi({
+    project,
+    servers,
+    tokens,
+    projectTokens,
+    clock,
+    budget,
+    faults,
+    calls,
+    extraFields: () => extra,
+  });
 
   const started: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(started.map((server) => server.close()));
     journal?.close();
+    servers.close();
   };
   const start = async <S extends { close(): Promise<void> }>(starting: Promise<S>): Promise<S> => {
     const server = await starting;
@@ -113,7 +126,17 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
         tokenState: (token) => projectTokens.stateOf(token),
       }),
     );
-    const admin = createAdmin({ project, clock, budget, faults, calls, setExtraFields, projectTokens, garden });
+    const admin = createAdmin({
+      project,
+      servers,
+      clock,
+      budget,
+      faults,
+      calls,
+      setExtraFields,
+      projectTokens,
+      garden,
+    });
     const { port: adminPort } = await start(listenHttp(buildAdminApp(admin), '127.0.0.1', options.adminPort ?? 0));
     const { port: dnsPort } = await start(startNameServer(host, options.dnsPort ?? 0, servedZones(project)));
     return {

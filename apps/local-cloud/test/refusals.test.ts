@@ -19,7 +19,7 @@ describe('refusals', () => {
     ['POST', sets, undefined, 400, 'json_error', 'the body is not valid JSON', null],
     ['POST', sets, [], 400, 'json_error', 'the body must be a JSON object', null],
     ['GET', '/zones/%zz', undefined, 400, 'json_error', 'the request cannot be read', null],
-    ['GET', '/servers', undefined, 404, 'not_found', 'path not found', null],
+    ['GET', '/volumes', undefined, 404, 'not_found', 'path not found', null],
     ['GET', `${sets}/app/A/actions`, undefined, 404, 'not_found', 'path not found', null],
     ['POST', `${sets}/app/A/actions/rename`, {}, 404, 'not_found', 'path not found', null],
     ['GET', `${sets}/gone/A`, undefined, 404, 'not_found', 'rrset not found', null],

@@ -10,9 +10,7 @@ export interface Outgoing {
   body: Buffer | null;
 }
 
-export type AnswerHeaders = Readonly<
-  Partial<Record<'ratelimit-limit' | 'ratelimit-remaining' | 'retry-after', string>>
->;
+export type AnswerHeaders = Readonly<Partial<Record<(typeof headersOfInterest)[number], string>>>;
 
 export type Exchange =
   | { kind: 'answered'; status: number; headers: AnswerHeaders; body: Buffer }
@@ -155,7 +153,9 @@ function reasonOf(error: unknown, how: { reached: boolean; timedOut: boolean; ti
   return how.reached ? `the connection or the answer broke (${codeOf(error)})` : `no connection (${codeOf(error)})`;
 }
 
-const headersOfInterest = ['ratelimit-limit', 'ratelimit-remaining', 'retry-after'] as const;
+const headersOfInterest = [
+  ...(['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after', 'date'] as const),
+] as const;
 
 function answerHeaders(headers: Record<string, unknown>): AnswerHeaders {
   const present = headersOfInterest.flatMap((name) => {

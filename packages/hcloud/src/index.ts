@@ -21,5 +21,20 @@ export type {
 } from './client.js';
 export { connectHcloud } from './connect-hcloud.js';
 export { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
+export {
+  connectProjects,
+  type ProjectClient,
+  type Projects,
+  type ProjectsOptions,
+} from './project/connect-projects.js';
+export type { ProjectFailure, ProjectOutcome } from './project/outcome.js';
+export type {
+  ActionReading as ServerAction,
+  Architecture,
+  ImageReading,
+  Labels,
+  ServerReading,
+} from './project/readings.js';
+export { type NodePrices, type PricesReading, type ReadPricesOptions, readPrices } from './read-prices.js';
 export { sliceElements, sliceMember } from './spans.js';
 export { type TokenVerdict, type VerifyTokenOptions, verifyToken } from './verify-token.js';

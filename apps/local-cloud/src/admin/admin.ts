@@ -1,4 +1,6 @@
 import type { Clock } from '../clock.js';
+import type { Server, ServerOptions } from '../compute/model.js';
+import type { Servers } from '../compute/servers.js';
 import type { Budget, BudgetState } from '../dns/budget.js';
 import type { DnsProject, HeldZone } from '../dns/dns-project.js';
 import type { ExtraFields } from '../dns/http/bodies.js';
@@ -6,7 +8,7 @@ import type { Labels, Rrset, Write, ZoneFacts } from '../dns/model.js';
 import type { CallCounts, Calls } from '../faults/call-counts.js';
 import type { FaultRule, FaultRules, HeldFault } from '../faults/fault-rules.js';
 import type { Garden } from '../garden/start-garden.js';
-import type { ProjectToken, ProjectTokens } from '../project-tokens.js';
+import type { ProjectToken, ProjectTokens, TokenOptions } from '../project-tokens.js';
 import { createGardenAdmin, type GardenAdmin } from './garden-admin.js';
 
 /** A set that is put in place by hand; what is left out is empty. */
@@ -46,14 +48,22 @@ export interface LocalCloudAdmin {
   /** Tokens of projects that are good, those of the zones' project too. */
   projectTokens(): ProjectToken[];
   /** A read-only token is refused where the provider would have to write. */
-  addProjectToken(token: string, options?: { readOnly?: boolean }): void;
+  addProjectToken(token: string, options?: TokenOptions): void;
   /** From now on the provider answers 401 to this token. */
   rejectToken(token: string): void;
+  /** Makes a server in the project of a token. */
+  addServer(token: string, options?: ServerOptions): Server;
+  /** Every server that was ever made, with how often it was rebuilt. */
+  servers(): Server[];
+  changeServer(id: number, change: ServerOptions): Server;
+  /** Takes a server away, as if somebody had deleted it by hand. */
+  vanishServer(id: number): void;
   readonly garden: GardenAdmin;
 }
 
 export interface AdminDeps {
   readonly project: DnsProject;
+  readonly servers: Servers;
   readonly clock: Clock;
   readonly budget: Budget;
   readonly faults: FaultRules;
@@ -64,7 +74,7 @@ export interface AdminDeps {
 }
 
 export function createAdmin(deps: AdminDeps): LocalCloudAdmin {
-  const { project, clock, budget, faults, calls, setExtraFields, projectTokens, garden } = deps;
+  const { project, servers, clock, budget, faults, calls, setExtraFields, projectTokens, garden } = deps;
   const getZone = (reference: string): HeldZone => {
     const zone = project.findZone(reference);
     if (zone === null)
@@ -99,6 +109,10 @@ export function createAdmin(deps: AdminDeps): LocalCloudAdmin {
     projectTokens: () => projectTokens.list(),
     addProjectToken: (token, options) => projectTokens.add(token, options),
     rejectToken: (token) => projectTokens.reject(token),
+    addServer: (token, options = {}) => servers.add(projectTokens.projectOf(token), options),
+    servers: () => servers.list(),
+    changeServer: (id, change) => servers.change(id, change),
+    vanishServer: (id) => servers.vanish(id),
     garden: createGardenAdmin(garden),
   };
 }

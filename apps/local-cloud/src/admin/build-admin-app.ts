@@ -55,13 +55,27 @@ export function buildAdminApp(admin: LocalCloudAdmin): Express {
 
   app.get('/admin/project-tokens', (_req, res) => void res.json({ tokens: admin.projectTokens() }));
   app.post('/admin/project-tokens', (req, res) => {
-    const { token, readOnly = false } = req.body ?? {};
+    const { token, readOnly = false, sameProjectAs } = req.body ?? {};
     if (typeof token !== 'string' || token === '') throw new Error('The body is {"token": <text>, "readOnly"?}.');
-    admin.addProjectToken(token, { readOnly: readOnly === true });
+    admin.addProjectToken(token, { readOnly: readOnly === true, sameProjectAs });
     res.status(201).json({ tokens: admin.projectTokens() });
   });
   app.delete('/admin/project-tokens/:token', ({ params: { token } }, res) => {
     admin.rejectToken(token);
+    res.status(204).end();
+  });
+
+  app.get('/admin/servers', (_req, res) => void res.json({ servers: admin.servers() }));
+  app.post('/admin/servers', (req, res) => {
+    const { token, ...options } = req.body ?? {};
+    if (typeof token !== 'string' || token === '') throw new Error('The body is {"token": <text>, "name"?, …}.');
+    res.status(201).json({ server: admin.addServer(token, options) });
+  });
+  app.patch('/admin/servers/:id', ({ params: { id }, body }, res) => {
+    res.json({ server: admin.changeServer(Number(id), body ?? {}) });
+  });
+  app.delete('/admin/servers/:id', ({ params: { id } }, res) => {
+    admin.vanishServer(Number(id));
     res.status(204).end();
   });
   app.use('/admin/garden', gardenAdminRoutes(admin.garden));

@@ -1,11 +1,15 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { parserFor } from '../parser-for.js';
+import { adoptedServerSchema } from './adopted-server.js';
 import { auditEntrySchema } from './audit-entry.js';
+import { connectionProjectSchema } from './connection-standing.js';
+import { costDifferenceSchema, costSchema } from './cost.js';
 import { createdDnsTokenSchema, dnsTokenSchema } from './dns-token.js';
 import { dnsUsageSchema } from './dns-usage.js';
 import { problemCodes } from './problem-codes.js';
 import { clusterSpecSchema, nodePoolSpecSchema, poolNameSchema, refSchema, roleSchema } from './requests.js';
 import { count, exactly, filled, list, text, time, uuid } from './schema-parts.js';
+import { sessionSchema } from './sign-in.js';
 import {
   apiVersion,
   clusterPhases,
@@ -17,30 +21,15 @@ import {
   poolSources,
   providers,
 } from './states.js';
-
-/** A decimal string, so that no client rounds money; null when the price is not known. */
-const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
-
-const range = exactly({ minimum: amount, maximum: amount });
-export const costSchema = exactly({
-  currency: { type: ['string', 'null'] },
-  hourly: range,
-  monthly: range,
-  items: {
-    type: 'array',
-    items: exactly({
-      kind: { enum: ['nodePool'] },
-      name: text,
-      machineType: text,
-      minimum: count,
-      maximum: count,
-      hourly: range,
-      monthly: range,
-      reason: { type: ['string', 'null'], description: 'Why the price is not known.' },
-    }),
-  },
-  pricedAt: { type: ['string', 'null'] },
-});
+import { billingOutcomeSchema } from './subscription.js';
+import {
+  invitationSchema,
+  receivedInvitationSchema,
+  sentInvitationSchema,
+  teamMemberSchema,
+  teamSchema,
+} from './team.js';
+import { teamEventSchemaOf } from './team-event.js';
 
 export const conditionSchema = exactly({
   type: filled,
@@ -126,7 +115,7 @@ export const connectionSchema = exactly({
     phase: { enum: connectionPhases },
     verifiedAt: { type: ['string', 'null'] },
     message: text,
-    project: { type: ['object', 'null'] },
+    project: connectionProjectSchema,
   }),
 });
 
@@ -146,11 +135,13 @@ export const clusterAnswerSchemas = {
     dryRun: { const: true },
     resource: clusterSchema,
     cost: costSchema,
+    costDifference: costDifferenceSchema,
     changes: changesSchema,
   }),
   deletionDryRun: exactly({
     dryRun: { const: true },
     resource: clusterSchema,
+    costDifference: costDifferenceSchema,
     deletes: {
       type: 'array',
       description: 'What goes with the cluster, as far as it is known without looking into it.',
@@ -168,6 +159,7 @@ export const clusterAnswerSchemas = {
     dryRun: { const: true },
     resource: nodePoolSchema,
     cost: costSchema,
+    costDifference: costDifferenceSchema,
     changes: changesSchema,
   }),
   operation: operationSchema,
@@ -179,13 +171,26 @@ export const clusterAnswerSchemas = {
   }),
   connection: connectionSchema,
   connectionList: { type: 'array', items: exactly({ items: { type: 'array', items: connectionSchema } }) },
+  adoptedServer: adoptedServerSchema,
+  adoptedServerList: { type: 'array', items: exactly({ items: { type: 'array', items: adoptedServerSchema } }) },
   dnsToken: dnsTokenSchema,
   createdDnsToken: createdDnsTokenSchema,
   dnsTokenList: list(dnsTokenSchema),
   dnsUsage: dnsUsageSchema,
   auditEntry: auditEntrySchema,
   auditLog: list(auditEntrySchema),
+  teamEvent: teamEventSchemaOf([clusterSchema, nodePoolSchema, operationSchema, adoptedServerSchema]),
   teamList: list(membershipSchema),
+  team: teamSchema,
+  teamDetailList: list(teamSchema),
+  teamMember: teamMemberSchema,
+  teamMemberList: list(teamMemberSchema),
+  invitation: invitationSchema,
+  sentInvitationList: list(sentInvitationSchema),
+  receivedInvitation: receivedInvitationSchema,
+  receivedInvitationList: list(receivedInvitationSchema),
+  billingOutcome: billingOutcomeSchema,
+  sessionList: list(sessionSchema),
   me: exactly({
     id: count,
     email: filled,
@@ -221,7 +226,6 @@ export type NodePool = FromSchema<typeof nodePoolSchema>;
 export type Operation = FromSchema<typeof operationSchema>;
 export type Connection = FromSchema<typeof connectionSchema>;
 export type Condition = FromSchema<typeof conditionSchema>;
-export type Cost = FromSchema<typeof costSchema>;
 export type ProblemBody = FromSchema<typeof problemSchema>;
 export type OperationError = FromSchema<typeof operationErrorSchema>;
 

@@ -13,6 +13,13 @@ export const clusterLimits = {
   requestsPerAddressPerMinute: 300,
   requestsPerSessionPerMinute: 600,
   kubeconfigsPerClusterPerHour: 20,
+  /** Requests that begin or finish a sign-in; a sign-in is two. */
+  signInRequestsPerAddressPerMinute: 60,
+
+  /** That wait for an answer. */
+  invitationsPerTeam: 50,
+  invitationMailsPerTeamPerHour: 60,
+  invitationMailsPerAddressPerHour: 5,
 
   clusterNameCharacters: 63,
   poolNameCharacters: 50,
@@ -20,9 +27,15 @@ export const clusterLimits = {
   kubernetesVersionCharacters: 20,
   regionCharacters: 20,
   refCharacters: 40,
+  /** Type and location of a server. */
+  serverWordCharacters: 40,
   connectionNameCharacters: 100,
   tokenCharacters: 256,
   dnsTokenNameCharacters: 100,
+  teamNameCharacters: 100,
+  /** Of what the billing system states. */
+  subscriptionTextCharacters: 255,
+  subscriptionItemsMax: 100,
   /** Serialised. */
   providerConfigCharacters: 4096,
   poolMinimumDefault: 0,
@@ -33,12 +46,27 @@ export const clusterLimits = {
   kubeconfigSecondsMin: 600,
   kubeconfigSecondsMax: 28_800,
 
+  invitationDays: 14,
+  /** How old, or how much ahead of our clock, the signature of a billing event may be. */
+  billingSignatureSeconds: 300,
+
   bodyBytesMax: 1_048_576,
   listItemsDefault: 50,
   listItemsMax: 200,
   idempotencyKeyCharacters: 255,
+  signInMinutesMax: 10,
+  signInAttemptsAtOnce: 8,
+  returnToCharacters: 500,
+  userAgentCharacters: 200,
+  personNameCharacters: 200,
   /** Of one team at one process: an export may take minutes, and others want their turn. */
   auditExportsAtOnce: 2,
+  /** Live changes can be resumed for so long. */
+  teamEventsKeptHours: 24,
+  /** Open at one process. A browser needs one per window; all together stay below 300 MB per 1,000. */
+  eventStreamsPerSession: 1_000,
+  eventStreamsPerTeam: 1_000,
+  eventStreamsPerProcess: 2_000,
 } as const;
 
 /** The node ranges that a cluster may take; the first is the default. */

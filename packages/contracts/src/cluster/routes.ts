@@ -1,15 +1,18 @@
+import { adoptedServerRoutes } from './adopted-server-routes.js';
+import { eventRoutes } from './event-routes.js';
 import type { ProblemCode } from './problem-codes.js';
 import {
   clusterPutSchema,
   connectionPostSchema,
   connectionPutSchema,
-  devSignInSchema,
   kubeconfigRequestSchema,
   nodePoolPutSchema,
 } from './requests.js';
 import { type ClusterQueryParameter, type ClusterRoute, paging, team } from './route.js';
+import { signInRoutes } from './sign-in-routes.js';
 import { connectionPhases, operationStates } from './states.js';
 import { teamDnsRoutes } from './team-dns-routes.js';
+import { teamRoutes } from './team-routes.js';
 
 export type { ClusterQueryParameter, ClusterRoute, RouteAccess } from './route.js';
 
@@ -253,26 +256,11 @@ export const clusterRoutes = [
     answers: { 204: null },
     problems: ['connection_in_use'],
   },
+  ...adoptedServerRoutes,
+  ...eventRoutes,
   ...teamDnsRoutes,
-  {
-    operationId: 'signOut',
-    method: 'post',
-    path: '/auth/logout/',
-    summary: 'End the session',
-    access: 'public',
-    answers: { 204: null },
-    problems: [],
-  },
-  {
-    operationId: 'devSignIn',
-    method: 'post',
-    path: '/auth/dev-login/',
-    summary: 'Sign in by e-mail address alone; served in development only',
-    access: 'public',
-    answers: { 200: 'me' },
-    problems: ['permission_denied', 'not_found'],
-    body: devSignInSchema,
-  },
+  ...teamRoutes,
+  ...signInRoutes,
 ] as const satisfies readonly ClusterRoute[];
 
 export type ClusterOperationId = (typeof clusterRoutes)[number]['operationId'];

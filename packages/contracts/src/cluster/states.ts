@@ -36,11 +36,24 @@ export const openOperationStates = ['queued', 'running'] as const satisfies read
 export const connectionPhases = ['Unverified', 'Ready', 'Rejected'] as const;
 export type ConnectionPhase = (typeof connectionPhases)[number];
 /** What a connection says of itself, and what to do about it. */
-export const connectionMessages: Readonly<Record<ConnectionPhase, string>> = {
+export const connectionMessages: Readonly<Record<ConnectionPhase | 'ReadOnly', string>> = {
   Unverified: 'The provider gave no usable answer about the token yet. It is asked again.',
   Ready: '',
   Rejected: 'The provider rejects the token. Put a valid one, with read and write access, into the connection.',
+  ReadOnly:
+    'The token may only read, and clusters have to be made. Put one with read and write access into the connection.',
 };
+
+export const serverArchitectures = ['amd64', 'arm64'] as const;
+export type ServerArchitecture = (typeof serverArchitectures)[number];
+export const serverKinds = ['cloud', 'dedicated', 'onprem'] as const;
+export type ServerKind = (typeof serverKinds)[number];
+/**
+ * `Adopting`: nothing was wiped yet. `Rebuilding`: the rebuild was, or is just being, asked for. `Missing`: it was adopted
+ * and the provider does not know it any more.
+ */
+export const serverPhases = ['Adopting', 'Rebuilding', 'Ready', 'Failed', 'Missing', 'Deregistering'] as const;
+export type ServerPhase = (typeof serverPhases)[number];
 
 export const poolSources = ['managed', 'pooled', 'dedicated', 'onprem'] as const;
 export type PoolSource = (typeof poolSources)[number];
@@ -110,6 +123,71 @@ export const operationErrorCodes = {
     fault: 'platform',
     retryable: false,
     hint: 'The cluster was removed behind the service. Delete it here, or ask the operators of this service.',
+  },
+  server_token_rejected: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Put a valid token with read and write access into the connection, then adopt the server again.',
+  },
+  server_gone: {
+    fault: 'user',
+    retryable: false,
+    hint: 'The cloud project has no such server. Deregister it here.',
+  },
+  server_locked: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Wait until the provider has ended what runs on the server, then adopt it again.',
+  },
+  server_protected: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Lift the protection of the server against rebuilds in the cloud project, then adopt it again.',
+  },
+  server_in_rescue: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Switch the rescue system of the server off in the cloud project, then adopt it again.',
+  },
+  server_iso_mounted: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Unmount the ISO image of the server in the cloud project, then adopt it again.',
+  },
+  server_claimed_elsewhere: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Take away the label that the message names, if nobody else uses the server, then adopt it again.',
+  },
+  server_disk_too_small: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Give the server a larger disk, or adopt another one.',
+  },
+  server_image_missing: {
+    fault: 'platform',
+    retryable: true,
+    hint: 'The provider has no image for the server’s architecture. Ask the operators of this service.',
+  },
+  server_changed: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Adopt the server again as it is now.',
+  },
+  server_rebuild_refused: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Look at the server in the cloud project, then adopt it again.',
+  },
+  server_rebuild_failed: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Look at the server in the cloud project, then adopt it again.',
+  },
+  server_adoption_timeout: {
+    fault: 'platform',
+    retryable: true,
+    hint: 'Look at the server in the cloud project, then adopt it again.',
   },
   internal_error: { fault: 'platform', retryable: true, hint: 'Ask the operators of this service.' },
 } as const satisfies Record<string, { fault: 'user' | 'platform'; retryable: boolean; hint: string }>;

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Clock } from '../../clock.js';
+import type { Servers } from '../../compute/servers.js';
 import type { CallCounts } from '../../faults/call-counts.js';
 import type { FaultRules } from '../../faults/fault-rules.js';
 import type { ProjectTokens } from '../../project-tokens.js';
@@ -12,6 +13,7 @@ import { linkHeader, type Page } from './query.js';
 
 export interface DnsApiDeps {
   readonly project: DnsProject;
+  readonly servers: Servers;
   /** Tokens of the project that the zones are in. */
   readonly tokens: readonly string[];
   /** Tokens that are good at all, of this project and of others. */

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import { pricingRoutes, serverTypeRoutes } from '../../catalogue/catalogue-routes.js';
 import { PlacementGroups, placementGroupRoutes } from '../../catalogue/placement-groups.js';
+import { computeApi } from '../../compute/compute-routes.js';
+import { computeRoutes } from '../../compute/routes.js';
 import { countCalls } from '../../faults/call-counts.js';
 import { injectFaults } from '../../faults/fault-middleware.js';
 import { RouteTable } from '../../faults/route-table.js';
@@ -19,7 +21,7 @@ const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 /** The Hetzner Cloud DNS API. Every request counts, and meets budget, faults and token in this order. */
 export function buildDnsApi(deps: DnsApiDeps): Express {
-  const routes = new RouteTable(dnsRoutes);
+  const routes = new RouteTable([...dnsRoutes, ...computeRoutes]);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -32,6 +34,15 @@ export function buildDnsApi(deps: DnsApiDeps): Express {
   app.use(requireToken(deps));
   app.use(refuseUnknown(routes));
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
+  const opensZones = new Set(deps.tokens);
+  app.use(
+    '/v1',
+    computeApi({
+      servers: deps.servers,
+      projectOf: (req) => deps.projectTokens.projectOf(tokenOf(req) ?? ''),
+      hasZones: (req) => opensZones.has(tokenOf(req) ?? ''),
+    }),
+  );
   app.use('/v1', actionRoutes(deps));
   app.use('/v1/zones/:zone/rrsets', rrsetRoutes(deps));
   app.use('/v1/zones', zoneRoutes(deps));
@@ -71,6 +82,8 @@ function spendBudget({ budget: ownBudget, tokens, projectTokens, clock }: DnsApi
     const granted = budget.take(clock.now());
     const { limit, remaining, resetsAt } = budget.state(clock.now());
     res.set({
+      // The one clock of everything that is told here.
+      Date: new Date(clock.now()).toUTCString(),
       'X-Correlation-Id': randomBytes(8).toString('hex'),
       'RateLimit-Limit': String(limit),
       'RateLimit-Remaining': String(remaining),
@@ -101,7 +114,9 @@ function requireToken({ tokens, projectTokens }: DnsApiDeps): RequestHandler {
 }
 
 /** What is the same in every project, or each has for itself. */
-const ofEveryProject = ['locations', 'pricing', 'server_types', 'placement_groups'];
+const ofEveryProject = [
+  ...['locations', 'pricing', 'server_types', 'placement_groups', 'servers', 'images', 'actions'],
+];
 const isOfEveryProject = (path: string): boolean => ofEveryProject.includes(path.split('/')[2] ?? '');
 
 function refuseUnknown(routes: RouteTable): RequestHandler {

@@ -1,0 +1,48 @@
+import { adoptedServerPostSchema } from './adopted-server.js';
+import { type ClusterRoute, team } from './route.js';
+
+const servers = `${team}/connections/{ref}/adopted-servers/`;
+
+export const adoptedServerRoutes = [
+  {
+    operationId: 'listAdoptedServers',
+    method: 'get',
+    path: servers,
+    summary: 'The servers adopted over a connection, by number',
+    access: 'member',
+    answers: { 200: 'adoptedServerList' },
+    problems: [],
+  },
+  {
+    operationId: 'adoptServer',
+    method: 'post',
+    path: servers,
+    summary: 'Adopt a server: its operating system is rebuilt and its data destroyed',
+    access: 'admin',
+    answers: { 202: 'adoptedServer' },
+    problems: [
+      ...(['acknowledgement_required', 'unsupported_by_garden', 'connection_rejected'] as const),
+      ...(['server_claimed', 'quota_exceeded', 'upstream_unavailable'] as const),
+    ],
+    body: adoptedServerPostSchema,
+    idempotent: true,
+  },
+  {
+    operationId: 'getAdoptedServer',
+    method: 'get',
+    path: `${servers}{server_id}/`,
+    summary: 'One adopted server',
+    access: 'member',
+    answers: { 200: 'adoptedServer' },
+    problems: [],
+  },
+  {
+    operationId: 'deregisterServer',
+    method: 'delete',
+    path: `${servers}{server_id}/`,
+    summary: 'Detach a server; it is neither deleted nor powered off',
+    access: 'admin',
+    answers: { 204: null },
+    problems: ['server_claimed'],
+  },
+] as const satisfies readonly ClusterRoute[];

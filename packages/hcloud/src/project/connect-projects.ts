@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { type Outgoing, openWire } from '../exchange.js';
+import type { JsonBody } from '../json-body.js';
+import { outcomeOf, type ProjectOutcome } from './outcome.js';
+import { type PauseOptions, pauses } from './pauses.js';
+import {
+  type ActionReading,
+  type Architecture,
+  type ImageReading,
+  type Labels,
+  parseAction,
+  parseImages,
+  parseServer,
+  parseServerActions,
+  providerArchitecture,
+  type ServerReading,
+} from './readings.js';
+
+/** What is done in a customer's project. One call each, no repetition: whoever calls decides what comes after. */
+export interface ProjectClient {
+  readServer(id: number): Promise<ProjectOutcome<ServerReading>>;
+  /** The newest 50, newest first. */
+  listServerActions(id: number): Promise<ProjectOutcome<ActionReading[]>>;
+  readAction(id: number): Promise<ProjectOutcome<ActionReading>>;
+  /** Replaces all labels: the provider knows no other way, and no precondition. Read them just before. */
+  putLabels(id: number, labels: Labels): Promise<ProjectOutcome<ServerReading>>;
+  /** `value` is null when the provider has no such image. */
+  findSystemImage(name: string, architecture: Architecture): Promise<ProjectOutcome<ImageReading | null>>;
+  /**
+   * Wipes the server. Without user data the provider would take that of the last time, so there is always some. The
+   * password in the answer, of a server that was made without SSH keys, goes no further than the parser.
+   */
+  rebuild(id: number, order: { imageId: number; userData: string }): Promise<ProjectOutcome<ActionReading>>;
+}
+
+export interface ProjectsOptions extends PauseOptions {
+  /** With the version, e.g. `https://api.hetzner.cloud/v1`. */
+  readonly baseUrl: string;
+  /** Of one call, from start to last byte. */
+  readonly timeoutMs: number;
+}
+
+export interface Projects {
+  /** Does something in the project of a token. Calls nothing but what `work` calls. */
+  within<T>(token: string, work: (project: ProjectClient) => Promise<T>): Promise<T>;
+}
+
+/** Customers' projects, each with its own token and budget. A project that has none left is not asked for a while. */
+export function connectProjects({ baseUrl, timeoutMs, ...options }: ProjectsOptions): Projects {
+  const paused = pauses(options);
+  return {
+    async within(token, work) {
+      const project = createHash('sha256').update(token).digest('hex');
+      const wire = openWire({ baseUrl, token, timeoutMs });
+      const send = async <T>(outgoing: Outgoing, parse: (body: JsonBody) => T | undefined) => {
+        const leftMs = paused.leftMs(project);
+        if (leftMs > 0) return { kind: 'throttled', retryAfterMs: leftMs } as const;
+        const exchange = await wire.exchange(outgoing);
+        if (exchange.kind === 'answered' && exchange.status === 429) {
+          return { kind: 'throttled', retryAfterMs: paused.begin(project, exchange.headers) } as const;
+        }
+        return outcomeOf(exchange, parse);
+      };
+      try {
+        return await work(projectClient(send));
+      } finally {
+        wire.close();
+      }
+    },
+  };
+}
+
+type Send = <T>(outgoing: Outgoing, parse: (body: JsonBody) => T | undefined) => Promise<ProjectOutcome<T>>;
+
+const get = (path: string): Outgoing => ({ method: 'GET', path, body: null });
+const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
+
+function projectClient(send: Send): ProjectClient {
+  return {
+    readServer: (id) => send(get(`/servers/${id}`), (body) => parseServer(body, id)),
+    listServerActions: (id) => send(get(`/servers/${id}/actions?sort=id:desc&per_page=50`), parseServerActions),
+    readAction: (id) => send(get(`/actions/${id}`), (body) => parseAction(body, id)),
+    putLabels: (id, labels) =>
+      send({ method: 'PUT', path: `/servers/${id}`, body: json({ labels }) }, (body) => parseServer(body, id)),
+    findSystemImage(name, architecture) {
+      const wanted = { type: 'system', status: 'available', name, architecture: providerArchitecture[architecture] };
+      const path = `/images?${new URLSearchParams(wanted)}`;
+      // `null` is an answer here, and undefined none.
+      return send(get(path), (body) => parseImages(body, name, architecture));
+    },
+    rebuild: (id, { imageId, userData }) =>
+      send(
+        {
+          method: 'POST',
+          path: `/servers/${id}/actions/rebuild`,
+          body: json({ image: imageId, user_data: userData }),
+        },
+        (body) => parseAction(body),
+      ),
+  };
+}
