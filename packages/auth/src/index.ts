@@ -21,6 +21,8 @@ export {
   shownOfDnsToken,
 } from './dns-token-store.js';
 export { type DnsTokenVerifier, dnsTokenVerifier } from './dns-token-verifier.js';
+export type { IdentityClaims, Person } from './identity-rules.js';
+export { type IdentityStore, identityStore } from './identity-store.js';
 export { lastUsedRecorder, sessionUseRecorder } from './last-used.js';
 export { countRequests, type RequestCounter, requestCounter } from './request-counter.js';
 export { roleCovers } from './roles.js';
@@ -29,6 +31,8 @@ export { type LoadSessionOptions, loadSession, sessionCookieOf, sessionOf } from
 export {
   type Membership,
   type Session,
+  type SessionOrigin,
+  type SessionRecord,
   type SessionStore,
   type SessionTimes,
   type StartedSession,

@@ -1,4 +1,4 @@
-import type { Role } from '@corral/contracts';
+import { clusterLimits, type Role, type SignInMethod } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { hashSessionSecret, mintSessionSecret } from './session-cookie.js';
 
@@ -35,6 +35,22 @@ export interface SessionTimes {
   readonly absoluteMs: number;
 }
 
+/** How a session began. */
+export interface SessionOrigin {
+  readonly method: SignInMethod;
+  /** The header of that name; what is too long is cut. */
+  readonly userAgent: string;
+}
+
+/** A session as its owner sees it. */
+export interface SessionRecord extends SessionOrigin {
+  readonly id: string;
+  readonly createdAt: Date;
+  /** Lags behind by the interval of the recorder. */
+  readonly lastSeenAt: Date;
+  readonly expiresAt: Date;
+}
+
 export interface StartedSession {
   /** The text of the cookie; it is here and nowhere else. */
   readonly secret: string;
@@ -46,20 +62,34 @@ export interface SessionStore {
    * Starts a session and ends the one it takes the place of: a sign-in never goes on with an identifier that was
    * known before it.
    */
-  start(userId: string, replaced: string | null): Promise<StartedSession>;
+  start(userId: string, replaced: string | null, origin?: SessionOrigin): Promise<StartedSession>;
   /** @returns null for a session that is unknown, revoked or at its end */
   find(secret: string): Promise<Session | null>;
   /** Ends a session for good, from the next request on. Unknown ones are none of its business. */
   revoke(secret: string): Promise<void>;
+  /** A user's sessions that have not ended, newest first: those behind `after`, at most `limit` of them. */
+  list(userId: string, page: SessionPage): Promise<SessionRecord[]>;
+  /** Ends one session of a user. @returns false when the user has no such session that goes on */
+  revokeOne(userId: string, id: string): Promise<boolean>;
+  /** Ends all sessions of a user. */
+  revokeAll(userId: string): Promise<void>;
+}
+
+export interface SessionPage {
+  readonly limit: number;
+  readonly after: { readonly createdAt: Date; readonly id: string } | null;
 }
 
 const startSession = {
   name: 'session-start',
   text: `WITH replaced AS (UPDATE session SET revoked_at = now() WHERE hash = $4 AND revoked_at IS NULL)
-         INSERT INTO session (user_id, hash, idle_expires_at, expires_at)
-         VALUES ($1, $2, now() + least($3::bigint, $5::bigint) * interval '1 ms', now() + $5::bigint * interval '1 ms')
+         INSERT INTO session (user_id, hash, idle_expires_at, expires_at, method, user_agent)
+         VALUES ($1, $2, now() + least($3::bigint, $5::bigint) * interval '1 ms', now() + $5::bigint * interval '1 ms',
+                 $6, $7)
          RETURNING expires_at AS "expiresAt"`,
 };
+
+const goesOn = 'session.revoked_at IS NULL AND session.idle_expires_at > now() AND session.expires_at > now()';
 
 /** One look-up by an index for each request; nothing is kept in memory, so a revocation or a new role counts at once. */
 const findSession = {
@@ -77,8 +107,7 @@ const findSession = {
                           FROM membership JOIN team ON team.id = membership.team_id
                           WHERE membership.user_id = session.user_id), '[]') AS memberships
          FROM session JOIN app_user ON app_user.id = session.user_id
-         WHERE session.hash = $1 AND session.revoked_at IS NULL
-           AND session.idle_expires_at > now() AND session.expires_at > now()`,
+         WHERE session.hash = $1 AND ${goesOn}`,
 };
 
 const revokeSession = {
@@ -86,13 +115,34 @@ const revokeSession = {
   text: 'UPDATE session SET revoked_at = now() WHERE hash = $1 AND revoked_at IS NULL',
 };
 
+const listSessions = {
+  name: 'session-list',
+  text: `SELECT id, method, user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
+                expires_at AS "expiresAt"
+         FROM session
+         WHERE user_id = $1 AND ${goesOn}
+           AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4::uuid))
+         ORDER BY created_at DESC, id LIMIT $2`,
+};
+
+const revokeOneSession = {
+  name: 'session-revoke-one',
+  text: `UPDATE session SET revoked_at = now() WHERE id = $2 AND user_id = $1 AND ${goesOn}`,
+};
+
+const revokeAllSessions = {
+  name: 'session-revoke-all',
+  text: 'UPDATE session SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL',
+};
+
 /** Sessions on Postgres, whose clock is the only one that counts. */
 export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): SessionStore {
   return {
-    async start(userId, replaced) {
+    async start(userId, replaced, { method, userAgent } = { method: 'development', userAgent: '' }) {
       const secret = mintSessionSecret();
       const old = replaced === null ? null : hashSessionSecret(replaced);
-      const values = [userId, hashSessionSecret(secret), idleMs, old, absoluteMs];
+      const browser = userAgent.slice(0, clusterLimits.userAgentCharacters);
+      const values = [userId, hashSessionSecret(secret), idleMs, old, absoluteMs, method, browser];
       const { rows } = await pool.query<{ expiresAt: Date }>({ ...startSession, values });
       return { secret, expiresAt: (rows[0] as { expiresAt: Date }).expiresAt };
     },
@@ -102,6 +152,16 @@ export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): 
     },
     async revoke(secret) {
       await pool.query({ ...revokeSession, values: [hashSessionSecret(secret)] });
+    },
+    async list(userId, { limit, after }) {
+      const values = [userId, limit, after?.createdAt ?? null, after?.id ?? null];
+      return (await pool.query<SessionRecord>({ ...listSessions, values })).rows;
+    },
+    async revokeOne(userId, id) {
+      return (await pool.query({ ...revokeOneSession, values: [userId, id] })).rowCount === 1;
+    },
+    async revokeAll(userId) {
+      await pool.query({ ...revokeAllSessions, values: [userId] });
     },
   };
 }

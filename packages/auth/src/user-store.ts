@@ -1,5 +1,6 @@
 import { isEmail, type Role } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
+import { normalEmail } from './identity-rules.js';
 import { type TeamRecord, TeamRuleError } from './team-store.js';
 
 export interface UserRecord {
@@ -18,9 +19,6 @@ export interface MemberRecord {
 }
 
 const shown = { id: true, email: true, displayName: true, createdAt: true } as const;
-
-/** Two spellings of an address are one person: addresses are kept and compared in lower case. */
-const normalEmail = (email: string): string => email.trim().toLowerCase();
 
 /** People, known by their e-mail addresses, and the teams they belong to. */
 export const userStore = (prisma: Prisma) => ({

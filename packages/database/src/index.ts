@@ -10,3 +10,4 @@ export {
   type Queryable,
 } from './pool.js';
 export { connectPrisma, type Prisma, type Transaction } from './prisma.js';
+export { isUniqueViolation } from './unique-violation.js';

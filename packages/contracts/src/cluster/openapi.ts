@@ -76,6 +76,8 @@ function headersOf(route: ClusterRoute): object[] {
   ];
 }
 
+const redirects: Readonly<Record<string, string>> = { 302: 'Go there', 303: 'Done, go there' };
+
 function successes(route: ClusterRoute): Record<string, object> {
   // A dry run answers 200 in a shape of its own.
   const dryRun = { putCluster: 'clusterDryRun', putNodePool: 'nodePoolDryRun' }[route.operationId];
@@ -86,7 +88,8 @@ function successes(route: ClusterRoute): Record<string, object> {
     Object.entries(route.answers).map(([status, answer]) => [
       status,
       {
-        description: route.lines ? 'One such document per line' : 'Done',
+        description: redirects[status] ?? (route.lines ? 'One such document per line' : 'Done'),
+        ...(status in redirects ? { headers: { Location: { schema: { type: 'string' } } } } : {}),
         ...(answer === null ? {} : body(schemaOf(status, answer), mediaType)),
       },
     ]),

@@ -50,6 +50,30 @@ export const problemCodes = {
     title: 'Not allowed',
     meaning: 'The role in this team does not cover the request. Ask an administrator of the team.',
   },
+  sign_in_expired: {
+    status: 400,
+    title: 'The sign-in attempt is over',
+    meaning:
+      'It took more than 10 minutes, was finished before, or began in another browser. Start again at `/auth/login/`.',
+  },
+  sign_in_cancelled: {
+    status: 403,
+    title: 'The sign-in was cancelled',
+    meaning:
+      'The identity provider says that consent was not given. Start again at `/auth/login/` to sign in after all.',
+  },
+  sign_in_refused: {
+    status: 403,
+    title: 'The sign-in was refused',
+    meaning:
+      'The identity provider refused it, or gave an answer that is not its own, not for this attempt, or out of date.',
+  },
+  email_not_verified: {
+    status: 403,
+    title: 'The e-mail address is not verified',
+    meaning:
+      'Who is new here needs an address that the identity provider vouches for. Verify it there, then sign in again.',
+  },
   cross_site_request: {
     status: 403,
     title: 'Request from another site',

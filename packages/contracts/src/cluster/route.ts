@@ -15,7 +15,7 @@ export interface ClusterRoute {
   readonly path: string;
   readonly summary: string;
   readonly access: RouteAccess;
-  /** What each success answers; `null` for no body. */
+  /** What each success answers; `null` for no body. With 302 and 303 the answer is where to go, in `Location`. */
   readonly answers: Readonly<Record<number, ClusterAnswer | null>>;
   /** The answer is a stream of such documents, one per line (`application/x-ndjson`). */
   readonly lines?: boolean;
@@ -24,6 +24,8 @@ export interface ClusterRoute {
   readonly body?: object;
   readonly bodyOptional?: boolean;
   readonly query?: readonly ClusterQueryParameter[];
+  /** Takes parameters that are not in the list: somebody else says what is sent, and what is unknown is passed over. */
+  readonly anyQuery?: boolean;
   /** Takes `If-Match`. */
   readonly conditional?: boolean;
   /** Takes `Idempotency-Key`. */

@@ -1,0 +1,84 @@
+import { devSignInSchema } from './requests.js';
+import { type ClusterRoute, paging } from './route.js';
+
+const sessions = '/api/v1/me/sessions/';
+
+/** How people sign in and out, and what they see of their sessions. */
+export const signInRoutes = [
+  {
+    operationId: 'listSessions',
+    method: 'get',
+    path: sessions,
+    summary: 'The caller’s sessions that have not ended, newest first',
+    access: 'session',
+    answers: { 200: 'sessionList' },
+    problems: [],
+    query: paging,
+  },
+  {
+    operationId: 'revokeSession',
+    method: 'delete',
+    path: `${sessions}{id}/`,
+    summary: 'End one of the caller’s sessions, from its next request on',
+    access: 'session',
+    answers: { 204: null },
+    problems: ['not_found'],
+  },
+  {
+    operationId: 'startSignIn',
+    method: 'get',
+    path: '/auth/login/',
+    summary: 'Go to the identity provider to sign in',
+    access: 'public',
+    answers: { 302: null },
+    problems: ['not_found', 'upstream_unavailable'],
+    query: [
+      {
+        name: 'return_to',
+        type: 'string',
+        description: 'Path of this service to go to afterwards, with its query; else `/api/v1/me/`.',
+      },
+    ],
+  },
+  {
+    operationId: 'finishSignIn',
+    method: 'get',
+    path: '/auth/callback/',
+    summary: 'Where the identity provider sends the browser back to; for no other use',
+    access: 'public',
+    answers: { 303: null },
+    problems: [
+      ...(['not_found', 'sign_in_expired', 'sign_in_cancelled', 'sign_in_refused'] as const),
+      ...(['email_not_verified', 'upstream_unavailable'] as const),
+    ],
+    anyQuery: true,
+  },
+  {
+    operationId: 'signOut',
+    method: 'post',
+    path: '/auth/logout/',
+    summary: 'End the session',
+    access: 'public',
+    answers: { 204: null },
+    problems: [],
+  },
+  {
+    operationId: 'signOutEverywhere',
+    method: 'post',
+    path: '/auth/logout/everywhere/',
+    summary: 'End all sessions of the caller, this one with them',
+    access: 'session',
+    answers: { 204: null },
+    problems: [],
+  },
+  {
+    operationId: 'devSignIn',
+    method: 'post',
+    path: '/auth/dev-login/',
+    summary: 'Sign in by e-mail address alone; served in development only',
+    access: 'public',
+    answers: { 200: 'me' },
+    problems: ['permission_denied', 'not_found'],
+    body: devSignInSchema,
+  },
+] as const satisfies readonly ClusterRoute[];
