@@ -8,6 +8,7 @@ export interface Settings {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
   readonly zoneName: string | undefined;
+  readonly demoZoneName: string | undefined;
   /** The quota that the gateways are configured with. */
   readonly recordsPerTeam: number;
 }
@@ -40,6 +41,7 @@ export function readSettings(env: NodeJS.ProcessEnv, folder: string): Settings {
     databaseUrl,
     redisUrl: value('REDIS_URL'),
     zoneName: value('DNS_ZONE_NAME'),
+    demoZoneName: value('DEMO_ZONE_NAME'),
     recordsPerTeam: Number(quota),
   };
 }

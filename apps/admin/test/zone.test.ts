@@ -1,4 +1,5 @@
-import { zoneSyncStore } from '@corral/dns-mirror';
+import { randomUUID } from 'node:crypto';
+import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-mirror';
 import { type StartedWorker, startWorker } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -20,20 +21,25 @@ afterEach(async () => {
 afterAll(() => admin.stop());
 
 /** In place of a reconciler: makes the run that was asked for, with the given sets for a zone. */
-async function startFakeReconciler(sets: [name: string, records: number][], failure?: string): Promise<void> {
+async function startFakeReconciler(
+  sets: [name: string, records: number][],
+  { failure, zoneName = ZONE }: { failure?: string; zoneName?: string } = {},
+): Promise<void> {
   const store = zoneSyncStore(admin.pool);
+  const runs = syncRunStore(admin.pool);
   const makeRun = async ({ runId = null, reason }: { runId?: string | null; reason: string }) => {
-    const id = await store.startRun(ZONE, reason, runId);
-    if (failure !== undefined) return store.failRun(id, failure);
-    await store.saveZone({ id: ZONE_ID, name: ZONE, body: '{}' });
-    for (const [name, count] of sets) {
+    const lease = (await runs.takeRun(zoneName, reason, runId)) as SyncLease;
+    if (failure !== undefined) return runs.failRun(lease, failure);
+    await store.saveZone({ id: ZONE_ID, name: zoneName, body: '{}' });
+    const found = sets.map(([name, count]) => {
       const records = Array.from({ length: count }, (_, index) => ({ value: `192.0.2.${index}`, comment: '' }));
-      const found = JSON.stringify({ ttl: null, labels: {}, records });
-      const key = { zoneId: ZONE_ID, name, type: 'A' };
-      await store.observe({ key, found, readAt: await store.readClock() }, { graceMs: 0, purpose: 'import' });
-    }
-    const counts = { rrsetsSeen: sets.length, added: sets.length, changed: 0, removed: 0, skipped: 0 };
-    return store.finishRun(id, ZONE_ID, counts);
+      return { name, type: 'A', found: JSON.stringify({ ttl: null, labels: {}, records }) };
+    });
+    const readings = { zoneId: ZONE_ID, readAt: await store.readClock(), sets: found };
+    const position = { nextPage: null, listedTotal: null };
+    const step = { readings, seen: found, skipped: 0, position };
+    await runs.recordStep(lease, step, { graceMs: 0, purpose: 'import' });
+    await runs.finishRun(lease, ZONE_ID);
   };
   worker = startWorker({
     queues: {
@@ -65,7 +71,7 @@ describe('zone sync', () => {
   });
 
   it('fails with the reason when the run does', async () => {
-    await startFakeReconciler([], 'The upstream DNS API is unavailable: 503 unavailable');
+    await startFakeReconciler([], { failure: 'The upstream DNS API is unavailable: 503 unavailable' });
 
     expect(await admin.run('zone', 'sync')).toMatchObject({
       code: 1,
@@ -80,6 +86,15 @@ describe('zone sync', () => {
     expect(err).toMatch(/No reconciler took the job within/);
   });
 
+  it('says so when the reconcilers look after another zone', async () => {
+    await startFakeReconciler([], { failure: 'not looked at', zoneName: 'other.test' });
+
+    expect(await admin.run('zone', 'sync')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/look after the zone other\.test, not after example\.test/),
+    });
+  });
+
   it('asks for the zone when none is configured', async () => {
     expect(await admin.runWith({ DATABASE_URL: admin.databaseUrl }, 'zone', 'sync')).toMatchObject({
       code: 1,
@@ -89,6 +104,32 @@ describe('zone sync', () => {
 });
 
 describe('zone import', () => {
+  /** As a reconciler leaves it that is killed on its way: begun, and not at its end. */
+  async function leaveImport(zoneName: string, state: 'running' | 'failed'): Promise<string> {
+    const runs = syncRunStore(admin.pool);
+    const lease = (await runs.takeRun(zoneName, 'start', randomUUID())) as SyncLease;
+    const readings = { zoneId: ZONE_ID, readAt: new Date(), sets: [] };
+    const position = { nextPage: 7, listedTotal: 900 };
+    await runs.recordStep(lease, { readings, seen: [], skipped: 0, position }, { graceMs: 0, purpose: 'import' });
+    if (state === 'failed') await runs.failRun(lease, 'The upstream DNS API is unavailable.');
+    return lease.runId;
+  }
+
+  it.each(['running', 'failed'] as const)('goes on with the import that stopped on its way, %s', async (state) => {
+    const zoneName = `${state}.test`;
+    const left = await leaveImport(zoneName, state);
+    await startFakeReconciler([['www.acme', 2]], { zoneName });
+    const env = { DATABASE_URL: admin.databaseUrl, DNS_ZONE_NAME: zoneName };
+
+    const { code, out } = await admin.runWith(env, '--json', 'zone', 'import');
+
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ runId: left, zone: zoneName });
+    const { rows } = await admin.pool.query('SELECT id, fence FROM dns_sync_run WHERE zone_name = $1', [zoneName]);
+    expect(rows).toEqual([{ id: left, fence: 2 }]);
+    await admin.pool.query('TRUNCATE dns_sync_run, dns_sync_seen; DELETE FROM dns_rrset; DELETE FROM dns_zone');
+  });
+
   it('tells who owns what, who is past the quota, and what belongs to nobody', async () => {
     await startFakeReconciler([
       ...([
@@ -108,20 +149,23 @@ describe('zone import', () => {
         { team: 'big', rrsets: 5, records: 250, isOverQuota: true },
       ],
       ownerless: [
-        { name: 'x.later', type: 'A', records: 1 },
-        { name: 'mail', type: 'A', records: 1 },
+        { name: 'x.later', type: 'A', records: 1, why: 'no team yet' },
+        { name: 'mail', type: 'A', records: 1, why: 'reserved' },
       ],
+      ownerlessRrsets: 2,
     });
   });
 
   it('gives a team that comes later what lies below its name', async () => {
     await startFakeReconciler([]);
-    await admin.run('team', 'create', 'later');
+    const created = await admin.run('team', 'create', 'later');
+    expect(created.out).toMatch(/It owns what the zone has at its name: record sets 1, records 1\./);
 
     const { out } = await admin.run('zone', 'import');
 
     expect(out).toMatch(/^later {2}1 {12}1 /m);
     expect(out).toMatch(/These 1 belong to no team/);
+    expect(out).toMatch(/^mail {2}A {5}1 {8}reserved/m);
     expect(out).toMatch(/big {4}5 {12}250 {6}past 200: can only remove/);
   });
 });

@@ -1,5 +1,6 @@
 import type { MemberRecord, TeamRecord } from '@corral/auth';
 import { type Role, roles } from '@corral/contracts';
+import { auditLog } from '@corral/dns-mirror';
 import { Command, Option } from 'commander';
 import { renderTable } from '../output/table.js';
 import type { WithContext } from '../run-admin.js';
@@ -10,9 +11,13 @@ export function teamCommand(withContext: WithContext): Command {
     .command('create <slug>')
     .description('create a team; it owns the name <slug> in the zone and all names below')
     .action(
-      withContext(async ({ teams, print }, slug: string) => {
+      withContext(async ({ teams, prisma, print }, slug: string) => {
         const team = await teams.createTeam(slug);
-        print(team, `Team ${slug} is created. \`token issue ${slug} --name <text>\` gives it a token.\n`);
+        const { rrsets, records } = await auditLog(prisma).readUsage(team);
+        const owned =
+          rrsets === 0 ? '' : ` It owns what the zone has at its name: record sets ${rrsets}, records ${records}.`;
+        const next = `\`token issue ${slug} --name <text>\` gives it a token.`;
+        print({ ...team, rrsets, records }, `Team ${slug} is created.${owned} ${next}\n`);
       }),
     );
   command

@@ -4,7 +4,7 @@ import { silentLog } from '@corral/service';
 import { Command } from 'commander';
 import type { AdminContext } from '../admin-context.js';
 import type { WithContext } from '../run-admin.js';
-import { followRun, runSource, type SyncRun } from '../zone/follow-run.js';
+import { findOpenImport, followRun, type RequestedRun, runSource, type SyncRun } from '../zone/follow-run.js';
 import { readOwnership } from '../zone/ownership-report.js';
 import { ownershipText, runText } from '../zone/zone-texts.js';
 
@@ -18,8 +18,9 @@ export function zoneCommand(withContext: WithContext): Command {
     .action(
       withContext(async (context) => {
         const zone = context.getZoneName();
-        const { runId, run } = await syncZone(context, zone);
-        context.print({ runId, zone, ...countsOf(run) }, runText(zone, run));
+        const request = { runId: randomUUID(), fence: null };
+        const run = await syncZone(context, zone, request);
+        context.print({ runId: request.runId, zone, ...countsOf(run) }, runText(zone, run));
       }),
     );
   command
@@ -28,31 +29,33 @@ export function zoneCommand(withContext: WithContext): Command {
     .action(
       withContext(async (context) => {
         const zone = context.getZoneName();
-        const { runId, run } = await syncZone(context, zone);
-        const ownership = await readOwnership(context.prisma, zone, context.settings.recordsPerTeam);
-        const value = { runId, zone, ...countsOf(run), ...ownership };
-        context.print(value, `${runText(zone, run)}\n${ownershipText(ownership, context.settings.recordsPerTeam)}`);
+        const { prisma, settings } = context;
+        const request = (await findOpenImport(prisma, zone)) ?? { runId: randomUUID(), fence: null };
+        const run = await syncZone(context, zone, request);
+        const { recordsPerTeam, demoZoneName = null } = settings;
+        const ownership = await readOwnership(prisma, { zoneName: zone, demoZoneName, recordsPerTeam });
+        const value = { runId: request.runId, zone, ...countsOf(run), ...ownership };
+        context.print(value, `${runText(zone, run)}\n${ownershipText(ownership, recordsPerTeam)}`);
       }),
     );
   return command;
 }
 
 /** Asks the reconcilers for a walk and follows it: this command holds no upstream token. */
-async function syncZone({ io, settings, prisma, tell }: AdminContext, zone: string) {
+async function syncZone({ io, settings, prisma, tell }: AdminContext, zone: string, request: RequestedRun) {
   const { redisUrl, databaseUrl } = settings;
-  const runId = randomUUID();
   const queue = connectQueue({ redisUrl, databaseUrl, log: silentLog });
   try {
-    await queue.send('zone-sync', { reason: 'request', runId });
+    await queue.send('zone-sync', { reason: 'request', runId: request.runId });
   } finally {
     await queue.close();
   }
-  const run = await followRun(runSource(prisma, zone), runId, {
+  return followRun(runSource(prisma, zone, request), {
     takenWithinMs: io.takenWithinMs ?? TAKEN_WITHIN_MS,
     onWait: (what) =>
       tell(what === 'begun' ? 'The sync is running …\n' : 'Another sync is running; this one follows …\n'),
+    onProgress: ({ rrsetsSeen }) => tell(`${rrsetsSeen} record sets so far …\n`),
   });
-  return { runId, run };
 }
 
 function countsOf({ rrsetsSeen, added, changed, removed, skipped }: SyncRun) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { followRun, type SyncRun } from './follow-run.js';
 
 const running: SyncRun = {
-  ...{ state: 'running', failure: null },
+  ...{ zoneName: 'example.test', state: 'running', failure: null },
   ...{ rrsetsSeen: 0, added: 0, changed: 0, removed: 0, skipped: 0 },
 };
 const done: SyncRun = { ...running, state: 'succeeded', rrsetsSeen: 7 };
@@ -19,13 +19,16 @@ const sourceOf = (...polls: (SyncRun | 'other running' | 'nothing')[]) => {
   };
 };
 
+const quiet = { onProgress: () => undefined };
+
 describe('a requested run', () => {
   it('is followed to its end, and each change is told once', async () => {
     const told: string[] = [];
 
-    const run = await followRun(sourceOf('nothing', running, running, done), 'id', {
+    const run = await followRun(sourceOf('nothing', running, running, done), {
       takenWithinMs: 5_000,
       onWait: (what) => told.push(what),
+      ...quiet,
     });
 
     expect(run.rrsetsSeen).toBe(7);
@@ -36,13 +39,13 @@ describe('a requested run', () => {
     const told: string[] = [];
     const source = sourceOf('other running', 'other running', 'other running', running, done);
 
-    await followRun(source, 'id', { takenWithinMs: 300, onWait: (what) => told.push(what) });
+    await followRun(source, { takenWithinMs: 300, onWait: (what) => told.push(what), ...quiet });
 
     expect(told).toEqual(['waiting for another', 'begun']);
   });
 
   it('is given up when nobody begins it', async () => {
-    const following = followRun(sourceOf('nothing'), 'id', { takenWithinMs: 300, onWait: () => undefined });
+    const following = followRun(sourceOf('nothing'), { takenWithinMs: 300, onWait: () => undefined, ...quiet });
 
     await expect(following).rejects.toThrow(/No reconciler took the job/);
   });
@@ -50,8 +53,8 @@ describe('a requested run', () => {
   it('fails with its reason', async () => {
     const failed: SyncRun = { ...running, state: 'failed', failure: 'The zone is gone.' };
 
-    const following = followRun(sourceOf(failed), 'id', { takenWithinMs: 300, onWait: () => undefined });
+    const following = followRun(sourceOf(failed), { takenWithinMs: 300, onWait: () => undefined, ...quiet });
 
-    await expect(following).rejects.toThrow('The sync failed. The zone is gone.');
+    await expect(following).rejects.toThrow(/The sync failed\. The zone is gone\. .* goes on where it stopped/);
   });
 });

@@ -4,6 +4,7 @@ import { OperatorError } from '../operator-error.js';
 
 /** One walk over the zone, as its row tells. */
 export interface SyncRun {
+  readonly zoneName: string;
   readonly state: 'running' | 'succeeded' | 'failed';
   readonly rrsetsSeen: number;
   readonly added: number;
@@ -14,7 +15,7 @@ export interface SyncRun {
 }
 
 export interface RunSource {
-  findRun(runId: string): Promise<SyncRun | null>;
+  findRun(): Promise<SyncRun | null>;
   /** Whether any walk over the zone is under way: a requested one waits for its end. */
   isAnyRunning(): Promise<boolean>;
 }
@@ -23,28 +24,41 @@ export interface FollowOptions {
   /** How long a reconciler may take to begin, while no other walk is under way. */
   readonly takenWithinMs: number;
   readonly onWait: (what: 'begun' | 'waiting for another') => void;
+  /** Called now and then while the walk goes on. */
+  readonly onProgress: (run: SyncRun) => void;
 }
 
 const POLL_MS = 250;
+const PROGRESS_MS = 5_000;
 
 /**
  * Waits until a requested walk has ended.
  *
  * @throws OperatorError when no reconciler takes it, or it fails
  */
-export async function followRun(source: RunSource, runId: string, options: FollowOptions): Promise<SyncRun> {
+export async function followRun(source: RunSource, options: FollowOptions): Promise<SyncRun> {
   let idleSince = performance.now();
+  let toldAt = performance.now();
   let told: string | null = null;
   const tell = (what: 'begun' | 'waiting for another'): void => {
     if (told !== what) options.onWait(what);
     told = what;
   };
   for (;;) {
-    const run = await source.findRun(runId);
+    const run = await source.findRun();
     if (run?.state === 'succeeded') return run;
-    if (run?.state === 'failed') throw new OperatorError(`The sync failed. ${run.failure ?? ''}`.trim());
-    if (run !== null) tell('begun');
-    else if (await source.isAnyRunning()) {
+    if (run?.state === 'failed') {
+      throw new OperatorError(
+        `The sync failed. ${run.failure ?? ''} Once that is mended, the next one goes on where it stopped.`,
+      );
+    }
+    if (run !== null) {
+      tell('begun');
+      if (performance.now() - toldAt >= PROGRESS_MS) {
+        options.onProgress(run);
+        toldAt = performance.now();
+      }
+    } else if (await source.isAnyRunning()) {
       tell('waiting for another');
       idleSince = performance.now();
     } else if (performance.now() - idleSince >= options.takenWithinMs) {
@@ -57,13 +71,44 @@ export async function followRun(source: RunSource, runId: string, options: Follo
   }
 }
 
-/** A row that its process left behind counts as running for so long; the next walk marks it. */
-const RUNNING_MS_MAX = 600_000;
+/** A row that its process left behind counts as running for so long: a page waits ten minutes for budget at most. */
+const RUNNING_MS_MAX = 900_000;
 
-export const runSource = (prisma: Prisma, zoneName: string): RunSource => ({
-  findRun: (runId) => prisma.dnsSyncRun.findUnique({ where: { id: runId } }),
+/** A run that somebody asks for, or asks for again. */
+export interface RequestedRun {
+  readonly runId: string;
+  /** How many processes had taken the run before it was asked for, null for a new one: how it ended by then is past. */
+  readonly fence: number | null;
+}
+
+/**
+ * Reads how the requested run goes.
+ *
+ * @throws OperatorError when it is about another zone: the reconcilers know only their own
+ */
+export const runSource = (prisma: Prisma, zoneName: string, { runId, fence }: RequestedRun): RunSource => ({
+  async findRun() {
+    const run = await prisma.dnsSyncRun.findUnique({ where: { id: runId } });
+    if (run === null || (run.state === 'failed' && run.fence === fence)) return null;
+    if (run.zoneName === zoneName) return run;
+    throw new OperatorError(
+      `The reconcilers look after the zone ${run.zoneName}, not after ${zoneName}. Check DNS_ZONE_NAME here and there.`,
+    );
+  },
   async isAnyRunning() {
     const since = new Date(Date.now() - RUNNING_MS_MAX);
-    return (await prisma.dnsSyncRun.count({ where: { zoneName, state: 'running', startedAt: { gt: since } } })) > 0;
+    const where = { zoneName, state: 'running', progressedAt: { gt: since } } as const;
+    return (await prisma.dnsSyncRun.count({ where })) > 0;
   },
 });
+
+/**
+ * The import that is under way or stopped on its way, so that nobody begins a second one; null once the zone was
+ * imported, or while nobody has begun.
+ */
+export async function findOpenImport(prisma: Prisma, zoneName: string): Promise<RequestedRun | null> {
+  const newest = await prisma.dnsSyncRun.findMany({ where: { zoneName }, orderBy: { startedAt: 'desc' }, take: 1 });
+  const imported = await prisma.dnsSyncRun.count({ where: { zoneName, state: 'succeeded' }, take: 1 });
+  const [run] = newest;
+  return run === undefined || imported > 0 ? null : { runId: run.id, fence: run.fence };
+}

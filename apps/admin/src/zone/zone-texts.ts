@@ -23,6 +23,7 @@ export function ownershipText({ teams, ownerless }: Ownership, recordsPerTeam: n
     NAME: ({ name }) => name,
     TYPE: ({ type }) => type,
     RECORDS: ({ records }) => records,
+    WHY: ({ why }) => why,
   });
-  return `${shares}\nThese ${ownerless.length} belong to no team. A team gets those below its name when it is created:\n\n${orphans}`;
+  return `${shares}\nThese ${ownerless.length} belong to no team and stay as they are. A team gets those at its name and below when it is created:\n\n${orphans}`;
 }
