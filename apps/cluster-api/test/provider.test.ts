@@ -27,14 +27,20 @@ afterEach(() => {
 });
 
 type Reply = readonly [status: number, body: string];
-const locations: Reply = [200, JSON.stringify({ locations: [{ id: 1, name: 'hel1' }] })];
+const GROUPS = '/placement_groups';
+const LEFT_OVERS = `${GROUPS}?label_selector=corral.dev%2Fprobe`;
+const listed: Reply = [200, JSON.stringify({ placement_groups: [] })];
+const made: Reply = [201, JSON.stringify({ placement_group: { id: 7 } })];
 const refusal = (code: string): string => JSON.stringify({ error: { code, message: 'no', details: null } });
 const unauthorized: Reply = [401, refusal('unauthorized')];
 
 /** The provider answers one call after the other with these; it is called no more often. */
 function theProvider(...replies: readonly Reply[]): nock.Scope {
   const scope = nock(PROVIDER, { reqheaders: { authorization: `Bearer ${TOKEN}` } });
-  for (const [status, body] of replies) scope.get('/locations').reply(status, body);
+  for (const [status, body] of replies) {
+    scope.intercept(status === 201 ? GROUPS : LEFT_OVERS, status === 201 ? 'POST' : 'GET').reply(status, body);
+    if (status === 201) scope.delete(`${GROUPS}/7`).reply(204);
+  }
   return scope;
 }
 
@@ -47,9 +53,9 @@ async function phaseAfterPut(): Promise<string> {
 
 describe('a connection whose provider', () => {
   it.each<[string, readonly Reply[], string]>([
-    ['lists its locations is ready', [locations], 'Ready'],
+    ['lets it list, make and delete is ready', [listed, made], 'Ready'],
     ['says 401 twice is rejected', [unauthorized, unauthorized], 'Rejected'],
-    ['says 401, then lists its locations, is ready', [unauthorized, locations], 'Ready'],
+    ['says 401, then lets it in, is ready', [unauthorized, listed, made], 'Ready'],
     ['says 401, then 500, is not verified', [unauthorized, [500, '']], 'Unverified'],
     ['says 429 is not verified', [[429, refusal('rate_limit_exceeded')]], 'Unverified'],
     ['says 500 is not verified', [[500, refusal('server_error')]], 'Unverified'],
@@ -82,7 +88,10 @@ describe('a connection whose provider, below HTTP,', () => {
   });
 
   it.each<[string, (socket: Socket) => void]>([
-    ['breaks off half a body', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{"locations": [')],
+    [
+      'breaks off half a body',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{"placement_groups": ['),
+    ],
     ['resets the connection', (socket) => socket.resetAndDestroy()],
     ['speaks no HTTP', (socket) => socket.end('220 mail.test ESMTP\r\n')],
     ['takes for ever', () => undefined],

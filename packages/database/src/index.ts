@@ -9,5 +9,5 @@ export {
   type PoolOptions,
   type Queryable,
 } from './pool.js';
-export { connectPrisma, type Prisma, type Transaction } from './prisma.js';
+export { connectPrisma, noJson, type Prisma, type Transaction } from './prisma.js';
 export { isUniqueViolation } from './unique-violation.js';

@@ -1,8 +1,10 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import { PrismaClient } from './generated/client.js';
+import { Prisma as Generated, PrismaClient } from './generated/client.js';
 import type { Pool } from './pool.js';
 
 export type Prisma = PrismaClient;
+/** Writes no value at all into a column of JSON, where `null` would leave it open which of the two is meant. */
+export const noJson = Generated.DbNull;
 /** Prisma inside of a transaction. */
 export type Transaction = Parameters<Parameters<Prisma['$transaction']>[0]>[0];
 

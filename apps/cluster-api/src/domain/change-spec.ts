@@ -32,14 +32,21 @@ export interface SpecChange {
 /** `unchanged` and `accepted` are what a repeated request is answered, too. */
 export type SpecChanged =
   | Replayed
-  /** `cluster`: as it would be. */
-  | { readonly kind: 'dryRun'; readonly cluster: ClusterRecord; readonly changes: readonly Change[] };
+  /** `cluster`: as it would be; `present`: as it is, null when it is not there. */
+  | {
+      readonly kind: 'dryRun';
+      readonly cluster: ClusterRecord;
+      readonly present: ClusterRecord | null;
+      readonly changes: readonly Change[];
+    };
 
 export interface ChangeSpecDeps {
   readonly store: ClusterChanges;
   readonly catalogue: Catalogue;
   readonly features: ReadonlySet<GardenFeature>;
   readonly quotas: ClusterQuotas;
+  /** Whether a team needs an active subscription to start a cluster. */
+  readonly subscriptionRequired: boolean;
   /** Hints that the cluster is due. Never rejects: the row says so, and the sweep finds it. */
   readonly wake: (clusterId: string) => Promise<void>;
   readonly newId: () => string;
@@ -88,15 +95,18 @@ async function attempt(
   const plan = planChange(current, desired, await contextOf(deps, tx, change, desired, profile));
   if (plan.kind === 'catalogueNeeded') throw new CatalogueNeeded();
   if (change.purpose === 'dryRun') {
-    if (plan.kind === 'unchanged') return { kind: 'dryRun', cluster: current as ClusterRecord, changes: [] };
-    return { kind: 'dryRun', cluster: asPlanned(current, change.name, plan, now), changes: plan.changes };
+    const [cluster, changes] =
+      plan.kind === 'unchanged'
+        ? [current as ClusterRecord, []]
+        : [asPlanned(current, change.name, plan, now), plan.changes];
+    return { kind: 'dryRun', cluster, present: current, changes };
   }
   if (plan.kind === 'unchanged') return { kind: 'unchanged', cluster: current as ClusterRecord };
-  const { spec, connectionId, shown, changes, kind, ...declaration } = plan;
+  const { spec, connectionId, prices: _, priorities, shown, changes, kind, ...declaration } = plan;
   const accepted = await tx.accept({
     ...declaration,
     operationId,
-    effect: { kind: 'declare', spec, connectionId, shown },
+    effect: { kind: 'declare', spec, priorities, connectionId, shown },
     action: change.action,
     detail: { changed: changes.map(({ pointer }) => pointer).join(' ') },
   });
@@ -104,7 +114,7 @@ async function attempt(
 }
 
 async function contextOf(
-  { quotas, features }: ChangeSpecDeps,
+  { quotas, features, subscriptionRequired }: ChangeSpecDeps,
   tx: ClusterTransaction,
   { places }: SpecChange,
   { connectionRef }: ClusterSpec,
@@ -113,6 +123,7 @@ async function contextOf(
   return {
     quotas: quotasOf(tx.quotaOverrides, quotas),
     clustersOfTeam: await tx.countClusters(),
+    lacksSubscription: subscriptionRequired && !(await tx.hasActiveSubscription()),
     connection: await tx.findConnection(connectionRef),
     ...{ catalogue, features, places, now: tx.now },
   };
@@ -122,11 +133,12 @@ async function contextOf(
 const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
 function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPlan, now: Date): ClusterRecord {
-  const { spec, desiredHash, generation, shown } = plan;
+  const { spec, desiredHash, generation, shown, prices, priorities } = plan;
   const { phase, conditions } = shown ?? (current as ClusterRecord);
   const absent = {
     ...{ id: NIL_ID, name, observedGeneration: 0, revision: 0, seedName: null, migrationPhase: null },
     ...{ pinnedVersion: null, startedAt: null, deletionRequestedAt: null, createdAt: now },
   };
-  return { ...(current ?? absent), spec, desiredHash, generation, phase, conditions, updatedAt: now };
+  const planned = { spec, priorities, prices, desiredHash, generation, phase, conditions };
+  return { ...(current ?? absent), ...planned, updatedAt: now };
 }

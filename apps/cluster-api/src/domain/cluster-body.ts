@@ -24,7 +24,7 @@ export function clusterBody(cluster: ClusterRecord, team: { readonly slug: strin
       seedName: cluster.seedName,
       conditions: [...cluster.conditions],
       migrationPhase: cluster.migrationPhase,
-      cost: costOf(cluster.spec),
+      cost: costOf(cluster.spec, cluster.prices),
     },
   };
 }

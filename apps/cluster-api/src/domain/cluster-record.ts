@@ -7,6 +7,7 @@ import type {
   OperationKind,
   OperationState,
 } from '@corral/contracts';
+import type { KnownPrices } from './prices.js';
 
 /** A stored cluster: what is wanted, and what was last observed of it. */
 export interface ClusterRecord {
@@ -15,6 +16,10 @@ export interface ClusterRecord {
   /** Complete, with its node pools in order. */
   readonly spec: ClusterSpec;
   readonly desiredHash: string;
+  /** Of its node pools by name: the higher, the sooner a pool grows. */
+  readonly priorities: ReadonlyMap<string, number>;
+  /** As the project of its connection sees them; null until they were read. */
+  readonly prices: KnownPrices | null;
   /** Counts the accepted changes. */
   readonly generation: number;
   readonly observedGeneration: number;

@@ -3,6 +3,7 @@ import type { Caller } from './caller.js';
 import type { ClusterRecord, OperationRecord } from './cluster-record.js';
 import type { AcceptedDeclaration } from './decide-declaration.js';
 import type { KeyedRequest } from './keyed-request.js';
+import type { KnownPrices } from './prices.js';
 import type { QuotaOverrides } from './quotas.js';
 
 /** What a change of a cluster needs of the store, while team and cluster are locked. */
@@ -13,7 +14,8 @@ export interface ClusterTransaction {
   readonly now: Date;
   readonly quotaOverrides: QuotaOverrides;
   countClusters(): Promise<number>;
-  findConnection(ref: string): Promise<{ readonly id: string; readonly phase: ConnectionPhase } | null>;
+  hasActiveSubscription(): Promise<boolean>;
+  findConnection(ref: string): Promise<UsableConnection | null>;
   findOperation(id: string): Promise<OperationRecord | null>;
   /** The newest operation of the cluster's present generation. */
   findNewestOperation(): Promise<OperationRecord | null>;
@@ -29,6 +31,14 @@ export interface ClusterTransaction {
   removeDraft(): Promise<void>;
 }
 
+/** What of a connection decides about a cluster on it. */
+export interface UsableConnection {
+  readonly id: string;
+  readonly phase: ConnectionPhase;
+  /** Null until they were read. */
+  readonly prices: KnownPrices | null;
+}
+
 export interface Acceptance extends Pick<AcceptedDeclaration, 'operation' | 'generation' | 'desiredHash' | 'isDraft'> {
   readonly operationId: string;
   readonly effect: Effect;
@@ -42,6 +52,8 @@ export type Effect =
   | {
       readonly kind: 'declare';
       readonly spec: ClusterSpec;
+      /** Of its node pools, by name. */
+      readonly priorities: ReadonlyMap<string, number>;
       readonly connectionId: string;
       /** What is to be shown before a pass has looked at the cluster; null leaves what the last pass saw. */
       readonly shown: { readonly phase: ClusterPhase; readonly conditions: readonly Condition[] } | null;

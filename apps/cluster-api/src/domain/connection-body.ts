@@ -21,7 +21,7 @@ export function connectionBody({ team }: Pick<Caller, 'team'>, of: ConnectionRec
       phase: of.phase,
       verifiedAt: of.verifiedAt?.toISOString() ?? null,
       message: of.message,
-      project: of.project === null ? null : { ...of.project },
+      project: of.project && { ...of.project, currency: of.currency },
     },
   };
 }

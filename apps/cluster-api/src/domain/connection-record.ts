@@ -1,4 +1,4 @@
-import type { ConnectionPhase } from '@corral/contracts';
+import type { ConnectionPhase, ConnectionProject } from '@corral/contracts';
 
 /** A stored connection, without its token. */
 export interface ConnectionRecord {
@@ -11,7 +11,10 @@ export interface ConnectionRecord {
   /** When the provider last accepted the token. */
   readonly verifiedAt: Date | null;
   readonly message: string;
-  readonly project: Readonly<Record<string, unknown>> | null;
+  /** What the provider's answers told of the project; null until there was one about this token. */
+  readonly project: Readonly<Omit<ConnectionProject, 'currency'>> | null;
+  /** Of the price list; null until it was read. */
+  readonly currency: string | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

@@ -1,10 +1,10 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { type ConnectionPhase, type ConnectionSpecInput, clusterLimits } from '@corral/contracts';
+import { type ConnectionPhase, type ConnectionSpecInput, clusterLimits, type TokenVerdict } from '@corral/contracts';
 import { notFound, Problem } from '../problem.js';
 import type { Caller } from './caller.js';
 import type { ConnectionRecord, SealedToken } from './connection-record.js';
 import { makeConnectionRef } from './connection-ref.js';
-import { checkConnectionSpec, isUnchanged, type Standing, standingOf, type TokenVerdict } from './decide-connection.js';
+import { checkConnectionSpec, isUnchanged, type Standing, standingOf } from './decide-connection.js';
 import type { KeyedRequest } from './keyed-request.js';
 
 export interface NewConnection {
@@ -43,6 +43,8 @@ export interface ConnectionChanges {
   usersOf(id: string): Promise<{ clusters: readonly string[]; servers: readonly string[] }>;
   /** Makes the clusters due that use the connection. @returns their ids */
   makeUsersDue(id: string): Promise<readonly string[]>;
+  /** The same for adopted servers that wait for something. */
+  makeServersDue(id: string): Promise<readonly string[]>;
   /** @returns null when the request is new, else the id of what its first copy made */
   claimKey(request: KeyedRequest | null, resourceId: string): Promise<string | null>;
   audit(action: ConnectionAction, of: ConnectionRecord, detail?: Record<string, string | boolean>): Promise<void>;
@@ -52,6 +54,8 @@ export type ConnectionAction = 'connection.create' | 'connection.replace' | 'con
 export interface ConnectionStore {
   list(caller: Caller, phase: ConnectionPhase | null): Promise<ConnectionRecord[]>;
   find(caller: Caller, ref: string): Promise<ConnectionRecord | null>;
+  /** Numbers of the servers adopted over the connection that its project is known to have. */
+  knownServers(caller: Caller, ref: string): Promise<number[]>;
   change<T>(caller: Caller, work: (changes: ConnectionChanges) => Promise<T>): Promise<T>;
 }
 
@@ -61,14 +65,18 @@ export interface ConnectionDeps {
   /** @returns null for what cannot be opened any more */
   readonly open: (sealed: SealedToken, connectionId: string) => string | null;
   readonly verify: (token: string) => Promise<TokenVerdict>;
+  /** Whether the token is surely of a project that none of the servers is in. */
+  readonly isOtherProject: (token: string, serverIds: readonly number[]) => Promise<boolean>;
   readonly wake: (clusterId: string) => Promise<void>;
+  readonly wakeServer: (id: string) => Promise<void>;
 }
 
 /**
  * The changes of connections. The provider is asked before a transaction begins: no lock waits for it. A token that it
  * rejects is stored all the same, and the connection says so: whoever declares it sees what is wrong, and clusters wait.
  */
-export const connectionService = ({ store, seal, open, verify, wake }: ConnectionDeps) => {
+export const connectionService = (deps: ConnectionDeps) => {
+  const { store, seal, open, verify, isOtherProject, wake, wakeServer } = deps;
   const judge = async (token: string): Promise<JudgedToken> => ({ token, verdict: await verify(token) });
 
   const make = async (
@@ -83,7 +91,7 @@ export const connectionService = ({ store, seal, open, verify, wake }: Connectio
         `A team may have ${clusterLimits.connectionsPerTeam} connections. Delete one that is not used.`,
       );
     }
-    const standing = standingOf(verdict, null);
+    const standing = standingOf(verdict, null, Math.random());
     const made = await changes.insert({
       ...{ id, ref, name, provider, providerConfig, standing },
       sealed: seal(token, id),
@@ -99,7 +107,7 @@ export const connectionService = ({ store, seal, open, verify, wake }: Connectio
     judged: JudgedToken | null,
   ): Promise<Replaced> => {
     const isNewToken = judged !== null && !isSameText(open(current.sealed, current.id), judged.token);
-    const standing = judged && standingOf(judged.verdict, isNewToken ? null : current.phase);
+    const standing = judged && standingOf(judged.verdict, isNewToken ? null : current, Math.random());
     if (!isNewToken && isUnchanged(current, { name, providerConfig })) {
       const connection = standing === null ? current : await changes.restate(current.id, standing);
       return { connection, concernsUsers: connection.phase !== current.phase };
@@ -138,7 +146,7 @@ export const connectionService = ({ store, seal, open, verify, wake }: Connectio
     /**
      * Makes the connection at a ref, or replaces it. A new token wakes every cluster that uses it.
      *
-     * @throws Problem `validation_failed`, `immutable_field`, `quota_exceeded`
+     * @throws Problem `validation_failed`, `immutable_field`, `quota_exceeded`, `connection_project_mismatch`
      */
     async declare(
       caller: Caller,
@@ -147,17 +155,27 @@ export const connectionService = ({ store, seal, open, verify, wake }: Connectio
     ): Promise<{ connection: ConnectionRecord; isNew: boolean }> {
       checkConnectionSpec(await store.find(caller, ref), spec);
       const judged = spec.token === undefined ? null : await judge(spec.token);
-      const { woken, ...declared } = await store.change(caller, async (changes) => {
+      if (judged !== null && (await isOtherProject(judged.token, await store.knownServers(caller, ref)))) {
+        throw new Problem(
+          'connection_project_mismatch',
+          'None of the servers adopted over the connection is in the project of this token. Use a token of their project.',
+        );
+      }
+      const { woken, servers, ...declared } = await store.change(caller, async (changes) => {
         const current = await changes.find(ref);
         checkConnectionSpec(current, spec); // it may have come or gone meanwhile
         if (current === null) {
           const made = await make(changes, { id: randomUUID(), ref }, spec, judged as JudgedToken);
-          return { connection: made, isNew: true, woken: [] };
+          return { connection: made, isNew: true, woken: [], servers: [] };
         }
         const { connection, concernsUsers } = await replace(changes, current, spec, judged);
-        return { connection, isNew: false, woken: concernsUsers ? await changes.makeUsersDue(connection.id) : [] };
+        return {
+          ...{ connection, isNew: false },
+          woken: concernsUsers ? await changes.makeUsersDue(connection.id) : [],
+          servers: concernsUsers ? await changes.makeServersDue(connection.id) : [],
+        };
       });
-      await Promise.all(woken.map(wake));
+      await Promise.all([...woken.map(wake), ...servers.map(wakeServer)]);
       return declared;
     },
 

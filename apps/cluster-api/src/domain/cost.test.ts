@@ -1,53 +1,187 @@
+import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { aCluster, aClusterSpec, aPool } from '../../test/support/a-cluster.js';
-import { costOf } from './cost.js';
-import { deletionPreview } from './deletion-preview.js';
+import fc from 'fast-check';
+import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
+import { aPriceList } from '../../test/support/a-price-list.js';
+import { costDifferenceOf, costOf } from './cost.js';
 
-const spec = aClusterSpec({
-  nodePools: [aPool({ minimum: 0, maximum: 3 }), aPool({ name: 'fixed', minimum: 2, maximum: 2 })],
-});
+const prices = aPriceList();
+const ofPools = (...pools: Partial<NodePoolSpec>[]): ClusterSpec =>
+  aClusterSpec({ nodePools: pools.map((pool, index) => aPool({ name: `p${index}`, ...pool })) });
+const unknown = { minimum: null, maximum: null };
 
 describe('the cost of a cluster', () => {
-  it('counts one node at least wherever there may be any, because the garden keeps one', () => {
-    expect(costOf(spec).items.map(({ name, minimum, maximum }) => [name, minimum, maximum])).toEqual([
-      ['general', 1, 3],
-      ['fixed', 2, 2],
-    ]);
+  it.each<[string, Partial<NodePoolSpec>[], [string, string], [string, string]]>([
+    // 0.021 + 0.0008; by the hour a month is 730 × 0.021 = 15.33, so the cap holds: 13.1 + 0.5
+    ['of one to three nodes', [{ minimum: 1, maximum: 3 }], ['0.0218', '0.0654'], ['13.6', '40.8']],
+    [
+      'of a pool that asks for none counts one: the garden keeps it',
+      [{ minimum: 0 }],
+      ['0.0218', '0.0654'],
+      ['13.6', '40.8'],
+    ],
+    ['of a pool that may have none is nothing', [{ minimum: 0, maximum: 0 }], ['0', '0'], ['0', '0']],
+    // 730 × 0.02 = 14.6 is below 100; the address has reached its own cap
+    [
+      'by the hour, where a month of that is below the cap',
+      [{ machineType: 'nocap', maximum: 1 }],
+      ['0.0208', '0.0208'],
+      ['15.1', '15.1'],
+    ],
+    [
+      'at the cap, where a month by the hour is above',
+      [{ machineType: 'cap', maximum: 1 }],
+      ['0.0208', '0.0208'],
+      ['10.5', '10.5'],
+    ],
+    // 2 × 0.0218 + 1..4 × 0.0887 and 2 × 13.6 + 1..4 × 55.4
+    [
+      'of several pools is their sum',
+      [
+        { minimum: 2, maximum: 2 },
+        { machineType: 'cpx51', minimum: 1, maximum: 4 },
+      ],
+      ['0.1323', '0.3984'],
+      ['82.6', '248.8'],
+    ],
+    [
+      'of nodes without a public address is that of their servers',
+      [{ publicIP: false, maximum: 1 }],
+      ['0.021', '0.021'],
+      ['13.1', '13.1'],
+    ],
+    [
+      'of adopted servers is nothing: they are paid for anyway',
+      [{ source: 'pooled', minimum: 2, maximum: 2 }],
+      ['0', '0'],
+      ['0', '0'],
+    ],
+    ['of no pools is nothing', [], ['0', '0'], ['0', '0']],
+  ])('%s', (_what, pools, hourly, monthly) => {
+    expect(costOf(ofPools(...pools), prices)).toMatchObject({
+      currency: 'EUR',
+      hourly: { minimum: hourly[0], maximum: hourly[1] },
+      monthly: { minimum: monthly[0], maximum: monthly[1] },
+      pricedAt: '2026-11-20T04:00:00.000Z',
+    });
   });
 
-  it('of a hibernated cluster counts no nodes', () => {
-    expect(costOf({ ...spec, hibernated: true }).items.map(({ maximum }) => maximum)).toEqual([0, 0]);
+  it('of a hibernated cluster is nothing, whatever its pools may have', () => {
+    const cost = costOf({ ...ofPools({}, { name: 'b' }), hibernated: true }, prices);
+
+    expect(cost).toMatchObject({ hourly: { minimum: '0', maximum: '0' }, monthly: { minimum: '0', maximum: '0' } });
+    expect(cost.items.map(({ minimum, maximum }) => [minimum, maximum])).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
   });
 
   it('without a price list is not known, and says why', () => {
-    expect(costOf(spec)).toMatchObject({
-      ...{ currency: null, pricedAt: null, hourly: { minimum: null, maximum: null } },
-      items: [{ monthly: { minimum: null, maximum: null }, reason: 'There is no price list.' }, {}],
+    expect(costOf(ofPools({}), null)).toMatchObject({
+      ...{ currency: null, pricedAt: null, hourly: unknown, monthly: unknown },
+      items: [{ hourly: unknown, monthly: unknown, minimum: 1, maximum: 3, reason: 'There is no price list.' }],
     });
+  });
+
+  it.each([
+    ['a machine type', { machineType: 'ccx13' }, 'hel1', 'The price list has no ccx13 in hel1.'],
+    ['a region', {}, 'fsn1', 'The price list has no cpx31 in fsn1.'],
+    [
+      'a name that every object has',
+      { machineType: 'constructor' },
+      'hel1',
+      'The price list has no constructor in hel1.',
+    ],
+  ])('with %s that the list does not have is open, and the known part stays', (_what, pool, region, reason) => {
+    const cost = costOf({ ...ofPools(pool, { name: 'known', source: 'pooled' }), region }, prices);
+
+    expect(cost).toMatchObject({ currency: 'EUR', hourly: unknown, monthly: unknown });
+    expect(cost.items[0]).toMatchObject({ hourly: unknown, monthly: unknown, reason });
+    expect(cost.items[1]?.hourly).toEqual({ minimum: '0', maximum: '0' });
+  });
+
+  it('is open as well where addresses have no price', () => {
+    expect(costOf(ofPools({}), aPriceList({ primaryIpv4: {} })).items[0]?.reason).toBe(
+      'The price list has no public address in hel1.',
+    );
   });
 });
 
-describe('what goes with a cluster', () => {
-  it('are its nodes, and volumes and load balancers that nobody has counted', () => {
-    expect(deletionPreview(aCluster({ spec })).map(({ kind, name, count }) => [kind, name, count])).toEqual([
-      ['Node', 'general', null],
-      ['Node', 'fixed', 2],
-      ['Volume', null, null],
-      ['LoadBalancer', null, null],
-    ]);
+describe('what a change adds to the cost', () => {
+  const [small, large] = [costOf(ofPools({ maximum: 2 }), prices), costOf(ofPools({ maximum: 5 }), prices)];
+  const range = (minimum: string | null, maximum: string | null) => ({ minimum, maximum });
+
+  it.each([
+    ['is what it makes dearer', small, large, range('0', '0.0654'), range('0', '40.8')],
+    ['is below zero where it saves', large, small, range('0', '-0.0654'), range('0', '-40.8')],
+    ['is all of it for a new cluster', null, small, range('0.0218', '0.0436'), range('13.6', '27.2')],
+    ['is all of it, below zero, for one that goes', small, null, range('-0.0218', '-0.0436'), range('-13.6', '-27.2')],
+    ['is nothing where nothing changes', small, small, range('0', '0'), range('0', '0')],
+    ['is not known where the cost is not', small, costOf(ofPools({}), null), unknown, unknown],
+  ])('%s', (_what, before, after, hourly, monthly) => {
+    expect(costDifferenceOf(before, after)).toEqual({ hourly, monthly });
+  });
+});
+
+describe('any cost', () => {
+  const decimal = fc
+    .tuple(fc.nat(999_999), fc.stringMatching(/^\d{1,20}$/))
+    .map(([whole, digits]) => `${whole}.${digits}`);
+  const price = fc.record({ hourly: decimal, monthly: decimal });
+  const known = fc
+    .record({ a: price, b: price, ip: price })
+    .map(({ a, b, ip }) => aPriceList({ serverTypes: { a: { hel1: a }, b: { hel1: b } }, primaryIpv4: { hel1: ip } }));
+  const pool = fc
+    .record({ machineType: fc.constantFrom('a', 'b'), minimum: fc.nat(50), more: fc.nat(50) })
+    .map(({ machineType, minimum, more }) => ({ machineType, minimum, maximum: minimum + more }));
+  const pools = fc.array(pool, { minLength: 1, maxLength: 5 });
+  /** In units of the 21st digit, which no amount here goes beyond. */
+  const units = (text: string | null | undefined): bigint => {
+    expect(text).toMatch(/^\d+(\.\d+)?$/);
+    const [whole = '', digits = ''] = (text as string).split('.');
+    return BigInt(whole + digits.padEnd(21, '0').slice(0, 21));
+  };
+  const bounds = ['minimum', 'maximum'] as const;
+  const spans = ['hourly', 'monthly'] as const;
+
+  it('is the exact sum of its items', () => {
+    fc.assert(
+      fc.property(known, pools, (list, declared) => {
+        const cost = costOf(ofPools(...declared), list);
+        for (const span of spans) {
+          for (const bound of bounds) {
+            const sum = cost.items.reduce((total, item) => total + units(item[span][bound]), 0n);
+            expect(units(cost[span][bound])).toBe(sum);
+          }
+        }
+      }),
+    );
   });
 
-  it('are no nodes when it is hibernated', () => {
-    const hibernated = aCluster({ spec: { ...spec, hibernated: true } });
-
-    expect(
-      deletionPreview(hibernated)
-        .slice(0, 2)
-        .map(({ count }) => count),
-    ).toEqual([0, 0]);
+  it('is never a digit off from nodes times price', () => {
+    fc.assert(
+      fc.property(known, pool, (list, declared) => {
+        const { hourly } = costOf(ofPools(declared), list);
+        const { serverTypes, primaryIpv4 } = list.prices;
+        const each = units(serverTypes[declared.machineType]?.hel1?.hourly) + units(primaryIpv4.hel1?.hourly);
+        expect(units(hourly.maximum)).toBe(each * BigInt(declared.maximum));
+      }),
+    );
   });
 
-  it('is nothing before it was started', () => {
-    expect(deletionPreview(aCluster({ startedAt: null }))).toEqual([]);
+  it('never falls when a pool may have more nodes, and is never less than its minimum', () => {
+    fc.assert(
+      fc.property(known, pools, fc.nat(4), fc.nat(20), (list, declared, at, more) => {
+        const index = at % declared.length;
+        const grown = declared.map((each, i) =>
+          i === index ? { ...each, minimum: each.minimum + more, maximum: each.maximum + more } : each,
+        );
+        const [before, after] = [costOf(ofPools(...declared), list), costOf(ofPools(...grown), list)];
+        for (const span of spans) {
+          for (const bound of bounds) expect(units(after[span][bound]) >= units(before[span][bound])).toBe(true);
+          expect(units(before[span].maximum) >= units(before[span].minimum)).toBe(true);
+        }
+      }),
+    );
   });
 });

@@ -1,31 +1,79 @@
-import type { ClusterSpec, Cost, NodePoolSpec } from '@corral/contracts';
+import type { ClusterSpec, Cost, CostDifference, NodePoolSpec } from '@corral/contracts';
+import Big from 'big.js';
 import { effectiveMinimum } from './complete-spec.js';
+import { type KnownPrices, nodePriceOf } from './prices.js';
+
+type Range = Cost['hourly'];
+type Item = Cost['items'][number];
 
 const unknown = { minimum: null, maximum: null };
 
 /**
- * What a cluster costs. Without a price list, that is how many machines of which type are paid for; of a hibernated
- * cluster none.
+ * What the nodes of a cluster cost, from the fewest to the most that it may have; of a hibernated one nothing. Sums and
+ * products are exact: every amount has as many digits as it needs. One price that is not known leaves the total open.
  */
-export function costOf({ nodePools, hibernated }: ClusterSpec): Cost {
+export function costOf({ nodePools, region, hibernated }: ClusterSpec, prices: KnownPrices | null): Cost {
+  const items = nodePools.map((pool) => itemOf(pool, { region, hibernated, prices }));
   return {
-    currency: null,
-    hourly: unknown,
-    monthly: unknown,
-    items: nodePools.map((pool) => itemOf(pool, hibernated)),
-    pricedAt: null,
+    currency: prices?.currency ?? null,
+    hourly: prices === null ? unknown : totalOf(items.map(({ hourly }) => hourly)),
+    monthly: prices === null ? unknown : totalOf(items.map(({ monthly }) => monthly)),
+    items,
+    pricedAt: prices?.pricedAt.toISOString() ?? null,
   };
 }
 
-function itemOf(pool: NodePoolSpec, hibernated: boolean): Cost['items'][number] {
+/** What a change adds to the cost. Null stands for a cluster that is not there, which costs nothing. */
+export function costDifferenceOf(before: Cost | null, after: Cost | null): CostDifference {
+  const between = (of: 'hourly' | 'monthly') => ({
+    minimum: differenceOf(before?.[of].minimum, after?.[of].minimum),
+    maximum: differenceOf(before?.[of].maximum, after?.[of].maximum),
+  });
+  return { hourly: between('hourly'), monthly: between('monthly') };
+}
+
+interface Surroundings {
+  readonly region: string;
+  readonly hibernated: boolean;
+  readonly prices: KnownPrices | null;
+}
+
+function itemOf(pool: NodePoolSpec, { region, hibernated, prices }: Surroundings): Item {
+  const [minimum, maximum] = hibernated ? [0, 0] : [effectiveMinimum(pool), pool.maximum];
+  const price = nodePriceOf(pool, region, prices);
+  const rangeOf = (each: Big): Range => ({
+    minimum: each.times(minimum).toFixed(),
+    maximum: each.times(maximum).toFixed(),
+  });
   return {
     kind: 'nodePool',
     name: pool.name,
     machineType: pool.machineType,
-    minimum: hibernated ? 0 : effectiveMinimum(pool),
-    maximum: hibernated ? 0 : pool.maximum,
-    hourly: unknown,
-    monthly: unknown,
-    reason: 'There is no price list.',
+    minimum,
+    maximum,
+    hourly: price.kind === 'known' ? rangeOf(price.hourly) : unknown,
+    monthly: price.kind === 'known' ? rangeOf(price.monthly) : unknown,
+    reason: price.reason,
   };
+}
+
+function totalOf(ranges: readonly Range[]): Range {
+  return {
+    minimum: sumOf(ranges.map(({ minimum }) => minimum)),
+    maximum: sumOf(ranges.map(({ maximum }) => maximum)),
+  };
+}
+
+function sumOf(amounts: readonly (string | null)[]): string | null {
+  let sum = new Big(0);
+  for (const amount of amounts) {
+    if (amount === null) return null;
+    sum = sum.plus(amount);
+  }
+  return sum.toFixed();
+}
+
+/** An absent amount is that of nothing, 0; one that is null is not known. */
+function differenceOf(before: string | null = '0', after: string | null = '0'): string | null {
+  return before === null || after === null ? null : new Big(after).minus(before).toFixed();
 }

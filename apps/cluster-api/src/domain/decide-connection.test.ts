@@ -1,3 +1,4 @@
+import type { ConnectionPhase } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { Problem } from '../problem.js';
 import { checkConnectionSpec, type DeclaredConnection, isUnchanged, standingOf } from './decide-connection.js';
@@ -59,18 +60,40 @@ describe('what a connection says of its token', () => {
     ['new, without an answer', 'unknown', null, 'Unverified'],
     ['accepted before, without an answer now', 'unknown', 'Ready', 'Ready'],
     ['rejected before, without an answer now', 'unknown', 'Rejected', 'Rejected'],
+    ['read-only', 'read-only', null, 'Rejected'],
+    ['read-only from now on', 'read-only', 'Ready', 'Rejected'],
   ] as const)('%s', (_what, verdict, known, phase) => {
-    expect(standingOf(verdict, known).phase).toBe(phase);
+    expect(standingOf(verdict, known && standing(known), 0).phase).toBe(phase);
   });
 
-  it('is asked about again: soon without an answer, in a day with one', () => {
-    expect(standingOf('unknown', 'Ready').againMs).toBe(10_000);
-    expect(standingOf('valid', null).againMs).toBe(86_400_000);
+  it('is asked about again: soon without an answer, in about a day with one', () => {
+    expect(standingOf('unknown', standing('Ready'), 0.5).againMs).toBe(10_000);
+    expect([0, 0.5, 1].map((random) => standingOf('valid', null, random).againMs)).toEqual([
+      ...[77_760_000, 86_400_000, 95_040_000],
+    ]);
   });
 
   it('says what to do unless all is well', () => {
-    expect(standingOf('valid', null).message).toBe('');
-    expect(standingOf('rejected', null).message).toMatch(/Put a valid one/);
-    expect(standingOf('unknown', null).message).toMatch(/asked again/);
+    expect(standingOf('valid', null, 0).message).toBe('');
+    expect(standingOf('rejected', null, 0).message).toMatch(/Put a valid one/);
+    expect(standingOf('read-only', null, 0).message).toMatch(/may only read/);
+    expect(standingOf('unknown', null, 0).message).toMatch(/asked again/);
+  });
+
+  it('tells of the project what the answers told', () => {
+    expect(standingOf('valid', null, 0).project).toEqual({ reachable: true, readOnly: false });
+    expect(standingOf('read-only', null, 0).project).toEqual({ reachable: true, readOnly: true });
+    expect(standingOf('rejected', null, 0).project).toEqual({ reachable: false, readOnly: null });
+    expect(standingOf('unknown', null, 0).project).toBeNull();
+  });
+
+  it('keeps all that it said where an answer proves nothing, and is not called verified', () => {
+    const { againMs: _, ...before } = standingOf('read-only', null, 0);
+
+    expect(standingOf('unknown', before, 0)).toEqual({ ...before, againMs: 10_000 });
+    expect(standingOf('unknown', standing('Ready'), 0).isVerified).toBe(false);
+    expect(standingOf('valid', standing('Ready'), 0).isVerified).toBe(true);
   });
 });
+
+const standing = (phase: ConnectionPhase) => ({ phase, message: '', project: null });

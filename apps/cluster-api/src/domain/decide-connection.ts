@@ -1,18 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ConnectionPhase, type ConnectionSpecInput, clusterLimits, connectionMessages } from '@corral/contracts';
+import {
+  type ConnectionSpecInput,
+  clusterLimits,
+  connectionMessages,
+  connectionStandings,
+  type TokenVerdict,
+} from '@corral/contracts';
 import { invalidField } from '../problem.js';
 import type { ConnectionRecord } from './connection-record.js';
-
-/** What the provider says of a token: `unknown` when it gave no usable answer. */
-export type TokenVerdict = 'valid' | 'rejected' | 'unknown';
 
 /** What of a stored connection decides about a change of it. */
 export type DeclaredConnection = Pick<ConnectionRecord, 'name' | 'provider' | 'providerConfig' | 'phase'>;
 
 /** What is known of a token, as the connection states it from now on. */
-export interface Standing {
-  readonly phase: ConnectionPhase;
-  readonly message: string;
+export interface Standing extends Pick<ConnectionRecord, 'phase' | 'message' | 'project'> {
+  /** The provider has accepted the token just now. */
+  readonly isVerified: boolean;
   /** Until the provider is to be asked again. */
   readonly againMs: number;
 }
@@ -58,17 +61,20 @@ export function isUnchanged(
  * What a connection says of its token after the provider was asked. An answer that proves nothing takes nothing from a
  * token that was known before.
  *
- * @param known the phase of this very token until now, null for a new one
+ * @param known how this very token stood until now, null for a new one
+ * @param random from 0 to 1: connections that were made together are not asked about together for ever
  */
-export function standingOf(verdict: TokenVerdict, known: ConnectionPhase | null): Standing {
-  switch (verdict) {
-    case 'valid':
-      return { phase: 'Ready', message: connectionMessages.Ready, againMs: DAY_MS };
-    case 'rejected':
-      return { phase: 'Rejected', message: connectionMessages.Rejected, againMs: DAY_MS };
-    case 'unknown': {
-      const phase = known ?? 'Unverified';
-      return { phase, message: connectionMessages[phase], againMs: RETRY_MS };
-    }
+export function standingOf(
+  verdict: TokenVerdict,
+  known: Pick<ConnectionRecord, 'phase' | 'message' | 'project'> | null,
+  random: number,
+): Standing {
+  if (verdict === 'unknown') {
+    const { phase, message, project } = known ?? unverified;
+    return { phase, message, project, isVerified: false, againMs: RETRY_MS };
   }
+  const againMs = Math.round(DAY_MS * (0.9 + 0.2 * random));
+  return { ...connectionStandings[verdict], isVerified: verdict === 'valid', againMs };
 }
+
+const unverified = { phase: 'Unverified', message: connectionMessages.Unverified, project: null } as const;

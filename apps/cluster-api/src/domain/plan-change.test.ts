@@ -63,7 +63,7 @@ describe('a change is refused', () => {
     expect(refused(null, {}, { connection: null })).toEqual(['validation_failed', '/spec/connectionRef']);
   });
 
-  const rejected = { connection: { id: 'x', phase: 'Rejected' as const } };
+  const rejected = { connection: { id: 'x', phase: 'Rejected' as const, prices: null } };
   it('when it has to be carried out over a rejected connection', () => {
     expect(refused(aCluster(), { hibernated: true }, rejected)).toEqual(['connection_rejected']);
     expect(refused(null, { nodePools: [] }, rejected)).toBeNull();

@@ -1,22 +1,28 @@
 import type { ClusterPhase, ClusterSpec, Condition, ConnectionPhase } from '@corral/contracts';
 import type { CloudProfile } from '@corral/garden';
 import { invalidField, Problem } from '../problem.js';
+import { autoscalerPriorities } from './autoscaler-priorities.js';
 import { checkCatalogue, type GardenFeature, needsCatalogue } from './catalogue-rules.js';
 import { type Change, changesOf } from './changes.js';
 import type { ClusterRecord } from './cluster-record.js';
+import type { UsableConnection } from './cluster-transaction.js';
+import { hasWorkers } from './complete-spec.js';
 import { conditionsBeforeStart } from './conditions-before-start.js';
 import { type AcceptedDeclaration, decideDeclaration } from './decide-declaration.js';
 import { checkNetwork } from './network-rules.js';
 import type { Places } from './places.js';
 import { checkLastPool, checkPools } from './pool-rules.js';
+import type { KnownPrices } from './prices.js';
 import { type ClusterQuotas, checkClusterQuota, checkPoolQuotas } from './quotas.js';
 
 /** What a change is held against, as it stands while the cluster is locked. */
 export interface ChangeContext {
   readonly quotas: ClusterQuotas;
   readonly clustersOfTeam: number;
+  /** The team would need an active subscription to start a cluster, and has none. */
+  readonly lacksSubscription: boolean;
   /** The one that the specification names; null when the team has none by that ref. */
-  readonly connection: { readonly id: string; readonly phase: ConnectionPhase } | null;
+  readonly connection: UsableConnection | null;
   /** Null when it has not been read: most changes need none. */
   readonly catalogue: CloudProfile | null;
   readonly features: ReadonlySet<GardenFeature>;
@@ -33,6 +39,9 @@ export type Plan =
 export interface AcceptedPlan extends AcceptedDeclaration {
   readonly spec: ClusterSpec;
   readonly connectionId: string;
+  readonly prices: KnownPrices | null;
+  /** Of its node pools, by name. */
+  readonly priorities: ReadonlyMap<string, number>;
   /** What is to be shown before a pass has looked at the cluster; null leaves what the last pass saw. */
   readonly shown: { readonly phase: ClusterPhase; readonly conditions: readonly Condition[] } | null;
   readonly changes: readonly Change[];
@@ -51,12 +60,13 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
   const present = current?.spec ?? null;
   // Whoever may not have the cluster need not be told what else is wrong with it.
   if (present === null) checkClusterQuota(context.clustersOfTeam, quotas);
+  if (context.lacksSubscription && !declaration.isDraft) refuseToStart(current);
   if (present === null || changesNetwork(present, desired)) checkNetwork(desired.network, quotas);
   checkPools(present, desired, places);
   if (current?.startedAt) checkLastPool(desired);
   checkPoolQuotas(present, desired, quotas, places);
   checkFeatures(present, desired, context);
-  const connectionId = checkConnection(declaration, context);
+  const { id: connectionId, prices } = checkConnection(declaration, context);
   if (needsCatalogue(current, desired)) {
     if (catalogue === null) return { kind: 'catalogueNeeded' };
     checkCatalogue(current, desired, { ...context, catalogue });
@@ -68,9 +78,20 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
     ...declaration,
     spec: desired,
     connectionId,
+    prices,
+    priorities: autoscalerPriorities(desired, prices),
     shown: started ? null : { phase: isDraft ? 'Draft' : 'Pending', conditions },
     changes: changesOf(present, desired),
   };
+}
+
+/** What was started, or is about to be, goes on without a subscription: only drafts become more than that with one. */
+function refuseToStart(current: ClusterRecord | null): void {
+  if (current !== null && (current.startedAt !== null || hasWorkers(current.spec))) return;
+  throw new Problem(
+    'subscription_required',
+    'The team has no active subscription, so it may declare drafts only. Leave out node pools, or subscribe first.',
+  );
 }
 
 function changesNetwork(present: ClusterSpec, desired: ClusterSpec): boolean {
@@ -83,12 +104,12 @@ function checkFeatures(present: ClusterSpec | null, desired: ClusterSpec, { feat
 }
 
 /** A draft needs its connection only once it starts. */
-function checkConnection({ isDraft }: { isDraft: boolean }, { connection }: ChangeContext): string {
+function checkConnection({ isDraft }: { isDraft: boolean }, { connection }: ChangeContext): UsableConnection {
   if (connection === null) {
     throw invalidField('validation_failed', '/spec/connectionRef', 'must be the ref of a connection of the team');
   }
   if (!isDraft) refuseRejected(connection);
-  return connection.id;
+  return connection;
 }
 
 /** @throws Problem `connection_rejected` */
@@ -96,7 +117,7 @@ export function refuseRejected({ phase }: { readonly phase: ConnectionPhase }): 
   if (phase !== 'Rejected') return;
   throw new Problem(
     'connection_rejected',
-    'The provider does not accept the token of the connection, so the change could not be carried out. Put a valid ' +
-      'token into the connection first.',
+    'The provider does not accept the token of the connection, or lets it only read, so the change could not be carried ' +
+      'out. Put a token with read and write access into the connection first.',
   );
 }

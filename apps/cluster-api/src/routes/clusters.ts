@@ -3,6 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { SpecChanged } from '../domain/change-spec.js';
 import { clusterBody } from '../domain/cluster-body.js';
 import type { ClusterService } from '../domain/clusters.js';
+import { costDifferenceOf, costOf } from '../domain/cost.js';
 import { deletionPreview } from '../domain/deletion-preview.js';
 import { entityTagOf, includesTag, quoted } from '../domain/entity-tag.js';
 import { operationBody, operationUrl } from '../domain/operation-body.js';
@@ -38,7 +39,10 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     }
     const resource = clusterBody(outcome.cluster, callerOf(res).team);
     if (outcome.kind === 'dryRun') {
-      res.json({ dryRun: true, resource, cost: resource.status.cost, changes: outcome.changes });
+      const { cost } = resource.status;
+      const { present, changes } = outcome;
+      const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
+      res.json({ dryRun: true, resource, cost, costDifference, changes });
     } else {
       res.set('ETag', resource.metadata.etag).json(resource);
     }
@@ -80,7 +84,8 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
       else if (removed.kind === 'accepted') sendAccepted(res, removed);
       else {
         const resource = clusterBody(removed.cluster, caller.team);
-        res.json({ dryRun: true, resource, deletes: deletionPreview(removed.cluster) });
+        const costDifference = costDifferenceOf(resource.status.cost, null);
+        res.json({ dryRun: true, resource, costDifference, deletes: deletionPreview(removed.cluster) });
       }
     },
 

@@ -3,9 +3,9 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { SpecChanged } from '../domain/change-spec.js';
 import { poolChangesOf } from '../domain/changes.js';
 import type { ClusterRecord } from '../domain/cluster-record.js';
-import { costOf } from '../domain/cost.js';
+import { costDifferenceOf, costOf } from '../domain/cost.js';
 import { entityTagOf, quoted } from '../domain/entity-tag.js';
-import { nodePoolBody } from '../domain/node-pool-body.js';
+import { nodePoolBody, nodePoolOf } from '../domain/node-pool-body.js';
 import { findPool, type NodePoolService } from '../domain/node-pools.js';
 import { operationUrl } from '../domain/operation-body.js';
 import { bodyOf } from '../http/body.js';
@@ -42,20 +42,20 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
     /** By name: their order in the specification may change between two pages. */
     async listNodePools(req, res) {
       const { limit, after } = parsePaging(req, 1);
-      const { spec } = await clusterOf(req, res);
+      const cluster = await clusterOf(req, res);
       const [last = ''] = after ?? [];
-      const pools = spec.nodePools
+      const pools = cluster.spec.nodePools
         .filter(({ name }) => name > last)
         .sort((one, other) => (one.name < other.name ? -1 : 1));
       const { items, next } = pageOf(pools, limit, ({ name }) => [name]);
-      res.json({ items: items.map(nodePoolBody), next });
+      res.json({ items: items.map((pool) => nodePoolBody(nodePoolOf(cluster, pool))), next });
     },
 
     async getNodePool(req, res) {
       const cluster = await clusterOf(req, res);
       const pool = findPool(cluster, req.params.pool as string);
       if (pool === null) throw notFound();
-      res.set('ETag', quoted(entityTagOf(cluster))).json(nodePoolBody(pool));
+      res.set('ETag', quoted(entityTagOf(cluster))).json(nodePoolBody(nodePoolOf(cluster, pool)));
     },
 
     async putNodePool(req, res) {
@@ -65,12 +65,15 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
       const { outcome, pool, before } = await nodePools.declare(callerOf(res), name, spec, options);
       if (outcome.kind === 'dryRun') {
-        const cost = costOf(outcome.cluster.spec);
-        res.json({ dryRun: true, resource: nodePoolBody(pool), cost, changes: poolChangesOf(before, pool) });
+        const { cluster, present } = outcome;
+        const cost = costOf(cluster.spec, cluster.prices);
+        const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
+        const resource = nodePoolBody(nodePoolOf(cluster, pool));
+        res.json({ dryRun: true, resource, cost, costDifference, changes: poolChangesOf(before, pool) });
         return;
       }
       setChangeHeaders(res, outcome);
-      res.status(before === null ? 201 : 200).json(nodePoolBody(pool));
+      res.status(before === null ? 201 : 200).json(nodePoolBody(nodePoolOf(outcome.cluster, pool)));
     },
 
     async deleteNodePool(req, res) {

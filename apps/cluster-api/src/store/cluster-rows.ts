@@ -8,10 +8,17 @@ import type {
   OperationKind,
   PoolSource,
 } from '@corral/contracts';
+import type { NodePrices } from '@corral/hcloud';
 import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
+import type { NodePoolRecord } from '../domain/node-pool-body.js';
+import type { KnownPrices } from '../domain/prices.js';
 import type { Transaction } from './transaction.js';
 
-export const withPools = { nodePools: { orderBy: { position: 'asc' } } } as const;
+export const priced = { priceList: { select: { currency: true, prices: true, pricedAt: true } } } as const;
+export const withPools = {
+  nodePools: { orderBy: { position: 'asc' } },
+  connection: { select: priced },
+} as const;
 
 type ClusterRow = Awaited<ReturnType<typeof listRows>>[number];
 type OperationRow = NonNullable<Awaited<ReturnType<Transaction['operation']['findUnique']>>>;
@@ -45,6 +52,8 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
     name: row.name,
     spec: specOf(row),
     desiredHash: row.desiredHash,
+    priorities: new Map(row.nodePools.map(({ name, autoscalerPriority }) => [name, autoscalerPriority])),
+    prices: pricesOf(row.connection),
     generation: row.generation,
     observedGeneration: row.observedGeneration,
     revision: row.revision,
@@ -60,6 +69,20 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
   };
 }
 
+/** Null until they were read once. */
+export function pricesOf({ priceList }: PricedConnection): KnownPrices | null {
+  const { currency = null, prices, pricedAt = null } = priceList ?? {};
+  return currency === null || pricedAt === null ? null : { currency, prices: prices as NodePrices, pricedAt };
+}
+
+interface PricedConnection {
+  readonly priceList: {
+    readonly currency: string | null;
+    readonly prices: unknown;
+    readonly pricedAt: Date | null;
+  } | null;
+}
+
 /** `jsonb` forgets the order of members: they are answered in the order of the documentation. */
 function specOf({ spec, nodePools }: ClusterRow): ClusterSpec {
   const stored = spec as unknown as Omit<ClusterSpec, 'nodePools'>;
@@ -70,6 +93,10 @@ function specOf({ spec, nodePools }: ClusterRow): ClusterSpec {
     network: { nodeCIDR, podCIDR, serviceCIDR, ...more },
     nodePools: nodePools.map(poolOf),
   };
+}
+
+export function poolRecordOf(row: PoolRow): NodePoolRecord {
+  return { ...poolOf(row), autoscalerPriority: row.autoscalerPriority };
 }
 
 function poolOf(row: PoolRow): NodePoolSpec {

@@ -1,11 +1,11 @@
 import type { NodePoolSpec } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import { isUniqueViolation, type Prisma } from '@corral/database';
 import type { Caller } from '../domain/caller.js';
 import type { ClusterRecord } from '../domain/cluster-record.js';
 import type { Acceptance, ClusterChanges, ClusterTransaction, Effect } from '../domain/cluster-transaction.js';
 import type { QuotaOverrides } from '../domain/quotas.js';
 import { recordAudit } from './audit.js';
-import { findCluster, listClusters, operationOf } from './cluster-rows.js';
+import { findCluster, listClusters, operationOf, priced, pricesOf } from './cluster-rows.js';
 import { claimKey } from './idempotency-keys.js';
 import type { Transaction } from './transaction.js';
 
@@ -37,16 +37,12 @@ function clusterChanges(prisma: Prisma): ClusterChanges {
         try {
           return await prisma.$transaction(async (tx) => work(await lock(tx, caller, name)), patience);
         } catch (error) {
+          // Under the locks nobody else takes a name, so only generated ones can collide: the next ones will not.
           if (attempt === ATTEMPTS_MAX || !isUniqueViolation(error)) throw error;
         }
       }
     },
   };
-}
-
-/** Under the locks nobody else takes a name, so only generated ones can collide: the next ones will not. */
-function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && (error as { code?: unknown }).code === 'P2002';
 }
 
 /** Team before cluster, everywhere: two changes never wait for each other in a circle. */
@@ -61,10 +57,15 @@ async function lock(tx: Transaction, caller: Caller, name: string): Promise<Clus
   return {
     ...{ current, now, quotaOverrides },
     countClusters: () => tx.cluster.count({ where: { teamId } }),
+    hasActiveSubscription: async () => (await tx.subscription.count({ where: { teamId, isActive: true } })) > 0,
     async findConnection(ref) {
       // What a cluster is declared on stays until the cluster is written; what is about to go is waited for, and is gone.
       await tx.$queryRaw`SELECT FROM connection WHERE team_id = ${teamId}::uuid AND ref = ${ref} FOR KEY SHARE`;
-      return tx.connection.findUnique({ where: { teamId_ref: { teamId, ref } }, select: { id: true, phase: true } });
+      const row = await tx.connection.findUnique({
+        where: { teamId_ref: { teamId, ref } },
+        select: { id: true, phase: true, ...priced },
+      });
+      return row && { id: row.id, phase: row.phase, prices: pricesOf(row) };
     },
     async findOperation(id) {
       const row = await tx.operation.findUnique({ where: { id, teamId } });
@@ -109,7 +110,7 @@ async function accept(tx: Transaction, locked: Locked, accepted: Acceptance): Re
   const teamId = caller.team.id;
   const clusterId = await writeCluster(tx, locked, accepted);
   if (accepted.effect.kind === 'declare') {
-    await writePools(tx, { teamId, clusterId, now }, current?.spec.nodePools ?? [], accepted.effect.spec.nodePools);
+    await writePools(tx, { teamId, clusterId, now }, current?.spec.nodePools ?? [], accepted.effect);
   }
   await endOpenOperations(tx, { teamId, clusterId, now }, 'superseded');
   const { operationId, operation: kind, generation, desiredHash, isDraft, action, detail } = accepted;
@@ -170,7 +171,7 @@ async function writePools(
   tx: Transaction,
   { teamId, clusterId, now }: { teamId: string; clusterId: string; now: Date },
   present: readonly NodePoolSpec[],
-  desired: readonly NodePoolSpec[],
+  { spec: { nodePools: desired }, priorities }: Extract<Effect, { kind: 'declare' }>,
 ): Promise<void> {
   const kept = new Set(desired.map(({ name }) => name));
   const gone = present.filter(({ name }) => !kept.has(name)).map(({ name }) => name);
@@ -180,6 +181,7 @@ async function writePools(
       ...pool,
       image: { ...image } as Record<string, string>,
       publicIp: publicIP,
+      autoscalerPriority: priorities.get(name) ?? 0,
       position,
       updatedAt: now,
     };

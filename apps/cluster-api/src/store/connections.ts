@@ -1,5 +1,5 @@
 import type { ConnectionPhase } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import { noJson, type Prisma } from '@corral/database';
 import type { Caller } from '../domain/caller.js';
 import type { ConnectionRecord, SealedToken } from '../domain/connection-record.js';
 import type { ConnectionChanges, ConnectionStore } from '../domain/connections.js';
@@ -11,6 +11,7 @@ import type { Transaction } from './transaction.js';
 const shown = {
   ...{ id: true, ref: true, name: true, provider: true, providerConfig: true, phase: true, verifiedAt: true },
   ...{ message: true, project: true, createdAt: true, updatedAt: true },
+  priceList: { select: { currency: true } },
 } as const;
 const sealedToo = { ...shown, sealedToken: true, tokenKeyId: true } as const;
 
@@ -27,6 +28,16 @@ export const connectionStore = (prisma: Prisma): ConnectionStore => ({
   async find({ team }, ref) {
     const row = await prisma.connection.findUnique({ where: { teamId_ref: { teamId: team.id, ref } }, select: shown });
     return row && recordOf(row);
+  },
+
+  async knownServers({ team }, ref) {
+    const where = { teamId: team.id, connection: { ref }, phase: { not: 'Missing' } };
+    const rows = await prisma.adoptedServer.findMany({
+      where,
+      orderBy: { serverId: 'asc' },
+      select: { serverId: true },
+    });
+    return rows.map(({ serverId }) => Number(serverId));
   },
 
   change: (caller, work) =>
@@ -76,6 +87,8 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
         },
         select: shown,
       });
+      // Another token may be of a project that pays in another currency.
+      if (sealed !== null) await tx.priceList.updateMany({ where: { connectionId: id }, data: { dueAt: now } });
       return recordOf(row);
     },
     async restate(id, standing) {
@@ -117,6 +130,13 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
         RETURNING id`;
       return rows.map(({ id }) => id);
     },
+    async makeServersDue(connectionId) {
+      const rows = await tx.$queryRaw<{ id: string }[]>`
+        UPDATE adopted_server SET due_at = clock_timestamp()
+        WHERE team_id = ${teamId}::uuid AND connection_id = ${connectionId}::uuid AND due_at IS NOT NULL
+        RETURNING id`;
+      return rows.map(({ id }) => id);
+    },
     claimKey: (request, resourceId) => claimKey(tx, caller, request, resourceId),
     async audit(action, { id, ref }, detail = {}) {
       await recordAudit(tx, caller, { action, target: { kind: 'Connection', id, name: ref }, detail });
@@ -126,22 +146,39 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
 
 const tokenColumns = ({ keyId, bytes }: SealedToken) => ({ sealedToken: new Uint8Array(bytes), tokenKeyId: keyId });
 
-const standingColumns = ({ phase, message, againMs }: Standing, now: Date) => ({
-  ...{ phase, message, verifyAt: new Date(now.getTime() + againMs), verifyFailures: phase === 'Unverified' ? 1 : 0 },
-  ...(phase === 'Ready' ? { verifiedAt: now } : {}),
+const standingColumns = ({ phase, message, project, isVerified, againMs }: Standing, now: Date) => ({
+  ...{
+    phase,
+    message,
+    project: project ?? noJson,
+    verifyAt: new Date(now.getTime() + againMs),
+    verifyFailures: phase === 'Unverified' ? 1 : 0,
+  },
+  ...(isVerified ? { verifiedAt: now } : {}),
 });
 
-interface ConnectionRow extends Omit<ConnectionRecord, 'phase' | 'providerConfig' | 'project'> {
+interface ConnectionRow extends Omit<ConnectionRecord, 'phase' | 'providerConfig' | 'project' | 'currency'> {
   readonly phase: ConnectionPhase;
   readonly providerConfig: unknown;
   readonly project: unknown;
+  readonly priceList: { readonly currency: string | null } | null;
 }
 
-function recordOf({ id, ref, name, provider, providerConfig, project, ...rest }: ConnectionRow): ConnectionRecord {
+function recordOf({
+  id,
+  ref,
+  name,
+  provider,
+  providerConfig,
+  project,
+  priceList,
+  ...rest
+}: ConnectionRow): ConnectionRecord {
   const { phase, verifiedAt, message, createdAt, updatedAt } = rest;
   return {
     ...{ id, ref, name, provider, phase, verifiedAt, message, createdAt, updatedAt },
     providerConfig: providerConfig as ConnectionRecord['providerConfig'],
     project: project as ConnectionRecord['project'],
+    currency: priceList?.currency ?? null,
   };
 }

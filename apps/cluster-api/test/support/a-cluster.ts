@@ -40,6 +40,8 @@ export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {
     name: 'web',
     spec,
     desiredHash: desiredHashOf(spec),
+    priorities: new Map(),
+    prices: null,
     generation: 4,
     observedGeneration: 4,
     revision: 9,
@@ -114,8 +116,9 @@ export const aCatalogue = (more: Partial<CloudProfile> = {}): CloudProfile => ({
 
 export const aContext = (more: Partial<ChangeContext> = {}): ChangeContext => ({
   quotas,
+  lacksSubscription: false,
   clustersOfTeam: 0,
-  connection: { id: '0197b2f0-0000-7000-8000-00000000c0c0', phase: 'Ready' },
+  connection: { id: '0197b2f0-0000-7000-8000-00000000c0c0', phase: 'Ready', prices: null },
   catalogue: aCatalogue(),
   features: new Set(),
   places: inCluster,

@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+import { aCluster, aClusterSpec, aPool } from '../../test/support/a-cluster.js';
+import { deletionPreview } from './deletion-preview.js';
+
+const twoPools = aClusterSpec({
+  nodePools: [aPool({ minimum: 0, maximum: 3 }), aPool({ name: 'fixed', minimum: 2, maximum: 2 })],
+});
+
+describe('what goes with a cluster', () => {
+  it('are its nodes, and volumes and load balancers that nobody has counted', () => {
+    expect(deletionPreview(aCluster({ spec: twoPools })).map(({ kind, name, count }) => [kind, name, count])).toEqual([
+      ['Node', 'general', null],
+      ['Node', 'fixed', 2],
+      ['Volume', null, null],
+      ['LoadBalancer', null, null],
+    ]);
+  });
+
+  it('are no nodes when it is hibernated', () => {
+    const hibernated = aCluster({ spec: { ...twoPools, hibernated: true } });
+
+    expect(
+      deletionPreview(hibernated)
+        .slice(0, 2)
+        .map(({ count }) => count),
+    ).toEqual([0, 0]);
+  });
+
+  it('is nothing before it was started', () => {
+    expect(deletionPreview(aCluster({ startedAt: null }))).toEqual([]);
+  });
+});

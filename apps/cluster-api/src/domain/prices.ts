@@ -1,0 +1,56 @@
+import type { NodePoolSpec } from '@corral/contracts';
+import type { NodePrices } from '@corral/hcloud';
+import Big from 'big.js';
+
+/** The provider's price list, as the project of a connection sees it. */
+export interface KnownPrices {
+  readonly currency: string;
+  readonly prices: NodePrices;
+  /** When these prices were first read. */
+  readonly pricedAt: Date;
+}
+
+/** Net, in the currency of the list. `reason` says why there is no price. */
+export type NodePrice =
+  | { readonly kind: 'known'; readonly hourly: Big; readonly monthly: Big; readonly reason: string | null }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** Of an average month: a year has 8,760. */
+const HOURS_PER_MONTH = 730;
+
+/** What one node of a pool costs: its server and, apart from it, its public address. */
+export function nodePriceOf(
+  { source, machineType, publicIP }: Pick<NodePoolSpec, 'source' | 'machineType' | 'publicIP'>,
+  region: string,
+  known: KnownPrices | null,
+): NodePrice {
+  if (known === null) return { kind: 'unknown', reason: 'There is no price list.' };
+  if (source !== 'managed') {
+    const reason = 'Its servers are adopted: they cost the same without the cluster.';
+    return { kind: 'known', hourly: new Big(0), monthly: new Big(0), reason };
+  }
+  const { serverTypes, primaryIpv4 } = known.prices;
+  const server = ownOf(ownOf(serverTypes, machineType) ?? {}, region);
+  if (server === null) return { kind: 'unknown', reason: `The price list has no ${machineType} in ${region}.` };
+  const address = publicIP ? ownOf(primaryIpv4, region) : free;
+  if (address === null) return { kind: 'unknown', reason: `The price list has no public address in ${region}.` };
+  return {
+    kind: 'known',
+    hourly: new Big(server.hourly).plus(address.hourly),
+    monthly: monthOf(server).plus(monthOf(address)),
+    reason: null,
+  };
+}
+
+const free = { hourly: '0', monthly: '0' };
+
+/** Each thing is billed by the hour until it has cost its monthly price. */
+function monthOf({ hourly, monthly }: { readonly hourly: string; readonly monthly: string }): Big {
+  const [byTheHour, cap] = [new Big(hourly).times(HOURS_PER_MONTH), new Big(monthly)];
+  return byTheHour.lt(cap) ? byTheHour : cap;
+}
+
+/** Names come from requests: `constructor` is no machine type. */
+function ownOf<T>(record: Readonly<Record<string, T>>, key: string): T | null {
+  return Object.hasOwn(record, key) ? (record[key] as T) : null;
+}
