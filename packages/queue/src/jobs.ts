@@ -10,6 +10,10 @@ export interface JobPayloads {
   'clear-demos': Record<string, never>;
   /** Let one pass look at a cluster. `foundBy` is for metrics only: this cluster was due and no wake-up of it waited. */
   'reconcile-cluster': { readonly clusterId: string; readonly foundBy?: 'sweep' };
+  /** Let one pass look at an adopted server. */
+  'reconcile-server': { readonly serverId: string; readonly foundBy?: 'sweep' };
+  /** Send wake-ups for all adopted servers that are due. */
+  'sweep-servers': Record<string, never>;
   /** Send wake-ups for all clusters that are due. */
   'sweep-clusters': Record<string, never>;
   /** Ask the provider about the tokens of connections that are to be verified. */
@@ -18,6 +22,8 @@ export interface JobPayloads {
   'clean-up-garden': Record<string, never>;
   /** Delete rows that nobody will ask for any more. */
   'sweep-leftovers': Record<string, never>;
+  /** Send the mails of invitations that are due. */
+  'send-mails': Record<string, never>;
 }
 export type JobName = keyof JobPayloads;
 
@@ -30,9 +36,9 @@ export interface JobRule {
 }
 /**
  * `clusters` holds passes and nothing else, as many as there are clusters due, and stands still while the garden is
- * away. What must go on then is in `upkeep`.
+ * away. What must go on then is in `upkeep`. `servers` holds the passes of adopted servers, which wait for providers; `mail` is served by those who know a mail server.
  */
-export type QueueName = 'dns' | 'clusters' | 'upkeep';
+export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail';
 
 export const jobRules = {
   'settle-writes': { queue: 'dns', attempts: 1, backoffMs: 0 },
@@ -40,10 +46,13 @@ export const jobRules = {
   'expire-demos': { queue: 'dns', attempts: 1, backoffMs: 0 },
   'clear-demos': { queue: 'dns', attempts: 1, backoffMs: 0 },
   'reconcile-cluster': { queue: 'clusters', attempts: 1, backoffMs: 0 },
+  'reconcile-server': { queue: 'servers', attempts: 1, backoffMs: 0 },
+  'sweep-servers': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'sweep-clusters': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'verify-connections': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'clean-up-garden': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'sweep-leftovers': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
+  'send-mails': { queue: 'mail', attempts: 1, backoffMs: 0 },
 } as const satisfies Record<JobName, JobRule>;
 
 /** The jobs that travel in a queue. */

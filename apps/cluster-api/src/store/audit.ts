@@ -1,6 +1,12 @@
 import type { AuditAction } from '@corral/contracts';
-import type { Caller } from '../domain/caller.js';
 import type { Transaction } from './transaction.js';
+
+/** Who acted, and in which team. Without a user it was the service, or whom it trusts. */
+export interface AuditActor {
+  readonly userId: string | null;
+  readonly team: { readonly id: string };
+  readonly requestId: string;
+}
 
 export interface AuditedChange {
   readonly action: AuditAction;
@@ -12,7 +18,7 @@ export interface AuditedChange {
 /** Writes down who did what, in the transaction that does it. @returns the id of the entry */
 export async function recordAudit(
   tx: Transaction,
-  caller: Caller,
+  caller: AuditActor,
   { action, target, detail = {} }: AuditedChange,
 ): Promise<bigint> {
   const { id } = await tx.auditEntry.create({

@@ -13,7 +13,7 @@ import type { Transaction } from './transaction.js';
  */
 export async function claimKey(
   tx: Transaction,
-  caller: Caller,
+  caller: Pick<Caller, 'team' | 'userId'>,
   request: KeyedRequest | null,
   resourceId: string,
 ): Promise<string | null> {
@@ -28,8 +28,27 @@ export async function claimKey(
   const first = await tx.idempotencyKey.findUnique({ where: { teamId_userId_key: id } });
   // Keys are kept for two days: this one went between the two statements, and the request is a new one.
   if (first === null) return claimKey(tx, caller, request, resourceId);
-  if (!request.requestHash.equals(first.requestHash)) {
+  return resourceIdOf(first, request);
+}
+
+/**
+ * What the first copy of a request made, without taking the key for this one.
+ *
+ * @returns null when there is none
+ * @throws Problem `idempotency_key_reused`
+ */
+export async function findKey(db: Transaction, caller: Caller, request: KeyedRequest): Promise<string | null> {
+  const id = { teamId: caller.team.id, userId: caller.userId, key: request.key };
+  const first = await db.idempotencyKey.findUnique({ where: { teamId_userId_key: id } });
+  return first === null ? null : resourceIdOf(first, request);
+}
+
+function resourceIdOf(
+  { requestHash, resourceId }: { requestHash: Uint8Array; resourceId: string },
+  request: KeyedRequest,
+): string {
+  if (!request.requestHash.equals(requestHash)) {
     throw new Problem('idempotency_key_reused', 'The Idempotency-Key was sent with another request. Take a new one.');
   }
-  return first.resourceId;
+  return resourceId;
 }

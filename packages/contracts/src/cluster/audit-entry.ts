@@ -4,7 +4,7 @@ import { exactly, filled, text, time } from './schema-parts.js';
 /** What an entry is about, and the first word of its action. `dns`: writes of the DNS API. */
 export const auditKinds = [
   ...(['dns', 'dns_token', 'cluster', 'node-pool', 'connection', 'kubeconfig'] as const),
-  ...(['server', 'team', 'member', 'invitation', 'session'] as const),
+  ...(['server', 'team', 'member', 'invitation', 'subscription', 'session'] as const),
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];
 /** Dotted, such as `connection.replace`. */

@@ -132,7 +132,7 @@ export const teamRoutes = [
     summary: 'Become a member of the team',
     access: 'session',
     answers: { 200: 'receivedInvitation' },
-    problems: ['not_found'],
+    problems: ['not_found', 'invitation_expired'],
   },
   {
     operationId: 'takeBillingEvent',

@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto';
+import type { AppDeps } from './build-app.js';
+import { billingService } from './domain/billing.js';
+import { invitationService } from './domain/invitations.js';
+import { teamService } from './domain/teams.js';
+import { billingRoutes } from './routes/billing.js';
+import { invitationRoutes } from './routes/invitations.js';
+import { teamRoutes } from './routes/teams.js';
+import { subscriptionStore } from './store/subscription-store.js';
+import { teamStore } from './store/team-store.js';
+
+export interface TeamConfig {
+  /** Base address of the console, without a slash at its end. */
+  readonly consoleUrl: () => string;
+  /** Any of which the billing system may sign with; none: there is no billing system. */
+  readonly billingSecrets: readonly string[];
+}
+
+/** Teams with their members, invitations and subscriptions. */
+export function buildTeamHandlers({ config, prisma, queue }: AppDeps) {
+  const { consoleUrl, billingSecrets: secrets } = config;
+  const store = teamStore(prisma);
+  const wakeMail = () => queue.nudge('send-mails', {}, { jobId: 'send-mails' });
+  return {
+    ...teamRoutes({ teams: teamService({ store, consoleUrl }), store, consoleUrl }),
+    ...invitationRoutes({ invitations: invitationService({ store, wakeMail, newId: randomUUID }), store }),
+    ...billingRoutes({ billing: billingService({ store: subscriptionStore(prisma) }), secrets }),
+  };
+}

@@ -1,0 +1,71 @@
+import type { Role } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { refusalOf } from '../../test/support/refusal.js';
+import { decideMemberChange, type MemberWish, type RuledMember, requireAdmin } from './member-rules.js';
+
+const aMember = (number: number, role: Role): RuledMember => ({ number, role, userId: `u${number}` });
+const team = [aMember(1, 'admin'), aMember(2, 'member'), aMember(3, 'admin')];
+const oneAdmin = [aMember(1, 'admin'), aMember(2, 'member')];
+const to = (role: Role): MemberWish => ({ kind: 'role', role });
+const remove: MemberWish = { kind: 'remove' };
+
+describe('a change of a member', () => {
+  it.each<[string, RuledMember[], string, number, MemberWish, string]>([
+    ['a promotion', team, 'u1', 2, to('admin'), 'change'],
+    ['a demotion', team, 'u1', 3, to('member'), 'change'],
+    ['an administrator who steps back', team, 'u1', 1, to('member'), 'change'],
+    ['the role that is there', team, 'u1', 3, to('admin'), 'unchanged'],
+    ['the role of the only administrator, kept', oneAdmin, 'u1', 1, to('admin'), 'unchanged'],
+    ['a removal', oneAdmin, 'u1', 2, remove, 'remove'],
+    ['a member who leaves', oneAdmin, 'u2', 2, remove, 'remove'],
+    ['one of two administrators who leaves', team, 'u1', 1, remove, 'remove'],
+  ])('%s is %5$s', (_what, members, callerId, number, wish, kind) => {
+    expect(decideMemberChange(members, callerId, number, wish)).toEqual({
+      kind,
+      member: members.find((member) => member.number === number),
+    });
+  });
+
+  it.each<[string, RuledMember[], string, number, MemberWish, string]>([
+    ['the only administrator who leaves', oneAdmin, 'u1', 1, remove, 'last_admin'],
+    ['the only administrator who steps back', oneAdmin, 'u1', 1, to('member'), 'last_admin'],
+    ['a member who removes another', team, 'u2', 1, remove, 'permission_denied'],
+    ['a member who promotes themselves', team, 'u2', 2, to('admin'), 'permission_denied'],
+    ['a membership that is not there', team, 'u1', 9, remove, 'not_found'],
+    ['somebody who has lost the team meanwhile', team, 'u9', 2, remove, 'not_found'],
+    ['somebody who was removed and removes themselves', oneAdmin, 'u3', 3, remove, 'not_found'],
+  ])('%s is refused: %6$s', (_what, members, callerId, number, wish, code) => {
+    expect(refusalOf(() => decideMemberChange(members, callerId, number, wish))).toEqual([code]);
+  });
+
+  it('leaves the team an administrator, whoever asks for what in whatever order', () => {
+    const role = fc.constantFrom<Role>('admin', 'member');
+    const wish = fc.oneof(fc.constant(remove), role.map(to));
+    const asked = fc.tuple(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), wish);
+    fc.assert(
+      fc.property(fc.array(role, { maxLength: 6 }), fc.array(asked, { maxLength: 30 }), (roles, requests) => {
+        let members = [aMember(0, 'admin'), ...roles.map((each, index) => aMember(index + 1, each))];
+        for (const [by, about, wanted] of requests) {
+          const before = members;
+          const refusal = refusalOf(() => {
+            const { kind, member } = decideMemberChange(members, `u${by}`, about, wanted);
+            members = members.filter((each) => each !== member);
+            if (kind !== 'remove') members = [...members, wanted.kind === 'role' ? { ...member, ...wanted } : member];
+          });
+
+          expect(members.some((member) => member.role === 'admin')).toBe(true);
+          if (refusal !== null) expect(members).toBe(before);
+        }
+      }),
+    );
+  });
+});
+
+describe('what needs an administrator', () => {
+  it('is for one who still is', () => {
+    expect(refusalOf(() => requireAdmin(team, 'u1'))).toBeNull();
+    expect(refusalOf(() => requireAdmin(team, 'u2'))).toEqual(['permission_denied']);
+    expect(refusalOf(() => requireAdmin(team, 'u9'))).toEqual(['not_found']);
+  });
+});

@@ -1,0 +1,23 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalidField } from '../problem.js';
+
+/**
+ * What was read may be sent back as it is. A field that only the service writes and that reads differently is a change
+ * that would be lost: it is refused by name.
+ *
+ * @param sent as parsed: it has no unknown fields
+ * @param present the resource as the caller would read it now
+ * @param writable the fields that the request may change
+ * @throws Problem `immutable_field`
+ */
+export function refuseReadOnlyChanges(
+  sent: Readonly<Record<string, unknown>>,
+  present: object,
+  writable: readonly string[],
+): void {
+  const now = present as Readonly<Record<string, unknown>>;
+  for (const [field, value] of Object.entries(sent)) {
+    if (writable.includes(field) || isDeepStrictEqual(value, now[field])) continue;
+    throw invalidField('immutable_field', `/${field}`, 'cannot be changed here. Leave it out, or read it anew');
+  }
+}

@@ -1,0 +1,70 @@
+import type { MemberPut, TeamPut } from '@corral/contracts';
+import { invalidField } from '../problem.js';
+import type { Caller } from './caller.js';
+import { decideMemberChange, type MemberWish, requireAdmin } from './member-rules.js';
+import { refuseReadOnlyChanges } from './read-only-fields.js';
+import { memberBody, teamBody } from './team-body.js';
+import type { MemberRecord, TeamRecord } from './team-record.js';
+import type { TeamStore, TeamTransaction } from './team-transaction.js';
+
+export interface TeamServiceDeps {
+  readonly store: Pick<TeamStore, 'change'>;
+  /** Base address of the console, without a slash at its end. */
+  readonly consoleUrl: () => string;
+}
+
+export type TeamService = ReturnType<typeof teamService>;
+
+/** Changes of a team and its members. */
+export const teamService = ({ store, consoleUrl }: TeamServiceDeps) => ({
+  /**
+   * Gives the team its name.
+   *
+   * @throws Problem `immutable_field` for anything else that differs
+   */
+  rename: (caller: Caller, put: TeamPut): Promise<TeamRecord> =>
+    store.change(caller, async (tx) => {
+      requireAdmin(tx.members, caller.userId);
+      const { slug, name } = tx.team;
+      if (put.slug !== undefined && put.slug !== slug) {
+        throw invalidField(
+          'immutable_field',
+          '/slug',
+          `is ${slug} for good. The team’s names in the zone are made of it`,
+        );
+      }
+      const present = await tx.read();
+      refuseReadOnlyChanges(put, teamBody(present, { isAdmin: true, consoleUrl: consoleUrl() }), ['name', 'slug']);
+      if (put.name === name) return present;
+      await tx.rename(put.name);
+      await tx.audit('team.rename', { kind: 'Team', id: tx.team.id, name: slug }, { from: name, to: put.name });
+      return { ...present, name: put.name };
+    }),
+
+  /** @throws Problem `not_found`, `permission_denied`, `last_admin`, `immutable_field` */
+  setRole: (caller: Caller, memberNumber: number, put: MemberPut): Promise<MemberRecord> =>
+    store.change(caller, async (tx) => {
+      const { role } = put;
+      const { kind, member } = decideMemberChange(tx.members, caller.userId, memberNumber, { kind: 'role', role });
+      refuseReadOnlyChanges(put, memberBody(member), ['role']);
+      if (kind === 'unchanged') return member;
+      await tx.setRole(member, role);
+      await tx.audit('member.change', targetOf(member), { from: member.role, to: role });
+      return { ...member, role };
+    }),
+
+  /** @throws Problem `not_found`, `permission_denied`, `last_admin` */
+  removeMember: (caller: Caller, memberNumber: number): Promise<void> =>
+    store.change(caller, async (tx) => {
+      const wish: MemberWish = { kind: 'remove' };
+      const { member } = decideMemberChange(tx.members, caller.userId, memberNumber, wish);
+      const dnsTokens = await tx.dnsTokensOf(member.userId);
+      await tx.removeMember(member);
+      const action = member.userId === caller.userId ? 'member.leave' : 'member.remove';
+      await tx.audit(action, targetOf(member), { role: member.role, dnsTokensLeft: dnsTokens.join(', ') });
+    }),
+});
+
+const targetOf = ({ userId, email }: MemberRecord): Parameters<TeamTransaction['audit']>[1] => ({
+  ...{ kind: 'Member', id: userId, name: email },
+});

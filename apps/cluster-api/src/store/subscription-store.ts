@@ -1,0 +1,55 @@
+import type { Subscription } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import type { SubscriptionRecord, SubscriptionStore, SubscriptionTransaction } from '../domain/billing.js';
+import { recordAudit } from './audit.js';
+import type { Transaction } from './transaction.js';
+
+/** Subscriptions, one per team. One that has ended keeps its row: what comes late must not bring it back. */
+export const subscriptionStore = (prisma: Prisma): SubscriptionStore => ({
+  async change(named, requestId, work) {
+    const where = typeof named === 'number' ? { number: named } : { slug: named };
+    const team = await prisma.team.findUnique({ where, select: { id: true, slug: true } });
+    if (team === null) return null;
+    return prisma.$transaction(async (tx) => {
+      await tx.$queryRaw`SELECT id FROM team WHERE id = ${team.id}::uuid FOR NO KEY UPDATE`;
+      return work(await transactionOf(tx, team, requestId));
+    });
+  },
+});
+
+async function transactionOf(
+  tx: Transaction,
+  team: { id: string; slug: string },
+  requestId: string,
+): Promise<SubscriptionTransaction> {
+  const teamId = team.id;
+  const [clock] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
+  const now = (clock as { now: Date }).now;
+  const row = await tx.subscription.findUnique({ where: { teamId } });
+  return {
+    now,
+    current: row && { body: bodyOf(row.body), isActive: row.isActive, statedAt: row.statedAt },
+    async claimEvent(id) {
+      const { count } = await tx.billingEvent.createMany({ data: [{ id, receivedAt: now }], skipDuplicates: true });
+      return count === 1;
+    },
+    async save({ body, isActive, statedAt }: SubscriptionRecord, eventId) {
+      const columns = { body: (body ?? {}) as object, isActive, statedAt, updatedAt: now };
+      await tx.subscription.upsert({ where: { teamId }, create: { teamId, ...columns }, update: columns });
+      await recordAudit(
+        tx,
+        { userId: null, team, requestId },
+        {
+          action: 'subscription.state',
+          target: { kind: 'Subscription', id: teamId, name: body?.id ?? '' },
+          detail: { eventId, status: body?.status ?? null, isActive, statedAt: statedAt.toISOString() },
+        },
+      );
+    },
+  };
+}
+
+const bodyOf = (stored: unknown): Subscription | null => {
+  const body = stored as Subscription | Record<string, never>;
+  return 'id' in body ? (body as Subscription) : null;
+};

@@ -1,0 +1,122 @@
+import { inForce } from '@corral/auth';
+import type { Prisma } from '@corral/database';
+import type { TeamActor, TeamStore, TeamTransaction } from '../domain/team-transaction.js';
+import { recordAudit } from './audit.js';
+import { claimKey } from './idempotency-keys.js';
+import { invitationChanges } from './invitation-rows.js';
+import { isBehind, newestFirst } from './newest-first.js';
+import {
+  invitationOf,
+  isUnanswered,
+  isWaiting,
+  longestFirst,
+  memberOf,
+  shownOfInvitation,
+  shownOfMember,
+  shownOfTeam,
+  teamOf,
+  wholeTeam,
+  wholeTeamOf,
+} from './team-rows.js';
+import type { Transaction } from './transaction.js';
+
+const received = { ...shownOfInvitation, team: { select: shownOfTeam } } as const;
+
+/** Teams with their members and invitations. */
+export const teamStore = (prisma: Prisma): TeamStore => ({
+  find: ({ id }) => readTeam(prisma, id, new Date()),
+
+  async list(teamIds) {
+    const rows = await prisma.team.findMany({
+      where: { id: { in: [...teamIds] } },
+      select: wholeTeam(new Date()),
+    });
+    return rows.map(wholeTeamOf);
+  },
+
+  async listMembers({ id: teamId }, { limit, after }) {
+    const rows = await prisma.membership.findMany({
+      where: { teamId, ...(after === null ? {} : { number: { gt: after } }) },
+      orderBy: longestFirst,
+      take: limit,
+      select: shownOfMember,
+    });
+    return rows.map(memberOf);
+  },
+
+  async listInvitations({ id: teamId }, { limit, after }) {
+    const rows = await prisma.invitation.findMany({
+      where: { teamId, ...isUnanswered, ...(after === null ? {} : isBehind(after)) },
+      orderBy: newestFirst,
+      take: limit,
+      select: shownOfInvitation,
+    });
+    return rows.map(invitationOf);
+  },
+
+  async listReceived(email, { limit, after }) {
+    const rows = await prisma.invitation.findMany({
+      where: { email, ...isWaiting(new Date()), ...(after === null ? {} : isBehind(after)) },
+      orderBy: newestFirst,
+      take: limit,
+      select: received,
+    });
+    return rows.map(({ team, ...row }) => ({ ...invitationOf(row), team: teamOf(team) }));
+  },
+
+  async findReceived(email, id) {
+    const row = await prisma.invitation.findFirst({ where: { id, email, revokedAt: null }, select: received });
+    return row && { ...invitationOf(row), team: teamOf(row.team) };
+  },
+
+  change: (actor, work) =>
+    prisma.$transaction(async (tx) => {
+      // Before anything else, as every change of a team begins: two that wait for each other would wait for ever.
+      await tx.$queryRaw`SELECT id FROM team WHERE id = ${actor.team.id}::uuid FOR NO KEY UPDATE`;
+      return work(await transactionOf(tx, actor));
+    }),
+});
+
+async function readTeam(db: Pick<Transaction, 'team'>, id: string, now: Date) {
+  return wholeTeamOf(await db.team.findUniqueOrThrow({ where: { id }, select: wholeTeam(now) }));
+}
+
+/** Reads under the lock what every change looks at. */
+async function transactionOf(tx: Transaction, actor: TeamActor): Promise<TeamTransaction> {
+  const teamId = actor.team.id;
+  const [clock] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
+  const now = (clock as { now: Date }).now;
+  const team = await tx.team.findUniqueOrThrow({ where: { id: teamId }, select: shownOfTeam });
+  const rows = await tx.membership.findMany({ where: { teamId }, orderBy: longestFirst, select: shownOfMember });
+  const idOf = (userId: string) => ({ teamId_userId: { teamId, userId } });
+  return {
+    ...{ now, team: teamOf(team), members: rows.map(memberOf) },
+    ...invitationChanges(tx, actor, now),
+    read: () => readTeam(tx, teamId, now),
+    async rename(name) {
+      await tx.team.update({ where: { id: teamId }, data: { name }, select: { id: true } });
+    },
+    async setRole({ userId }, role) {
+      await tx.membership.update({ where: idOf(userId), data: { role }, select: { number: true } });
+    },
+    async addMember(userId, role) {
+      await tx.membership.create({ data: { teamId, userId, role, createdAt: now }, select: { number: true } });
+    },
+    async removeMember({ userId, email }) {
+      await tx.invitation.updateMany({
+        where: { teamId, email, revokedAt: null },
+        data: { revokedAt: now, mailDueAt: null },
+      });
+      await tx.membership.delete({ where: idOf(userId), select: { number: true } });
+    },
+    async dnsTokensOf(createdById) {
+      const where = { teamId, createdById, ...inForce() };
+      const tokens = await tx.dnsToken.findMany({ where, orderBy: { name: 'asc' }, select: { name: true } });
+      return tokens.map(({ name }) => name);
+    },
+    claimKey: (request, resourceId) => claimKey(tx, actor, request, resourceId),
+    async audit(action, target, detail = {}) {
+      await recordAudit(tx, actor, { action, target, detail });
+    },
+  };
+}

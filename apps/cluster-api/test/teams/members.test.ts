@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } from '../support/start-cluster-api.js';
+
+let test: TestClusterApi;
+let team: TestTeam;
+beforeAll(async () => {
+  test = await startClusterApi();
+});
+afterAll(() => test.close());
+beforeEach(async () => {
+  team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+});
+
+const numberOf = async ({ id: userId }: Pick<TestUser, 'id'>) =>
+  (await test.db.membership.findUniqueOrThrow({ where: { teamId_userId: { teamId: team.id, userId } } })).number;
+const path = (rest: string | number = '') => `/a/${team.slug}/team/api/members/${rest === '' ? '' : `${rest}/`}`;
+const setRole = async (who: TestUser, body: object, by = team.admin) =>
+  test.api
+    .as(by)
+    .put(path(await numberOf(who)))
+    .send(body);
+const remove = async (who: TestUser, by = team.admin) => test.api.as(by).delete(path(await numberOf(who)));
+const secondAdmin = (name = 'ada') => test.createUser(`${name}@${team.slug}.test`, [{ team, role: 'admin' }]);
+const rolesNow = async () =>
+  (await test.db.membership.findMany({ where: { teamId: team.id }, orderBy: { number: 'asc' } })).map(
+    ({ role }) => role,
+  );
+const audits = async () =>
+  (await test.db.auditEntry.findMany({ where: { teamId: team.id }, orderBy: { id: 'asc' } })).map(
+    ({ action, targetName, detail, userId }) => ({ action, targetName, detail, userId }),
+  );
+
+describe('GET …/members/', () => {
+  it('lists them longest first, page by page', async () => {
+    const third = await secondAdmin();
+
+    const first = await test.api.as(team.member).get(`${path()}?limit=2`).expect(200);
+    const second = await test.api.as(team.member).get(`${path()}?limit=2&cursor=${first.body.next}`).expect(200);
+
+    const shown = [first, second].flatMap(({ body }) => body.items);
+    expect(shown.map(({ display_name, role }) => [display_name, role])).toEqual([
+      [team.admin.email, 'admin'],
+      [team.member.email, 'member'],
+      [third.email, 'admin'],
+    ]);
+  });
+
+  it.each(['WyJ4Il0', 'WyItMSJd', 'WyI5OTk5OTk5OTk5OSJd', 'x'])('refuses the cursor %s', async (cursor) => {
+    await test.api.as(team.member).get(`${path()}?cursor=${cursor}`).expect(422);
+  });
+});
+
+describe('PUT …/members/{id}/', () => {
+  it('gives a member another role, from their next request on', async () => {
+    const { status, body } = await setRole(team.member, { role: 'admin' });
+
+    expect([status, body.role]).toEqual([200, 'admin']);
+    await test.api.as(team.member).get(`/a/${team.slug}/team/api/invitations/`).expect(200);
+    expect(await audits()).toEqual([
+      {
+        ...{ action: 'member.change', targetName: team.member.email, userId: team.admin.id },
+        detail: { from: 'member', to: 'admin' },
+      },
+    ]);
+  });
+
+  it('takes back what was read, and writes nothing for the role that is there', async () => {
+    const { body: list } = await test.api.as(team.admin).get(path());
+
+    expect(await setRole(team.member, { ...list.items[1], role: 'admin' })).toMatchObject({ status: 200 });
+    expect(await setRole(team.member, { role: 'admin' })).toMatchObject({ status: 200 });
+    expect(await audits()).toHaveLength(1);
+  });
+
+  it.each<[string, object, string, string]>([
+    ['another name', { role: 'admin', first_name: 'Eve' }, 'immutable_field', '/first_name'],
+    ['a role that is not known', { role: 'owner' }, 'validation_failed', '/role'],
+    ['no role', {}, 'validation_failed', '/role'],
+    ['a field that is not known', { role: 'admin', email: 'x@y' }, 'validation_failed', '/email'],
+  ])('refuses %s', async (_what, body, code, pointer) => {
+    const answer = await setRole(team.member, body);
+
+    expect([answer.status, answer.body.code, answer.body.errors[0].pointer]).toEqual([422, code, pointer]);
+    expect(await rolesNow()).toEqual(['admin', 'member']);
+  });
+
+  it('does not demote the last administrator', async () => {
+    const { status, body } = await setRole(team.admin, { role: 'member' });
+
+    expect([status, body.code]).toEqual([409, 'last_admin']);
+    expect(await rolesNow()).toEqual(['admin', 'member']);
+  });
+
+  it('knows no members of other teams', async () => {
+    const { number } = await test.db.membership.findFirstOrThrow({ where: { teamId: test.globex.id } });
+
+    await test.api.as(team.admin).put(path(number)).send({ role: 'admin' }).expect(404);
+    await test.api.as(team.admin).delete(path(number)).expect(404);
+  });
+
+  it.each(['0', '-1', '1.5', 'x', '2147483648', '99999999999', '%00'])('knows no member %s', async (id) => {
+    await test.api.as(team.admin).put(path(id)).send({ role: 'admin' }).expect(404);
+  });
+});
+
+describe('DELETE …/members/{id}/', () => {
+  it('takes the team from the sessions of who is removed, at once', async () => {
+    await test.api.as(team.member).get(team.path('/clusters/')).expect(200);
+
+    expect(await remove(team.member)).toMatchObject({ status: 204 });
+
+    await test.api.as(team.member).get(team.path('/clusters/')).expect(404);
+    await test.api.as(team.member).get(path()).expect(404);
+    expect((await test.api.as(team.member).get('/api/v1/me/').expect(200)).body.teams).toEqual([]);
+  });
+
+  it('lets a member leave, and nobody else be removed by them', async () => {
+    expect(await remove(team.admin, team.member)).toMatchObject({ status: 403, body: { code: 'permission_denied' } });
+    expect(await remove(team.member, team.member)).toMatchObject({ status: 204 });
+
+    expect(await audits()).toEqual([
+      expect.objectContaining({ action: 'member.leave', targetName: team.member.email, userId: team.member.id }),
+    ]);
+  });
+
+  it('does not let the last administrator go', async () => {
+    const { status, body } = await remove(team.admin);
+
+    expect([status, body.code]).toEqual([409, 'last_admin']);
+    await secondAdmin();
+    expect(await remove(team.admin)).toMatchObject({ status: 204 });
+  });
+
+  it('leaves the DNS tokens that they made, and says in the audit log which', async () => {
+    const created = await test.api.as(team.member).post(team.path('/dns-tokens/')).send({ name: 'ci' }).expect(201);
+
+    await remove(team.member);
+
+    expect(await test.db.dnsToken.findUniqueOrThrow({ where: { id: created.body.id } })).toMatchObject({
+      revokedAt: null,
+    });
+    expect(await audits()).toContainEqual({
+      ...{ action: 'member.remove', targetName: team.member.email, userId: team.admin.id },
+      detail: { role: 'member', dnsTokensLeft: 'ci' },
+    });
+  });
+
+  it('leaves no invitation by which they come back', async () => {
+    const invitations = `/a/${team.slug}/team/api/invitations/`;
+    const stranger = await test.createUser(`eve@${team.slug}.test`);
+    const invited = await test.api.as(team.admin).post(invitations).send({ email: stranger.email }).expect(201);
+    const accept = () => test.api.as(stranger).post(`/invitations/${invited.body.id}/accept/`);
+    await accept().expect(200);
+
+    await remove(stranger);
+
+    await accept().expect(404);
+    await test.api.as(stranger).get(`/invitations/${invited.body.id}/`).expect(404);
+    await test.api.as(stranger).get(path()).expect(404);
+  });
+});
+
+describe('requests at the same time', () => {
+  it('leave the team an administrator: two who remove each other, or step back together', async () => {
+    for (const round of ['one', 'two', 'three', 'four']) {
+      const other = await secondAdmin(round);
+      const [a, b] = [await numberOf(team.admin), await numberOf(other)];
+
+      const answers = await Promise.all(
+        round === 'one' || round === 'two'
+          ? [test.api.as(team.admin).delete(path(b)), test.api.as(other).delete(path(a))]
+          : [
+              test.api.as(team.admin).put(path(a)).send({ role: 'member' }),
+              test.api.as(other).put(path(b)).send({ role: 'member' }),
+            ],
+      );
+
+      expect((await rolesNow()).filter((role) => role === 'admin')).toHaveLength(1);
+      expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
+      // For the next round it is the first one again.
+      const { db } = test;
+      await db.membership.deleteMany({ where: { teamId: team.id, userId: other.id } });
+      const key = { teamId: team.id, userId: team.admin.id };
+      await db.membership.upsert({
+        where: { teamId_userId: key },
+        create: { ...key, role: 'admin' },
+        update: { role: 'admin' },
+      });
+    }
+  });
+});
