@@ -1,4 +1,4 @@
-import { loadSession, type SessionStore, type UseRecorder, userStore } from '@corral/auth';
+import { loadSession, type SessionStore, type UseRecorder } from '@corral/auth';
 import { clusterOpenApi, clusterRoutes } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { BudgetStore } from '@corral/hcloud';
@@ -10,16 +10,17 @@ import express, { type Express } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { buildClusterHandlers, type ClusterConfig, type GardenOfApi } from './build-cluster-handlers.js';
 import { buildDnsHandlers } from './build-dns-handlers.js';
+import { buildSignInHandlers } from './build-sign-in-handlers.js';
 import { type ConnectionDeps, connectionService } from './domain/connections.js';
 import { refuseCrossSite } from './http/cross-site.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
 import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
 import { securityHeaders } from './http/security-headers.js';
+import type { OidcClient } from './oidc/oidc-client.js';
 import { connectionRoutes } from './routes/connections.js';
 import { healthRoutes } from './routes/health.js';
 import { problemPages } from './routes/problem-pages.js';
-import { sessionRoutes } from './routes/session.js';
 import { connectionStore } from './store/connections.js';
 
 export interface AppConfig extends ClusterConfig {
@@ -44,6 +45,10 @@ export interface AppDeps {
   readonly garden: GardenOfApi;
   readonly secrets: KeyRing;
   readonly verifyToken: ConnectionDeps['verify'];
+  /** Null: nobody signs in by OpenID Connect. */
+  readonly oidc: OidcClient | null;
+  /** Unix time in ms, by which sign-in attempts end. */
+  readonly now: () => number;
   readonly buckets: Buckets;
   /** Where gateways and reconcilers keep the account of the upstream's budget. */
   readonly budgets: Pick<BudgetStore, 'readAll'>;
@@ -70,6 +75,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));
   app.use(problemPages());
   app.use(limits.perAddress);
+  app.use(['/auth/login', '/auth/callback'], limits.signInPerAddress);
   app.use(loadSession({ sessions, onUse: sessionUse.note }));
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perSession);
@@ -81,10 +87,9 @@ export function buildApp(deps: AppDeps): Express {
 }
 
 function buildHandlers(deps: AppDeps): ClusterHandlers {
-  const { config, prisma, sessions } = deps;
-  const connections = connectionStore(prisma);
+  const connections = connectionStore(deps.prisma);
   return {
-    ...sessionRoutes({ sessions, users: userStore(prisma), secureCookies: config.secureCookies }),
+    ...buildSignInHandlers(deps),
     ...connectionRoutes({
       store: connections,
       connections: connectionService({

@@ -48,6 +48,36 @@ describe('the configuration', () => {
   });
 });
 
+describe('an identity provider', () => {
+  const oidc = { ...enough, OIDC_ISSUER: 'https://login.example.org/', OIDC_CLIENT_ID: 'corral' };
+
+  it.each<[string, NodeJS.ProcessEnv]>([
+    ['with a secret', { ...oidc, OIDC_CLIENT_SECRET: 'secret-of-the-client' }],
+    ['that knows this service as a public client', oidc],
+    ['on this machine, without TLS', { ...oidc, OIDC_ISSUER: 'http://localhost:9000' }],
+    ['that is asked for more', { ...oidc, OIDC_SCOPES: 'openid email groups' }],
+    ['beside a sign-in without proof', { ...oidc, DEV_SIGN_IN: 'true', HOST: '127.0.0.1' }],
+  ])('can be one %s', (_what, env) => {
+    expect(wrongVariables(env)).toEqual([]);
+  });
+
+  it.each<[string, NodeJS.ProcessEnv, string[]]>([
+    ['without a client', { ...oidc, OIDC_CLIENT_ID: undefined }, ['OIDC_CLIENT_ID']],
+    ['without an address', { ...oidc, OIDC_ISSUER: undefined }, ['OIDC_ISSUER']],
+    [
+      'of which only a secret is told',
+      { ...enough, OIDC_CLIENT_SECRET: 'secret-of-the-client' },
+      ['OIDC_CLIENT_ID', 'OIDC_ISSUER'],
+    ],
+    ['with a secret to guess', { ...oidc, OIDC_CLIENT_SECRET: 'short' }, ['OIDC_CLIENT_SECRET']],
+    ['elsewhere without TLS', { ...oidc, OIDC_ISSUER: 'http://login.example.org' }, ['OIDC_ISSUER']],
+    ['whose address has a query', { ...oidc, OIDC_ISSUER: 'https://login.example.org/?realm=a' }, ['OIDC_ISSUER']],
+    ['that is not asked who it is', { ...oidc, OIDC_SCOPES: 'email profile' }, ['OIDC_SCOPES']],
+  ])('cannot be one %s', (_what, env, variables) => {
+    expect(wrongVariables(env).sort()).toEqual(variables);
+  });
+});
+
 describe('a sign-in without proof', () => {
   const dev = { ...enough, DEV_SIGN_IN: 'true', HOST: '127.0.0.1' };
 

@@ -19,6 +19,8 @@ import {
   wordsOf,
 } from '@corral/service';
 import { gardenFeatures } from './domain/catalogue-rules.js';
+import { isLoopbackUrl, loopbackHosts } from './loopback.js';
+import { oidcVariables, problemsOfOidc } from './oidc/oidc-config.js';
 
 /** Every variable of the cluster API. */
 export const clusterApiConfig = {
@@ -26,7 +28,7 @@ export const clusterApiConfig = {
   REDIS_URL: installationVariables.REDIS_URL,
   LOG_LEVEL: installationVariables.LOG_LEVEL,
   HCLOUD_API_URL: upstreamVariables.HCLOUD_API_URL,
-  SECRET_KEYS: secretKeys({ desc: 'Keys that seal the provider tokens of connections.' }),
+  SECRET_KEYS: secretKeys({ desc: 'Keys that seal the provider tokens of connections, and sign-ins under way.' }),
 
   PORT: portOrFree({ default: 8081, desc: 'Port of the API.' }),
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
@@ -55,6 +57,7 @@ export const clusterApiConfig = {
     min: 60_000,
     desc: 'A session ends so long after the sign-in, whatever its use.',
   }),
+  ...oidcVariables,
   DEV_SIGN_IN: flag({
     default: false,
     desc: 'Lets anybody sign in as anybody, by e-mail address alone. Only on a loopback address and outside production.',
@@ -70,6 +73,11 @@ export const clusterApiConfig = {
     default: clusterLimits.requestsPerSessionPerMinute,
     min: 1,
     desc: 'Requests per session and minute.',
+  }),
+  LIMIT_SIGN_IN: integer({
+    default: clusterLimits.signInRequestsPerAddressPerMinute,
+    min: 2,
+    desc: 'Requests per address and minute that begin or finish a sign-in; a sign-in is two.',
   }),
   CLUSTERS_PER_TEAM: integer({
     default: clusterLimits.clustersPerTeam,
@@ -98,8 +106,6 @@ export const clusterApiConfig = {
   }),
 };
 
-const loopback = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
-
 /**
  * Reads the variables and checks what they say together.
  *
@@ -107,7 +113,7 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
  */
 export function readClusterApiConfig(env: NodeJS.ProcessEnv): Config<typeof clusterApiConfig> {
   const config = readConfig(clusterApiConfig, env);
-  const problems = config.DEV_SIGN_IN ? dangersOfDevSignIn(config) : [];
+  const problems = [...(config.DEV_SIGN_IN ? dangersOfDevSignIn(config) : []), ...problemsOfOidc(config)];
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
@@ -122,13 +128,8 @@ function dangersOfDevSignIn({ NODE_ENV, PUBLIC_URL, HOST }: Config<typeof cluste
   if (PUBLIC_URL !== undefined && !isLoopbackUrl(PUBLIC_URL)) {
     say('PUBLIC_URL', 'is no http address of this machine while DEV_SIGN_IN is on', 'http://localhost or the like');
   }
-  if (!loopback.has(HOST)) {
+  if (!loopbackHosts.has(HOST)) {
     say('HOST', 'is reached from other machines while DEV_SIGN_IN is on', '127.0.0.1, ::1 or localhost');
   }
   return problems;
-}
-
-function isLoopbackUrl(text: string): boolean {
-  const { protocol, hostname } = new URL(text);
-  return protocol === 'http:' && loopback.has(hostname);
 }

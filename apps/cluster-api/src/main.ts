@@ -8,6 +8,8 @@ import { createHealth, createLog, createMetrics, onShutdown, serve, startOrExit,
 import { buildApp } from './build-app.js';
 import { readClusterApiConfig } from './config.js';
 import { renderClientError } from './http/client-error.js';
+import { oidcClient } from './oidc/oidc-client.js';
+import { oidcSettings } from './oidc/oidc-config.js';
 
 const SERVICE = 'cluster-api';
 /** What remains to be closed once the last request has ended. */
@@ -46,6 +48,7 @@ await startOrExit(SERVICE, async () => {
   // Garden, provider and Redis are not among them: most requests need none of these.
   const health = createHealth({ checks: { database: () => pool.query('SELECT 1') }, log });
 
+  const oidc = oidcSettings(config);
   let listening: string | undefined;
   const configured = config.PUBLIC_URL?.replace(/\/+$/, '');
   const publicUrl = () => configured ?? listening ?? `http://localhost:${config.PORT}`;
@@ -55,7 +58,11 @@ await startOrExit(SERVICE, async () => {
       trustProxy: config.TRUST_PROXY,
       secureCookies: !config.DEV_SIGN_IN,
       devSignIn: config.DEV_SIGN_IN,
-      limits: { perAddressPerMinute: config.LIMIT_PER_ADDRESS, perSessionPerMinute: config.LIMIT_PER_SESSION },
+      limits: {
+        perAddressPerMinute: config.LIMIT_PER_ADDRESS,
+        perSessionPerMinute: config.LIMIT_PER_SESSION,
+        signInRequestsPerAddressPerMinute: config.LIMIT_SIGN_IN,
+      },
       quotas: {
         clustersPerTeam: config.CLUSTERS_PER_TEAM,
         poolsPerCluster: config.POOLS_PER_CLUSTER,
@@ -67,6 +74,8 @@ await startOrExit(SERVICE, async () => {
     ...{ prisma, sessionUse, queue, garden, buckets, budgets, health, metrics, log },
     sessions: sessionStore(pool, times),
     secrets: config.SECRET_KEYS,
+    oidc: oidc === null ? null : oidcClient(oidc),
+    now: Date.now,
     verifyToken: (token) => verifyToken({ baseUrl: config.HCLOUD_API_URL, token }),
   });
 

@@ -1,6 +1,7 @@
 import { type ClusterOperationId, type ClusterRoute, clusterRoutes } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Test } from 'supertest';
+import { oidcClient } from '../src/oidc/oidc-client.js';
 import { startClusterApi, type TestClusterApi, type TestUser } from './support/start-cluster-api.js';
 
 /*
@@ -10,7 +11,9 @@ import { startClusterApi, type TestClusterApi, type TestUser } from './support/s
 
 let test: TestClusterApi;
 beforeAll(async () => {
-  test = await startClusterApi({ config: { devSignIn: true } });
+  // Nothing listens there: that a sign-in gets as far as the provider is enough.
+  const oidc = oidcClient({ issuer: 'http://127.0.0.1:9', clientId: 'c', clientSecret: undefined, scopes: 'openid' });
+  test = await startClusterApi({ config: { devSignIn: true }, deps: { oidc } });
 });
 afterAll(() => test.close());
 
@@ -48,7 +51,12 @@ const bodies: Record<ClusterOperationId, object | null> = {
   getDnsUsage: null,
   listAudit: null,
   exportAudit: null,
+  listSessions: null,
+  revokeSession: null,
+  startSignIn: null,
+  finishSignIn: null,
   signOut: null,
+  signOutEverywhere: null,
   devSignIn: { email: 'nobody@acme.test' },
 };
 
@@ -111,7 +119,9 @@ describe.each(rowsOf('session'))('%s', (_row, route) => {
   });
 
   it('is for whoever is signed in, even without a team', async () => {
-    await call(route, 'acme', await test.createUser(`loner-${route.operationId}@acme.test`)).expect(200);
+    const { status } = await call(route, 'acme', await test.createUser(`loner-${route.operationId}@acme.test`));
+
+    expect([401, 403, 405, 500]).not.toContain(status);
   });
 });
 

@@ -3,7 +3,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
 const ME = '/api/v1/me/';
-const many = { perAddressPerMinute: 100_000, perSessionPerMinute: 100_000 };
+const many = {
+  perAddressPerMinute: 100_000,
+  perSessionPerMinute: 100_000,
+  signInRequestsPerAddressPerMinute: 100_000,
+};
 
 let test: TestClusterApi;
 afterEach(() => test.close());
@@ -72,6 +76,17 @@ describe('the limits count', () => {
     await test.api.get('/nowhere/').expect(404);
 
     await test.api.get('/nowhere/').expect(429);
+  });
+
+  it('sign-ins beside all else, before an identity provider is asked', async () => {
+    await start({ signInRequestsPerAddressPerMinute: 2 });
+    await test.api.get('/auth/login/').expect(404);
+    await test.api.get('/auth/callback/?code=guess&state=guess').expect(404);
+
+    for (const path of ['/auth/login/', '/auth/callback/?code=another']) {
+      expect((await test.api.get(path).expect(429)).body.detail).toContain('sign-ins');
+    }
+    await test.api.as(test.acme.member).get(ME).expect(200);
   });
 
   it('neither health checks nor pages without data', async () => {

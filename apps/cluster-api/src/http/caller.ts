@@ -1,4 +1,4 @@
-import { roleCovers, sessionOf } from '@corral/auth';
+import { roleCovers, type Session, sessionOf } from '@corral/auth';
 import type { RouteAccess } from '@corral/contracts';
 import type { RequestHandler, Response } from 'express';
 import type { Caller } from '../domain/caller.js';
@@ -30,6 +30,13 @@ export function admit(access: RouteAccess): RequestHandler {
     } satisfies Caller;
     next();
   };
+}
+
+/** Who is signed in. Throws on routes that admit strangers. */
+export function signedInOf(res: Response): Session {
+  const session = sessionOf(res);
+  if (session === null) throw new Error('The route admits strangers, but asks who they are');
+  return session;
 }
 
 /** Who asks, in the team of the path. Throws on routes that are no team's. */

@@ -8,6 +8,7 @@ import { type Cursor, parseCursor } from './cursor.js';
  * `dryRun` that is passed over would change what should only have been looked at.
  */
 export function checkQuery(route: ClusterRoute): RequestHandler {
+  if (route.anyQuery) return (_req, _res, next) => next();
   const known = new Map((route.query ?? []).map((parameter) => [parameter.name, parameter]));
   return (req, _res, next) => {
     const query = queryOf(req);

@@ -6,9 +6,10 @@ import { Problem } from '../problem.js';
 export interface RateLimits {
   readonly perAddressPerMinute: number;
   readonly perSessionPerMinute: number;
+  readonly signInRequestsPerAddressPerMinute: number;
 }
 
-/** The two request limits, in the order in which a request meets them. */
+/** The request limits, in the order in which a request meets them. */
 export function requestLimits(buckets: Buckets, limits: RateLimits) {
   const perSession = requestLimiter({
     buckets,
@@ -23,6 +24,13 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
       perMinute: limits.perAddressPerMinute,
       keyOf: (req) => `cluster-api/address:${addressOf(req)}`,
       refuse: refusal('Too many requests from this address. Try again after the time in Retry-After.'),
+    }),
+    /** Beside the first: each of these requests may cost a call of the identity provider. */
+    signInPerAddress: requestLimiter({
+      buckets,
+      perMinute: limits.signInRequestsPerAddressPerMinute,
+      keyOf: (req) => `cluster-api/sign-in:${addressOf(req)}`,
+      refuse: refusal('Too many sign-ins from this address. Try again after the time in Retry-After.'),
     }),
     perSession: ((req, res, next) =>
       sessionOf(res) === null ? next() : perSession(req, res, next)) satisfies RequestHandler,

@@ -1,16 +1,9 @@
-import {
-  type Membership,
-  SESSION_COOKIE,
-  type Session,
-  type SessionStore,
-  type StartedSession,
-  sessionCookieOf,
-  sessionOf,
-  type UserStore,
-} from '@corral/auth';
+import { type Membership, type Session, type SessionStore, sessionCookieOf, type UserStore } from '@corral/auth';
 import { type ClusterOperationId, parseDevSignIn } from '@corral/contracts';
-import type { CookieOptions, RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 import { bodyOf } from '../http/body.js';
+import { signedInOf } from '../http/caller.js';
+import type { SessionCookies } from '../http/cookies.js';
 import { pageOf } from '../http/cursor.js';
 import { parsePaging } from '../http/query.js';
 import { Problem } from '../problem.js';
@@ -18,15 +11,10 @@ import { Problem } from '../problem.js';
 export interface SessionRoutesDeps {
   readonly sessions: SessionStore;
   readonly users: Pick<UserStore, 'findUser'>;
-  /** Whether browsers may send the cookie over HTTPS only. */
-  readonly secureCookies: boolean;
+  readonly cookies: SessionCookies;
 }
 
-export function sessionRoutes({ sessions, users, secureCookies }: SessionRoutesDeps) {
-  const cookie: CookieOptions = { httpOnly: true, sameSite: 'lax', secure: secureCookies, path: '/' };
-  const setCookie = (res: Response, { secret, expiresAt }: StartedSession) =>
-    res.cookie(SESSION_COOKIE, secret, { ...cookie, expires: expiresAt });
-
+export function sessionRoutes({ sessions, users, cookies }: SessionRoutesDeps) {
   return {
     getMe(_req, res) {
       res.json(meBody(signedInOf(res)));
@@ -46,25 +34,23 @@ export function sessionRoutes({ sessions, users, secureCookies }: SessionRoutesD
       if (user === null) {
         throw new Problem('permission_denied', 'Nobody here has that e-mail address. Create the user first.');
       }
-      const started = await sessions.start(user.id, sessionCookieOf(req));
+      const started = await sessions.start(user.id, sessionCookieOf(req), {
+        method: 'development',
+        userAgent: req.headers['user-agent'] ?? '',
+      });
       const session = await sessions.find(started.secret);
       if (session === null) throw new Error('The session ended at its start');
-      setCookie(res, started);
+      cookies.set(res, started);
       res.json(meBody(session));
     },
 
     async signOut(req, res) {
       const secret = sessionCookieOf(req);
       if (secret !== null) await sessions.revoke(secret);
-      res.clearCookie(SESSION_COOKIE, cookie).status(204).end();
+      cookies.clear(res);
+      res.status(204).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
-}
-
-function signedInOf(res: Response): Session {
-  const session = sessionOf(res);
-  if (session === null) throw new Error('The route admits strangers, but asks who they are');
-  return session;
 }
 
 function meBody({ userNumber, email, displayName, memberships, createdAt, expiresAt, idleExpiresAt }: Session) {

@@ -38,6 +38,8 @@ export interface Wakeup {
 
 export interface TestClusterApi {
   readonly app: Express;
+  /** What the app is made of, for another replica of it. */
+  readonly deps: AppDeps;
   /** Every answer is checked against the contract. */
   readonly api: ApiClient;
   readonly db: Prisma;
@@ -77,7 +79,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
   const sessionUse = sessionUseRecorder(pool, times, () => undefined);
   const wakeups: Wakeup[] = [];
   const secrets = new KeyRing([{ id: 'test', bytes: randomBytes(32) }]);
-  const app = buildApp({
+  const deps: AppDeps = {
     config: {
       publicUrl: () => PUBLIC_URL,
       quotas,
@@ -86,10 +88,16 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       secureCookies: true,
       devSignIn: false,
       dnsRecordsPerTeam: 200,
-      limits: { perAddressPerMinute: 100_000, perSessionPerMinute: 100_000 },
+      limits: {
+        perAddressPerMinute: 100_000,
+        perSessionPerMinute: 100_000,
+        signInRequestsPerAddressPerMinute: 100_000,
+      },
       ...options.config,
     },
     ...{ prisma: db, sessions, sessionUse, log },
+    oidc: null,
+    now: Date.now,
     buckets: memoryBuckets(Date.now),
     budgets: { readAll: async () => ({}) },
     secrets,
@@ -99,7 +107,8 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     health: createHealth({ checks: { database: () => pool.query('SELECT 1') }, log }),
     metrics: createMetrics({ service: 'test' }),
     ...options.deps,
-  });
+  };
+  const app = buildApp(deps);
 
   const teams = teamStore(db);
   const users = userStore(db);
@@ -120,7 +129,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     };
   };
   return {
-    ...{ app, db, pool, databaseUrl: database.url, secrets, wakeups, createTeam, createUser, signIn },
+    ...{ app, deps, db, pool, databaseUrl: database.url, secrets, wakeups, createTeam, createUser, signIn },
     api: checkedClient(app, PUBLIC_URL),
     acme: await createTeam('acme'),
     globex: await createTeam('globex'),

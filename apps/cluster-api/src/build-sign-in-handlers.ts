@@ -1,0 +1,21 @@
+import { identityStore, userStore } from '@corral/auth';
+import type { AppDeps } from './build-app.js';
+import { attemptCookies } from './http/attempt-cookies.js';
+import { sessionCookies } from './http/cookies.js';
+import { ownSessionRoutes } from './routes/own-sessions.js';
+import { sessionRoutes } from './routes/session.js';
+import { signInRoutes } from './routes/sign-in.js';
+
+/** How people sign in and out, and who they are. */
+export function buildSignInHandlers({ config, prisma, sessions, secrets, oidc, now }: AppDeps) {
+  const cookies = sessionCookies(config.secureCookies);
+  return {
+    ...sessionRoutes({ sessions, users: userStore(prisma), cookies }),
+    ...ownSessionRoutes({ sessions, cookies }),
+    ...signInRoutes({
+      ...{ oidc, sessions, cookies, publicUrl: config.publicUrl },
+      identities: identityStore(prisma),
+      attempts: attemptCookies({ ring: secrets, secure: config.secureCookies, now }),
+    }),
+  };
+}

@@ -1,0 +1,38 @@
+import { clusterLimits } from '@corral/contracts';
+import { type KeyRing, SecretUnreadable } from '@corral/secrets';
+
+/** What has to be remembered of a sign-in while the browser is at the identity provider. */
+export interface SignInAttempt {
+  /** Must be in the provider's token, so that no token of another attempt is taken. */
+  readonly nonce: string;
+  /** Proves to the provider that whoever brings the code is who asked for it (RFC 7636). */
+  readonly codeVerifier: string;
+  /** Path on our own origin. */
+  readonly returnTo: string;
+  /** Unix time in ms. */
+  readonly startedAt: number;
+}
+
+export const ATTEMPT_MS_MAX = clusterLimits.signInMinutesMax * 60_000;
+
+/** Seals an attempt for the browser to keep: it can neither read nor change it, nor use it for another state. */
+export function sealAttempt(ring: KeyRing, state: string, attempt: SignInAttempt): string {
+  const { keyId, bytes } = ring.seal(JSON.stringify(attempt), ownerOf(state));
+  return `${keyId}.${Buffer.from(bytes).toString('base64url')}`;
+}
+
+/** @returns null for what was not sealed for this state, or too long ago */
+export function openAttempt(ring: KeyRing, state: string, text: string, now: number): SignInAttempt | null {
+  const dot = text.lastIndexOf('.');
+  if (dot === -1) return null;
+  const bytes = Buffer.from(text.slice(dot + 1), 'base64url');
+  try {
+    const attempt: SignInAttempt = JSON.parse(ring.open({ keyId: text.slice(0, dot), bytes }, ownerOf(state)));
+    return now - attempt.startedAt < ATTEMPT_MS_MAX ? attempt : null;
+  } catch (error) {
+    if (error instanceof SecretUnreadable) return null;
+    throw error;
+  }
+}
+
+const ownerOf = (state: string): string => `sign-in ${state}`;

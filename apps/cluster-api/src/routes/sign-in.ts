@@ -1,0 +1,69 @@
+import { type IdentityStore, type SessionStore, sessionCookieOf } from '@corral/auth';
+import type { ClusterOperationId } from '@corral/contracts';
+import type { Request, RequestHandler } from 'express';
+import { defaultReturnPath, parseReturnPath } from '../domain/return-path.js';
+import type { AttemptCookies } from '../http/attempt-cookies.js';
+import type { SessionCookies } from '../http/cookies.js';
+import { queryOf } from '../http/query.js';
+import type { OidcClient } from '../oidc/oidc-client.js';
+import { invalidField, Problem } from '../problem.js';
+
+export interface SignInRoutesDeps {
+  /** Null: no provider is configured. */
+  readonly oidc: OidcClient | null;
+  readonly identities: Pick<IdentityStore, 'signIn'>;
+  readonly sessions: Pick<SessionStore, 'start'>;
+  readonly attempts: AttemptCookies;
+  readonly cookies: SessionCookies;
+  readonly publicUrl: () => string;
+}
+
+/** Sign-in by OpenID Connect: to the provider, and back from it with a session. */
+export function signInRoutes({ oidc, identities, sessions, attempts, cookies, publicUrl }: SignInRoutesDeps) {
+  const configured = (): OidcClient => {
+    if (oidc === null) throw new Problem('not_found', 'Sign-in by OpenID Connect is not configured here.');
+    return oidc;
+  };
+  const callbackUrl = () => `${publicUrl()}/auth/callback/`;
+
+  return {
+    async startSignIn(req, res) {
+      const provider = configured();
+      const returnTo = returnPathOf(req);
+      const { url, state, ...checks } = await provider.begin(callbackUrl());
+      attempts.keep(req, res, state, { ...checks, returnTo });
+      res.status(302).location(url).end();
+    },
+
+    async finishSignIn(req, res) {
+      const provider = configured();
+      const query = queryOf(req);
+      const state = query.get('state') ?? '';
+      const attempt = attempts.take(req, res, state);
+      if (attempt === null) {
+        const detail =
+          'No attempt of this browser is waiting for this answer, or not any more. Start again at /auth/login/.';
+        throw new Problem('sign_in_expired', detail);
+      }
+      const claims = await provider.finish(new URL(`${callbackUrl()}?${query}`), { state, ...attempt });
+      const person = await identities.signIn(claims);
+      if (person === null) {
+        const detail =
+          'The identity provider does not say that your e-mail address is verified. Verify it there, then start again.';
+        throw new Problem('email_not_verified', detail);
+      }
+      const origin = { method: 'oidc', userAgent: req.headers['user-agent'] ?? '' } as const;
+      cookies.set(res, await sessions.start(person.id, sessionCookieOf(req), origin));
+      res.status(303).location(new URL(attempt.returnTo, publicUrl()).href).end();
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+function returnPathOf(req: Request): string {
+  const wanted = queryOf(req).get('return_to');
+  const path = wanted === null ? defaultReturnPath : parseReturnPath(wanted);
+  if (path === null) {
+    throw invalidField('validation_failed', '/query/return_to', 'must be a path of this service, such as /docs/');
+  }
+  return path;
+}

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider, { type Configuration } from 'oidc-provider';
+
+/** Claims of a person, beside `sub`. */
+export type Account = Readonly<Record<string, unknown>>;
+
+export interface IdentityProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** People by subject. */
+  readonly accounts: Map<string, Account>;
+  /** Who sits in front of the sign-in page; null: somebody who cancels. */
+  person: string | null;
+  /** How far the clock is ahead when tokens are made, in ms. */
+  clockOffsetMs: number;
+  /** Paths that were asked for, oldest first. */
+  readonly asked: string[];
+  leave(): Promise<void>;
+  comeBack(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * A real OpenID provider on a free port of `localhost`, whose sign-in page is filled in by itself.
+ *
+ * @param redirectUri known once the service listens, which is after it was told the issuer
+ */
+export async function startIdentityProvider(redirectUri: () => string): Promise<IdentityProvider> {
+  let handle: (req: IncomingMessage, res: ServerResponse) => void = (_req, res) => res.writeHead(503).end();
+  const server = createServer((req, res) => handle(req, res)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const idp: IdentityProvider = {
+    ...{ issuer: `http://localhost:${port}`, clientId: 'corral', clientSecret: 'secret-of-the-client' },
+    ...{ accounts: new Map(), person: null, clockOffsetMs: 0, asked: [] },
+    async leave() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+    async comeBack() {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    },
+    async close() {
+      if (server.listening) await this.leave();
+    },
+  };
+
+  let provider: Provider | undefined;
+  handle = async (req, res) => {
+    provider ??= new Provider(idp.issuer, configurationOf(idp, redirectUri()));
+    idp.asked.push((req.url as string).split('?')[0] as string);
+    if (req.url?.startsWith('/interaction/')) return signIn(provider, idp, req, res);
+    if (req.url === '/token') shiftClock(idp.clockOffsetMs, res);
+    provider.callback()(req, res);
+  };
+  return idp;
+}
+
+function configurationOf(idp: IdentityProvider, redirectUri: string): Configuration {
+  return {
+    clients: [
+      {
+        ...{ client_id: idp.clientId, client_secret: idp.clientSecret, redirect_uris: [redirectUri] },
+        ...{ response_types: ['code'], grant_types: ['authorization_code'] },
+      },
+      {
+        ...{ client_id: 'public', token_endpoint_auth_method: 'none', redirect_uris: [redirectUri] },
+        ...{ response_types: ['code'], grant_types: ['authorization_code'] },
+      },
+    ],
+    pkce: { required: () => true },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'given_name', 'family_name'] },
+    cookies: { keys: ['key-of-the-cookies'] },
+    ttl: { IdToken: 60, AccessToken: 60, Session: 600, Interaction: 600, Grant: 600, AuthorizationCode: 60 },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
+    findAccount: (_ctx, id) => ({ accountId: id, claims: async () => ({ ...idp.accounts.get(id), sub: id }) }),
+    // Nobody is asked for consent to sign in to what their own organisation runs.
+    async loadExistingGrant({ oidc }) {
+      const grant = new oidc.provider.Grant({
+        accountId: oidc.session?.accountId as string,
+        clientId: oidc.client?.clientId as string,
+      });
+      grant.addOIDCScope('openid email profile');
+      await grant.save();
+      return grant;
+    },
+  };
+}
+
+async function signIn(provider: Provider, idp: IdentityProvider, req: IncomingMessage, res: ServerResponse) {
+  const outcome = idp.person === null ? { error: 'access_denied' } : { login: { accountId: idp.person } };
+  await provider.interactionFinished(req, res, outcome, { mergeWithLastSubmission: false });
+}
+
+/** While the provider makes one answer; whoever asked for it waits meanwhile. */
+function shiftClock(offsetMs: number, res: ServerResponse): void {
+  const realNow = Date.now;
+  Date.now = () => realNow() + offsetMs;
+  res.once('finish', () => {
+    Date.now = realNow;
+  });
+}
