@@ -1,0 +1,29 @@
+import type { NodePoolSpec } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
+import { clusterOf, operationOf, poolOf, withPools } from './cluster-rows.js';
+
+/** Those that are there of the team's, by id. */
+export type ById<T> = ReadonlyMap<string, T>;
+
+/** What events are about, many at a time. */
+export const eventResourceStore = (prisma: Prisma) => ({
+  /** A cluster and its pools come by two statements, and have to be of one moment. */
+  async clusters(teamId: string, ids: readonly string[]): Promise<ById<ClusterRecord>> {
+    const where = { teamId, id: { in: [...ids] } };
+    const rows = await prisma.$transaction((tx) => tx.cluster.findMany({ where, include: withPools }), {
+      isolationLevel: 'RepeatableRead',
+    });
+    return new Map(rows.map((row) => [row.id, clusterOf(row)]));
+  },
+
+  async nodePools(teamId: string, ids: readonly string[]): Promise<ById<NodePoolSpec>> {
+    const rows = await prisma.nodePool.findMany({ where: { teamId, id: { in: [...ids] } } });
+    return new Map(rows.map((row) => [row.id, poolOf(row)]));
+  },
+
+  async operations(teamId: string, ids: readonly string[]): Promise<ById<OperationRecord>> {
+    const rows = await prisma.operation.findMany({ where: { teamId, id: { in: [...ids] } } });
+    return new Map(rows.map((row) => [row.id, operationOf(row)]));
+  },
+});

@@ -1,0 +1,218 @@
+import { once } from 'node:events';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { EventSource } from 'eventsource';
+import fc from 'fast-check';
+import pg from 'pg';
+import { declare, declareDraft } from './support/clusters.js';
+import { tellOf, untilChanges } from './support/follow.js';
+import { insertOperation, type LiveTest, startLiveTest } from './support/live-test.js';
+import type { TestTeam } from './support/start-cluster-api.js';
+import { type Replica, startReplica } from './support/start-replica.js';
+
+let live: LiveTest;
+let first: Replica;
+let second: Replica;
+beforeAll(async () => {
+  live = await startLiveTest();
+  [first, second] = [await live.startReplica(), await live.startReplica({ heartbeatMs: 100 })];
+});
+afterEach(() => live.leaveAll());
+afterAll(() => live.close());
+
+describe('a stream', () => {
+  it('begins with `ready` and tells of what is changed at another replica, with the present body', async () => {
+    const following = await live.begin(first);
+    const declared = await declare(live.api, live.api.acme, 'web');
+
+    const changes = await untilChanges(following, 3);
+
+    expect(following.answer.statusCode).toBe(200);
+    expect(following.answer.headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    });
+    expect(following.text()).toMatch(/^retry: \d+\n\nevent: ready\nid: [\w-]+\ndata: {/);
+    expect(changes.map(tellOf)).toEqual(['Cluster changed web', 'NodePool changed general', 'Operation changed web']);
+    const [cluster, pool, operation] = changes;
+    expect(cluster?.resource).toEqual(
+      (await live.api.api.as(live.api.acme.member).get(live.api.acme.path('/clusters/web/'))).body,
+    );
+    expect([pool?.parent, pool?.resource]).toMatchObject(['web', { name: 'general' }]);
+    expect(operation?.resource).toMatchObject({ id: declared.operation.id, state: 'queued' });
+  });
+
+  it('tells of what is gone, with its name and without a body', async () => {
+    await declareDraft(live.api, live.api.acme, 'gone');
+    const following = await live.begin(first);
+
+    await live.api.api.as(live.api.acme.member).delete(live.api.acme.path('/clusters/gone/')).expect(204);
+
+    const deleted = (await untilChanges(following, 1)).filter(({ kind }) => kind === 'Cluster');
+    expect(deleted.map((change) => [tellOf(change), change.resource])).toEqual([['Cluster deleted gone', null]]);
+  });
+
+  it('is one that EventSource follows, and goes on with after the end of a replica', async () => {
+    const ending = await startReplica(live.api, { retryMs: 50 });
+    const port = Number(new URL(ending.url).port);
+    let origin = ending.url;
+    const names: string[] = [];
+    const source = new EventSource(`${ending.url}${live.api.acme.path('/events/')}`, {
+      // The name of the service leads to whichever replica there is.
+      fetch: (url, init) =>
+        fetch(String(url).replace(`http://127.0.0.1:${port}`, origin), {
+          ...init,
+          headers: { ...init.headers, cookie: live.api.acme.member.cookie },
+        }),
+    });
+    try {
+      source.addEventListener('operation.changed', ({ data }) => names.push(JSON.parse(data).name));
+      await once(source, 'ready');
+      await live.addOperation(live.api.acme, 'one');
+      await waitFor('the first event', () => names.length === 1);
+      origin = second.url;
+      await ending.close();
+      await live.addOperation(live.api.acme, 'two');
+
+      await waitFor('the second event', () => names.length === 2);
+      expect(names).toEqual(['one', 'two']);
+    } finally {
+      source.close();
+      await ending.close();
+    }
+  });
+
+  it('is not begun by HEAD', async () => {
+    const { headers } = await live.api.api.as(live.api.acme.member).head(live.api.acme.path('/events/')).expect(200);
+
+    expect(headers['content-type']).toBe('text/event-stream; charset=utf-8');
+  });
+});
+
+describe('Last-Event-ID', () => {
+  it('goes on behind it at another replica, with nothing left out and nothing twice', async () => {
+    const before = await live.begin(first);
+    for (let number = 0; number < 5; number += 1) await live.addOperation(live.api.acme, `n${number}`);
+    const seen = await untilChanges(before, 5);
+    before.leave();
+    for (let number = 5; number < 400; number += 1) await live.addOperation(live.api.acme, `n${number}`);
+
+    const fresh = await live.startReplica();
+    const after = await live.begin(fresh, { lastEventId: seen[2]?.id });
+    const rest = await untilChanges(after, 397);
+
+    expect(rest.map(({ name }) => name)).toEqual(Array.from({ length: 397 }, (_, at) => `n${at + 3}`));
+    expect(after.events.map(({ event }) => event)).not.toContain('ready');
+  });
+
+  it('of a `ready` goes on with what came after it', async () => {
+    const { lastId, leave } = await live.begin(first);
+    leave();
+    await live.addOperation(live.api.acme, 'later');
+
+    const [change] = await untilChanges(await live.begin(second, { lastEventId: lastId() }), 1);
+
+    expect(change?.name).toBe('later');
+  });
+
+  it.each(['none', 'MS4yLjM=', '0', 'MS4yLjMuNA', 'a'.repeat(200)])('that is malformed is refused: %s', async (id) => {
+    const { body } = await live.api.api
+      .as(live.api.acme.member)
+      .get(live.api.acme.path('/events/'))
+      .set('Last-Event-ID', id)
+      .expect(422);
+
+    expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', '/headers/Last-Event-ID']);
+  });
+
+  it('whose events are not kept any more begins with `reset`, and goes on from there', async () => {
+    const { lastId, leave } = await live.begin(first);
+    await live.addOperation(live.api.acme, 'old');
+    await waitFor('the event', () => lastId() !== undefined);
+    leave();
+    const ids = {
+      aged: Buffer.from(`1.0.${Date.now() - 24 * 3_600_000}`).toString('base64url'),
+      deleted: Buffer.from(`3.999999.${Date.now()}`).toString('base64url'),
+      ofAnotherDatabase: Buffer.from(`${10n ** 15n}.0.${Date.now()}`).toString('base64url'),
+    };
+
+    for (const lastEventId of Object.values(ids)) {
+      const following = await live.begin(await live.startReplica(), { lastEventId });
+      await waitFor('reset', () => following.events[0]?.event === 'reset');
+      await live.addOperation(live.api.acme, 'new');
+      expect((await untilChanges(following, 1)).map(({ name }) => name)).toEqual(['new']);
+    }
+  });
+});
+
+describe('transactions that end in another order than they began', () => {
+  const transaction = async (name: string) => {
+    const client = new pg.Client({ connectionString: live.api.databaseUrl });
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query(insertOperation, [live.api.acme.id, name]);
+    return { commit: () => client.query('COMMIT').then(() => client.end()) };
+  };
+
+  it('lose no event, not even for one who comes back in between', async () => {
+    const steady = await live.begin(first);
+    const [early, late] = [await transaction('early'), await transaction('late')];
+    await late.commit();
+    const between = await live.begin(second);
+    await live.addOperation(live.api.acme, 'after');
+    const held = await waitFor('an event to be held', async () =>
+      (await first.metrics.registry.metrics()).includes('corral_event_teams_held_count{service="test"} 1'),
+    );
+    expect([held, steady.changes(), between.changes()]).toEqual([true, [], []]);
+    const resumed = await live.begin(second, { lastEventId: between.lastId() });
+    await early.commit();
+
+    for (const following of [steady, between, resumed]) {
+      expect((await untilChanges(following, 3)).map(({ name }) => name)).toEqual(['early', 'late', 'after']);
+    }
+  });
+});
+
+describe('events of another team', () => {
+  it('never arrive, whatever happens in both', async () => {
+    const teams = [live.api.acme, live.api.globex];
+    const streams = await Promise.all([first, second].flatMap((at) => teams.map((team) => live.begin(at, { team }))));
+    let counter = 0;
+    const change = fc.tuple(fc.integer({ min: 0, max: 1 }), fc.constantFrom('draft', 'operation', 'pool', 'delete'));
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 4, maxLength: 12 }), async (changes) => {
+        await Promise.all(
+          changes.map(async ([at, what]) => {
+            const team = teams[at] as TestTeam;
+            counter += 1;
+            const name = `${team.slug}-${counter}`;
+            if (what === 'operation') await live.addOperation(team, name);
+            else if (what === 'pool') await declare(live.api, team, name);
+            else await declareDraft(live.api, team, name);
+            if (what === 'delete')
+              await live.api.api
+                .as(team.member)
+                .delete(team.path(`/clusters/${name}/`))
+                .expect(204);
+            // Names would be too many for the quota.
+            await live.api.pool.query('DELETE FROM cluster WHERE team_id = $1 AND name = $2', [team.id, name]);
+          }),
+        );
+      }),
+      { numRuns: 8 },
+    );
+    const { rows } = await live.api.pool.query(
+      'SELECT team_id, target_name, target_id FROM team_event ORDER BY xid, id',
+    );
+    for (const [at, following] of streams.entries()) {
+      const team = teams[at % 2] as TestTeam;
+      const all = rows.filter(({ team_id: id }) => id === team.id).map(({ target_id: id }) => id);
+      await waitFor('the last event', () => following.changes().at(-1)?.targetId === all.at(-1));
+      const seen = following.changes().map(({ targetId }) => targetId);
+      expect(seen).toEqual(all.slice(-seen.length));
+      expect(seen.length).toBeGreaterThan(20);
+      expect(following.text()).not.toContain(`${teams[1 - (at % 2)]?.slug}-`);
+    }
+  });
+});
