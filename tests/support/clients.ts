@@ -53,21 +53,33 @@ export const hcloudPython = (): Promise<Client> => pythonProgram('hcloud-python'
 /** The program of `clients/lexicon`. */
 export const lexicon = (): Promise<Client> => pythonProgram('lexicon');
 
+/** The fuzzer of OpenAPI documents, as `python -m schemathesis.cli`. */
+export async function schemathesis(): Promise<Client> {
+  const python = await pythonEnvironment('schemathesis', { atLeast: [3, 10] });
+  return python.kind === 'missing' ? python : found(...python.command, '-m', 'schemathesis.cli');
+}
+
 /** With the library in an environment of its own. */
 async function pythonProgram(name: string): Promise<Client> {
-  if (!(await works(['python3', '-c', 'import ensurepip, venv'])))
-    return missing('Python 3 with venv is not installed');
+  const python = await pythonEnvironment(name);
+  return python.kind === 'missing' ? python : found(...python.command, builtFile(`tests/clients/${name}/walk.py`));
+}
+
+/** A Python with what `clients/<name>/requirements.txt` lists. */
+async function pythonEnvironment(name: string, { atLeast = [3, 0] as [number, number] } = {}): Promise<Client> {
+  const check = `import ensurepip, venv, sys; sys.exit(sys.version_info < (${atLeast.join(', ')}))`;
+  if (!(await works(['python3', '-c', check])))
+    return missing(`Python ${atLeast[1] === 0 ? '3' : `${atLeast.join('.')} or newer`} with venv is not installed`);
   const source = builtFile(`tests/clients/${name}`);
   const requirements = join(source, 'requirements.txt');
   const environment = `${name}-${await hashOf(source, ['requirements.txt'])}`;
-  const python = await made(environment, join('bin', 'python'), async (folder) => {
+  return made(environment, join('bin', 'python'), async (folder) => {
     const pip = [join(folder, 'bin', 'python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
     return (
       (await attempt(['python3', '-m', 'venv', folder], folder)) ??
       (await attempt([...pip, '--requirement', requirements], folder))
     );
   });
-  return python.kind === 'missing' ? python : found(...python.command, join(source, 'walk.py'));
 }
 
 /**

@@ -17,6 +17,7 @@ export * from './cluster/team.js';
 export * from './cluster/team-event.js';
 export * from './dns/answers.js';
 export * from './dns/error-codes.js';
+export * from './dns/errors-of.js';
 export * from './dns/limits.js';
 export * from './dns/names.js';
 export * from './dns/openapi.js';

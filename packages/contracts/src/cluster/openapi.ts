@@ -1,109 +1,183 @@
+import { answerHeaders, byStatus, type Examples, headersOf, pathParametersOf, refTo } from '../openapi-parts.js';
+import { successHeaders, successHeadersOf } from './answer-headers.js';
 import { clusterAnswerSchemas, problemSchema } from './answers.js';
+import { problemExamples } from './examples/problem-examples.js';
+import { clusterRequestExamples } from './examples/request-examples.js';
+import { clusterAnswerExamples } from './examples/team-answer-examples.js';
+import { type ParameterNote, pathParameterOf, queryNotes, queryTypes, requestHeaders } from './parameters.js';
 import { type ProblemCode, problemCodes } from './problem-codes.js';
-import { type ClusterQueryParameter, type ClusterRoute, clusterRoutes, problemsOf } from './routes.js';
+import {
+  type ClusterQueryParameter,
+  type ClusterRoute,
+  clusterRoutes,
+  problemsOf,
+  type RouteAccess,
+} from './routes.js';
+import { clusterTags, tagOf } from './tags.js';
+import { streamEndReasons, teamEventChanges, teamEventKinds, teamEventName } from './team-event.js';
 
-const body = (schema: object, mediaType: string) => ({ content: { [mediaType]: { schema } } });
-const jsonBody = (schema: object) => body(schema, 'application/json');
-const answerRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+/** Problems of requests that no operation ever sees, because they cannot be read. */
+export const problemsBeforeRouting = ['invalid_http', 'request_timeout', 'headers_too_large'] as const;
+
+const description = [
+  'Kubernetes clusters by declared intent. A change is answered 202 with an operation to poll; an unchanged ' +
+    'specification is answered 200 and changes nothing.',
+  'Paths end in a slash. A GET without it is answered 308 with the path that has it; other methods are served all the ' +
+    'same. Every GET is served as HEAD, too.',
+  'Every error is a problem document (RFC 9457) whose `type` leads to a page that explains its `code`. Beside those of ' +
+    `each operation: ${problemsBeforeRouting.map((code) => `\`${code}\` (${problemCodes[code].status})`).join(', ')}, ` +
+    'for requests that cannot be read.',
+].join('\n\n');
 
 /** The OpenAPI 3.1 document of the cluster-management API, made of the route table and the schemas that validate it. */
 export function clusterOpenApi(serverUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of clusterRoutes) paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
+  const used = new Set((clusterRoutes as readonly ClusterRoute[]).map(({ path }) => tagOf(path)));
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'Cluster-management API',
-      version: '1',
-      description:
-        'Kubernetes clusters by declared intent. A change is answered 202 with an operation to poll; an unchanged ' +
-        'specification is answered 200 and changes nothing.',
-    },
-    servers: [{ url: serverUrl }],
+    info: { title: 'Cluster-management API', version: '1', description },
+    servers: [{ url: serverUrl, description: 'This installation' }],
+    tags: clusterTags.filter(({ name }) => used.has(name)),
     security: [{ session: [] }],
     paths,
     components: {
-      securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'sessionid' } },
+      securitySchemes: {
+        session: { type: 'apiKey', in: 'cookie', name: 'sessionid', description: 'Set by signing in.' },
+      },
       schemas: { ...clusterAnswerSchemas, problem: problemSchema },
+      headers: { ...answerHeaders, ...successHeaders },
+      examples: problemExamples,
     },
   };
 }
 
+const whoMay: Readonly<Record<RouteAccess, string>> = {
+  public: 'For everybody.',
+  session: 'For everybody who is signed in.',
+  member: 'For members and administrators of the team; for everybody else there is no such team.',
+  admin: 'For administrators of the team; for who is not in it, there is no such team.',
+};
+
 function operationOf(route: ClusterRoute): object {
-  const requestBody = route.body && { requestBody: { required: route.bodyOptional !== true, ...jsonBody(route.body) } };
   return {
     operationId: route.operationId,
+    tags: [tagOf(route.path)],
     summary: route.summary,
+    description: whoMay[route.access],
     ...(route.access === 'public' ? { security: [] } : {}),
-    parameters: [...pathParameters(route.path), ...(route.query ?? []).map(queryParameter), ...headersOf(route)],
-    ...requestBody,
+    parameters: [
+      ...pathParametersOf(route.path).map((name) => ({
+        ...{ name, in: 'path', required: true },
+        ...pathParameterOf(route.path, name),
+      })),
+      ...(route.query ?? []).map(queryParameter),
+      ...headerParametersOf(route),
+    ],
+    ...requestBodyOf(route),
     responses: { ...successes(route), ...refusals(problemsOf(route)) },
   };
 }
 
-const pathParameters = (path: string) =>
-  [...path.matchAll(/\{(\w+)\}/g)].map((match) => ({
-    name: match[1],
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
-
-function queryParameter({ name, description, type, values }: ClusterQueryParameter): object {
-  const schema = type === 'time' ? { type: 'string', format: 'date-time' } : { type };
-  return {
-    name,
-    in: 'query',
-    description,
-    required: false,
-    schema: { ...schema, ...(values ? { enum: values } : {}) },
-  };
+function requestBodyOf({ operationId, body, bodyOptional }: ClusterRoute): object {
+  if (body === undefined) return {};
+  const content = { schema: body, ...withExamples(clusterRequestExamples[operationId]) };
+  return { requestBody: { required: bodyOptional !== true, content: { 'application/json': content } } };
 }
 
-function headersOf(route: ClusterRoute): object[] {
-  const header = (name: string, description: string) => ({
-    name,
-    in: 'header',
-    description,
-    required: false,
-    schema: { type: 'string' },
-  });
+const withExamples = (examples: Examples | undefined): object => (examples === undefined ? {} : { examples });
+
+function queryParameter({ name, description: about, type, values }: ClusterQueryParameter): object {
+  const { schema: narrower = {}, ...note } = queryNotes[name] ?? {};
+  const schema = { ...queryTypes[type], ...narrower, ...(values ? { enum: values } : {}) };
+  return { ...{ name, in: 'query', required: false, description: about }, schema, ...note };
+}
+
+function headerParametersOf(route: ClusterRoute): object[] {
+  const header = (name: string, note: ParameterNote) => ({ name, in: 'header', required: false, ...note });
+  const tags = (about: string, example: string) =>
+    header('If-None-Match', { description: about, schema: { type: 'string', maxLength: 1_000 }, example });
   return [
-    ...(route.conditional ? [header('If-Match', 'Entity tag that the resource must still have.')] : []),
-    ...(route.operationId === 'putCluster' ? [header('If-None-Match', '`*`: only create, never change.')] : []),
-    ...(route.operationId === 'getCluster' ? [header('If-None-Match', 'Entity tag of the copy at hand.')] : []),
-    ...(route.idempotent ? [header('Idempotency-Key', 'The same key and request again has the same outcome.')] : []),
+    ...(route.conditional ? [header('If-Match', requestHeaders['If-Match'])] : []),
+    ...(route.operationId === 'putCluster' ? [tags('`*`: only create, never change.', '*')] : []),
+    ...(route.operationId === 'getCluster'
+      ? [tags('Entity tag of the copy at hand.', requestHeaders['If-Match'].example)]
+      : []),
+    ...(isEventStream(route) ? [header('Last-Event-ID', requestHeaders['Last-Event-ID'])] : []),
+    ...(route.idempotent ? [header('Idempotency-Key', requestHeaders['Idempotency-Key'])] : []),
   ];
 }
 
-const redirects: Readonly<Record<string, string>> = { 302: 'Go there', 303: 'Done, go there' };
+/** A dry run answers 200 in a shape of its own. */
+const dryRuns: Readonly<Record<string, string>> = { putCluster: 'clusterDryRun', putNodePool: 'nodePoolDryRun' };
 
 function successes(route: ClusterRoute): Record<string, object> {
-  // A dry run answers 200 in a shape of its own.
-  const dryRun = { putCluster: 'clusterDryRun', putNodePool: 'nodePoolDryRun' }[route.operationId];
-  const schemaOf = (status: string, answer: string) =>
-    status === '200' && dryRun !== undefined ? { anyOf: [answerRef(answer), answerRef(dryRun)] } : answerRef(answer);
-  const mediaType = route.lines ? 'application/x-ndjson' : 'application/json';
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, answer]) => [
       status,
       {
-        description: redirects[status] ?? (route.lines ? 'One such document per line' : 'Done'),
-        ...(status in redirects ? { headers: { Location: { schema: { type: 'string' } } } } : {}),
-        ...(answer === null ? {} : body(schemaOf(status, answer), mediaType)),
+        description: descriptionOf(route, Number(status)),
+        headers: headersOf(Number(status), successHeadersOf(route, Number(status))),
+        ...(answer === null ? {} : { content: contentOf(route, status, answer) }),
       },
     ]),
   );
 }
 
+function contentOf(route: ClusterRoute, status: string, answer: string): object {
+  const dryRun = status === '200' ? dryRuns[route.operationId] : undefined;
+  const names = dryRun === undefined ? [answer] : [answer, dryRun];
+  const refs = names.map((name) => refTo('schemas', name));
+  const examples = Object.assign({}, ...names.map((name) => clusterAnswerExamples[name])) as Examples;
+  return { [mediaTypeOf(route)]: { schema: refs.length === 1 ? refs[0] : { anyOf: refs }, examples } };
+}
+
+const isEventStream = ({ answers }: ClusterRoute): boolean => answers[200] === 'teamEvent';
+
+function mediaTypeOf(route: ClusterRoute): string {
+  if (isEventStream(route)) return 'text/event-stream';
+  return route.lines ? 'application/x-ndjson' : 'application/json';
+}
+
+const meanings: Readonly<Record<number, string>> = {
+  200: 'Done, or nothing to do',
+  201: 'Created',
+  202: 'Accepted: an operation does the rest',
+  204: 'Done; there is nothing to tell',
+  302: 'Go there',
+  303: 'Done, go there',
+  304: 'The copy at hand is still true',
+};
+
+function descriptionOf(route: ClusterRoute, status: number): string {
+  if (isEventStream(route)) return eventsDescription;
+  return route.lines ? 'One such document per line' : (meanings[status] ?? 'Done');
+}
+
+const eventsDescription = [
+  'A stream without end. The data of each event is such a document; its name is one of ' +
+    `${teamEventKinds.flatMap((kind) => teamEventChanges.map((change) => `\`${teamEventName(kind, change)}\``)).join(', ')}.`,
+  'Beside them: `ready` begins a stream without `Last-Event-ID`; `reset` says that events are missing and everything is ' +
+    'to be loaded anew; `end` says why the stream ends:',
+  ...Object.entries(streamEndReasons).map(([reason, meaning]) => `\`${reason}\`: ${meaning}`),
+].join('\n\n');
+
 function refusals(codes: readonly ProblemCode[]): Record<string, object> {
-  const byStatus = new Map<number, string[]>();
-  for (const code of codes) {
-    const { status, meaning } = problemCodes[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), `\`${code}\`: ${meaning}`]);
-  }
-  const content = { 'application/problem+json': { schema: answerRef('problem') } };
-  return Object.fromEntries(
-    [...byStatus].map(([status, lines]) => [status, { description: lines.join('\n\n'), content }]),
-  );
+  const groups = byStatus(codes, (code) => problemCodes[code].status);
+  return Object.fromEntries(groups.map(([status, ofStatus]) => [status, refusalOf(status, ofStatus)]));
+}
+
+function refusalOf(status: number, codes: readonly ProblemCode[]): object {
+  const schema = {
+    allOf: [
+      refTo('schemas', 'problem'),
+      { type: 'object', properties: { status: { const: status }, code: { enum: codes } } },
+    ],
+  };
+  const examples = Object.fromEntries(codes.map((code) => [code, refTo('examples', code)]));
+  return {
+    description: codes.map((code) => `\`${code}\`: ${problemCodes[code].meaning}`).join('\n\n'),
+    headers: headersOf(status),
+    content: { 'application/problem+json': { schema, examples } },
+  };
 }

@@ -23,6 +23,19 @@ export const dnsErrorCodes = {
 
 export type DnsErrorCode = keyof typeof dnsErrorCodes;
 
+/** What the upstream is known to refuse writes with. It may know more: whatever it says passes through. */
+export const dnsUpstreamErrors = [
+  { status: 404, code: 'not_found', meaning: 'There is no such record set.' },
+  { status: 409, code: 'uniqueness_error', meaning: 'The record set exists already.' },
+  { status: 409, code: 'conflict', meaning: 'It was changed meanwhile. Send the request again.' },
+  { status: 422, code: 'invalid_input', meaning: 'The upstream does not take the values, or has one of them already.' },
+  { status: 422, code: 'incorrect_zone_mode', meaning: 'The zone is a secondary one.' },
+  { status: 422, code: 'service_error', meaning: 'The upstream could not do it.' },
+  { status: 422, code: 'unsupported_error', meaning: 'The upstream does not support it.' },
+  { status: 423, code: 'locked', meaning: 'Another action works on the zone or the record set.' },
+  { status: 423, code: 'protected', meaning: 'The record set is protected against changes.' },
+] as const;
+
 /** What `error.details` holds, by code, in the upstream's shapes; `null` for all other codes. */
 export type DnsErrorDetails =
   | { fields: { name: string; messages: string[] }[] }

@@ -1,79 +1,140 @@
+import { answerHeaders, byStatus, headersOf, pathParametersOf, refTo } from '../openapi-parts.js';
 import { dnsAnswerSchemas } from './answers.js';
-import { dnsErrorCodes } from './error-codes.js';
+import { type DnsErrorCode, dnsErrorCodes } from './error-codes.js';
+import { dnsErrorExamples } from './error-examples.js';
+import { dnsErrorsOf, dnsUpstreamErrorsOf } from './errors-of.js';
+import { dnsAnswerExamples, dnsRequestExamples } from './examples.js';
+import { dnsPathParameters, dnsQueryNotes, repetitionsMax } from './parameters.js';
 import type { DnsQueryParameter, DnsRoute } from './routes.js';
 
-const jsonBody = (schema: object) => ({ content: { 'application/json': { schema } } });
+const tags = [
+  { name: 'Zones', description: 'The one zone that all teams share.' },
+  {
+    name: 'Record sets',
+    description: 'The team’s names. A write is accepted with an action, which tells when it is done.',
+  },
+  { name: 'Actions', description: 'Progress of writes.' },
+  { name: 'Demos', description: 'Short-lived names in a zone of their own.' },
+] as const;
+
+const description = [
+  'Record sets of one shared zone, in the wire format of the Hetzner Cloud DNS API. A team writes only at its own name ' +
+    'and below. Errors of the upstream provider pass through with their own status and code.',
+  'Every GET is served as HEAD, too. Request bodies may hold members that are not described here: they are passed on.',
+].join('\n\n');
 
 /** The OpenAPI 3.1 document of the DNS record API, made of the rows that are served and the schemas that validate it. */
 export function dnsOpenApi(serverUrl: string, routes: readonly DnsRoute[]): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
+  const used = new Set(routes.map(tagOf));
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'DNS record API',
-      version: '1',
-      description:
-        'Record sets of one shared zone, in the wire format of the Hetzner Cloud DNS API. A team writes only at its ' +
-        'own name and below. Errors of the upstream provider pass through with their own status and code.',
-    },
-    servers: [{ url: serverUrl }],
+    info: { title: 'DNS record API', version: '1', description },
+    servers: [{ url: serverUrl, description: 'This installation' }],
+    tags: tags.filter(({ name }) => used.has(name)),
     security: [{ token: [] }],
     paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A DNS token of 64 characters.' } },
-      schemas: { Error: dnsAnswerSchemas.error },
+      schemas: { ...dnsAnswerSchemas },
+      headers: answerHeaders,
+      examples: dnsErrorExamples,
     },
   };
 }
 
+function tagOf({ path }: DnsRoute): (typeof tags)[number]['name'] {
+  if (path.startsWith('/demos')) return 'Demos';
+  if (/^(\/zones)?\/actions/.test(path)) return 'Actions';
+  return path.includes('/rrsets') ? 'Record sets' : 'Zones';
+}
+
 function operationOf(route: DnsRoute): object {
+  const { operationId, body } = route;
   return {
-    operationId: route.operationId,
+    operationId,
+    tags: [tagOf(route)],
     summary: route.summary,
     // An empty requirement beside the other one: a token, or none.
     ...(route.tokenless === undefined ? {} : { security: [{ token: [] }, {}] }),
     parameters: [
-      ...[...route.path.matchAll(/\{(\w+)\}/g)].map((match) => ({
-        name: match[1],
-        in: 'path',
-        required: true,
-        schema: { type: 'string' },
+      ...pathParametersOf(route.path).map((name) => ({
+        ...{ name, in: 'path', required: true },
+        ...(dnsPathParameters[name] ?? { schema: { type: 'string', minLength: 1 } }),
       })),
       ...(route.query ?? []).map(queryParameter),
     ],
-    ...(route.body === undefined ? {} : { requestBody: { required: true, ...jsonBody(route.body) } }),
-    responses: {
-      [route.status]: {
-        description: 'Done',
-        ...(route.answer === null ? {} : jsonBody(dnsAnswerSchemas[route.answer])),
-      },
-      ...errors(),
-    },
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, ...jsonContent(body, dnsRequestExamples[operationId]) } }),
+    responses: { [route.status]: successOf(route), ...refusals(route) },
   };
 }
+
+const jsonContent = (schema: object, examples: object | undefined) => ({
+  content: { 'application/json': { schema, ...(examples === undefined ? {} : { examples }) } },
+});
 
 function queryParameter(parameter: DnsQueryParameter): object {
-  const schema = { type: parameter.type };
+  const { name, type, repeatable, required = false } = parameter;
+  const { schema: narrower = {}, ...note } = dnsQueryNotes[name] ?? {};
+  const one = { type, ...narrower };
+  const { [name]: maxItems } = repetitionsMax;
+  const many = { type: 'array', items: one, ...(required ? { minItems: 1 } : {}), ...(maxItems ? { maxItems } : {}) };
   return {
-    name: parameter.name,
-    in: 'query',
-    description: parameter.description,
-    required: parameter.required ?? false,
-    schema: parameter.repeatable ? { type: 'array', items: schema } : schema,
-    ...(parameter.repeatable ? { style: 'form', explode: true } : {}),
+    ...{ name, in: 'query', description: parameter.description, required },
+    schema: repeatable ? many : one,
+    ...(repeatable ? { style: 'form', explode: true } : {}),
+    ...note,
   };
 }
 
-function errors(): Record<string, object> {
-  const byStatus = new Map<number, string[]>();
-  for (const [code, { status, meaning }] of Object.entries(dnsErrorCodes)) {
-    byStatus.set(status, [...(byStatus.get(status) ?? []), `\`${code}\`: ${meaning}`]);
-  }
+function successOf({ status, answer }: DnsRoute): object {
+  return {
+    description: status === 201 ? 'Accepted or created' : 'Done',
+    headers: headersOf(status),
+    ...(answer === null ? {} : jsonContent(refTo('schemas', answer), dnsAnswerExamples[answer])),
+  };
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly meaning: string;
+  /** Of its example. */
+  readonly example: string;
+}
+
+function refusals(route: DnsRoute): Record<string, object> {
+  const own = dnsErrorsOf(route).map((code: DnsErrorCode) => ({ code, ...dnsErrorCodes[code], example: code }));
+  const upstream = dnsUpstreamErrorsOf(route).map(({ status, code, meaning }) => ({
+    ...{ status, code, example: `upstream_refusal_${code}` },
+    meaning: `${meaning} The upstream says so.`,
+  }));
+  const all = new Map<string, Refusal>([...own, ...upstream].map((each) => [each.example, each]));
+  const groups = byStatus([...all.keys()], (key) => (all.get(key) as Refusal).status);
   return Object.fromEntries(
-    [...byStatus].map(([status, lines]) => [
+    groups.map(([status, keys]) => [
       status,
-      { description: lines.join('\n\n'), ...jsonBody({ $ref: '#/components/schemas/Error' }) },
+      refusalOf(
+        status,
+        keys.map((key) => all.get(key) as Refusal),
+      ),
     ]),
   );
+}
+
+function refusalOf(status: number, refused: readonly Refusal[]): object {
+  const codes = [...new Set(refused.map(({ code }) => code))];
+  // What the upstream refuses may have a code that nobody here knows yet.
+  const isClosed = refused.every(({ code, example }) => code === example);
+  const code = isClosed ? { enum: codes } : { type: 'string', examples: codes };
+  const narrower = { type: 'object', properties: { error: { type: 'object', properties: { code } } } };
+  const examples = Object.fromEntries(refused.map(({ example }) => [example, refTo('examples', example)]));
+  return {
+    description: refused.map(({ code: name, meaning }) => `\`${name}\`: ${meaning}`).join('\n\n'),
+    headers: headersOf(status),
+    ...jsonContent({ allOf: [refTo('schemas', 'error'), narrower] }, examples),
+  };
 }

@@ -1,0 +1,38 @@
+import type { AnswerHeader } from '../openapi-parts.js';
+import type { ClusterRoute } from './route.js';
+
+/** Headers of successes, by name. Those of refusals go by the status. */
+export const successHeaders = {
+  ETag: {
+    description: 'Entity tag of the cluster, for `If-Match` and `If-None-Match`. Not with a dry run.',
+    schema: { type: 'string', pattern: '^"[^"]+"$' },
+  },
+  'Operation-Location': {
+    description: 'Where the operation is polled that the change became.',
+    schema: { type: 'string', format: 'uri' },
+  },
+  Location: { description: 'Where to go.', schema: { type: 'string', format: 'uri-reference' } },
+  'Set-Cookie': { description: 'The session, or its end: `sessionid`.', schema: { type: 'string' } },
+  'Content-Disposition': { description: 'A name for the file.', schema: { type: 'string' } },
+  'Cache-Control': { description: '`no-store`: nobody on the way keeps the answer.', schema: { type: 'string' } },
+} as const satisfies Record<string, AnswerHeader>;
+export type SuccessHeader = keyof typeof successHeaders;
+
+const aboutClusters = ['cluster', 'accepted', 'nodePool'];
+const changesPools = ['putNodePool', 'deleteNodePool'];
+const beginsOrEndsSessions = ['finishSignIn', 'signOut', 'signOutEverywhere', 'devSignIn'];
+
+/** The headers of a success, beside those that every answer has. */
+export function successHeadersOf(route: ClusterRoute, status: number): SuccessHeader[] {
+  const { operationId, answers } = route;
+  const answer = answers[status];
+  const isTagged = aboutClusters.includes(answer ?? '') || status === 304 || operationId === 'deleteNodePool';
+  return [
+    ...(isTagged ? (['ETag'] as const) : []),
+    ...(status === 202 || changesPools.includes(operationId) ? (['Operation-Location'] as const) : []),
+    ...(status === 302 || status === 303 ? (['Location'] as const) : []),
+    ...(beginsOrEndsSessions.includes(operationId) ? (['Set-Cookie'] as const) : []),
+    ...(route.lines ? (['Content-Disposition'] as const) : []),
+    ...(answer === 'kubeconfig' ? (['Cache-Control'] as const) : []),
+  ];
+}

@@ -1,0 +1,165 @@
+import type { Examples } from '../../openapi-parts.js';
+import { apiVersion } from '../states.js';
+
+const base = 'https://clusters.example.org/api/v1/teams/acme';
+const at = '2026-11-21T12:00:00.000Z';
+const later = '2026-11-21T12:07:30.000Z';
+const clusterId = '0197b2f0-0000-7000-8000-00000000c1c1';
+const operationId = '0197b2f0-3c5e-7d2a-9b41-6f0e8a1c2d34';
+
+const perHour = { minimum: '0.0213', maximum: '0.0639' };
+const perMonth = { minimum: '13.1000', maximum: '39.3000' };
+const cost = {
+  currency: 'EUR',
+  hourly: perHour,
+  monthly: perMonth,
+  items: [
+    {
+      ...{ kind: 'nodePool', name: 'general', machineType: 'cpx31', minimum: 1, maximum: 3 },
+      ...{ hourly: perHour, monthly: perMonth, reason: null },
+    },
+  ],
+  pricedAt: at,
+};
+const costDifference = {
+  hourly: { minimum: '0.0000', maximum: '0.1491' },
+  monthly: { minimum: '0.0000', maximum: '91.7000' },
+};
+const condition = (type: string, reason: string, message: string) => ({
+  ...{ type, status: 'True', reason, message, lastTransitionTime: later },
+});
+const spec = {
+  connectionRef: 'main',
+  region: 'hel1',
+  kubernetesVersion: '1.33.4',
+  hibernated: false,
+  controlPlaneHA: false,
+  plan: 'payg',
+  network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
+  nodePools: [
+    {
+      ...{ name: 'general', source: 'managed', machineType: 'cpx31', image: {} },
+      ...{ minimum: 1, maximum: 3, publicIP: true },
+    },
+  ],
+};
+const cluster = {
+  apiVersion,
+  kind: 'Cluster',
+  metadata: {
+    ...{ name: 'web', id: clusterId, team: 'acme', generation: 2, observedGeneration: 2 },
+    ...{ etag: `"${clusterId}.7"`, createdAt: at, updatedAt: later },
+  },
+  spec,
+  status: {
+    phase: 'Ready',
+    seedName: 'hel1-1',
+    conditions: [
+      condition('SpecAccepted', 'Accepted', 'The specification was accepted.'),
+      condition('ControlPlaneReady', 'Healthy', 'The control plane answers.'),
+      condition('Reconciled', 'Converged', 'The cluster is what was declared.'),
+    ],
+    migrationPhase: null,
+    cost,
+  },
+};
+const accepted = {
+  ...cluster,
+  metadata: { ...cluster.metadata, generation: 3, etag: `"${clusterId}.8"` },
+  status: { ...cluster.status, phase: 'Updating' },
+};
+const operation = {
+  id: operationId,
+  kind: 'cluster.update',
+  target: { kind: 'Cluster', name: 'web', id: clusterId, team: 'acme' },
+  state: 'running',
+  progress: 40,
+  error: {},
+  desiredHash: `sha256:${'5d'.repeat(32)}`,
+  createdAt: at,
+  updatedAt: later,
+  self: `${base}/operations/${operationId}/`,
+};
+const failed = {
+  ...operation,
+  state: 'failed',
+  error: {
+    code: 'provider_quota_exceeded',
+    message: 'The cloud project has no room for another server.',
+    retryable: true,
+    hint: 'Raise the limits of the cloud project or make the node pools smaller, then retry.',
+  },
+};
+const nodePool = {
+  ...{ name: 'general', source: 'managed', machineType: 'cpx31', image: {}, minimum: 1, maximum: 3 },
+  ...{ publicIP: true, autoscalerPriority: 10, status: { pet: false, backingReady: null } },
+};
+const savings = {
+  hourly: { minimum: '-0.0213', maximum: '-0.0639' },
+  monthly: { minimum: '-13.1000', maximum: '-39.3000' },
+};
+const changes = [{ pointer: '/spec/nodePools/general/maximum', from: 3, to: 10 }];
+const connection = {
+  apiVersion,
+  kind: 'Connection',
+  metadata: {
+    ...{ ref: 'main', name: 'Production', id: '0197b2f0-0000-7000-8000-00000000c0c0', team: 'acme' },
+    ...{ createdAt: at, updatedAt: at },
+  },
+  spec: { name: 'Production', provider: 'hcloud', providerConfig: {} },
+  status: { phase: 'Ready', verifiedAt: at, message: '', project: null },
+};
+
+const one = (summary: string, value: unknown): Examples => ({ example: { summary, value } });
+const page = (summary: string, item: unknown): Examples => one(summary, { items: [item], next: null });
+const nested = (summary: string, item: unknown): Examples => one(summary, [{ items: [item] }]);
+
+/** Clusters and what belongs to them. */
+export const clusterThingExamples: Readonly<Record<string, Examples>> = {
+  cluster: one('A cluster that runs', cluster),
+  clusterList: {
+    last: { summary: 'The only page', value: { items: [cluster], next: null } },
+    first: { summary: 'More follow behind the cursor', value: { items: [cluster], next: 'WyJ3ZWIiXQ' } },
+  },
+  accepted: one('The change is under way', {
+    operation: { ...operation, progress: 0, state: 'queued' },
+    resource: accepted,
+  }),
+  clusterDryRun: {
+    dryRun: { summary: 'What would change', value: { dryRun: true, resource: cluster, cost, costDifference, changes } },
+  },
+  deletionDryRun: {
+    dryRun: {
+      summary: 'What would go with it',
+      value: {
+        dryRun: true,
+        resource: cluster,
+        costDifference: savings,
+        deletes: [
+          { kind: 'Node', name: 'general', count: null, note: 'From 1 to 3 servers of the type cpx31.' },
+          { kind: 'Volume', name: null, count: null, note: 'How many there are is not known here.' },
+        ],
+      },
+    },
+  },
+  nodePool: one('A pool', nodePool),
+  nodePoolList: page('The pools of a cluster', nodePool),
+  nodePoolDryRun: {
+    dryRun: {
+      summary: 'What would change',
+      value: { dryRun: true, resource: nodePool, cost, costDifference, changes },
+    },
+  },
+  operation: {
+    running: { summary: 'Under way', value: operation },
+    failed: { summary: 'Failed, with what to do about it', value: failed },
+  },
+  operationList: page('What was asked for', operation),
+  kubeconfig: one('A credential that ends', {
+    kubeconfig: 'apiVersion: v1\nkind: Config\n# clusters, contexts and a client certificate follow\n',
+    expiresAt: '2026-11-21T13:00:00.000Z',
+    scope: 'cluster-admin',
+  }),
+  connection: one('A verified connection', connection),
+  connectionList: nested('The team’s connections', connection),
+};

@@ -1,0 +1,55 @@
+import type { Examples } from '../../openapi-parts.js';
+import { peopleRequestExamples } from './people-examples.js';
+
+const one = (summary: string, value: unknown): Examples => ({ example: { summary, value } });
+const pool = { name: 'general', machineType: 'cpx31', minimum: 1, maximum: 3 };
+const cluster = { connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.33' };
+const project = { name: 'Production', provider: 'hcloud', token: 'the-token-of-a-cloud-project', providerConfig: {} };
+
+/** What may be sent, by the operation that takes it. */
+export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
+  ...peopleRequestExamples,
+  putCluster: {
+    small: { summary: 'One pool, all else by default', value: { spec: { ...cluster, nodePools: [pool] } } },
+    draft: { summary: 'Without pools: a draft, which starts with its first one', value: { spec: cluster } },
+    complete: {
+      summary: 'Everything said',
+      value: {
+        spec: {
+          ...cluster,
+          hibernated: false,
+          controlPlaneHA: true,
+          plan: 'monthly',
+          network: { nodeCIDR: '172.18.0.0/16', podCIDR: '10.96.0.0/14', serviceCIDR: '10.112.0.0/16' },
+          nodePools: [
+            { ...pool, source: 'managed', image: {}, publicIP: true },
+            { name: 'batch', machineType: 'ccx33', minimum: 0, maximum: 10 },
+          ],
+        },
+      },
+    },
+  },
+  putNodePool: one('A pool that grows to ten nodes', { spec: { ...pool, maximum: 10 } }),
+  issueKubeconfig: one('For ten minutes', { ttlSeconds: 600 }),
+  createConnection: one('A project', { spec: project }),
+  putConnection: {
+    create: { summary: 'A project, at a ref of the team’s choice', value: { spec: project } },
+    rename: { summary: 'Another name; the token stays', value: { spec: { name: 'Live', provider: 'hcloud' } } },
+  },
+  adoptServer: one('A cloud server, which is wiped', {
+    spec: { serverID: 42_017, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
+    acknowledge: { confirm: 'WIPE' },
+  }),
+  createDnsToken: {
+    plain: { summary: 'All of the team’s names, until it is revoked', value: { name: 'external-dns' } },
+    narrow: {
+      summary: 'Challenges of one name only, for a year',
+      value: {
+        name: 'cert-manager',
+        withinName: '_acme-challenge.www.acme',
+        withinTypes: ['TXT'],
+        expiresAt: '2027-11-21T00:00:00Z',
+      },
+    },
+  },
+};

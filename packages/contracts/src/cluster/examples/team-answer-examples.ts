@@ -1,0 +1,75 @@
+import type { Examples } from '../../openapi-parts.js';
+import { apiVersion } from '../states.js';
+import { clusterThingExamples } from './answer-examples.js';
+import { peopleAnswerExamples } from './people-examples.js';
+
+const at = '2026-11-21T12:00:00.000Z';
+const one = (summary: string, value: unknown): Examples => ({ example: { summary, value } });
+const page = (summary: string, item: unknown): Examples => one(summary, { items: [item], next: null });
+
+const adoptedServer = {
+  apiVersion,
+  kind: 'AdoptedServer',
+  metadata: {
+    ...{ name: 'worker-1', id: '0197b2f0-0000-7000-8000-00000000ad01', serverID: 42_017, team: 'acme' },
+    ...{ connectionRef: 'main', createdAt: at, updatedAt: at },
+  },
+  spec: { serverID: 42_017, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
+  status: {
+    ...{ phase: 'Ready', message: '', claimedBy: { cluster: 'web', nodePool: 'own' } },
+    ...{ operationId: '0197b2f0-3c5e-7d2a-9b41-6f0e8a1c2d34', adoptedAt: at, observedAt: at },
+  },
+};
+const dnsToken = {
+  ...{ id: '0197b2f0-0000-7000-8000-00000000d0d0', name: 'external-dns', state: 'active', scopes: ['dns'] },
+  ...{ withinName: null, withinTypes: [], createdAt: at },
+  createdBy: { id: 7, email: 'ada@acme.test', displayName: 'Ada' },
+  ...{ expiresAt: null, lastUsedAt: at, revokedAt: null },
+};
+const auditEntry = {
+  ...{ id: 'api-4711', kind: 'cluster', action: 'cluster.declare', outcome: 'completed' },
+  actor: { kind: 'user', id: '7', name: 'ada@acme.test' },
+  target: { kind: 'Cluster', id: '0197b2f0-0000-7000-8000-00000000c1c1', name: 'web' },
+  requestId: '6f9d1a52-0b3e-4c8d-9a77-2c1e5d4b8f60',
+  ...{ detail: { generation: 2 }, dns: null, createdAt: at },
+};
+const dnsWrite = {
+  ...{ id: 'dns-815', kind: 'dns', action: 'dns.set_records', outcome: 'completed' },
+  actor: { kind: 'token', id: dnsToken.id, name: dnsToken.name },
+  target: { kind: 'Rrset', id: 'www.acme/A', name: 'www.acme' },
+  ...{ requestId: null, detail: {}, createdAt: at },
+  dns: {
+    ...{ zone: 'example.test', name: 'www.acme', type: 'A' },
+    requestBody: { records: [{ value: '192.0.2.7' }] },
+    ...{ upstreamStatus: 201, upstreamBody: { action: { id: 91 } }, foundBody: null, foundApplied: null },
+    completedAt: at,
+  },
+};
+/** What is answered, by the name of its schema. */
+export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
+  ...clusterThingExamples,
+  ...peopleAnswerExamples,
+  adoptedServer: one('A server that nodes run on', adoptedServer),
+  adoptedServerList: one('The servers of a connection', [{ items: [adoptedServer] }]),
+  dnsToken: one('A token, without its text', dnsToken),
+  createdDnsToken: {
+    created: { summary: 'The token, this once', value: { ...dnsToken, lastUsedAt: null, token: 'x'.repeat(64) } },
+    repeated: { summary: 'Sent again with its `Idempotency-Key`', value: { ...dnsToken, token: null } },
+  },
+  dnsTokenList: page('The tokens', dnsToken),
+  dnsUsage: one('What is used', {
+    records: { used: 12, reserved: 0, limit: 200 },
+    tokens: { active: 1, limit: 5 },
+    requests: { lastHour: 340 },
+    upstream: { limit: 3_600, remaining: 3_120, resetAt: at, observedAt: at },
+  }),
+  auditEntry: {
+    cluster: { summary: 'Done over the cluster API', value: auditEntry },
+    dns: { summary: 'A write of the DNS API', value: dnsWrite },
+  },
+  teamEvent: one('A pool is gone', {
+    ...{ id: '00000000001a-0000002f', kind: 'NodePool', change: 'deleted', name: 'batch' },
+    ...{ targetId: '0197b2f0-0000-7000-8000-00000000b0b0', parent: 'web', at, resource: null },
+  }),
+  auditLog: one('The newest two', { items: [dnsWrite, auditEntry], next: 'WyJhIiwiYiJd' }),
+};

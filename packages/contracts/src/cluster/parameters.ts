@@ -1,0 +1,95 @@
+import { timePattern } from '../time.js';
+import { clusterLimits } from './limits.js';
+import { clusterNameSchema, poolNameSchema, refSchema } from './requests.js';
+import { uuid } from './schema-parts.js';
+
+/** A parameter of a path or a query, as the document describes it. */
+export interface ParameterNote {
+  readonly description: string;
+  readonly schema: object;
+  readonly example: string | number | boolean;
+}
+
+const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
+const slug = {
+  description: 'Slug of a team of the caller.',
+  schema: { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' },
+  example: 'acme',
+} as const;
+
+/** What the names in paths stand for. */
+const pathParameters: Readonly<Record<string, ParameterNote>> = {
+  team: slug,
+  team_slug: slug,
+  team_id: { description: 'Number of a team of the caller.', schema: number, example: 3 },
+  name: { description: 'Name of a cluster of the team.', schema: clusterNameSchema, example: 'web' },
+  cluster: { description: 'Name of a cluster of the team.', schema: clusterNameSchema, example: 'web' },
+  pool: { description: 'Name of a node pool of the cluster.', schema: poolNameSchema, example: 'general' },
+  ref: { description: 'Ref of a connection of the team.', schema: refSchema, example: 'main' },
+  id: {
+    description: 'Id, as lists and answers tell it.',
+    schema: { ...uuid, format: 'uuid' },
+    example: '0197b2f0-3c5e-7d2a-9b41-6f0e8a1c2d34',
+  },
+  server_id: {
+    description: 'The provider’s number of a server.',
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    example: 42_017,
+  },
+};
+
+/** Where a name stands for something else than elsewhere, by what precedes it. */
+const byPrecedent: Readonly<Record<string, ParameterNote>> = {
+  'members/{id}': { description: 'Number of the membership, as lists tell it.', schema: number, example: 12 },
+};
+
+/** What a name in a path stands for; a text where nobody has said it. */
+export function pathParameterOf(path: string, name: string): Omit<ParameterNote, 'example'> {
+  const precedent = Object.keys(byPrecedent).find((part) => part.endsWith(`{${name}}`) && path.includes(`/${part}`));
+  const note = precedent === undefined ? pathParameters[name] : byPrecedent[precedent];
+  return note ?? { description: '', schema: { type: 'string', minLength: 1 } };
+}
+
+/** What the types of query parameters are in a document. */
+export const queryTypes = {
+  string: { type: 'string' },
+  integer: { type: 'integer', minimum: 0, maximum: 999_999_999 },
+  boolean: { type: 'boolean' },
+  time: { type: 'string', format: 'date-time', pattern: timePattern },
+} as const;
+
+/** Where a parameter is narrower than its type, or an example helps. */
+export const queryNotes: Readonly<Record<string, { readonly schema?: object; readonly example?: string | number }>> = {
+  limit: {
+    schema: { minimum: 1, maximum: clusterLimits.listItemsMax, default: clusterLimits.listItemsDefault },
+    example: 20,
+  },
+  cursor: { schema: { minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }, example: 'WyJ3ZWIiXQ' },
+  target: { example: 'web' },
+  action: { example: 'cluster.declare' },
+  from: { example: '2026-11-21T00:00:00Z' },
+  to: { example: '2026-11-22T00:00:00Z' },
+};
+
+export const requestHeaders = {
+  'Last-Event-ID': {
+    description: '`id` of the last event that arrived: the stream goes on behind it.',
+    schema: { type: 'string', maxLength: 200 },
+    example: '00000000001a-0000002f',
+  },
+  'If-Match': {
+    description: 'Entity tag that the resource must still have; else nothing is changed and the answer is 412.',
+    schema: { type: 'string', maxLength: 1_000 },
+    example: '"0197b2f0-0000-7000-8000-00000000c1c1.7"',
+  },
+  'Idempotency-Key': {
+    description: 'A name for this request: sent again with the same key, it has the outcome of the first.',
+    schema: {
+      type: 'string',
+      minLength: 1,
+      maxLength: clusterLimits.idempotencyKeyCharacters,
+      pattern: '^[\\x21-\\x7e]+$',
+    },
+    example: '5f1c2b7e-nightly-resume',
+  },
+} as const satisfies Record<string, ParameterNote>;

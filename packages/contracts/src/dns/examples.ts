@@ -1,0 +1,77 @@
+import type { Examples } from '../openapi-parts.js';
+
+const at = '2026-11-21T12:00:00Z';
+const zone = {
+  ...{ id: 7001, name: 'example.test', created: at, mode: 'primary', ttl: 3600, labels: {} },
+  ...{ protection: { delete: false }, primary_nameservers: [], registrar: 'other', status: 'ok', record_count: 12 },
+  authoritative_nameservers: {
+    ...{ assigned: ['ns1.example.net.'], delegated: ['ns1.example.net.'] },
+    ...{ delegation_last_check: at, delegation_status: 'valid' },
+  },
+};
+const rrset = {
+  ...{ id: 'www.acme/A', name: 'www.acme', type: 'A', ttl: 300, labels: { env: 'prod' } },
+  ...{ protection: { change: false }, records: [{ value: '192.0.2.7', comment: 'blue' }], zone: 7001 },
+};
+const running = {
+  ...{ id: 91, command: 'set_rrset_records', status: 'running', progress: 0, started: at, finished: null },
+  ...{ resources: [{ id: 7001, type: 'zone' }], error: null },
+};
+const done = { ...running, status: 'success', progress: 100, finished: '2026-11-21T12:00:01Z' };
+const demo = {
+  ...{ label: 'blue-otter', name: 'Blue Otter', zone: 'demo.example.test', ttl: 14_400, created_at: at },
+  ...{ expires_at: '2026-11-21T16:00:00Z', max_expires_at: '2026-11-28T12:00:00Z', records: 1 },
+};
+const meta = {
+  pagination: { page: 1, per_page: 25, previous_page: null, next_page: null, last_page: 1, total_entries: 1 },
+};
+const one = (summary: string, value: unknown): Examples => ({ example: { summary, value } });
+
+/** What is answered, by the name of its schema. */
+export const dnsAnswerExamples: Readonly<Record<string, Examples>> = {
+  zoneList: one('The one zone', { zones: [zone], meta }),
+  zone: one('The zone', { zone }),
+  rrsetList: one('The team’s record sets', { rrsets: [rrset], meta }),
+  rrset: one('A record set', { rrset }),
+  created: one('Created; the action tells when it is done', {
+    rrset,
+    action: { ...running, command: 'create_rrset' },
+  }),
+  action: {
+    running: { summary: 'Under way', value: { action: running } },
+    success: { summary: 'Done', value: { action: done } },
+  },
+  actionList: one('Those of the asked actions that are the team’s', { actions: [done] }),
+  demo: one('A demo', { demo }),
+  createdDemo: one('A demo with its token, this once', { demo: { ...demo, records: 0 }, token: 'x'.repeat(64) }),
+  demoList: one('The team’s live demos', { demos: [demo], meta }),
+};
+
+const records = [{ value: '192.0.2.7', comment: 'blue' }];
+
+/** What may be sent, by the operation that takes it. */
+export const dnsRequestExamples: Readonly<Record<string, Examples>> = {
+  createRrset: {
+    address: {
+      summary: 'An address',
+      value: { name: 'www.acme', type: 'A', ttl: 300, labels: { env: 'prod' }, records },
+    },
+    text: {
+      summary: 'A text, which is quoted',
+      value: { name: '_acme-challenge.acme', type: 'TXT', records: [{ value: '"key"' }] },
+    },
+  },
+  updateRrset: one('Other labels', { labels: { env: 'test' } }),
+  setRecords: one('These and no others', { records }),
+  addRecords: one('One more', { records: [{ value: '192.0.2.8' }], ttl: 300 }),
+  removeRecords: one('One less', { records: [{ value: '192.0.2.8' }] }),
+  changeTtl: {
+    own: { summary: 'A TTL of its own', value: { ttl: 60 } },
+    zone: { summary: 'That of the zone', value: { ttl: null } },
+  },
+  createDemo: {
+    team: { summary: 'With a token', value: { name: 'Blue Otter', ttl: 3_600 } },
+    course: { summary: 'With a course code, and no token', value: { course_code: 'WORKSHOP' } },
+  },
+  extendDemo: one('An hour from now on', { ttl: 3_600 }),
+};

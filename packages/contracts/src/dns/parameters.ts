@@ -1,0 +1,51 @@
+import { dnsLimits } from './limits.js';
+
+/** A parameter of a path, as the document describes it. */
+interface ParameterNote {
+  readonly description: string;
+  readonly schema: object;
+  readonly example: string | number;
+}
+
+const id = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
+
+/** What the names in paths stand for, whichever route they are in. */
+export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
+  zone: {
+    description: 'ID or name of the zone.',
+    schema: { type: 'string', minLength: 1, maxLength: dnsLimits.fullNameCharacters },
+    example: 'example.test',
+  },
+  name: {
+    description: 'Name of the record set, relative to the zone: lower-case labels; `*` only as the whole first one.',
+    schema: {
+      type: 'string',
+      maxLength: dnsLimits.fullNameCharacters,
+      pattern: '^(\\*|[a-z0-9_-]{1,63})(\\.[a-z0-9_-]{1,63})*$',
+    },
+    example: 'www.acme',
+  },
+  type: {
+    description: 'Record type. Writes take `A`, `AAAA`, `CNAME` and `TXT`.',
+    schema: { type: 'string', pattern: '^[A-Z0-9]{1,16}$' },
+    example: 'A',
+  },
+  id: { description: 'ID of an action.', schema: id, example: 91 },
+  label: {
+    description: 'Label of the demo.',
+    schema: { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' },
+    example: 'blue-otter',
+  },
+};
+
+/** Where a query parameter is narrower than its type, or an example helps. */
+export const dnsQueryNotes: Readonly<Record<string, { readonly schema?: object; readonly example?: unknown }>> = {
+  page: { schema: { ...id, default: 1 }, example: 1 },
+  per_page: { schema: { ...id, default: dnsLimits.perPageDefault }, example: dnsLimits.perPageMax },
+  sort: { schema: { pattern: '^(id|name|created)(:(asc|desc))?$' }, example: ['name:asc'] },
+  label_selector: { example: 'env=prod' },
+  id: { schema: id, example: [91] },
+};
+
+/** Of parameters that may be given more than once. */
+export const repetitionsMax: Readonly<Record<string, number>> = { id: dnsLimits.actionIdsPerRequest };

@@ -1,0 +1,56 @@
+/* What the OpenAPI documents of both APIs are made of. */
+
+export interface Example {
+  readonly summary: string;
+  readonly value: unknown;
+}
+/** By a name that is unique within one body. */
+export type Examples = Readonly<Record<string, Example>>;
+
+export interface AnswerHeader {
+  readonly description: string;
+  readonly schema: object;
+}
+
+const count = { type: 'integer', minimum: 0 } as const;
+
+/** Headers that several answers have, by name. */
+export const answerHeaders = {
+  'X-Correlation-Id': {
+    description: 'Id of the request, to quote when something is reported.',
+    schema: { type: 'string', pattern: '^[0-9a-f-]{36}$' },
+  },
+  'RateLimit-Limit': { description: 'Size of the bucket that is nearest to its end.', schema: count },
+  'RateLimit-Remaining': { description: 'What is left of it.', schema: count },
+  'RateLimit-Reset': { description: 'Unix time at which it is full again.', schema: count },
+  'Retry-After': { description: 'Seconds to wait before the request is sent again.', schema: count },
+  Allow: { description: 'The methods that the path has.', schema: { type: 'string' } },
+} as const satisfies Record<string, AnswerHeader>;
+
+const always = ['X-Correlation-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+export const refTo = (section: 'schemas' | 'headers' | 'examples', name: string) => ({
+  $ref: `#/components/${section}/${name}`,
+});
+
+/** References to the headers of an answer: those that every answer has, those of its status, and `more`. */
+export function headersOf(status: number, more: readonly string[] = []): object {
+  const names = [
+    ...always,
+    ...([429, 502, 503].includes(status) ? ['Retry-After'] : []),
+    ...(status === 405 ? ['Allow'] : []),
+    ...more,
+  ];
+  return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]));
+}
+
+/** The names in braces, in their order. */
+export const pathParametersOf = (path: string): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
+
+/** Groups codes by their status, which both keep the order they have. */
+export function byStatus<C extends string>(codes: readonly C[], statusOf: (code: C) => number): [number, C[]][] {
+  const groups = new Map<number, C[]>();
+  for (const code of codes) groups.set(statusOf(code), [...(groups.get(statusOf(code)) ?? []), code]);
+  return [...groups];
+}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { clusterOpenApi } from './cluster/openapi.js';
+import { clusterRoutes } from './cluster/routes.js';
+import { dnsOpenApi } from './dns/openapi.js';
+import { dnsRoutes } from './dns/routes.js';
+
+/* What holds for the documents of both APIs. */
+
+interface Media {
+  readonly schema: object;
+  readonly examples?: Record<string, { $ref?: string; summary?: string; value?: unknown }>;
+}
+interface Answer {
+  readonly description: string;
+  readonly headers?: Record<string, { $ref: string }>;
+  readonly content?: Record<string, Media>;
+}
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: object;
+  readonly description?: string;
+  readonly example?: unknown;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly tags: string[];
+  readonly parameters: Parameter[];
+  readonly requestBody?: { content: Record<string, Media> };
+  readonly responses: Record<string, Answer>;
+}
+interface Document {
+  readonly tags: { name: string }[];
+  readonly servers: { url: string }[];
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { examples: Record<string, { value: unknown }>; [section: string]: object };
+}
+
+const documents = [
+  ['cluster API', clusterOpenApi('https://clusters.example.org') as Document, clusterRoutes],
+  ['DNS API', dnsOpenApi('https://dns.example.org/v1', dnsRoutes) as Document, dnsRoutes],
+] as const;
+
+describe.each(documents)('the OpenAPI document of the %s', (_api, document, routes) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  const bodiesOf = ({ operationId, requestBody, responses }: Operation): [string, Media][] => [
+    ...Object.values(requestBody?.content ?? {}).map((media): [string, Media] => [`${operationId} takes`, media]),
+    ...Object.entries(responses).flatMap(([status, { content = {} }]) =>
+      Object.values(content).map((media): [string, Media] => [`${operationId} answers ${status}`, media]),
+    ),
+  ];
+  /** What is wrong with a value, as the schema sees it. */
+  const wrongWith = (schema: object, value: unknown): unknown => {
+    const validate = ajv.compile({ ...schema, components: document.components });
+    return validate(value) ? null : validate.errors;
+  };
+  const shownBy = ({ $ref, value }: { $ref?: string; value?: unknown }): unknown =>
+    $ref === undefined ? value : document.components.examples[$ref.replace('#/components/examples/', '')]?.value;
+
+  it('is valid OpenAPI 3.1, and all its references lead somewhere', async () => {
+    const validator = new Validator();
+
+    expect(await validator.validate(structuredClone(document))).toEqual({ valid: true });
+    expect(validator.version).toBe('3.1');
+    expect(JSON.stringify(validator.resolveRefs())).not.toContain('$ref');
+  });
+
+  it('holds every row of the route table, and nothing that is none', () => {
+    const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => `${operationId}: ${method} ${path}`),
+    );
+
+    expect(documented.sort()).toEqual(
+      routes.map(({ operationId, method, path }) => `${operationId}: ${method} ${path}`).sort(),
+    );
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  });
+
+  it('has an example of everything that is sent and answered, each as its schema wants it', () => {
+    for (const [what, { schema, examples }] of operations.flatMap(bodiesOf)) {
+      expect([what, Object.keys(examples ?? {})]).toEqual([what, expect.arrayContaining([expect.any(String)])]);
+      for (const [name, example] of Object.entries(examples ?? {})) {
+        expect([what, name, wrongWith(schema, shownBy(example))]).toEqual([what, name, null]);
+      }
+    }
+  });
+
+  it('describes every parameter, with an example that fits where it has one', () => {
+    for (const { operationId, parameters } of operations) {
+      for (const { name, in: place, schema, description, example } of parameters) {
+        expect([operationId, name, description]).toEqual([operationId, name, expect.stringMatching(/./)]);
+        if (place === 'path') expect([operationId, name, example]).toEqual([operationId, name, expect.anything()]);
+        if (example !== undefined) expect([name, wrongWith(schema, example)]).toEqual([name, null]);
+      }
+    }
+  });
+
+  it('names the parameters of each path, in their order', () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const { parameters } of Object.values(methods)) {
+        const named = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+        expect(named).toEqual([...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]));
+      }
+    }
+  });
+
+  it('says of every answer what it means and which headers it has', () => {
+    for (const { operationId, responses } of operations) {
+      for (const [status, { description, headers = {} }] of Object.entries(responses)) {
+        expect([operationId, status, description]).toEqual([operationId, status, expect.stringMatching(/./)]);
+        expect(Object.keys(headers)).toEqual(expect.arrayContaining(['X-Correlation-Id', 'RateLimit-Remaining']));
+        if (['429', '502', '503'].includes(status)) expect(Object.keys(headers)).toContain('Retry-After');
+        if (status === '202') expect(Object.keys(headers)).toContain('Operation-Location');
+      }
+    }
+  });
+
+  it('sorts every operation under a tag that it explains, and explains none that is not used', () => {
+    const used = [...new Set(operations.flatMap(({ tags }) => tags))];
+
+    expect(used.sort()).toEqual(document.tags.map(({ name }) => name).sort());
+    for (const { tags } of operations) expect(tags).toHaveLength(1);
+  });
+
+  it('names the address it was made for', () => {
+    expect(document.servers).toEqual([expect.objectContaining({ url: expect.stringMatching(/^https:/) })]);
+  });
+});

@@ -1,0 +1,61 @@
+import { randomInt } from 'node:crypto';
+import type { Client } from './clients.js';
+import { runCommand } from './run-command.js';
+
+/** A run's share of time, and its seed: the same seed makes the same requests of the first phases. */
+export interface FuzzSettings {
+  readonly seconds: number;
+  readonly seed: number;
+}
+
+/** `CORRAL_FUZZ_SECONDS` (default 40) and `CORRAL_FUZZ_SEED` (default: drawn). */
+export function fuzzSettings(env: NodeJS.ProcessEnv = process.env): FuzzSettings {
+  return {
+    seconds: Number(env.CORRAL_FUZZ_SECONDS ?? 40),
+    seed: Number(env.CORRAL_FUZZ_SEED ?? randomInt(2 ** 31)),
+  };
+}
+
+export interface FuzzTarget {
+  /** Of the OpenAPI document. */
+  readonly documentUrl: string;
+  readonly baseUrl: string;
+  /** Of every request, such as `Authorization: Bearer …`. */
+  readonly header: string;
+  /** Operations that are left out, with the reason. */
+  readonly leftOut: Readonly<Record<string, string>>;
+}
+
+export interface FuzzOutcome {
+  /** Whether every answer was one that the document promises. */
+  readonly passed: boolean;
+  readonly requests: number;
+  /** What the fuzzer says, with the requests that were answered otherwise. */
+  readonly report: string;
+}
+
+/** What each answer is held against. What a schema cannot say, a valid body may be refused for; so that is no check. */
+const checks = [
+  ...['not_a_server_error', 'status_code_conformance', 'content_type_conformance', 'response_headers_conformance'],
+  ...['response_schema_conformance', 'unsupported_method', 'allow_header_conformance', 'ignored_auth'],
+];
+
+/** For what comes after the time is up: the last requests and the report. */
+const SLACK_MS = 120_000;
+
+export async function fuzz(fuzzer: Client, target: FuzzTarget, { seconds, seed }: FuzzSettings): Promise<FuzzOutcome> {
+  if (fuzzer.kind === 'missing') throw new Error(fuzzer.why);
+  const leftOut = Object.keys(target.leftOut).flatMap((id) => ['--exclude-operation-id', id]);
+  const { code, stdout, stderr } = await runCommand(
+    [
+      ...[...fuzzer.command, '--no-color', 'run', target.documentUrl, '--url', target.baseUrl],
+      ...['--header', target.header, '--checks', checks.join(','), ...leftOut],
+      ...['--seed', String(seed), '--max-time', String(seconds), '--workers', '2'],
+      ...['--request-timeout', '30', '--suppress-health-check', 'all', '--generation-database', 'none'],
+      ...['--warnings', 'off', '--max-failures', '20'],
+    ],
+    { timeoutMs: seconds * 1_000 + SLACK_MS, env: { PYTHONIOENCODING: 'utf-8', COLUMNS: '160' } },
+  );
+  const requests = Number(/(\d[\d,]*) generated/.exec(stdout)?.[1]?.replaceAll(',', '') ?? 0);
+  return { passed: code === 0, requests, report: `${stdout}\n${stderr}`.trim() };
+}

@@ -1,0 +1,71 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { schemathesis } from '../support/clients.js';
+import { signIn } from '../support/clusters/client.js';
+import { startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import { type FuzzTarget, fuzz, fuzzSettings } from '../support/fuzz.js';
+import { describeNeeding } from '../support/needing.js';
+import { startSystem, type Team } from '../support/start-system.js';
+
+/*
+ * Requests made of the documents that the services serve, right ones and wrong ones. No answer may be a fault, and none
+ * may be one that the document does not promise: its status, media type, headers and body.
+ */
+
+const fuzzer = await schemathesis();
+const settings = fuzzSettings();
+const TIMEOUT_MS = settings.seconds * 1_000 + 240_000;
+/** Far fewer than any run makes: a run that reached nothing must not pass. */
+const REQUESTS_MIN = 200;
+
+describeNeeding(fuzzer.kind === 'missing' ? fuzzer.why : null, 'the fuzzer of OpenAPI documents', () => {
+  let stop: () => Promise<void> = async () => undefined;
+  afterEach(() => stop(), 120_000);
+
+  async function expectAsDocumented(target: FuzzTarget): Promise<void> {
+    process.stderr.write(`Fuzzing ${target.documentUrl}: CORRAL_FUZZ_SEED=${settings.seed}\n`);
+    const { passed, requests, report } = await fuzz(fuzzer, target, settings);
+    if (!passed) throw new Error(`With CORRAL_FUZZ_SEED=${settings.seed}:\n${report}`);
+    expect(requests).toBeGreaterThan(REQUESTS_MIN);
+  }
+
+  it(
+    'finds the DNS API to be as its document says',
+    async () => {
+      const demoZone = 'demo.example.test';
+      const system = await startSystem({ gatewayEnv: { DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: demoZone } });
+      stop = () => system.stop();
+
+      await expectAsDocumented({
+        documentUrl: system.url.replace(/\/v1$/, '/openapi.json'),
+        baseUrl: system.url,
+        header: `Authorization: Bearer ${(system.teams[0] as Team).token}`,
+        leftOut: {},
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'finds the cluster API to be as its document says',
+    async () => {
+      const system = await startClusterSystem();
+      stop = () => system.stop();
+      const base = system.apis[0]?.base as string;
+
+      await expectAsDocumented({
+        documentUrl: `${base}/openapi.json`,
+        baseUrl: base,
+        header: `Cookie: ${await signIn(base, 'admin@acme.test')}`,
+        leftOut: {
+          signOut: 'it would end the session of the run',
+          signOutEverywhere: 'it would end the session of the run',
+          revokeSession: 'it would end the session of the run',
+          startSignIn: 'it sends the browser to the identity provider, which these processes have none of',
+          finishSignIn: 'only the identity provider knows what to send',
+          streamEvents: 'the answer is a stream without end',
+        },
+      });
+    },
+    TIMEOUT_MS,
+  );
+});
