@@ -10,7 +10,16 @@ import {
 import { type DnsRoute, dnsDemoRoutes, dnsOpenApi, dnsRoutes, dnsZoneRoutes } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { demoEnds, demoStore, drawLabel } from '@corral/demos';
-import { type AnsweredRecorder, actionStore, mirrorStore, pollTurns, type WriteLedger } from '@corral/dns-mirror';
+import {
+  type AnsweredRecorder,
+  actionStore,
+  driftReporter,
+  mirrorStore,
+  pollTurns,
+  settlementStore,
+  type WriteLedger,
+  zoneSyncStore,
+} from '@corral/dns-mirror';
 import type { HcloudClient } from '@corral/hcloud';
 import type { Buckets } from '@corral/rate-limit';
 import { canonicalUrl, docsRouter, type Health, type Log, type Metrics, requestId, requestLog } from '@corral/service';
@@ -22,6 +31,7 @@ import { clearDemo } from './domain/clear-demo.js';
 import { demos } from './domain/demos.js';
 import { followActions } from './domain/follow-actions.js';
 import { keyedQueue } from './domain/keyed-queue.js';
+import { lookAgain } from './domain/look-again.js';
 import { rrsetWriter } from './domain/rrset-writer.js';
 import { type ZoneDirectory, zoneDirectory, zonesOf } from './domain/zone-directory.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
@@ -57,7 +67,7 @@ export interface AppDeps {
   readonly config: AppConfig;
   readonly pool: Pool;
   readonly ledger: WriteLedger;
-  readonly upstream: Pick<HcloudClient, 'write' | 'readActions'>;
+  readonly upstream: Pick<HcloudClient, 'write' | 'readActions' | 'readRrset' | 'readZone'>;
   readonly verifier: Pick<DnsTokenVerifier, 'verify'>;
   readonly lastUsed: Pick<UseRecorder, 'note'>;
   readonly requests: Pick<RequestCounter, 'note'>;
@@ -70,6 +80,10 @@ export interface AppDeps {
 
 /** For so long the records of a demo that was deleted are this process's to delete, afterwards the reconciler's. */
 const CLEAR_LEASE_MS = 10_000;
+/** For so long after an accepted write the upstream may not show it yet, unless its action has ended. */
+const SHOWN_WITHIN_MS = 60_000;
+/** An answer that has to wait for a second call waits for so long at most. */
+const LOOK_MS_MAX = 1_000;
 
 /** Wires the DNS gateway, in the order in which requests meet its parts. */
 export function buildApp(deps: AppDeps): Express {
@@ -124,9 +138,16 @@ function buildHandlers({ config, pool, ledger, upstream, answered, metrics, log 
     return outcome;
   };
   const sending = { ledger, send, pause, settleAfterMs: config.settleAfterMs };
+  const reportDrift = driftReporter(metrics, log);
   const writer = rrsetWriter({
     ...sending,
     queue: keyedQueue(),
+    reportDrift,
+    lookAgain: lookAgain({
+      ...{ mirror: zoneSyncStore(pool), settlements: settlementStore(pool), source: upstream, reportDrift, pause },
+      ...{ graceMs: SHOWN_WITHIN_MS, waitMsMax: LOOK_MS_MAX },
+      onError: (error) => log.warn('record set not looked at again', { error }),
+    }),
     isDelivered: answered.has,
     now: Date.now,
     turnMsMax: config.turnMsMax,

@@ -15,9 +15,11 @@ type Unsent = Extract<WriteOutcome, { kind: 'unreached' | 'credentials_refused' 
 /** What came of a write that was sent, as far as its entry in the ledger tells. */
 export type Conclusion =
   /** `rrset`: what the mirror now holds of the set, null when it is gone. */
-  | ({ kind: 'accepted'; rrset: string | null } & UpstreamAnswer)
-  /** After `failed` nobody knows whether it happened; the entry stays pending. */
-  | ({ kind: 'refused' | 'failed' } & UpstreamAnswer)
+  | ({ kind: 'accepted'; rrset: string | null; wasRemoved: boolean; recheck: boolean } & UpstreamAnswer)
+  /** `recheck`: the answer makes no sense by the mirror, so somebody else has changed the set. */
+  | ({ kind: 'refused'; recheck: boolean } & UpstreamAnswer)
+  /** Nobody knows whether it happened; the entry stays pending. */
+  | ({ kind: 'failed' } & UpstreamAnswer)
   /** Nobody knows whether it happened: the entry stays pending until it is settled. */
   | { kind: 'uncertain'; reason: string }
   /** It surely never arrived. */
@@ -41,11 +43,13 @@ export async function concludeWrite(
       const end = endOfAccepted(key, write, lease.current, outcome);
       if (end === null) return leaveUncertain('the answer lacks what answers to such a write have');
       await finish(deps, lease, key, end);
-      return { ...outcome, rrset: end.rrset };
+      return { ...outcome, rrset: end.rrset, wasRemoved: end.wasRemoved ?? false, recheck: end.recheck };
     }
-    case 'refused':
-      await finish(deps, lease, key, endOfRefused(write, lease.current, outcome));
-      return outcome;
+    case 'refused': {
+      const end = endOfRefused(write, lease.current, outcome);
+      await finish(deps, lease, key, end);
+      return { ...outcome, recheck: end.recheck };
+    }
     case 'failed':
       await deps.ledger.release(lease, deps.settleAfterMs, outcome);
       return outcome;

@@ -117,7 +117,7 @@ export interface ContestedQuery {
 
 /**
  * The ids of those sets of which a read at that time proves nothing. An accepted write shows when its action has ended,
- * which we may have seen; else it is given the grace.
+ * which we may have seen; else it is given the grace. An update has no action: it shows at once.
  */
 export async function findContested(
   db: Queryable,
@@ -128,7 +128,7 @@ export async function findContested(
      WHERE zone_id = $1 AND (name, type) IN (SELECT * FROM unnest($2::text[], $3::text[])) AND actor <> 'upstream'
        AND (state = 'pending'
             OR (state IN ('completed', 'settled') AND completed_at >= $4::timestamptz)
-            OR (state = 'completed' AND completed_at > $4::timestamptz - make_interval(secs => $5::float8 / 1000)
+            OR (state = 'completed' AND operation <> 'update' AND completed_at > $4::timestamptz - make_interval(secs => $5::float8 / 1000)
                 AND NOT EXISTS (SELECT 1 FROM dns_action
                                 WHERE audit_entry_id = entry.id AND status <> 'running'
                                   AND checked_at < $4::timestamptz)))`,

@@ -82,6 +82,11 @@ export const settlementStore = (pool: Pool) => ({
     ]);
   },
 
+  /** The set was read by whoever made the write. */
+  async forgetRecheck(entryId: number): Promise<void> {
+    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1', [entryId]);
+  },
+
   /** Gives an entry back that could not be read now: it is due again after `retryMs`. */
   async postpone({ entryId, fence }: DueEntry, retryMs: number): Promise<void> {
     await pool.query(

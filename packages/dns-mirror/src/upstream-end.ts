@@ -1,4 +1,5 @@
 import { sliceMember } from '@corral/hcloud';
+import { compareRrset } from './compare-rrset.js';
 import { effectOf, readRrsetBody } from './rrset-body.js';
 import type { RrsetKey, RrsetWrite } from './rrset-write.js';
 import type { WriteEnd } from './write-ledger.js';
@@ -29,8 +30,14 @@ export function endOfAccepted(
   if ((needsAction && action === null) || (needsRrset && stated === null)) return null;
   // An action that failed at once changed nothing, whatever the status says.
   if (action?.status === 'error') return { state: 'completed', status, body, rrset: current, action, recheck: true };
+  const wasRemoved = write.operation === 'create' && current !== null;
+  const expected = effectOf(key, current, write, null);
+  // What an update states besides its labels was not its doing. The look that follows tells whose it was.
+  if (write.operation === 'update' && compareRrset(key.type, expected, stated) === 'drifted') {
+    return { state: 'completed', status, body, rrset: expected, action, recheck: true };
+  }
   const rrset = effectOf(key, current, write, stated);
-  return { state: 'completed', status, body, rrset, action, recheck: !fits(write, current) };
+  return { state: 'completed', status, body, rrset, action, recheck: !fits(write, current), wasRemoved };
 }
 
 /** A refusal that makes no sense by the mirror means that the zone was changed behind it. */
@@ -38,7 +45,7 @@ export function endOfRefused(
   write: RrsetWrite,
   current: string | null,
   { status, body, code }: UpstreamAnswer & { code: string },
-): WriteEnd {
+): Extract<WriteEnd, { state: 'refused' }> {
   const contradicts =
     (code === 'not_found' && current !== null) ||
     (code === 'uniqueness_error' && current === null) ||

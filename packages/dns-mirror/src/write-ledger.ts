@@ -61,6 +61,8 @@ export type WriteEnd =
       rrset: string | null;
       action: { id: number; status: string; body: string } | null;
       recheck: boolean;
+      /** Somebody else had removed the set that the mirror held: drift, of which an entry tells. */
+      wasRemoved?: boolean;
     }
   | { state: 'refused'; status: number; body: string; recheck: boolean }
   | { state: 'unsent' };
@@ -152,6 +154,11 @@ const finishEntry = {
       INSERT INTO dns_action (id, team_id, demo_id, audit_entry_id, status, body)
       SELECT $11::bigint, team_id, demo_id, id, $12, $13 FROM done WHERE $11::bigint IS NOT NULL
       ON CONFLICT (id) DO NOTHING
+    ), drifted AS (
+      INSERT INTO dns_audit_entry (team_id, demo_id, actor, zone_id, name, type, operation, state, created_at,
+                                   completed_at)
+      SELECT team_id, demo_id, 'upstream', zone_id, name, type, 'drift', 'observed', clock_timestamp(),
+             clock_timestamp() FROM done WHERE $14
     )
     SELECT id FROM done`,
 };
@@ -209,6 +216,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
         ...[completed !== null, completed?.rrset ?? null, ownerLabelOf(key.name)],
         ...[recordCountOf(completed?.rrset ?? null)],
         ...[completed?.action?.id ?? null, completed?.action?.status ?? null, completed?.action?.body ?? null],
+        completed?.wasRemoved ?? false,
       ],
     });
     return rowCount === 1;

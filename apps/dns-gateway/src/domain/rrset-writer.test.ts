@@ -56,6 +56,8 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}) {
     },
     queue: keyedQueue(),
     isDelivered: () => false,
+    lookAgain: async () => undefined,
+    reportDrift: () => undefined,
     pause: async (ms) => {
       pauses.push(ms);
       now += ms;

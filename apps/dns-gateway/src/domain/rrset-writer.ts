@@ -3,8 +3,10 @@ import type { DnsCaller } from '@corral/auth';
 import {
   assertNever,
   type BeginOutcome,
+  type Conclusion,
   concludeWrite,
   type DeliveryCheck,
+  type DriftReporter,
   type RecordQuota,
   type RrsetKey,
   type RrsetWrite,
@@ -15,6 +17,7 @@ import {
 import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
 import { DnsError, tokenUnknown, upstreamUnavailable } from '../dns-error.js';
 import type { KeyedQueue } from './keyed-queue.js';
+import type { LookAgain } from './look-again.js';
 import { ownerOf } from './rrset-access.js';
 
 /** A write whose caller, name, type and body were checked. */
@@ -39,6 +42,9 @@ export interface RrsetWriterDeps {
   readonly isDelivered: (entryId: number) => boolean;
   readonly pause: (ms: number) => Promise<unknown>;
   readonly now: () => number;
+  /** Reads a set once more that somebody else has changed. */
+  readonly lookAgain: LookAgain;
+  readonly reportDrift: DriftReporter;
   /** How long a write waits for earlier ones to the same set before it gives up. */
   readonly turnMsMax: number;
   /** An uncertain write is settled after so long: the upstream may still be working on it. */
@@ -103,6 +109,8 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     switch (concluded.kind) {
       case 'accepted':
       case 'refused':
+        await tellDrift(request, lease, concluded);
+        return { entryId: lease.entryId, status: concluded.status, body: concluded.body };
       case 'failed':
         return { entryId: lease.entryId, status: concluded.status, body: concluded.body };
       case 'uncertain':
@@ -117,6 +125,18 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
       default:
         return assertNever(concluded);
     }
+  };
+
+  const tellDrift = async (
+    { caller, key }: CheckedWrite,
+    { entryId }: WriteLease,
+    concluded: Extract<Conclusion, { kind: 'accepted' | 'refused' }>,
+  ): Promise<void> => {
+    if (concluded.kind === 'accepted' && concluded.wasRemoved) {
+      const team = caller.kind === 'team' ? caller.ownerLabel : null;
+      deps.reportDrift({ name: key.name, type: key.type, team, result: 'removed' });
+    }
+    if (concluded.recheck) await deps.lookAgain(entryId, key);
   };
 
   return {
