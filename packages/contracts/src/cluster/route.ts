@@ -19,6 +19,8 @@ export interface ClusterRoute {
   readonly answers: Readonly<Record<number, ClusterAnswer | null>>;
   /** The answer is a stream of such documents, one per line (`application/x-ndjson`). */
   readonly lines?: boolean;
+  /** The answer is a stream without end whose events have such documents as their data (`text/event-stream`). */
+  readonly events?: boolean;
   /** Beside those that every route of its kind can answer. */
   readonly problems: readonly ProblemCode[];
   readonly body?: object;
