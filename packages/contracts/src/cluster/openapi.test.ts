@@ -86,14 +86,9 @@ describe('the OpenAPI document of the cluster API', () => {
     expect(operation?.parameters).toContainEqual(expect.objectContaining({ name: 'Last-Event-ID', in: 'header' }));
   });
 
-<<<<<<< /work/main/packages/contracts/src/cluster/openapi.test.ts
-  it('has no operation twice', () => {
-    const ids = clusterRoutes.map((route) => route.operationId);
-=======
   it('names entity tags where there are any', () => {
     const headers = (operationId: string, status: number) =>
       Object.keys(operationOf(routeOf(operationId)).responses[status]?.headers ?? {});
->>>>>>> /tmp/pub.new
 
     expect(headers('getCluster', 200)).toContain('ETag');
     expect(headers('getCluster', 304)).toContain('ETag');

@@ -6,9 +6,6 @@ import { clusterRequestExamples } from './examples/request-examples.js';
 import { clusterAnswerExamples } from './examples/team-answer-examples.js';
 import { type ParameterNote, pathParameterOf, queryNotes, queryTypes, requestHeaders } from './parameters.js';
 import { type ProblemCode, problemCodes } from './problem-codes.js';
-<<<<<<< /work/main/packages/contracts/src/cluster/openapi.ts
-import { type ClusterQueryParameter, type ClusterRoute, clusterRoutes, problemsOf } from './routes.js';
-=======
 import {
   type ClusterQueryParameter,
   type ClusterRoute,
@@ -17,7 +14,6 @@ import {
   type RouteAccess,
 } from './routes.js';
 import { clusterTags, tagOf } from './tags.js';
->>>>>>> /tmp/pub.new
 import { streamEndReasons, teamEventChanges, teamEventKinds, teamEventName } from './team-event.js';
 
 /** Problems of requests that no operation ever sees, because they cannot be read. */
@@ -102,15 +98,6 @@ function headerParametersOf(route: ClusterRoute): object[] {
   const tags = (about: string, example: string) =>
     header('If-None-Match', { description: about, schema: { type: 'string', maxLength: 1_000 }, example });
   return [
-<<<<<<< /work/main/packages/contracts/src/cluster/openapi.ts
-    ...(route.conditional ? [header('If-Match', 'Entity tag that the resource must still have.')] : []),
-    ...(route.operationId === 'putCluster' ? [header('If-None-Match', '`*`: only create, never change.')] : []),
-    ...(route.operationId === 'getCluster' ? [header('If-None-Match', 'Entity tag of the copy at hand.')] : []),
-    ...(route.events
-      ? [header('Last-Event-ID', '`id` of the last event that arrived: the stream goes on behind it.')]
-      : []),
-    ...(route.idempotent ? [header('Idempotency-Key', 'The same key and request again has the same outcome.')] : []),
-=======
     ...(route.conditional ? [header('If-Match', requestHeaders['If-Match'])] : []),
     ...(route.operationId === 'putCluster' ? [tags('`*`: only create, never change.', '*')] : []),
     ...(route.operationId === 'getCluster'
@@ -118,7 +105,6 @@ function headerParametersOf(route: ClusterRoute): object[] {
       : []),
     ...(isEventStream(route) ? [header('Last-Event-ID', requestHeaders['Last-Event-ID'])] : []),
     ...(route.idempotent ? [header('Idempotency-Key', requestHeaders['Idempotency-Key'])] : []),
->>>>>>> /tmp/pub.new
   ];
 }
 
@@ -126,32 +112,10 @@ function headerParametersOf(route: ClusterRoute): object[] {
 const dryRuns: Readonly<Record<string, string>> = { putCluster: 'clusterDryRun', putNodePool: 'nodePoolDryRun' };
 
 function successes(route: ClusterRoute): Record<string, object> {
-<<<<<<< /work/main/packages/contracts/src/cluster/openapi.ts
-  // A dry run answers 200 in a shape of its own.
-  const dryRun = { putCluster: 'clusterDryRun', putNodePool: 'nodePoolDryRun' }[route.operationId];
-  const schemaOf = (status: string, answer: string) =>
-    status === '200' && dryRun !== undefined ? { anyOf: [answerRef(answer), answerRef(dryRun)] } : answerRef(answer);
-  const { mediaType, done } = formOf(route);
-=======
->>>>>>> /tmp/pub.new
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, answer]) => [
       status,
       {
-<<<<<<< /work/main/packages/contracts/src/cluster/openapi.ts
-        description: redirects[status] ?? done,
-        ...(status in redirects ? { headers: { Location: { schema: { type: 'string' } } } } : {}),
-        ...(answer === null ? {} : body(schemaOf(status, answer), mediaType)),
-      },
-    ]),
-  );
-}
-
-function formOf({ lines, events }: ClusterRoute): { mediaType: string; done: string } {
-  if (lines) return { mediaType: 'application/x-ndjson', done: 'One such document per line' };
-  if (events) return { mediaType: 'text/event-stream', done: eventsDescription };
-  return { mediaType: 'application/json', done: 'Done' };
-=======
         description: descriptionOf(route, Number(status)),
         headers: headersOf(Number(status), successHeadersOf(route, Number(status))),
         ...(answer === null ? {} : { content: contentOf(route, status, answer) }),
@@ -188,7 +152,6 @@ const meanings: Readonly<Record<number, string>> = {
 function descriptionOf(route: ClusterRoute, status: number): string {
   if (isEventStream(route)) return eventsDescription;
   return route.lines ? 'One such document per line' : (meanings[status] ?? 'Done');
->>>>>>> /tmp/pub.new
 }
 
 const eventsDescription = [
