@@ -18,10 +18,14 @@ export interface JobPayloads {
   'sweep-clusters': Record<string, never>;
   /** Ask the provider about the tokens of connections that are to be verified. */
   'verify-connections': Record<string, never>;
+  /** Read the price lists of connections that are due. */
+  'refresh-prices': Record<string, never>;
   /** Remove from the garden what deleted connections left there. */
   'clean-up-garden': Record<string, never>;
   /** Delete rows that nobody will ask for any more. */
   'sweep-leftovers': Record<string, never>;
+  /** Delete live changes that cannot be resumed any more. */
+  'sweep-team-events': Record<string, never>;
   /** Send the mails of invitations that are due. */
   'send-mails': Record<string, never>;
 }
@@ -50,8 +54,10 @@ export const jobRules = {
   'sweep-servers': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'sweep-clusters': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'verify-connections': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
+  'refresh-prices': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'clean-up-garden': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'sweep-leftovers': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
+  'sweep-team-events': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'send-mails': { queue: 'mail', attempts: 1, backoffMs: 0 },
 } as const satisfies Record<JobName, JobRule>;
 

@@ -113,8 +113,10 @@ export const someHandlers = (handlers: Partial<JobHandlers>): JobHandlers => ({
   'reconcile-cluster': refuse,
   'sweep-clusters': refuse,
   'verify-connections': refuse,
+  'refresh-prices': refuse,
   'clean-up-garden': refuse,
   'sweep-leftovers': refuse,
+  'sweep-team-events': refuse,
   ...handlers,
 });
 

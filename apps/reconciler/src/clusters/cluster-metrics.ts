@@ -1,6 +1,6 @@
 import type { Metrics } from '@corral/service';
 import type { GardenGate } from '../loop/garden-gate.js';
-import type { LeaseStore } from './lease-store.js';
+import type { LeaseStore } from '../loop/lease-store.js';
 
 export type ClusterMetrics = ReturnType<typeof clusterMetrics>;
 
@@ -62,6 +62,11 @@ export function clusterMetrics(metrics: Metrics, { leases, gate }: MetricSources
     verifications: metrics.counter({
       name: 'corral_connection_verifications_total',
       help: 'Provider tokens that the provider was asked about, by its answer',
+      labelNames: ['outcome'],
+    }),
+    priceReadings: metrics.counter({
+      name: 'corral_price_readings_total',
+      help: 'Price lists that the provider was asked for, by what came of it',
       labelNames: ['outcome'],
     }),
     cleanups: metrics.counter({

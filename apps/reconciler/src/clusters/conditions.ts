@@ -1,4 +1,5 @@
 import type { Condition } from '@corral/contracts';
+import { tokenRefusal } from './holds.js';
 import type { Desired } from './model.js';
 import { poolsText, sentenceFor } from './provider-sentences.js';
 import { renderedPools } from './render-shoot.js';
@@ -35,8 +36,8 @@ export function connectionReady(desired: Desired, facts: ShootFacts | null): Dra
   const type = 'ConnectionReady';
   const { ref, phase, gardenTokenVersion, tokenVersion } = desired.connection;
   if (phase === 'Rejected') {
-    const message = sentenceFor('provider_token_rejected', desired);
-    return { type, status: 'False', reason: 'ProviderTokenRejected', message };
+    const { code, reason } = tokenRefusal(desired);
+    return { type, status: 'False', reason, message: sentenceFor(code, desired) };
   }
   const isRolledOut = gardenTokenVersion >= tokenVersion && desired.known.appliedTokenVersion >= gardenTokenVersion;
   const refusal = facts?.problems.find(

@@ -8,7 +8,8 @@ import type {
   PoolSource,
 } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import type { Desired, DesiredPool, Lease, OpenOperation } from './model.js';
+import type { Lease } from '../loop/lease-store.js';
+import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
 /** A provider's token as it is kept: only who uses it opens it. */
 export interface SealedToken {
@@ -23,10 +24,11 @@ export const desiredStore = (pool: Pool) => ({
   /**
    * @returns also the database's clock, by which all is judged; null when a later turn was given out: the pass must stop
    */
-  async readDesired({ teamId, clusterId, fence }: Lease): Promise<{ wanted: Desired; now: Date } | null> {
+  async readDesired({ teamId, id, fence }: Lease): Promise<{ wanted: Desired; now: Date } | null> {
     const { rows } = await pool.query<DesiredRow>(
       `SELECT cluster.*, clock_timestamp() AS now, team.slug, team.project_name, team.project_namespace,
               connection.ref, connection.garden_name, connection.phase AS connection_phase,
+              coalesce(connection.project->>'readOnly' = 'true', false) AS connection_read_only,
               connection.token_version, connection.garden_token_version,
               (SELECT coalesce(json_agg(p ORDER BY p.position, p.name), '[]') FROM node_pool p
                WHERE p.cluster_id = cluster.id) AS pools,
@@ -39,7 +41,7 @@ export const desiredStore = (pool: Pool) => ({
        JOIN team ON team.id = cluster.team_id
        JOIN connection ON connection.id = cluster.connection_id AND connection.team_id = cluster.team_id
        WHERE cluster.team_id = $1 AND cluster.id = $2 AND cluster.lease_fence = $3 AND cluster.lease_until IS NOT NULL`,
-      [teamId, clusterId, fence],
+      [teamId, id, fence],
     );
     return rows[0] === undefined ? null : { wanted: desiredOf(rows[0]), now: rows[0].now };
   },
@@ -76,6 +78,7 @@ interface DesiredRow {
   ref: string;
   garden_name: string;
   connection_phase: ConnectionPhase;
+  connection_read_only: boolean;
   token_version: number;
   garden_token_version: number;
   shoot_uid: string | null;
@@ -102,6 +105,7 @@ interface PoolRow {
   minimum: number;
   maximum: number;
   public_ip: boolean;
+  autoscaler_priority: number;
 }
 
 function desiredOf(row: DesiredRow): Desired {
@@ -122,6 +126,7 @@ function desiredOf(row: DesiredRow): Desired {
       ref: row.ref,
       gardenName: row.garden_name,
       phase: row.connection_phase,
+      isReadOnly: row.connection_read_only,
       tokenVersion: row.token_version,
       gardenTokenVersion: row.garden_token_version,
     },
@@ -140,8 +145,7 @@ function poolOf(row: PoolRow): DesiredPool {
     maximum: row.maximum,
     publicIP: row.public_ip,
     workerName: row.worker_name,
-    // The garden prefers the higher: nodes that are there anyway come before ones that are bought.
-    autoscalerPriority: row.source === 'managed' ? 0 : 100,
+    autoscalerPriority: row.autoscaler_priority,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { OperationErrorCode } from '@corral/contracts';
 import type { Desired } from './model.js';
 
 /**
@@ -7,6 +8,13 @@ import type { Desired } from './model.js';
 export function isOnHold({ connection }: Desired): boolean {
   if (connection.phase === 'Rejected') return true;
   return connection.phase !== 'Ready' && connection.gardenTokenVersion > 0 && hasNewToken(connection);
+}
+
+/** What is wrong with a token that the provider does not take, or not for writing. */
+export function tokenRefusal({ connection }: Desired): { readonly code: OperationErrorCode; readonly reason: string } {
+  return connection.isReadOnly
+    ? { code: 'provider_permission_denied', reason: 'ProviderTokenReadOnly' }
+    : { code: 'provider_token_rejected', reason: 'ProviderTokenRejected' };
 }
 
 /** The first token is handed over as it is: there is nothing yet that it could break. */

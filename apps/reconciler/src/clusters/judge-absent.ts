@@ -1,7 +1,7 @@
 import type { ClusterPhase, OperationErrorCode } from '@corral/contracts';
 import { absenceConditionType, absenceIsCertainAt, lateCreationMs } from './absence.js';
 import { connectionReady, type Draft, noCluster, specAccepted, stamped } from './conditions.js';
-import { isOnHold } from './holds.js';
+import { isOnHold, tokenRefusal } from './holds.js';
 import type { Desired, OperationVerdict, Verdict } from './model.js';
 import { lookAgainMsFor, progressOf } from './progress.js';
 import { sentenceFor } from './provider-sentences.js';
@@ -18,9 +18,10 @@ export function judgeForeign(desired: Desired, now: Date): Verdict {
 export function judgeAbsent(desired: Desired, now: Date): Verdict {
   if (desired.known.shootUid !== null) return judgeVanished(desired, now);
   if (desired.connection.phase === 'Rejected') {
+    const { code } = tokenRefusal(desired);
     return {
-      ...verdict(desired, 'Failed', [failing('ConnectionNotReady', 'provider_token_rejected', desired)], now),
-      operation: failed(desired, 'provider_token_rejected'),
+      ...verdict(desired, 'Failed', [failing('ConnectionNotReady', code, desired)], now),
+      operation: failed(desired, code),
     };
   }
   const why = isOnHold(desired)

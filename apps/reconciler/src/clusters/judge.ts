@@ -9,7 +9,7 @@ import {
   specAccepted,
   stamped,
 } from './conditions.js';
-import { isOnHold } from './holds.js';
+import { isOnHold, tokenRefusal } from './holds.js';
 import { judgeAbsent, judgeForeign, judgeLeaving } from './judge-absent.js';
 import { migrationOf } from './migration.js';
 import type { Desired, Observed, OperationVerdict, Verdict } from './model.js';
@@ -107,7 +107,7 @@ function operationVerdict(desired: Desired, facts: ShootFacts, standing: Standin
   if (!isDeleting && facts.isDeleting) return failedOf('shoot_missing', desired);
   if (!isDeleting && standing.isConverged) return { to: 'succeeded' };
   if (waitsForToken(desired) && standing.isOnHold) {
-    return failedOf('provider_token_rejected', desired);
+    return failedOf(tokenRefusal(desired).code, desired);
   }
   const problem = facts.problems[0];
   if (standing.hasGivenUp || isUserFaultForLong(problem, facts, now)) {

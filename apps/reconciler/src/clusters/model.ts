@@ -15,13 +15,6 @@ import type { Shoot } from '@corral/garden';
  * `decide` chooses the next step from the two, and `judge` says what a client is to be told about them.
  */
 
-/** One turn with a cluster. Its writes count only while no later turn was given out. */
-export interface Lease {
-  readonly teamId: string;
-  readonly clusterId: string;
-  readonly fence: number;
-}
-
 /** A pool with the name that it has on the garden. */
 export interface DesiredPool extends NodePoolSpec {
   readonly workerName: string;
@@ -48,6 +41,8 @@ export interface Desired {
     readonly ref: string;
     readonly gardenName: string;
     readonly phase: ConnectionPhase;
+    /** The provider takes the token for reading only. */
+    readonly isReadOnly: boolean;
     /** Grows with each new token. */
     readonly tokenVersion: number;
     /** The one that the Secret on the garden holds. */

@@ -19,7 +19,7 @@ const sentences: Record<OperationErrorCode, (desired: Desired) => string> = {
   provider_token_rejected: ({ connection }) =>
     `The provider does not accept the token of connection ${connection.ref}.`,
   provider_permission_denied: ({ connection }) =>
-    `The token of connection ${connection.ref} lacks rights at the provider.`,
+    `The token of connection ${connection.ref} ${connection.isReadOnly ? 'may only read' : 'lacks rights'} at the provider.`,
   provider_quota_exceeded: () => 'A limit of the cloud project is reached.',
   provider_rate_limited: () => 'The provider has received too many requests for this cloud project.',
   provider_capacity: () => 'The provider has no servers of a machine type left in this region.',

@@ -39,7 +39,13 @@ const golden: Record<string, Desired> = {
       aPool({ name: 'idle', workerName: 'p0f0f0', minimum: 0, maximum: 0, image: { name: 'a', version: '1' } }),
     ],
   }),
-  'pool-priority': aDesired({ pools: [aPool({ autoscalerPriority: 20 })] }),
+  'pool-priorities': aDesired({
+    pools: [
+      aPool({ autoscalerPriority: 1 }),
+      aPool({ name: 'dear', workerName: 'p2b3c4', machineType: 'cpx51', autoscalerPriority: 0 }),
+    ],
+  }),
+  'pool-priorities-alike': aDesired({ pools: [aPool({ autoscalerPriority: 20 })] }),
   'three-pools': aDesired({
     name: 'big',
     spec: { hibernated: true, controlPlaneHA: true, plan: 'monthly' },
@@ -73,13 +79,15 @@ describe('a rendered Shoot', () => {
     );
   });
 
-  it('differs from that of the plain cluster, but for a minimum of zero and a pool that may have no nodes', () => {
+  it('differs from that of the plain cluster, but for a minimum of zero, a pool that may have no nodes, and a priority before nobody', () => {
     const plain = renderShoot(base, rendering);
     const same = Object.entries(golden).filter(([name, desired]) => {
       return name !== 'one-pool' && JSON.stringify(renderShoot(desired, rendering)) === JSON.stringify(plain);
     });
 
-    expect(same.map(([name]) => name)).toEqual(['pool-minimum-zero', 'pool-maximum-zero']);
+    expect(same.map(([name]) => name)).toEqual([
+      ...['pool-minimum-zero', 'pool-maximum-zero', 'pool-priorities-alike'],
+    ]);
   });
 
   it('has a case for every field that a team can declare', () => {

@@ -110,16 +110,21 @@ export function renderedMinimum({ minimum }: Pick<DesiredPool, 'minimum'>): numb
 }
 
 function renderWorkers(pools: readonly DesiredPool[], zone: string, settings: GardenSettings): object[] {
+  const hasPriorities = new Set(renderedPools(pools).map(({ autoscalerPriority }) => autoscalerPriority)).size > 1;
   const workers = pools.flatMap((pool, index) => {
     assertRenderable(pool, `/spec/nodePools/${index}`);
-    return pool.maximum > 0 ? [renderWorker(pool, zone, settings)] : [];
+    return pool.maximum > 0 ? [renderWorker(pool, { zone, hasPriorities }, settings)] : [];
   });
   // Apply would remove all workers, and a Shoot without any is of another kind that never gets one again.
   if (workers.length === 0) throw new Unrenderable('/spec/nodePools', 'none of them may have nodes');
   return workers;
 }
 
-function renderWorker(pool: DesiredPool, zone: string, settings: GardenSettings): object {
+function renderWorker(
+  pool: DesiredPool,
+  { zone, hasPriorities }: { readonly zone: string; readonly hasPriorities: boolean },
+  settings: GardenSettings,
+): object {
   const architecture = settings.architectureOf(pool.machineType);
   const { name, version } = pool.image;
   const image = { ...(name === undefined ? {} : { name }), ...(version === undefined ? {} : { version }) };
@@ -128,7 +133,8 @@ function renderWorker(pool: DesiredPool, zone: string, settings: GardenSettings)
     minimum: renderedMinimum(pool),
     maximum: pool.maximum,
     zones: [zone],
-    priority: pool.autoscalerPriority,
+    // One worker with a priority puts them before all else that the autoscaler would weigh: without a difference, none.
+    ...(hasPriorities ? { priority: pool.autoscalerPriority } : {}),
     machine: {
       type: pool.machineType,
       // The garden takes amd64 for granted, and images of both kinds share their names.

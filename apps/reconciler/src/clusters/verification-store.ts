@@ -1,4 +1,4 @@
-import type { ConnectionPhase } from '@corral/contracts';
+import { type ConnectionStanding, connectionMessages } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 
 /** A connection whose token is to be shown to the provider. */
@@ -12,9 +12,10 @@ export interface DueVerification {
 }
 
 export interface Verification {
-  /** Null: it is not known, and stays as it was. */
-  readonly phase: Exclude<ConnectionPhase, 'Unverified'> | null;
-  readonly message: string;
+  /** Null: nothing was learnt, and the connection stands as it did. */
+  readonly standing: ConnectionStanding | null;
+  /** Said in place of what the standing says; null for nothing. */
+  readonly remark: string | null;
   readonly againMs: number;
 }
 
@@ -35,23 +36,38 @@ export const verificationStore = (pool: Pool) => ({
   },
 
   /**
-   * Records what the provider said of a token. Of one that was replaced meanwhile nothing is recorded.
+   * Records what the provider said of a token. Of one that was replaced meanwhile nothing is recorded. The prices of a
+   * connection that became ready are due.
    *
    * @returns whether the connection stands differently now
    */
-  async record(due: DueVerification, { phase, message, againMs }: Verification): Promise<boolean> {
+  async record(due: DueVerification, { standing, remark, againMs }: Verification): Promise<boolean> {
+    const message = remark ?? standing?.message ?? null;
     const { rows } = await pool.query<{ has_changed: boolean }>(
-      `UPDATE connection
-       SET phase = coalesce($3::connection_phase, phase), message = $4,
-           verified_at = CASE WHEN $3 = 'Ready' THEN clock_timestamp() ELSE verified_at END,
-           verify_failures = CASE WHEN $3 IS NULL THEN verify_failures + 1 ELSE 0 END,
-           verify_at = clock_timestamp() + make_interval(secs => $5::float8 / 1000),
-           updated_at = CASE WHEN has_changed OR message <> $4 THEN clock_timestamp() ELSE updated_at END
-       FROM (SELECT id AS verified_id, phase <> coalesce($3::connection_phase, phase) AS has_changed
-             FROM connection WHERE id = $1 AND token_version = $2 FOR UPDATE) before
-       WHERE id = verified_id
-       RETURNING has_changed`,
-      [due.connectionId, due.tokenVersion, phase, message, againMs],
+      `WITH recorded AS (
+         UPDATE connection
+         SET phase = coalesce($3::connection_phase, phase), message = said, project = coalesce($7::jsonb, project),
+             verified_at = CASE WHEN $3 = 'Ready' THEN clock_timestamp() ELSE verified_at END,
+             verify_failures = CASE WHEN $3 IS NULL THEN verify_failures + 1 ELSE 0 END,
+             verify_at = clock_timestamp() + make_interval(secs => $5::float8 / 1000),
+             updated_at = CASE WHEN has_changed OR message <> said THEN clock_timestamp() ELSE updated_at END
+         FROM (SELECT id AS verified_id,
+                      coalesce($4, CASE phase WHEN 'Unverified' THEN $6 ELSE message END) AS said,
+                      phase <> coalesce($3::connection_phase, phase)
+                        OR ($7::jsonb IS NOT NULL AND coalesce(project->>'readOnly', 'false')
+                            <> coalesce($7::jsonb->>'readOnly', 'false')) AS has_changed
+               FROM connection WHERE id = $1 AND token_version = $2 FOR UPDATE) before
+         WHERE id = verified_id
+         RETURNING has_changed
+       ), priced AS (
+         UPDATE price_list SET due_at = clock_timestamp()
+         WHERE connection_id = $1 AND $3 = 'Ready' AND (SELECT has_changed FROM recorded)
+       )
+       SELECT has_changed FROM recorded`,
+      [
+        ...[due.connectionId, due.tokenVersion, standing?.phase ?? null, message, againMs],
+        ...[connectionMessages.Unverified, standing && JSON.stringify(standing.project)],
+      ],
     );
     return rows[0]?.has_changed ?? false;
   },

@@ -1,10 +1,8 @@
-import { connectionMessages } from '@corral/contracts';
+import { connectionStandings, type TokenVerdict } from '@corral/contracts';
 import type { Log } from '@corral/service';
 import type { WakeUps } from '../loop/wake-ups.js';
 import type { NewsStore } from './news-store.js';
 import type { DueVerification, Verification, VerificationStore } from './verification-store.js';
-
-export type TokenStanding = 'valid' | 'rejected' | 'unknown';
 
 export interface VerifyDeps {
   readonly store: VerificationStore;
@@ -12,9 +10,9 @@ export interface VerifyDeps {
   readonly wakeUps: Pick<WakeUps, 'wakeAll'>;
   /** @throws when the token cannot be read: the key that sealed it is not there */
   readonly openToken: (sealed: Pick<DueVerification, 'connectionId' | 'keyId' | 'sealed'>) => string;
-  /** What the provider says of a token. `rejected` is said of none that was only refused once. */
-  readonly verifyToken: (token: string) => Promise<TokenStanding>;
-  readonly onVerified: (outcome: TokenStanding | 'unreadable') => void;
+  /** What the provider says of a token. No refusal counts that came only once. */
+  readonly verifyToken: (token: string) => Promise<TokenVerdict>;
+  readonly onVerified: (outcome: TokenVerdict | 'unreadable') => void;
   readonly log: Log;
   readonly random?: () => number;
 }
@@ -49,15 +47,15 @@ export const verifyConnections =
 
 async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> {
   const { store, news, wakeUps, onVerified, log, random = Math.random } = deps;
-  const standing = await standingOf(deps, due);
-  onVerified(standing);
-  const hasChanged = await store.record(due, verificationOf(standing, due.failures, random()));
+  const verdict = await verdictOn(deps, due);
+  onVerified(verdict);
+  const hasChanged = await store.record(due, verificationOf(verdict, due.failures, random()));
   if (!hasChanged) return;
-  log.info('connection stands differently', { connectionId: due.connectionId, standing });
+  log.info('connection stands differently', { connectionId: due.connectionId, verdict });
   await wakeUps.wakeAll(await news.markUsersOf(due.connectionId));
 }
 
-async function standingOf({ openToken, verifyToken, log }: VerifyDeps, due: DueVerification) {
+async function verdictOn({ openToken, verifyToken, log }: VerifyDeps, due: DueVerification) {
   let token: string;
   try {
     token = openToken(due);
@@ -69,18 +67,10 @@ async function standingOf({ openToken, verifyToken, log }: VerifyDeps, due: DueV
 }
 
 /** @param random from 0 to 1: connections that were made together are not asked about together for ever */
-export function verificationOf(standing: TokenStanding | 'unreadable', failures: number, random: number): Verification {
-  const inADay = DAY_MS * (0.9 + 0.2 * random);
-  switch (standing) {
-    case 'valid':
-      return { phase: 'Ready', message: connectionMessages.Ready, againMs: inADay };
-    case 'rejected':
-      return { phase: 'Rejected', message: connectionMessages.Rejected, againMs: inADay };
-    case 'unknown':
-    case 'unreadable': {
-      const againMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures, 20)) * (1 + random / 5);
-      const message = standing === 'unknown' ? connectionMessages.Unverified : UNREADABLE;
-      return { phase: null, message, againMs };
-    }
+export function verificationOf(verdict: TokenVerdict | 'unreadable', failures: number, random: number): Verification {
+  if (verdict !== 'unknown' && verdict !== 'unreadable') {
+    return { standing: connectionStandings[verdict], remark: null, againMs: DAY_MS * (0.9 + 0.2 * random) };
   }
+  const againMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures, 20)) * (1 + random / 5);
+  return { standing: null, remark: verdict === 'unreadable' ? UNREADABLE : null, againMs };
 }

@@ -68,6 +68,7 @@ export function aDesired({ connection, known, spec, ...more }: Parts = {}): Desi
     isDeleting: false,
     connection: {
       ...{ id: '6f1c2a34-0000-4000-8000-00000000000c', ref: 'main', gardenName: 'conn-1', phase: 'Ready' },
+      isReadOnly: false,
       ...{ tokenVersion: 1, gardenTokenVersion: 1 },
       ...connection,
     },

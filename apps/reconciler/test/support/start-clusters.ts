@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { connectGarden, type GardenClient } from '@corral/garden';
+import { readPrices, verifyToken } from '@corral/hcloud';
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
 import { type BackendOptions, connectQueue, type Queue, type StartedWorker, startWorker } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
@@ -104,7 +105,8 @@ export async function startClusters(
           metrics,
           log,
         },
-        verifyToken: async (token) => ([PROJECT_TOKEN, OTHER_TOKEN].includes(token) ? 'valid' : 'rejected'),
+        verifyToken: (token) => verifyToken({ baseUrl: cloud.apiUrl, token }),
+        readPrices: (token) => readPrices({ baseUrl: cloud.apiUrl, token }),
       });
       const { handlers, concurrency } = workers;
       const worker: StartedWorker = startWorker({

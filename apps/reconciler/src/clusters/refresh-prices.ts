@@ -1,0 +1,84 @@
+import type { PricesReading } from '@corral/hcloud';
+import type { Log } from '@corral/service';
+import type { DuePrices, PriceStore } from './price-store.js';
+
+export interface RefreshDeps {
+  readonly store: PriceStore;
+  /** @throws when the token cannot be read: the key that sealed it is not there */
+  readonly openToken: (sealed: Pick<DuePrices, 'connectionId' | 'keyId' | 'sealed'>) => string;
+  readonly readPrices: (token: string) => Promise<PricesReading>;
+  readonly onRead: (outcome: PricesReading['kind'] | 'unreadable') => void;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+const BATCH = 20;
+/** Longer than one reading takes. */
+const CLAIM_MS = 60_000;
+const DAY_MS = 86_400_000;
+const RETRY_MS_MIN = 60_000;
+const RETRY_MS_MAX = 6 * 3_600_000;
+
+/**
+ * Reads the price lists of connections that became ready, that got another token, or whose list was last read a day ago.
+ * While the provider does not answer, the last list stays.
+ *
+ * @returns how many were asked for
+ */
+export const refreshPrices =
+  (deps: RefreshDeps) =>
+  async (signal: AbortSignal): Promise<number> => {
+    let asked = 0;
+    while (!signal.aborted) {
+      const batch = await deps.store.claimDue(BATCH, CLAIM_MS);
+      await Promise.all(batch.map((due) => refreshOne(deps, due)));
+      asked += batch.length;
+      if (batch.length < BATCH) break;
+    }
+    return asked;
+  };
+
+async function refreshOne(deps: RefreshDeps, due: DuePrices): Promise<void> {
+  const { store, onRead, log, random = Math.random } = deps;
+  const { connectionId, failures } = due;
+  const reading = await readingOf(deps, due);
+  onRead(reading.kind);
+  const againMs = nextReadingMs(reading, failures, random());
+  if (reading.kind === 'read') {
+    const { currency, prices } = reading;
+    const hasChanged = await store.keep(connectionId, { currency, prices, againMs });
+    if (hasChanged) log.info('prices have changed', { connectionId, currency });
+    return;
+  }
+  if (reading.kind === 'unavailable') log.warn('prices not read', { connectionId, reason: reading.reason });
+  await store.putOff(connectionId, againMs);
+  if (reading.kind === 'refused') await store.doubtToken(connectionId);
+}
+
+async function readingOf({ openToken, readPrices, log }: RefreshDeps, due: DuePrices) {
+  let token: string;
+  try {
+    token = openToken(due);
+  } catch (error) {
+    log.error('provider token unreadable', { connectionId: due.connectionId, error });
+    return { kind: 'unreadable' } as const;
+  }
+  return readPrices(token);
+}
+
+/**
+ * Until the next reading: about a day after one that succeeded; after a failure longer each time, and not before the
+ * provider's budget is there again.
+ *
+ * @param random from 0 to 1: connections that were made together are not read together for ever
+ */
+export function nextReadingMs(
+  reading: PricesReading | { readonly kind: 'unreadable' },
+  failures: number,
+  random: number,
+): number {
+  if (reading.kind === 'read') return DAY_MS * (0.9 + 0.2 * random);
+  const backOff = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures, 20));
+  const asked = reading.kind === 'throttled' ? Math.min(RETRY_MS_MAX, reading.retryAfterMs ?? 0) : 0;
+  return Math.max(backOff, asked) * (1 + random / 5);
+}
