@@ -31,8 +31,8 @@ export interface SystemOptions {
   readonly redisUrl?: string | undefined;
   /** Default: a new database of the Postgres of this run. The caller looks after one that it gives. */
   readonly databaseUrl?: string;
-  /** Laid over the variables of every gateway. */
-  readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /** Laid over the variables of every gateway, or of that with the number, counted from 1. */
+  readonly gatewayEnv?: Env | ((index: number) => Env);
   /** Laid over the variables of every reconciler. */
   readonly reconcilerEnv?: Readonly<Record<string, string>>;
   /** Given to the Node.js of the gateway of that number, counted from 1. */
@@ -101,11 +101,13 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       HCLOUD_TOKEN: cloud.token,
       LOG_LEVEL: 'warn',
     };
+    const ofGateways = options.gatewayEnv;
+    const gatewayEnv = typeof ofGateways === 'function' ? ofGateways : () => ofGateways;
     const reconcilerEnv = { ...shortTimes, ...shared, ...options.reconcilerEnv };
     const started = {
       reconcilers: await many(reconcilers, (at) => reconciler(at, { env: reconcilerEnv })),
       gateways: await many(gateways, (at) =>
-        gateway(at, { ...shared, DEMOS_ENABLED: String(demos), ...options.gatewayEnv }, options.gatewayNodeArgs?.(at)),
+        gateway(at, { ...shared, DEMOS_ENABLED: String(demos), ...gatewayEnv(at) }, options.gatewayNodeArgs?.(at)),
       ),
     };
     const [teams] = await Promise.all([
