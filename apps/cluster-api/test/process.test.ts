@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type RunningProcess, startProcess, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { openBrowser } from './support/browser.js';
+import { startIdentityProvider } from './support/identity-provider.js';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
 /** As built: turbo builds a package before it tests it. */
@@ -119,6 +121,27 @@ describe('the process', () => {
     expect(cookie).not.toContain('Secure');
     const me = await fetch(`${url}/api/v1/me/`, { headers: { Cookie: cookie.split(';')[0] as string } });
     expect(((await me.json()) as { email: string }).email).toBe('member@acme.test');
+  });
+
+  it('signs in by an identity provider that comes after it, and tells nobody the secret of the client', async () => {
+    let url = '';
+    const idp = await startIdentityProvider(() => `${url}/auth/callback/`);
+    idp.accounts.set('ann', { email: 'ann@acme.test', email_verified: true });
+    idp.person = 'ann';
+    await idp.leave();
+    const oidc = { OIDC_ISSUER: idp.issuer, OIDC_CLIENT_ID: idp.clientId, OIDC_CLIENT_SECRET: idp.clientSecret };
+    url = (await start({ ...oidc, NODE_ENV: 'production' })).url;
+    const browser = openBrowser(url);
+    expect((await browser.visit(`${url}/auth/login/`)).status).toBe(502);
+    await idp.comeBack();
+
+    const me = await browser.visit(`${url}/auth/login/`);
+    const logout = await browser.send(`${url}/auth/logout/everywhere/`, { method: 'POST' });
+
+    expect([me.status, me.body.email, logout.status]).toEqual([200, 'ann@acme.test', 204]);
+    expect((await browser.send(`${url}/api/v1/me/`)).status).toBe(401);
+    for (const secret of [idp.clientSecret, 'ann@acme.test']) expect(running?.output()).not.toContain(secret);
+    await idp.close();
   });
 
   it('ends with 0 once requests in flight have ended, and has told nobody its keys, tokens or cookies', async () => {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Provider, { type Configuration } from 'oidc-provider';
+import { jest } from '@jest/globals';
+import type { Configuration, Provider } from 'oidc-provider';
 
 /** Claims of a person, beside `sub`. */
 export type Account = Readonly<Record<string, unknown>>;
@@ -18,6 +19,8 @@ export interface IdentityProvider {
   clockOffsetMs: number;
   /** Paths that were asked for, oldest first. */
   readonly asked: string[];
+  /** Takes another service for the same client from now on, beside the first. */
+  redirectTo(uri: string): void;
   leave(): Promise<void>;
   comeBack(): Promise<void>;
   close(): Promise<void>;
@@ -33,9 +36,15 @@ export async function startIdentityProvider(redirectUri: () => string): Promise<
   const server = createServer((req, res) => handle(req, res)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
+  let provider: Provider | undefined;
+  const others: string[] = [];
   const idp: IdentityProvider = {
     ...{ issuer: `http://localhost:${port}`, clientId: 'corral', clientSecret: 'secret-of-the-client' },
     ...{ accounts: new Map(), person: null, clockOffsetMs: 0, asked: [] },
+    redirectTo(uri) {
+      others.push(uri);
+      provider = undefined;
+    },
     async leave() {
       server.closeAllConnections();
       server.close();
@@ -46,13 +55,16 @@ export async function startIdentityProvider(redirectUri: () => string): Promise<
       await once(server, 'listening');
     },
     async close() {
+      warnings.mockRestore();
       if (server.listening) await this.leave();
     },
   };
 
-  let provider: Provider | undefined;
+  // It warns of what is meant here: keys and a memory that end with the test.
+  const warnings = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+  const { Provider } = await import('oidc-provider');
   handle = async (req, res) => {
-    provider ??= new Provider(idp.issuer, configurationOf(idp, redirectUri()));
+    provider ??= new Provider(idp.issuer, configurationOf(idp, [redirectUri(), ...others]));
     idp.asked.push((req.url as string).split('?')[0] as string);
     if (req.url?.startsWith('/interaction/')) return signIn(provider, idp, req, res);
     if (req.url === '/token') shiftClock(idp.clockOffsetMs, res);
@@ -61,27 +73,29 @@ export async function startIdentityProvider(redirectUri: () => string): Promise<
   return idp;
 }
 
-function configurationOf(idp: IdentityProvider, redirectUri: string): Configuration {
+function configurationOf(idp: IdentityProvider, redirectUris: string[]): Configuration {
   return {
     clients: [
       {
-        ...{ client_id: idp.clientId, client_secret: idp.clientSecret, redirect_uris: [redirectUri] },
+        ...{ client_id: idp.clientId, client_secret: idp.clientSecret, redirect_uris: redirectUris },
         ...{ response_types: ['code'], grant_types: ['authorization_code'] },
       },
       {
-        ...{ client_id: 'public', token_endpoint_auth_method: 'none', redirect_uris: [redirectUri] },
+        ...{ client_id: 'public', token_endpoint_auth_method: 'none', redirect_uris: redirectUris },
         ...{ response_types: ['code'], grant_types: ['authorization_code'] },
       },
     ],
     pkce: { required: () => true },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'given_name', 'family_name'] },
     cookies: { keys: ['key-of-the-cookies'] },
-    ttl: { IdToken: 60, AccessToken: 60, Session: 600, Interaction: 600, Grant: 600, AuthorizationCode: 60 },
+    ttl: { IdToken: 60, AccessToken: 600, Session: 600, Interaction: 600, Grant: 600, AuthorizationCode: 60 },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
     findAccount: (_ctx, id) => ({ accountId: id, claims: async () => ({ ...idp.accounts.get(id), sub: id }) }),
     // Nobody is asked for consent to sign in to what their own organisation runs.
     async loadExistingGrant({ oidc }) {
+      const known = oidc.session?.grantIdFor(oidc.client?.clientId as string);
+      if (known !== undefined) return oidc.provider.Grant.find(known);
       const grant = new oidc.provider.Grant({
         accountId: oidc.session?.accountId as string,
         clientId: oidc.client?.clientId as string,

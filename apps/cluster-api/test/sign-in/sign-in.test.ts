@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Page } from '../support/browser.js';
+import { startClusterApi } from '../support/start-cluster-api.js';
+import { type SignInTest, startSignIn } from '../support/start-sign-in.js';
+
+let site: SignInTest;
+beforeAll(async () => {
+  site = await startSignIn();
+});
+afterAll(() => site.close());
+beforeEach(() => {
+  site.idp.clockOffsetMs = 0;
+});
+
+const verified = (email: string, more: object = {}) => ({ email, email_verified: true, ...more });
+const login = (returnTo?: string) =>
+  `${site.url}/auth/login/${returnTo === undefined ? '' : `?return_to=${encodeURIComponent(returnTo)}`}`;
+const usersOf = (email: string) => site.test.db.user.findMany({ where: { email }, include: { identities: true } });
+const codeOf = ({ status, body }: Page) => [status, body.code];
+
+describe('a sign-in', () => {
+  it('makes somebody new known here, without a team, and shows who is signed in', async () => {
+    const { issuer } = site.idp;
+    const names = { name: 'Ann King', given_name: 'Ann', family_name: 'King' };
+    site.idp.accounts.set('ann', verified('Ann@Acme.test', names));
+    site.idp.person = 'ann';
+
+    const page = await site.open().visit(login());
+
+    expect([page.url, page.status]).toEqual([`${site.url}/api/v1/me/`, 200]);
+    expect(page.body).toMatchObject({ email: 'ann@acme.test', displayName: 'Ann King', teams: [] });
+    expect(await usersOf('ann@acme.test')).toMatchObject([
+      { firstName: 'Ann', lastName: 'King', identities: [{ issuer, subject: 'ann' }] },
+    ]);
+  });
+
+  it('leads to where it was asked to, with the query', async () => {
+    site.idp.accounts.set('bob', verified('bob@acme.test'));
+    site.idp.person = 'bob';
+
+    const page = await site.open().visit(login('/api/v1/teams/?limit=7'));
+
+    expect([page.url, page.status]).toEqual([`${site.url}/api/v1/teams/?limit=7`, 200]);
+  });
+
+  it('finds a person whom the operators made, by the address, with the teams that they have', async () => {
+    site.idp.accounts.set('acme-admin', verified('ADMIN@acme.test'));
+    const browser = await site.signedIn('acme-admin');
+
+    const { body } = await browser.send(`${site.url}/api/v1/me/`);
+
+    expect(body.teams).toMatchObject([{ slug: 'acme', role: 'admin' }]);
+    expect(await usersOf('admin@acme.test')).toMatchObject([{ id: site.test.acme.admin.id }]);
+  });
+
+  it('finds the same person by the identity when address and name have changed, and takes them over', async () => {
+    site.idp.accounts.set('eve', verified('eve.miller@acme.test', { name: 'Eve Miller' }));
+    await site.signedIn('eve');
+    const [before] = await usersOf('eve.miller@acme.test');
+
+    site.idp.accounts.set('eve', verified('eve.smith@acme.test', { name: 'Eve Smith' }));
+    await site.signedIn('eve');
+
+    expect(await usersOf('eve.miller@acme.test')).toEqual([]);
+    expect(await usersOf('eve.smith@acme.test')).toMatchObject([{ id: before?.id, displayName: 'Eve Smith' }]);
+  });
+
+  it.each([
+    ['is somebody else’s', verified('member@globex.test')],
+    ['is not verified', { email: 'fay.new@acme.test', email_verified: false }],
+  ])('leaves the address of a known person as it was when the new one %s', async (_why, account) => {
+    site.idp.accounts.set('fay', verified('fay@acme.test'));
+    await site.signedIn('fay');
+    const [before] = await usersOf('fay@acme.test');
+
+    site.idp.accounts.set('fay', account);
+    const browser = await site.signedIn('fay');
+
+    expect((await browser.send(`${site.url}/api/v1/me/`)).body).toMatchObject({ email: 'fay@acme.test', teams: [] });
+    expect(await usersOf('fay@acme.test')).toMatchObject([{ id: before?.id }]);
+  });
+
+  it.each([
+    ['unverified', { email: 'member@acme.test', email_verified: false }],
+    ['of which nothing is said', { email: 'member@acme.test' }],
+    ['verified by a word', { email: 'member@acme.test', email_verified: 'true' }],
+    ['missing', { email_verified: true }],
+    ['none', { email: 'member', email_verified: true }],
+  ])('is refused to somebody new whose address is %s', async (_how, account) => {
+    site.idp.accounts.set('mallory', account);
+    site.idp.person = 'mallory';
+    const browser = site.open();
+
+    const page = await browser.visit(login());
+
+    expect(codeOf(page)).toEqual([403, 'email_not_verified']);
+    expect(page.setCookies.some((cookie) => cookie.startsWith('sessionid='))).toBe(false);
+    expect(await site.test.db.userIdentity.count({ where: { subject: 'mallory' } })).toBe(0);
+  });
+
+  it('has a session that takes the place of the one before', async () => {
+    site.idp.accounts.set('gil', verified('gil@acme.test'));
+    const browser = await site.signedIn('gil');
+    const before = await browser.jar.getCookieString(site.url);
+
+    await browser.visit(login());
+
+    const me = (cookie: string) => site.open().send(`${site.url}/api/v1/me/`, { headers: { Cookie: cookie } });
+    expect((await me(before)).status).toBe(401);
+    expect((await me(await browser.jar.getCookieString(site.url))).status).toBe(200);
+  });
+
+  it('has cookies that no script reads, no other site sends and no other host plants', async () => {
+    site.idp.person = 'ann';
+    const browser = site.open();
+
+    const started = await browser.send(login());
+    const finished = await browser.send(await browser.walkTo(started.headers.location as string, site.callback));
+
+    const attributes = (cookie = '') =>
+      cookie
+        .split('; ')
+        .slice(1)
+        .filter((part) => !part.startsWith('Expires='));
+    const [attempt] = started.setCookies;
+    expect(attempt).toMatch(/^__Host-signin-[\w-]{16}=/);
+    expect(attributes(attempt)).toEqual(['Max-Age=600', 'Path=/', 'HttpOnly', 'Secure', 'SameSite=Lax']);
+    const session = finished.setCookies.find((cookie) => cookie.startsWith('sessionid='));
+    expect(attributes(session)).toEqual(['Path=/', 'HttpOnly', 'Secure', 'SameSite=Lax']);
+    expect(finished.headers['referrer-policy']).toBe('no-referrer');
+    expect((await browser.jar.getCookies(site.url)).map(({ key }) => key)).toEqual(['sessionid']);
+  });
+
+  it('asks the provider for a code, with a challenge, a state and a nonce of its own each time', async () => {
+    const [one, other] = [await site.open().send(login()), await site.open().send(login())];
+
+    const asked = [one, other].map(({ headers }) => new URL(headers.location as string).searchParams);
+    expect(Object.fromEntries(asked[0] as URLSearchParams)).toMatchObject({
+      ...{ response_type: 'code', client_id: 'corral', scope: 'openid email profile', code_challenge_method: 'S256' },
+      redirect_uri: site.callback,
+    });
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      const values = asked.map((query) => query.get(name) as string);
+      for (const value of values) expect(value).toMatch(/^[\w-]{43}$/);
+      expect(new Set(values).size).toBe(2);
+    }
+  });
+
+  it('works in several tabs of one browser at the same time', async () => {
+    site.idp.person = 'ann';
+    const browser = site.open();
+    const tabs = [login('/api/v1/me/'), login('/api/v1/teams/')];
+
+    const callbacks: string[] = [];
+    for (const tab of tabs) callbacks.push(await browser.walkTo(tab, site.callback));
+    const pages: Page[] = [];
+    for (const callback of callbacks.reverse()) pages.push(await browser.visit(callback));
+
+    expect(pages.map(({ url, status }) => [url, status])).toEqual([
+      [`${site.url}/api/v1/teams/`, 200],
+      [`${site.url}/api/v1/me/`, 200],
+    ]);
+  });
+
+  it('forgets the oldest attempts of a browser that begins many, so that its cookies fit a request', async () => {
+    const browser = site.open();
+
+    for (let time = 0; time < 12; time += 1) await browser.send(login(`/${'a'.repeat(490)}/`));
+
+    expect(await browser.jar.getCookies(site.url)).toHaveLength(8);
+    expect((await browser.send(`${site.url}/auth/callback/`)).status).toBe(400);
+  });
+
+  it('makes one person of somebody new who comes twice at once', async () => {
+    site.idp.accounts.set('hal', verified('hal@acme.test'));
+    site.idp.person = 'hal';
+    const browsers = [site.open(), site.open(), site.open()];
+    const callbacks: string[] = [];
+    for (const browser of browsers) callbacks.push(await browser.walkTo(login(), site.callback));
+
+    const pages = await Promise.all(browsers.map((browser, at) => browser.visit(callbacks[at] as string)));
+
+    expect(pages.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await usersOf('hal@acme.test')).toMatchObject([{ identities: [{ subject: 'hal' }] }]);
+  });
+
+  it('does not fall over a name that cannot be stored', async () => {
+    site.idp.accounts.set('odd', verified('odd@acme.test', { name: `A\0B\u0007${'x'.repeat(300)}` }));
+
+    await site.signedIn('odd');
+
+    const [user] = await usersOf('odd@acme.test');
+    expect(user?.displayName).toMatch(/^A B x+$/);
+    expect(user?.displayName).toHaveLength(200);
+  });
+});
+
+describe('a clock of the provider', () => {
+  it.each([
+    ['a little behind', -90_000, 200],
+    ['far behind', -300_000, 403],
+  ])('that is %s is no matter, or is told', async (_how, offsetMs, status) => {
+    site.idp.person = 'ann';
+    site.idp.clockOffsetMs = offsetMs;
+
+    const page = await site.open().visit(login());
+
+    expect(page.status).toBe(status);
+    if (status !== 200)
+      expect(page.body).toMatchObject({ code: 'sign_in_refused', detail: expect.stringMatching(/clock/) });
+  });
+});
+
+describe('without an identity provider', () => {
+  it('nobody signs in that way, and everything else is there', async () => {
+    const test = await startClusterApi();
+
+    for (const path of ['/auth/login/', '/auth/callback/?code=a&state=b']) {
+      const { body } = await test.api.get(path).expect(404);
+      expect(body).toMatchObject({ code: 'not_found', detail: expect.stringMatching(/not configured/) });
+    }
+    await test.api.as(test.acme.admin).get('/api/v1/me/').expect(200);
+    await test.close();
+  });
+});
