@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import { KeyRing } from '@corral/secrets';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type RunningProcess, startProcess } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin } from './support/start-admin.js';
 
 const keyOf = (id: string) => ({ id, bytes: randomBytes(32) });
@@ -16,8 +18,10 @@ beforeAll(async () => {
 afterAll(() => admin.stop());
 beforeEach(() => admin.pool.query('DELETE FROM connection'));
 
-const reseal = (...options: string[]) =>
-  admin.runWith({ DATABASE_URL: admin.databaseUrl, SECRET_KEYS: secretKeys }, ...options, 'secrets', 'reseal');
+const environment = () => ({ DATABASE_URL: admin.databaseUrl, SECRET_KEYS: secretKeys });
+const rotate = (...options: string[]) => admin.runWith(environment(), 'secrets', 'rotate', ...options);
+const rotateAsJson = async () =>
+  JSON.parse((await admin.runWith(environment(), '--json', 'secrets', 'rotate')).out) as Record<string, unknown>;
 
 /** A connection whose token was sealed with a key. */
 async function givenConnection(ref: string, key: ReturnType<typeof keyOf>): Promise<void> {
@@ -37,39 +41,120 @@ async function tokenOf(ref: string): Promise<[keyId: string, token: string, vers
   return [keyId, ring.open({ keyId, bytes }, id), version];
 }
 
-describe('secrets reseal', () => {
+describe('secrets rotate', () => {
   it('seals what is under an older key anew, and is no change of the token', async () => {
     await givenConnection('older', old);
     await givenConnection('newer', current);
 
-    const { code, out } = await reseal();
+    expect(await rotateAsJson()).toEqual({
+      ...{ rotated: 1, unreadable: [] },
+      keys: [
+        { id: '2026', secrets: 2, state: 'newest' },
+        { id: '2025', secrets: 0, state: 'unused' },
+      ],
+    });
 
-    expect([code, out]).toEqual([0, 'Sealed anew: 1. Keys in use: 2026.\n']);
     expect(await tokenOf('older')).toEqual(['2026', 'token of older', 1]);
     expect(await tokenOf('newer')).toEqual(['2026', 'token of newer', 1]);
-    expect((await reseal()).out).toContain('Sealed anew: 0.');
+  });
+
+  it('does all of them, in batches, and nothing when it is run again', async () => {
+    for (const ref of ['a', 'b', 'c', 'd', 'e']) await givenConnection(ref, old);
+
+    const { code, out, err } = await rotate('--batch-size', '2');
+
+    expect(code).toBe(0);
+    expect(err.split('\n')).toEqual(['2 sealed anew …', '4 sealed anew …', '']);
+    expect(out).toContain('Sealed anew: 5.');
+    expect(out).toContain('Nothing is sealed with 2025 any more. Remove it from SECRET_KEYS once every service');
+    expect(await rotateAsJson()).toMatchObject({ rotated: 0 });
   });
 
   it('leaves alone what does not open, and names it without a token', async () => {
     await givenConnection('older', old);
     await givenConnection('gone', lost);
+    await givenConnection('oldest', old);
 
-    const { out } = await reseal('--json');
+    expect(await rotateAsJson()).toEqual({
+      ...{ rotated: 2, unreadable: ['acme/gone'] },
+      keys: [
+        { id: '2026', secrets: 2, state: 'newest' },
+        { id: '2025', secrets: 0, state: 'unused' },
+        { id: 'lost', secrets: 1, state: 'missing' },
+      ],
+    });
+    expect((await rotate('--batch-size', '1')).out).toContain('need a new token or their old key: acme/gone');
+  });
 
-    expect(JSON.parse(out)).toEqual({ resealed: 1, unreadable: ['acme/gone'], keysInUse: ['2026', 'lost'] });
-    expect((await reseal()).out).toContain('acme/gone');
+  it('only looks with --check, and fails until all is under the newest key', async () => {
+    await givenConnection('older', old);
+
+    const before = await rotate('--check');
+    expect([before.code, before.err]).toEqual([
+      ...[1, 'Not under the newest key: 1. `secrets rotate` seals them anew.\n'],
+    ]);
+    expect(before.out).toMatch(/2025 +1 +in use/);
+    expect(await tokenOf('older')).toEqual(['2025', 'token of older', 1]);
+
+    await rotate();
+    const after = await rotate('--check');
+    expect([after.code, after.err]).toEqual([0, '']);
+    expect(after.out).toMatch(/2025 +0 +unused/);
+  });
+
+  it('says that it has to be run again when a service seals with an older key meanwhile', async () => {
+    await givenConnection('older', old);
+    await admin.pool.query(`
+      CREATE FUNCTION seal_anew() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RETURN OLD; END $$;
+      CREATE TRIGGER seal_anew BEFORE UPDATE ON connection FOR EACH ROW EXECUTE FUNCTION seal_anew()`);
+    try {
+      expect((await rotate()).out).toContain('A service still seals with 2025');
+    } finally {
+      await admin.pool.query('DROP TRIGGER seal_anew ON connection; DROP FUNCTION seal_anew');
+    }
   });
 
   it('asks for the keys, and does not repeat them', async () => {
-    const missing = await admin.run('secrets', 'reseal');
-    const wrong = await admin.runWith(
-      { DATABASE_URL: admin.databaseUrl, SECRET_KEYS: `${secretKeys}x` },
-      'secrets',
-      'reseal',
-    );
+    const missing = await admin.run('secrets', 'rotate');
+    const wrong = await admin.runWith({ ...environment(), SECRET_KEYS: `${secretKeys}x` }, 'secrets', 'rotate');
 
     expect([missing.code, wrong.code]).toEqual([1, 1]);
     expect(missing.err).toContain('SECRET_KEYS is missing');
     expect(wrong.err).not.toContain(current.bytes.toString('base64').slice(0, 16));
+  });
+});
+
+describe('a rotation that is killed in the middle', () => {
+  const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+  let running: RunningProcess | undefined;
+  afterEach(async () => {
+    await running?.stop({ timeoutMs: 0 });
+  });
+
+  it('has lost nothing, and the next one does the rest', async () => {
+    const refs = ['a', 'b', 'c', 'd'];
+    for (const ref of refs) await givenConnection(ref, old);
+    const { rows } = await admin.pool.query<{ id: string; ref: string }>('SELECT id, ref FROM connection ORDER BY id');
+    const [held, ...rest] = rows.map(({ ref }) => ref).toReversed() as [string, ...string[]];
+    const holder = await admin.pool.connect();
+    try {
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM connection WHERE ref = $1 FOR UPDATE', [held]);
+      running = await startProcess({
+        ...{ command: process.execPath, args: [program, 'secrets', 'rotate', '--batch-size', '1'] },
+        ...{ env: environment(), readyLine: '3 sealed anew' },
+      });
+      await running.kill('SIGKILL');
+    } finally {
+      await holder.query('ROLLBACK');
+      holder.release();
+    }
+
+    for (const ref of rest) expect(await tokenOf(ref)).toEqual(['2026', `token of ${ref}`, 1]);
+    // With both keys everything opens, whatever it is sealed with just now.
+    expect((await tokenOf(held)).slice(1)).toEqual([`token of ${held}`, 1]);
+    await rotate();
+    for (const ref of refs) expect(await tokenOf(ref)).toEqual(['2026', `token of ${ref}`, 1]);
   });
 });

@@ -1,24 +1,47 @@
 import { secretKeys } from '@corral/secrets';
 import { ConfigError, readConfig } from '@corral/service';
 import { Command } from 'commander';
+import type { AdminContext } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
+import { wholeNumber } from '../option-parsers.js';
+import { renderTable } from '../output/table.js';
 import type { WithContext } from '../run-admin.js';
-import { type Resealed, resealTokens } from '../secrets/reseal-tokens.js';
+import { type KeyUse, type Rotated, rotateSecrets, usesOf } from '../secrets/rotate-secrets.js';
 
 const variables = { SECRET_KEYS: secretKeys({ desc: 'Keys that seal the provider tokens of connections.' }) };
+
+const BATCH_DEFAULT = 100;
+const BATCH_MAX = 10_000;
 
 export function secretsCommand(withContext: WithContext): Command {
   const command = new Command('secrets').description('look after what is stored sealed');
   command
-    .command('reseal')
-    .description('seal provider tokens anew with the first of SECRET_KEYS, so that older keys can be dropped')
+    .command('rotate')
+    .description('seal stored secrets anew with the first of SECRET_KEYS, so that older keys can be removed')
+    .option('--check', 'change nothing; fails while something is sealed with another key')
+    .option('--batch-size <number>', 'secrets that are read at a time', wholeNumber(BATCH_MAX), BATCH_DEFAULT)
     .action(
-      withContext(async ({ io, prisma, print }) => {
-        const outcome = await resealTokens(prisma, ringOf(io.env));
-        print(outcome, sentencesOf(outcome));
+      withContext(async (context, { check, batchSize }: { check?: boolean; batchSize: number }) => {
+        if (check) await checkKeys(context);
+        else await rotate(context, batchSize);
       }),
     );
   return command;
+}
+
+async function rotate({ io, prisma, print, tell }: AdminContext, batchSize: number): Promise<void> {
+  const onBatch = (rotated: number) => tell(`${rotated} sealed anew …\n`);
+  const outcome = await rotateSecrets(prisma, ringOf(io.env), { batchSize, onBatch });
+  print(outcome, `${tableOf(outcome.keys)}\n${sentencesOf(outcome).join('\n')}\n`);
+}
+
+async function checkKeys({ io, prisma, print }: AdminContext): Promise<void> {
+  const keys = await usesOf(prisma, ringOf(io.env));
+  print({ keys }, tableOf(keys));
+  const left = keys.filter(({ state }) => state === 'in use' || state === 'missing');
+  if (left.length === 0) return;
+  const secrets = left.reduce((sum, key) => sum + key.secrets, 0);
+  throw new OperatorError(`Not under the newest key: ${secrets}. \`secrets rotate\` seals them anew.`);
 }
 
 function ringOf(env: NodeJS.ProcessEnv) {
@@ -31,10 +54,23 @@ function ringOf(env: NodeJS.ProcessEnv) {
   }
 }
 
-function sentencesOf({ resealed, unreadable, keysInUse }: Resealed): string {
-  const lines = [`Sealed anew: ${resealed}. Keys in use: ${keysInUse.join(', ') || 'none'}.`];
+const tableOf = (keys: readonly KeyUse[]): string =>
+  renderTable(keys, { KEY: ({ id }) => id, SECRETS: ({ secrets }) => secrets, STATE: ({ state }) => state });
+
+function sentencesOf({ rotated, unreadable, keys }: Rotated): string[] {
+  const named = (state: KeyUse['state']) => keys.filter((key) => key.state === state).map(({ id }) => id);
+  const [newest, unused, inUse] = [named('newest')[0], named('unused'), named('in use')];
+  const lines = [`Sealed anew: ${rotated}.`];
+  if (unused.length > 0) {
+    lines.push(
+      `Nothing is sealed with ${unused.join(', ')} any more. Remove it from SECRET_KEYS once every service has been`,
+      `restarted with ${newest} as the first key, and \`secrets rotate --check\` has passed after that.`,
+    );
+  }
   if (unreadable.length > 0) {
     lines.push(`These do not open, and need a new token or their old key: ${unreadable.join(', ')}.`);
+  } else if (inUse.length > 0) {
+    lines.push(`A service still seals with ${inUse.join(', ')}: give it the new SECRET_KEYS, then run this again.`);
   }
-  return `${lines.join('\n')}\n`;
+  return lines;
 }
