@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { decideIdentity, type IdentityClaims, type Person } from './identity-rules.js';
+
+const person = (id: string, email: string): Person => ({ id, email, firstName: '', lastName: '', displayName: '' });
+const ann = person('ann', 'ann@acme.test');
+const bob = person('bob', 'bob@acme.test');
+const claims: IdentityClaims = {
+  ...{ issuer: 'https://id.test', subject: 'ann', email: 'Ann@Acme.test', emailVerified: true },
+  ...{ firstName: null, lastName: null, displayName: null },
+};
+
+describe('whose sign-in it is', () => {
+  it.each<[string, IdentityClaims, Person | null, Person | null, object]>([
+    ['a known identity with its address', claims, ann, ann, { kind: 'update', id: 'ann', changes: {} }],
+    [
+      'a known identity with a free address',
+      { ...claims, email: 'new@acme.test' },
+      ann,
+      null,
+      { kind: 'update', id: 'ann', changes: { email: 'new@acme.test' } },
+    ],
+    [
+      'a known identity with a taken address',
+      { ...claims, email: 'bob@acme.test' },
+      ann,
+      bob,
+      { kind: 'update', id: 'ann', changes: {} },
+    ],
+    [
+      'a known identity with an address that is not vouched for',
+      { ...claims, email: 'new@acme.test', emailVerified: false },
+      ann,
+      null,
+      { kind: 'update', id: 'ann', changes: {} },
+    ],
+    [
+      'a known identity without an address',
+      { ...claims, email: null },
+      ann,
+      null,
+      { kind: 'update', id: 'ann', changes: {} },
+    ],
+    ['a new identity with a known address', claims, null, ann, { kind: 'link', id: 'ann', changes: {} }],
+    ['a new identity with a new address', claims, null, null, { kind: 'create', person: { email: 'ann@acme.test' } }],
+    [
+      'a new identity whose address is not vouched for',
+      { ...claims, emailVerified: false },
+      null,
+      null,
+      { kind: 'refuse' },
+    ],
+  ])('is decided for %s', (_what, said, known, holder, decision) => {
+    expect(decideIdentity(said, { known, holder })).toEqual(decision);
+  });
+
+  it('never turns on an address that is not vouched for', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.option(fc.constant(ann)), (email, known) => {
+        const decision = decideIdentity({ ...claims, email, emailVerified: false }, { known, holder: null });
+
+        expect(decision).toEqual(known === null ? { kind: 'refuse' } : { kind: 'update', id: 'ann', changes: {} });
+      }),
+    );
+  });
+
+  it('takes names that can be stored and fit a line, whatever the provider says', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (displayName) => {
+        const decision = decideIdentity({ ...claims, displayName }, { known: ann, holder: ann });
+        const name = (decision as { changes: { displayName?: string } }).changes.displayName;
+
+        expect(name ?? 'none').toMatch(/^[^\p{Cc}\p{Cs}]{1,200}$/u);
+      }),
+    );
+  });
+});
