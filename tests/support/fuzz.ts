@@ -1,4 +1,7 @@
 import { randomInt } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Client } from './clients.js';
 import { runCommand } from './run-command.js';
 
@@ -46,6 +49,7 @@ const SLACK_MS = 120_000;
 export async function fuzz(fuzzer: Client, target: FuzzTarget, { seconds, seed }: FuzzSettings): Promise<FuzzOutcome> {
   if (fuzzer.kind === 'missing') throw new Error(fuzzer.why);
   const leftOut = Object.keys(target.leftOut).flatMap((id) => ['--exclude-operation-id', id]);
+  const folder = await mkdtemp(join(tmpdir(), 'corral-fuzz-')); // it keeps notes where it runs
   const { code, stdout, stderr } = await runCommand(
     [
       ...[...fuzzer.command, '--no-color', 'run', target.documentUrl, '--url', target.baseUrl],
@@ -54,8 +58,9 @@ export async function fuzz(fuzzer: Client, target: FuzzTarget, { seconds, seed }
       ...['--request-timeout', '30', '--suppress-health-check', 'all', '--generation-database', 'none'],
       ...['--warnings', 'off', '--max-failures', '20'],
     ],
-    { timeoutMs: seconds * 1_000 + SLACK_MS, env: { PYTHONIOENCODING: 'utf-8', COLUMNS: '160' } },
+    { cwd: folder, timeoutMs: seconds * 1_000 + SLACK_MS, env: { PYTHONIOENCODING: 'utf-8', COLUMNS: '160' } },
   );
+  await rm(folder, { recursive: true, force: true });
   const requests = Number(/(\d[\d,]*) generated/.exec(stdout)?.[1]?.replaceAll(',', '') ?? 0);
   return { passed: code === 0, requests, report: `${stdout}\n${stderr}`.trim() };
 }

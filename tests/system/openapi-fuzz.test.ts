@@ -31,8 +31,7 @@ describeNeeding(fuzzer.kind === 'missing' ? fuzzer.why : null, 'the fuzzer of Op
   it(
     'finds the DNS API to be as its document says',
     async () => {
-      const demoZone = 'demo.example.test';
-      const system = await startSystem({ gatewayEnv: { DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: demoZone } });
+      const system = await startSystem({ demos: true });
       stop = () => system.stop();
 
       await expectAsDocumented({
@@ -62,7 +61,8 @@ describeNeeding(fuzzer.kind === 'missing' ? fuzzer.why : null, 'the fuzzer of Op
           revokeSession: 'it would end the session of the run',
           startSignIn: 'it sends the browser to the identity provider, which these processes have none of',
           finishSignIn: 'only the identity provider knows what to send',
-          streamEvents: 'the answer is a stream without end',
+          deleteMember: 'members may remove themselves, and the session of the run would lose its team',
+          streamTeamEvents: 'the answer is a stream without end',
         },
       });
     },
