@@ -13,12 +13,15 @@ export interface CallName {
   access: Access;
   /** what is sent or fetched is secret, and the garden may quote it: none of its words are kept */
   confidential?: boolean;
+  /** what is answered is a credential: a lost answer may be in somebody's hands, though the call may be repeated */
+  grants?: boolean;
 }
 
 export function brokenError(call: CallName, { stage, reason }: Broken): GardenError {
   const what = `${nameOf(call)}: ${reason}`;
   if (stage === 'answering') return new GardenError('unusable', what);
-  return new GardenError(stage === 'waiting' && call.access === 'write' ? 'uncertain' : 'unreachable', what);
+  const mayBeDone = stage === 'waiting' && (call.access === 'write' || call.grants === true);
+  return new GardenError(mayBeDone ? 'uncertain' : 'unreachable', what);
 }
 
 /** The error of a failure answer, or of an ERROR event, which is a Status with a code inside a stream. */

@@ -110,15 +110,18 @@ async function repeated<T>(
   attemptOnce: (bounds: Bounds) => Promise<T>,
 ): Promise<T> {
   const deadline = startDeadline(timeoutMs, [signal, closing]);
+  let lost: unknown = null;
   try {
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await attemptOnce({ deadline, bodyBytesMax });
       } catch (error) {
-        const isPassing = isGardenError(error, 'unreachable', 'server_error');
+        // What an attempt may have done, no failure of a later one undoes.
+        if (isGardenError(error, 'uncertain')) lost ??= error;
+        const isPassing = isGardenError(error, 'unreachable', 'server_error', 'uncertain');
         const delayMs = fullJitterMs(attempt, readBackoff);
-        if (!isPassing || call.access === 'write' || attempt + 1 === readAttemptsMax) throw error;
-        if (delayMs > deadline.leftMs() || !(await sleep(delayMs, deadline.signal))) throw error;
+        if (!isPassing || call.access === 'write' || attempt + 1 === readAttemptsMax) throw lost ?? error;
+        if (delayMs > deadline.leftMs() || !(await sleep(delayMs, deadline.signal))) throw lost ?? error;
       }
     }
   } finally {

@@ -59,6 +59,7 @@ export async function deleteShoot(
   return deleted === null ? 'absent' : 'accepted';
 }
 
+/** @throws GardenError `uncertain` when an answer was lost, whatever became of the attempts after it */
 export async function adminKubeconfig(
   deps: CallDeps,
   { expirationSeconds, ...shoot }: Named & { expirationSeconds: number },
@@ -70,7 +71,7 @@ export async function adminKubeconfig(
     spec: { expirationSeconds },
   });
   // Stores nothing, so it may be repeated as a read may.
-  const call: Call = { ...request, access: 'read' };
+  const call: Call = { ...request, access: 'read', grants: true };
   const { body } = await perform(deps, call, signal);
   const status = objectIn(body, 'status');
   const kubeconfig = Buffer.from(textIn(status, 'kubeconfig') ?? '', 'base64').toString();

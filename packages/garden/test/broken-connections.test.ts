@@ -151,6 +151,27 @@ describe('a write', () => {
   });
 });
 
+describe('a kubeconfig', () => {
+  const request = { ...aShootName, expirationSeconds: 600 };
+  const refusal = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Invalid', code: 422, message: 'no' };
+
+  it('may be there when an answer was lost, whatever became of the attempts after it', async () => {
+    const { client, garden } = await connectTo((socket) => {
+      if (garden.requests.length === 1) socket.resetAndDestroy();
+      else socket.write(rawAnswer('422 Unprocessable Entity', refusal));
+    });
+
+    await expect(client.adminKubeconfig(request)).rejects.toMatchObject({ kind: 'uncertain' });
+    expect(garden.requests.length).toBeGreaterThan(1);
+  });
+
+  it('is surely not there when no connection was made', async () => {
+    const { client } = aClient(await closedUrl());
+
+    await expect(client.adminKubeconfig(request)).rejects.toMatchObject({ kind: 'unreachable' });
+  });
+});
+
 describe('a read', () => {
   it.each(noAnswer)('answered by %s is repeated', async (_what, fault) => {
     const { client, garden } = await connectTo((socket) => {

@@ -5,7 +5,7 @@ import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { works } from '../clients.js';
 import { runCommand } from '../run-command.js';
 
-const hasKubectl = await works(['kubectl', 'version', '--client']);
+export const hasKubectl = await works(['kubectl', 'version', '--client']);
 
 /** Names of the nodes that the bearer of a kubeconfig sees: by kubectl where there is one, else by its library. */
 export async function nodesOf(kubeconfig: string): Promise<string[]> {
@@ -13,13 +13,19 @@ export async function nodesOf(kubeconfig: string): Promise<string[]> {
 }
 
 async function askLibrary(kubeconfig: string): Promise<string[]> {
-  const config = new KubeConfig();
-  config.loadFromString(kubeconfig);
-  const { items } = await config.makeApiClient(CoreV1Api).listNode();
+  const { items } = await clientOf(kubeconfig).listNode();
   return items.map(({ metadata }) => metadata?.name ?? '');
 }
 
-async function askKubectl(kubeconfig: string): Promise<string[]> {
+/** A client that goes on with the same credential for as long as it is kept. */
+export function clientOf(kubeconfig: string): CoreV1Api {
+  const config = new KubeConfig();
+  config.loadFromString(kubeconfig);
+  return config.makeApiClient(CoreV1Api);
+}
+
+/** @throws Error with what kubectl said when it ends with another code than 0 */
+export async function askKubectl(kubeconfig: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'corral-kubectl-'));
   try {
     const file = join(folder, 'kubeconfig');
