@@ -55,6 +55,8 @@ describe('a requested run', () => {
 
     const following = followRun(sourceOf(failed), { takenWithinMs: 300, onWait: () => undefined, ...quiet });
 
-    await expect(following).rejects.toThrow(/The sync failed\. The zone is gone\. .* goes on where it stopped/);
+    await expect(following).rejects.toThrow(
+      'The sync failed. The zone is gone. The next one goes on where this one stopped.',
+    );
   });
 });

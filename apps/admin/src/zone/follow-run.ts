@@ -48,9 +48,8 @@ export async function followRun(source: RunSource, options: FollowOptions): Prom
     const run = await source.findRun();
     if (run?.state === 'succeeded') return run;
     if (run?.state === 'failed') {
-      throw new OperatorError(
-        `The sync failed. ${run.failure ?? ''} Once that is mended, the next one goes on where it stopped.`,
-      );
+      const why = (run.failure ?? '').replace(/\.?$/, '.');
+      throw new OperatorError(`The sync failed. ${why} The next one goes on where this one stopped.`);
     }
     if (run !== null) {
       tell('begun');
