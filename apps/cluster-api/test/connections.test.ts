@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { connectionMessages, type TokenVerdict } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { TokenVerdict } from '../src/domain/decide-connection.js';
 import { givenCluster } from './support/given-cluster.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from './support/start-cluster-api.js';
 
@@ -49,7 +49,7 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
       kind: 'Connection',
       metadata: { ref: 'main', name: 'Production', team: team.slug },
       spec: { name: 'Production', provider: 'hcloud', providerConfig: { placement: 'spread' } },
-      status: { phase: 'Ready', message: '', project: null },
+      status: { phase: 'Ready', message: '', project: { reachable: true, readOnly: false, currency: null } },
     });
     expect(body.status.verifiedAt).toBe(body.metadata.createdAt);
     expect(text).not.toContain(TOKEN);
@@ -76,6 +76,44 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
         requestId: answer.headers['x-correlation-id'],
       },
     ]);
+  });
+
+  it('says of a token that may only read what is wrong with it', async () => {
+    verdict = 'read-only';
+
+    const { body } = await put('main').expect(201);
+
+    expect(body.status).toEqual({
+      ...{ phase: 'Rejected', verifiedAt: null, message: connectionMessages.ReadOnly },
+      project: { reachable: true, readOnly: true, currency: null },
+    });
+  });
+
+  it('says nothing of the project before the provider has', async () => {
+    verdict = 'unknown';
+
+    expect((await put('main').expect(201)).body.status).toMatchObject({ phase: 'Unverified', project: null });
+  });
+
+  it('tells the currency of its prices, which are due anew with another token', async () => {
+    const { body } = await put('main').expect(201);
+    const connectionId = body.metadata.id;
+    await test.db.priceList.create({ data: { connectionId, currency: 'EUR', dueAt: new Date('2030-01-01') } });
+    expect((await test.api.as(team.member).get(path('main')).expect(200)).body.status.project.currency).toBe('EUR');
+
+    await put('main', spec({ token: OTHER_TOKEN })).expect(200);
+
+    const { dueAt } = await test.db.priceList.findUniqueOrThrow({ where: { connectionId } });
+    expect(dueAt.getTime()).toBeLessThan(Date.parse('2030-01-01'));
+  });
+
+  it('forgets what it knew of a project when the provider says nothing of the next token', async () => {
+    await put('main').expect(201);
+    verdict = 'unknown';
+
+    const { body } = await put('main', spec({ token: OTHER_TOKEN })).expect(200);
+
+    expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null, project: null });
   });
 
   it('names the connection after its ref when it has no name', async () => {

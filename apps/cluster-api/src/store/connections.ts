@@ -87,12 +87,12 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
         },
         select: shown,
       });
-      // Another token may be of a project that pays in another currency.
-      if (sealed !== null) await tx.priceList.updateMany({ where: { connectionId: id }, data: { dueAt: now } });
+      if (sealed !== null || standing !== null) await duePrices(tx, id, now);
       return recordOf(row);
     },
     async restate(id, standing) {
       const { phase } = await tx.connection.findUniqueOrThrow({ where: { teamId, id }, select: { phase: true } });
+      if (phase !== standing.phase) await duePrices(tx, id, now);
       const row = await tx.connection.update({
         where: { teamId, id },
         data: { ...standingColumns(standing, now), ...(phase === standing.phase ? {} : { updatedAt: now }) },
@@ -143,6 +143,10 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
     },
   };
 }
+
+/** Another token may be of a project that pays in another currency, and one that is good now may not have been. */
+const duePrices = (tx: Transaction, connectionId: string, now: Date) =>
+  tx.priceList.updateMany({ where: { connectionId }, data: { dueAt: now } });
 
 const tokenColumns = ({ keyId, bytes }: SealedToken) => ({ sealedToken: new Uint8Array(bytes), tokenKeyId: keyId });
 

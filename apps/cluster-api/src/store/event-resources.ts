@@ -1,7 +1,7 @@
-import type { NodePoolSpec } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
-import { clusterOf, operationOf, poolOf, withPools } from './cluster-rows.js';
+import type { NodePoolRecord } from '../domain/node-pool-body.js';
+import { clusterOf, operationOf, poolRecordOf, withPools } from './cluster-rows.js';
 
 /** Those that are there of the team's, by id. */
 export type ById<T> = ReadonlyMap<string, T>;
@@ -17,9 +17,9 @@ export const eventResourceStore = (prisma: Prisma) => ({
     return new Map(rows.map((row) => [row.id, clusterOf(row)]));
   },
 
-  async nodePools(teamId: string, ids: readonly string[]): Promise<ById<NodePoolSpec>> {
+  async nodePools(teamId: string, ids: readonly string[]): Promise<ById<NodePoolRecord>> {
     const rows = await prisma.nodePool.findMany({ where: { teamId, id: { in: [...ids] } } });
-    return new Map(rows.map((row) => [row.id, poolOf(row)]));
+    return new Map(rows.map((row) => [row.id, poolRecordOf(row)]));
   },
 
   async operations(teamId: string, ids: readonly string[]): Promise<ById<OperationRecord>> {
