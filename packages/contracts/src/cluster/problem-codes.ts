@@ -74,6 +74,16 @@ export const problemCodes = {
     meaning:
       'Who is new here needs an address that the identity provider vouches for. Verify it there, then sign in again.',
   },
+  subscription_required: {
+    status: 403,
+    title: 'Subscription required',
+    meaning: 'Here a cluster is started for teams with an active subscription. Drafts need none.',
+  },
+  invalid_signature: {
+    status: 403,
+    title: 'The signature does not hold',
+    meaning: 'The body was not signed with a secret that is known here, or not within the last 5 minutes.',
+  },
   cross_site_request: {
     status: 403,
     title: 'Request from another site',
@@ -88,6 +98,21 @@ export const problemCodes = {
     status: 405,
     title: 'Method not allowed',
     meaning: 'The path exists, the method does not. `Allow` lists those that do.',
+  },
+  last_admin: {
+    status: 409,
+    title: 'The last administrator stays',
+    meaning: 'A team keeps at least one administrator. Make somebody else one first.',
+  },
+  already_member: {
+    status: 409,
+    title: 'A member of the team already',
+    meaning: 'Whoever has that address belongs to the team. Change the role of the member instead.',
+  },
+  invitation_expired: {
+    status: 409,
+    title: 'The invitation has run out',
+    meaning: 'Invitations hold for 14 days. Ask an administrator of the team to renew it.',
   },
   connection_in_use: {
     status: 409,
