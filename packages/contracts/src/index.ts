@@ -10,6 +10,7 @@ export * from './cluster/openapi.js';
 export * from './cluster/problem-codes.js';
 export * from './cluster/requests.js';
 export * from './cluster/routes.js';
+export * from './cluster/server-error-codes.js';
 export * from './cluster/sign-in.js';
 export * from './cluster/states.js';
 export * from './cluster/subscription.js';

@@ -51,7 +51,7 @@ export const jobRules = {
   'clear-demos': { queue: 'dns', attempts: 1, backoffMs: 0 },
   'reconcile-cluster': { queue: 'clusters', attempts: 1, backoffMs: 0 },
   'reconcile-server': { queue: 'servers', attempts: 1, backoffMs: 0 },
-  'sweep-servers': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
+  'sweep-servers': { queue: 'servers', attempts: 1, backoffMs: 0 },
   'sweep-clusters': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'verify-connections': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'refresh-prices': { queue: 'upkeep', attempts: 1, backoffMs: 0 },

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import type { TokenVerdict } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import type { GardenClient } from '@corral/garden';
+import type { PricesReading } from '@corral/hcloud';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
 import { gardenGate } from '../loop/garden-gate.js';
 import { lead } from '../loop/lead.js';
 import { leadershipStore } from '../loop/leadership-store.js';
+import { leaseStore } from '../loop/lease-store.js';
+import { sweepDue } from '../loop/sweep-due.js';
 import { clusterWakeUps } from '../loop/wake-ups.js';
 import { catalogue } from './catalogue.js';
 import { cleanUpGarden } from './clean-up-garden.js';
@@ -14,15 +18,17 @@ import { cleanupStore } from './cleanup-store.js';
 import { reconcileHandler, upkeepHandlers } from './cluster-handlers.js';
 import { clusterMetrics } from './cluster-metrics.js';
 import { clusterPass, type PassResult } from './cluster-pass.js';
+import { clusterTurns } from './cluster-turns.js';
 import { desiredStore, type SealedToken } from './desired-store.js';
-import { leaseStore } from './lease-store.js';
 import { newsStore } from './news-store.js';
+import { priceStore } from './price-store.js';
 import { recordStore } from './record-store.js';
+import { refreshPrices } from './refresh-prices.js';
 import { followShoots } from './shoot-news.js';
-import { sweepClusters } from './sweep-clusters.js';
 import { sweepLeftovers } from './sweep-leftovers.js';
+import { sweepTeamEvents } from './sweep-team-events.js';
 import { verificationStore } from './verification-store.js';
-import { type TokenStanding, verifyConnections } from './verify-connections.js';
+import { verifyConnections } from './verify-connections.js';
 
 export interface ClusterSettings {
   /** Clusters that this process works on at the same time, while the garden is well. */
@@ -43,7 +49,9 @@ export interface ClusterWorkerDeps {
   /** Opens the tokens of connections. */
   readonly keys: Pick<KeyRing, 'open'>;
   /** What the provider says of a token. */
-  readonly verifyToken: (token: string) => Promise<TokenStanding>;
+  readonly verifyToken: (token: string) => Promise<TokenVerdict>;
+  /** The provider's price list, as the project of a token sees it. */
+  readonly readPrices: (token: string) => Promise<PricesReading>;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -52,6 +60,7 @@ export interface ClusterWorkers {
   pass(clusterId: string, stop: AbortSignal): Promise<PassResult>;
   sweep(signal: AbortSignal): Promise<number>;
   verify(signal: AbortSignal): Promise<number>;
+  refreshPrices(signal: AbortSignal): Promise<number>;
   readonly handlers: { readonly clusters: JobHandlers<'clusters'>; readonly upkeep: JobHandlers<'upkeep'> };
   readonly concurrency: number;
   /** Sees to it that there are jobs, and follows the Shoots when no other process does. */
@@ -65,11 +74,12 @@ const WATCH_LEASE_MS = 8_000;
 /** Nobody waits for what is left on the garden. */
 const CLEAN_UP_INTERVAL_MS = 15_000;
 const LEFTOVERS_INTERVAL_MS = 3_600_000;
+const TEAM_EVENTS_INTERVAL_MS = 600_000;
 
 /** Wires the loops over clusters and their connections. Does nothing until `start`. */
 export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
-  const { settings, pool, queue, garden, keys, verifyToken, log } = deps;
-  const leases = leaseStore(pool);
+  const { settings, pool, queue, garden, keys, verifyToken, readPrices, log } = deps;
+  const leases = leaseStore(pool, clusterTurns);
   const news = newsStore(pool);
   const wakeUps = clusterWakeUps(queue);
   const gate = gardenGate({
@@ -87,10 +97,17 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     catalogue: catalogue(garden, CATALOGUE_MS),
     ...{ networkingType: settings.networkingType, leaseMs: settings.leaseMs },
   });
-  const sweep = sweepClusters({ leases, queue, log });
+  const sweep = sweepDue({
+    ...{ leases, log },
+    send: (clusterId) => queue.send('reconcile-cluster', { clusterId, foundBy: 'sweep' }, { jobId: clusterId }),
+  });
   const onVerified = (outcome: string) => metrics.verifications.inc({ outcome });
   const verify = verifyConnections({
     ...{ store: verificationStore(pool), news, wakeUps, openToken, verifyToken, onVerified, log },
+  });
+  const refresh = refreshPrices({
+    ...{ store: priceStore(pool), openToken, readPrices, log },
+    onRead: (outcome) => metrics.priceReadings.inc({ outcome }),
   });
   const cleanUp = cleanUpGarden({
     ...{ store: cleanupStore(pool), garden, log },
@@ -102,17 +119,26 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
   });
   return {
-    ...{ pass, sweep, verify },
+    ...{ pass, sweep, verify, refreshPrices: refresh },
     handlers: {
       clusters: { 'reconcile-cluster': reconcileHandler({ pass, gate, wakeUps, metrics, log }) },
-      upkeep: upkeepHandlers({ sweep, verify, cleanUp, sweepLeftovers: sweepLeftovers({ pool, log }) }),
+      upkeep: upkeepHandlers({
+        sweep,
+        verify,
+        refreshPrices: refresh,
+        cleanUp,
+        sweepLeftovers: sweepLeftovers({ pool, log }),
+        sweepTeamEvents: sweepTeamEvents({ pool, log }),
+      }),
     },
     concurrency: settings.concurrency,
     start() {
       queue.schedule('sweep-clusters', {}, settings.sweepIntervalMs);
       queue.schedule('verify-connections', {}, settings.verifyIntervalMs);
+      queue.schedule('refresh-prices', {}, settings.verifyIntervalMs);
       queue.schedule('clean-up-garden', {}, CLEAN_UP_INTERVAL_MS);
       queue.schedule('sweep-leftovers', {}, LEFTOVERS_INTERVAL_MS);
+      queue.schedule('sweep-team-events', {}, TEAM_EVENTS_INTERVAL_MS);
       const store = leadershipStore(pool);
       const work = (signal: AbortSignal) => follow(signal).finally(() => metrics.watching.set(0));
       return lead({ store, name: 'watch-shoots', holder: randomUUID(), leaseMs: WATCH_LEASE_MS, work, log });

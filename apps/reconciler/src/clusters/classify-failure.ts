@@ -1,4 +1,4 @@
-import type { OperationErrorCode } from '@corral/contracts';
+import type { ClusterErrorCode } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { type ApiField, apiFieldOf } from './garden-fields.js';
 import type { Desired, Step } from './model.js';
@@ -14,7 +14,7 @@ export type Failure =
       readonly kind: 'needsUser';
       /** The condition that turns false. */
       readonly concerns: 'SpecAccepted' | 'ConnectionReady';
-      readonly code: OperationErrorCode;
+      readonly code: ClusterErrorCode;
       readonly reason: string;
       readonly message: string;
       readonly fields: readonly ApiField[];
@@ -155,7 +155,7 @@ const hibernationBlocked: Failure = {
 };
 
 /** The garden's own words stay in the log: they name what is inside of it. */
-function refused(fields: readonly ApiField[], code: OperationErrorCode, reason: string): Failure {
+function refused(fields: readonly ApiField[], code: ClusterErrorCode, reason: string): Failure {
   const names = fields.map(({ name }) => name).join(', ');
   const message =
     fields.length === 0 ? 'The specification was refused.' : `The specification was refused: see ${names}.`;

@@ -1,6 +1,7 @@
 import type { JobContext, JobHandlers } from '@corral/queue';
 import type { Log } from '@corral/service';
 import type { GardenGate } from '../loop/garden-gate.js';
+import { oneAtATime } from '../loop/one-at-a-time.js';
 import { Stopped } from '../loop/unless-stopped.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import type { ClusterMetrics } from './cluster-metrics.js';
@@ -82,30 +83,20 @@ async function planNext(wakeUps: WakeUps, clusterId: string, end: PassEnd): Prom
   }
 }
 
-/** While the database, the provider or the garden is slow, a run outlasts its interval; a second beside it would add to the load. */
-function oneAtATime(work: (signal: AbortSignal) => Promise<unknown>) {
-  let isRunning = false;
-  return async (_payload: unknown, { signal }: JobContext): Promise<void> => {
-    if (isRunning) return;
-    isRunning = true;
-    try {
-      await work(signal);
-    } finally {
-      isRunning = false;
-    }
-  };
-}
-
 export function upkeepHandlers(work: {
   readonly sweep: (signal: AbortSignal) => Promise<unknown>;
   readonly verify: (signal: AbortSignal) => Promise<unknown>;
+  readonly refreshPrices: (signal: AbortSignal) => Promise<unknown>;
   readonly cleanUp: (signal: AbortSignal) => Promise<unknown>;
   readonly sweepLeftovers: (signal: AbortSignal) => Promise<unknown>;
+  readonly sweepTeamEvents: (signal: AbortSignal) => Promise<unknown>;
 }): JobHandlers<'upkeep'> {
   return {
     'sweep-clusters': oneAtATime(work.sweep),
     'verify-connections': oneAtATime(work.verify),
+    'refresh-prices': oneAtATime(work.refreshPrices),
     'clean-up-garden': oneAtATime(work.cleanUp),
     'sweep-leftovers': oneAtATime(work.sweepLeftovers),
+    'sweep-team-events': oneAtATime(work.sweepTeamEvents),
   };
 }

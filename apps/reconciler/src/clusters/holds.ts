@@ -1,4 +1,4 @@
-import type { OperationErrorCode } from '@corral/contracts';
+import type { ClusterErrorCode } from '@corral/contracts';
 import type { Desired } from './model.js';
 
 /**
@@ -11,7 +11,7 @@ export function isOnHold({ connection }: Desired): boolean {
 }
 
 /** What is wrong with a token that the provider does not take, or not for writing. */
-export function tokenRefusal({ connection }: Desired): { readonly code: OperationErrorCode; readonly reason: string } {
+export function tokenRefusal({ connection }: Desired): { readonly code: ClusterErrorCode; readonly reason: string } {
   return connection.isReadOnly
     ? { code: 'provider_permission_denied', reason: 'ProviderTokenReadOnly' }
     : { code: 'provider_token_rejected', reason: 'ProviderTokenRejected' };

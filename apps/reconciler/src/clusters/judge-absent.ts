@@ -1,4 +1,4 @@
-import type { ClusterPhase, OperationErrorCode } from '@corral/contracts';
+import type { ClusterErrorCode, ClusterPhase } from '@corral/contracts';
 import { absenceConditionType, absenceIsCertainAt, lateCreationMs } from './absence.js';
 import { connectionReady, type Draft, noCluster, specAccepted, stamped } from './conditions.js';
 import { isOnHold, tokenRefusal } from './holds.js';
@@ -78,7 +78,7 @@ function verdict(desired: Desired, phase: ClusterPhase, drafts: readonly Draft[]
   };
 }
 
-function failing(reason: string, code: OperationErrorCode, desired: Desired): Draft {
+function failing(reason: string, code: ClusterErrorCode, desired: Desired): Draft {
   return notReconciled(reason, sentenceFor(code, desired));
 }
 
@@ -86,7 +86,7 @@ function running({ operation }: Desired): OperationVerdict {
   return operation === null ? { to: 'stay' } : { to: 'running', progress: progressOf(operation, null) };
 }
 
-function failed(desired: Desired, code: OperationErrorCode): OperationVerdict {
+function failed(desired: Desired, code: ClusterErrorCode): OperationVerdict {
   if (desired.operation === null) return { to: 'stay' };
   return { to: 'failed', code, message: sentenceFor(code, desired) };
 }

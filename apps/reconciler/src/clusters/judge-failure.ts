@@ -1,4 +1,4 @@
-import type { OperationErrorCode } from '@corral/contracts';
+import type { ClusterErrorCode } from '@corral/contracts';
 import type { Failure } from './classify-failure.js';
 import { type Draft, stamped } from './conditions.js';
 import { judge } from './judge.js';
@@ -33,7 +33,7 @@ export function judgeFailure(desired: Desired, seen: Observed | null, failure: F
 interface Obstacle {
   readonly condition: Draft;
   /** What the operation fails of; null while there is hope. */
-  readonly end: { readonly code: OperationErrorCode; readonly message: string } | null;
+  readonly end: { readonly code: ClusterErrorCode; readonly message: string } | null;
 }
 
 function obstacleOf(failure: Failure): Obstacle | null {

@@ -1,4 +1,4 @@
-import type { OperationErrorCode } from '@corral/contracts';
+import type { ClusterErrorCode } from '@corral/contracts';
 import {
   connectionReady,
   constraintConditions,
@@ -134,7 +134,7 @@ function isRunFor(desired: Desired, facts: ShootFacts): boolean {
   );
 }
 
-function failedOf(code: OperationErrorCode, desired: Desired, workers?: readonly string[]): OperationVerdict {
+function failedOf(code: ClusterErrorCode, desired: Desired, workers?: readonly string[]): OperationVerdict {
   return { to: 'failed', code, message: sentenceFor(code, desired, workers) };
 }
 

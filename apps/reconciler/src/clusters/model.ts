@@ -1,11 +1,11 @@
 import type {
+  ClusterErrorCode,
   ClusterPhase,
   ClusterSpec,
   Condition,
   ConnectionPhase,
   MigrationPhase,
   NodePoolSpec,
-  OperationErrorCode,
   OperationKind,
 } from '@corral/contracts';
 import type { Shoot } from '@corral/garden';
@@ -124,4 +124,4 @@ export type OperationVerdict =
   | { readonly to: 'stay' }
   | { readonly to: 'running'; readonly progress: number }
   | { readonly to: 'succeeded' }
-  | { readonly to: 'failed'; readonly code: OperationErrorCode; readonly message: string };
+  | { readonly to: 'failed'; readonly code: ClusterErrorCode; readonly message: string };

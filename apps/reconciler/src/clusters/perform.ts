@@ -1,10 +1,11 @@
 import type { GardenClient, Shoot } from '@corral/garden';
+import type { Lease } from '../loop/lease-store.js';
 import { learnedFrom } from './after-write.js';
 import type { Catalogue } from './catalogue.js';
 import type { DesiredStore, SealedToken } from './desired-store.js';
 import { gardenSettings } from './garden-settings.js';
 import { managedLabel, operationAnnotation, teamAnnotation } from './marks.js';
-import type { Desired, Lease, Observed, Step } from './model.js';
+import type { Desired, Observed, Step } from './model.js';
 import type { RecordStore } from './record-store.js';
 import { renderShoot } from './render-shoot.js';
 import { resolveVersion } from './resolve-version.js';

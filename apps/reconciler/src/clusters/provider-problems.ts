@@ -1,8 +1,8 @@
-import type { OperationErrorCode } from '@corral/contracts';
+import type { ClusterErrorCode } from '@corral/contracts';
 
 /** Why the garden could not do what it was told, in our words. */
 export interface ProviderProblem {
-  readonly code: OperationErrorCode;
+  readonly code: ClusterErrorCode;
   /** One word for conditions. */
   readonly reason: string;
   /** Trying again is in vain until the team has done something. */

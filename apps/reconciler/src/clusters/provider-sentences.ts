@@ -1,4 +1,4 @@
-import type { OperationErrorCode } from '@corral/contracts';
+import type { ClusterErrorCode } from '@corral/contracts';
 import type { Desired } from './model.js';
 
 /**
@@ -6,7 +6,7 @@ import type { Desired } from './model.js';
  *
  * @param workers names on the garden of the pools that are concerned
  */
-export function sentenceFor(code: OperationErrorCode, desired: Desired, workers: readonly string[] = []): string {
+export function sentenceFor(code: ClusterErrorCode, desired: Desired, workers: readonly string[] = []): string {
   const pools = desired.pools.filter(({ workerName }) => workers.includes(workerName)).map(({ name }) => name);
   return `${sentences[code](desired)}${pools.length === 0 ? '' : ` Concerned: ${poolsText(pools)}.`}`;
 }
@@ -15,7 +15,7 @@ export function poolsText(names: readonly string[]): string {
   return names.length === 1 ? `node pool ${names[0]}` : `node pools ${names.join(', ')}`;
 }
 
-const sentences: Record<OperationErrorCode, (desired: Desired) => string> = {
+const sentences: Record<ClusterErrorCode, (desired: Desired) => string> = {
   provider_token_rejected: ({ connection }) =>
     `The provider does not accept the token of connection ${connection.ref}.`,
   provider_permission_denied: ({ connection }) =>

@@ -1,8 +1,8 @@
-import { type OperationErrorCode, operationErrorCodes } from '@corral/contracts';
+import { type ClusterErrorCode, operationErrorCodes } from '@corral/contracts';
 import type { Pool } from '@corral/database';
+import type { Lease, Released, TurnEnd } from '../loop/lease-store.js';
 import type { Learned } from './after-write.js';
-import type { Released, TurnEnd } from './lease-store.js';
-import type { Lease, OperationVerdict, Verdict } from './model.js';
+import type { OperationVerdict, Verdict } from './model.js';
 
 /** What a pass leaves behind. */
 export interface PassRecord {
@@ -192,7 +192,7 @@ export const recordStore = (pool: Pool) => {
 };
 export type RecordStore = ReturnType<typeof recordStore>;
 
-const leaseValues = ({ teamId, clusterId, fence }: Lease) => [teamId, clusterId, fence];
+const leaseValues = ({ teamId, id, fence }: Lease) => [teamId, id, fence];
 
 /** 100 is what `succeeded` alone may say. */
 const PROGRESS_MAX_RUNNING = 99;
@@ -211,7 +211,7 @@ function operationValues(verdict: OperationVerdict): [string, number, string, bo
   }
 }
 
-function operationError(code: OperationErrorCode, message: string) {
+function operationError(code: ClusterErrorCode, message: string) {
   const { retryable, hint } = operationErrorCodes[code];
   return { code, message, retryable, hint };
 }

@@ -3,11 +3,12 @@ import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { catalogue } from '../../src/clusters/catalogue.js';
 import { clusterPass, type PassDeps, type PassResult } from '../../src/clusters/cluster-pass.js';
+import { clusterTurns } from '../../src/clusters/cluster-turns.js';
 import { desiredStore } from '../../src/clusters/desired-store.js';
-import { leaseStore } from '../../src/clusters/lease-store.js';
 import { newsStore } from '../../src/clusters/news-store.js';
 import { observedHash } from '../../src/clusters/observed-hash.js';
 import { recordStore } from '../../src/clusters/record-store.js';
+import { leaseStore } from '../../src/loop/lease-store.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 import { type CallFault, type GardenMethod, modelClient } from '../support/model-client.js';
 
@@ -38,7 +39,7 @@ type World = Awaited<ReturnType<typeof aWorld>>;
 function passOn({ garden }: Pick<World, 'garden'>, between?: () => Promise<void>) {
   const deps: PassDeps = {
     garden: tripped(garden.client, between),
-    leases: tripped(leaseStore(at.pool), between),
+    leases: tripped(leaseStore(at.pool, clusterTurns), between),
     desired: tripped(desiredStore(at.pool), between),
     records: tripped(recordStore(at.pool), between),
     catalogue: catalogue(garden.client, 0),
@@ -159,7 +160,7 @@ describe('a pass', () => {
       if (isOvertaken || world.garden.calls.length < 2) return;
       isOvertaken = true;
       await at.pass(world.cluster.id, LEASE_MS);
-      await leaseStore(at.pool).takeLease(world.cluster.id, LEASE_MS);
+      await leaseStore(at.pool, clusterTurns).takeLease(world.cluster.id, LEASE_MS);
     };
 
     const { end, steps } = await passOn(world, between)(world.cluster.id, running());

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Learned } from '../../src/clusters/after-write.js';
+import { clusterTurns } from '../../src/clusters/cluster-turns.js';
 import { desiredStore } from '../../src/clusters/desired-store.js';
-import { type LeaseStore, leaseStore } from '../../src/clusters/lease-store.js';
-import type { Lease, Verdict } from '../../src/clusters/model.js';
+import type { Verdict } from '../../src/clusters/model.js';
 import { newsStore } from '../../src/clusters/news-store.js';
 import { type PassRecord, type RecordStore, recordStore } from '../../src/clusters/record-store.js';
+import type { Lease } from '../../src/loop/lease-store.js';
+import { type LeaseStore, leaseStore } from '../../src/loop/lease-store.js';
 import { type ClusterRows, openClusterRows, type TestCluster, type TestTeam } from '../support/cluster-rows.js';
 
 const LEASE_MS = 60_000;
@@ -16,7 +18,7 @@ let acme: TestTeam;
 let connectionId: string;
 beforeAll(async () => {
   at = await openClusterRows();
-  leases = leaseStore(at.pool);
+  leases = leaseStore(at.pool, clusterTurns);
   records = recordStore(at.pool);
   acme = await at.addTeam('acme');
   connectionId = await at.addConnection(acme);
@@ -298,7 +300,7 @@ describe('what is due', () => {
     const second = await leases.findDue(query, first[1] ?? null);
     const third = await leases.findDue(query, second[1] ?? null);
 
-    const found = [...first, ...second, ...third].map(({ clusterId }) => clusterId);
+    const found = [...first, ...second, ...third].map(({ id }) => id);
     expect(found).toEqual([0, 2, 3, 4].map((index) => clusters[index]?.id));
     expect(await leases.readDueAgeSeconds()).toBeGreaterThan(99);
   });

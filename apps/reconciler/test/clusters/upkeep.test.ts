@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { connectionMessages } from '@corral/contracts';
+import { connectionMessages, type TokenVerdict } from '@corral/contracts';
 import type { GardenClient } from '@corral/garden';
 import { QueueUnavailable } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { leaseStore } from '../../src/clusters/lease-store.js';
+import { clusterTurns } from '../../src/clusters/cluster-turns.js';
 import { newsStore } from '../../src/clusters/news-store.js';
 import { observedHash } from '../../src/clusters/observed-hash.js';
 import { followShoots } from '../../src/clusters/shoot-news.js';
-import { sweepClusters } from '../../src/clusters/sweep-clusters.js';
 import { verificationStore } from '../../src/clusters/verification-store.js';
-import { type TokenStanding, verificationOf, verifyConnections } from '../../src/clusters/verify-connections.js';
+import { verificationOf, verifyConnections } from '../../src/clusters/verify-connections.js';
 import { type Leading, lead } from '../../src/loop/lead.js';
 import { leadershipStore } from '../../src/loop/leadership-store.js';
+import { leaseStore } from '../../src/loop/lease-store.js';
+import { sweepDue } from '../../src/loop/sweep-due.js';
 import { aShoot, aSteadyDesired } from '../support/a-cluster.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from '../support/cluster-rows.js';
 
@@ -42,8 +43,8 @@ describe('the sweep', () => {
   it('sends one wake-up for each cluster that is due, however many', async () => {
     await manyDue(1_234, await at.addConnection(acme, 'sweep'));
     const sent: string[] = [];
-    const send = async (_name: string, { clusterId }: { clusterId: string }) => void sent.push(clusterId);
-    const sweep = sweepClusters({ leases: leaseStore(at.pool), queue: { send } as never, log: silentLog });
+    const send = async (id: string) => void sent.push(id);
+    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTurns), send, log: silentLog });
 
     expect(await sweep(running())).toBe(1_234);
 
@@ -58,7 +59,7 @@ describe('the sweep', () => {
       if (asked > 3) throw new QueueUnavailable('away');
     };
     await manyDue(200, await at.addConnection(acme, 'sweep-away'));
-    const sweep = sweepClusters({ leases: leaseStore(at.pool), queue: { send } as never, log: silentLog });
+    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTurns), send, log: silentLog });
 
     expect(await sweep(running())).toBe(3);
 
@@ -123,7 +124,7 @@ describe('the verification of connections', () => {
     await due(id);
     return id;
   }
-  const verifyWith = (standing: TokenStanding | (() => Promise<TokenStanding>), woken: string[] = []) =>
+  const verifyWith = (standing: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
     verifyConnections({
       ...{ store: verificationStore(at.pool), news: newsStore(at.pool), log: silentLog, onVerified: () => undefined },
       wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
@@ -134,7 +135,7 @@ describe('the verification of connections', () => {
   it('makes a connection ready, wakes what uses it, and asks again in about a day', async () => {
     const id = await aDueConnection();
     const cluster = await at.declare(acme, id);
-    await leaseStore(at.pool).takeLease(cluster.id, 1);
+    await leaseStore(at.pool, clusterTurns).takeLease(cluster.id, 1);
     const woken: string[] = [];
 
     await verifyWith('valid', woken);
@@ -148,7 +149,7 @@ describe('the verification of connections', () => {
   it('wakes nobody when nothing has changed', async () => {
     const id = await aDueConnection('Ready');
     const cluster = await at.declare(acme, id);
-    await leaseStore(at.pool).takeLease(cluster.id, 1);
+    await leaseStore(at.pool, clusterTurns).takeLease(cluster.id, 1);
     const woken: string[] = [];
 
     await verifyWith('valid', woken);
@@ -183,7 +184,7 @@ describe('the verification of connections', () => {
   it('asks about each token once, however many ask at the same time', async () => {
     await Promise.all(Array.from({ length: 30 }, () => aDueConnection()));
     let asked = 0;
-    const verifyToken = async (): Promise<TokenStanding> => {
+    const verifyToken = async (): Promise<TokenVerdict> => {
       asked += 1;
       return 'valid';
     };
@@ -193,18 +194,49 @@ describe('the verification of connections', () => {
     expect(asked).toBe(30);
   });
 
-  it('says what the API says of such a connection', () => {
-    const messages = (['valid', 'rejected', 'unknown'] as const).map(
-      (standing) => verificationOf(standing, 0, 0).message,
-    );
+  it.each<[verdict: TokenVerdict, row: object]>([
+    ['valid', { phase: 'Ready', message: '', project: { reachable: true, readOnly: false } }],
+    ['read-only', { phase: 'Rejected', project: { reachable: true, readOnly: true }, verified_at: null }],
+    ['rejected', { phase: 'Rejected', project: { reachable: false, readOnly: null } }],
+    ['unknown', { phase: 'Unverified', message: connectionMessages.Unverified, project: null }],
+  ])('of a token that is %s says so in the connection', async (verdict, row) => {
+    const id = await aDueConnection();
 
-    expect(messages).toEqual([connectionMessages.Ready, connectionMessages.Rejected, connectionMessages.Unverified]);
+    await verifyWith(verdict);
+
+    expect(await connection(id)).toMatchObject(row);
   });
 
-  it('leaves the phase alone when the token cannot be read, and says what to do', () => {
+  it('says of a token that may only read what is wrong with it, and keeps saying so while there is no answer', async () => {
+    const id = await aDueConnection();
+    await verifyWith('read-only');
+    expect(await connection(id)).toMatchObject({ message: connectionMessages.ReadOnly });
+
+    await due(id);
+    await verifyWith('unknown');
+
+    expect(await connection(id)).toMatchObject({ phase: 'Rejected', message: connectionMessages.ReadOnly });
+  });
+
+  it('wakes what uses a rejected connection when it is rejected for another reason', async () => {
+    const id = await aDueConnection();
+    await verifyWith('rejected');
+    const cluster = await at.declare(acme, id);
+    await leaseStore(at.pool, clusterTurns).takeLease(cluster.id, 1);
+    const woken: string[] = [];
+
+    await due(id);
+    await verifyWith('read-only', woken);
+    await due(id);
+    await verifyWith('read-only', woken);
+
+    expect(woken).toEqual([cluster.id]);
+  });
+
+  it('leaves all but the message alone when the token cannot be read, and says what to do', async () => {
     expect(verificationOf('unreadable', 0, 0)).toEqual({
-      phase: null,
-      message: 'The token cannot be read. Put it into the connection again.',
+      standing: null,
+      remark: 'The token cannot be read. Put it into the connection again.',
       againMs: 10_000,
     });
   });

@@ -1,11 +1,12 @@
-import { type Queue, QueueUnavailable } from '@corral/queue';
+import { QueueUnavailable } from '@corral/queue';
 import type { Log } from '@corral/service';
-import { eachOf } from '../loop/wake-ups.js';
-import type { DueCluster, LeaseStore } from './lease-store.js';
+import type { Due, LeaseStore } from './lease-store.js';
+import { eachOf } from './wake-ups.js';
 
 export interface SweepDeps {
   readonly leases: Pick<LeaseStore, 'findDue'>;
-  readonly queue: Pick<Queue, 'send'>;
+  /** Sends the wake-up of a row. */
+  readonly send: (id: string) => Promise<void>;
   readonly log: Log;
 }
 
@@ -14,20 +15,20 @@ const BATCH = 500;
 const DUE_FOR_MS = 1_000;
 
 /**
- * Sends wake-ups for all clusters that are due, however many: what was lost with the queue, with a process that died, or
+ * Sends wake-ups for all rows that are due, however many: what was lost with the queue, with a process that died, or
  * with a nudge that was never sent, goes on here. Those that have a wake-up waiting are not sent another one.
  *
  * @returns how many are due. When the queue is away, those until then: the next sweep finds the others
  */
-export const sweepClusters =
-  ({ leases, queue, log }: SweepDeps) =>
+export const sweepDue =
+  ({ leases, send, log }: SweepDeps) =>
   async (signal: AbortSignal): Promise<number> => {
     let due = 0;
-    for (let after: DueCluster | null = null; !signal.aborted; ) {
-      const batch: DueCluster[] = await leases.findDue({ limit: BATCH, forMs: DUE_FOR_MS }, after);
+    for (let after: Due | null = null; !signal.aborted; ) {
+      const batch: Due[] = await leases.findDue({ limit: BATCH, forMs: DUE_FOR_MS }, after);
       try {
-        await eachOf(batch, async ({ clusterId }) => {
-          await queue.send('reconcile-cluster', { clusterId, foundBy: 'sweep' }, { jobId: clusterId });
+        await eachOf(batch, async ({ id }) => {
+          await send(id);
           due += 1;
         });
       } catch (error) {

@@ -1,6 +1,5 @@
 import type { Log } from '@corral/service';
-import type { LeaseStore } from './lease-store.js';
-import type { Lease } from './model.js';
+import type { Lease, LeaseStore } from './lease-store.js';
 
 export interface KeptLease {
   /** Aborted when the pass has to stop: the process ends, or a later turn was given out. */
@@ -10,8 +9,8 @@ export interface KeptLease {
 }
 
 /**
- * Renews a lease while a pass lasts. It is short, so that a cluster whose process died is soon taken up by another one;
- * and a call of the garden may take longer.
+ * Renews a lease while a pass lasts. It is short, so that a row whose process died is soon taken up by another one;
+ * and a call of the other side may take longer.
  */
 export function keepLease(
   { leases, log }: { leases: Pick<LeaseStore, 'renewLease'>; log: Log },
@@ -29,7 +28,7 @@ export function keepLease(
       abort();
     } catch (error) {
       // The next time may go well; if not, every write of the pass is conditional on the lease.
-      log.warn('lease not renewed', { clusterId: lease.clusterId, error });
+      log.warn('lease not renewed', { id: lease.id, error });
     }
   };
   const timer = setInterval(() => void renew(), leaseMs / 3).unref();

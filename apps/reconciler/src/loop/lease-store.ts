@@ -1,0 +1,130 @@
+import type { Pool } from '@corral/database';
+
+/** One turn with a row. Its writes count only while no later turn was given out. */
+export interface Lease {
+  readonly teamId: string;
+  readonly id: string;
+  readonly fence: number;
+}
+
+/** What came of asking for a turn with a row. */
+export type LeaseAnswer =
+  | { readonly kind: 'taken'; readonly lease: Lease }
+  /** Another pass has it. What made the row due meanwhile is served by that one or after it. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'not due'; readonly inMs: number }
+  /** Gone, not to be worked on yet, or waiting for nothing but news. */
+  | { readonly kind: 'idle' };
+
+/** How a pass gives its turn back. */
+export interface TurnEnd {
+  /** Until the next look, unless somebody makes the row due before; null when only news makes one worth while. */
+  readonly lookAgainMs: number | null;
+}
+
+/** `again`: somebody made the row due during the pass, so it is due now. */
+export type Released = { readonly kind: 'released'; readonly again: boolean } | { readonly kind: 'overtaken' };
+
+/** A row that the sweep found, with where the sweep goes on after it. */
+export interface Due {
+  readonly id: string;
+  readonly dueAt: Date;
+}
+
+/** What is worked on in turns: rows with `due_at`, `lease_until` and `lease_fence`. The texts are SQL of ours. */
+export interface Turns {
+  readonly table: 'cluster' | 'adopted_server';
+  /** A condition that tells which rows are worked on at all. */
+  readonly isWorkedOn: string;
+  /** Assignments with the beginning of a turn; begin with a comma, or are empty. */
+  readonly onTaken: string;
+}
+
+const isFree = '(lease_until IS NULL OR lease_until <= clock_timestamp())';
+
+/** Milliseconds from now, by the database's clock: those of the workers may disagree. */
+const inMs = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
+
+/**
+ * While a turn lasts, `due_at` equals `lease_until`. Whoever makes the row due writes another time, and that is how the
+ * end of the turn knows.
+ */
+const untouched = 'due_at IS NOT DISTINCT FROM lease_until';
+
+export const leaseStore = (pool: Pool, { table, isWorkedOn, onTaken }: Turns) => {
+  const whyNot = async (id: string): Promise<LeaseAnswer> => {
+    const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>(
+      `SELECT ${isFree} AS is_free, ${isWorkedOn} AS is_worked_on,
+              ceil(extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS due_in_ms
+       FROM ${table} WHERE id = $1`,
+      [id],
+    );
+    const [row] = rows;
+    if (row === undefined || !row.is_worked_on) return { kind: 'idle' };
+    if (!row.is_free) return { kind: 'busy' };
+    return row.due_in_ms === null ? { kind: 'idle' } : { kind: 'not due', inMs: Math.max(1, row.due_in_ms) };
+  };
+
+  return {
+    /** Takes the turn of a row that is due. If the process dies, the row is due again when the lease ends. */
+    async takeLease(id: string, leaseMs: number): Promise<LeaseAnswer> {
+      const { rows } = await pool.query<{ team_id: string; lease_fence: number }>(
+        `UPDATE ${table}
+         SET lease_fence = lease_fence + 1, lease_until = turn.ends_at, due_at = turn.ends_at ${onTaken}
+         FROM (SELECT ${inMs('$2')} AS ends_at) turn
+         WHERE id = $1 AND due_at <= clock_timestamp() AND ${isFree} AND ${isWorkedOn}
+         RETURNING team_id, lease_fence`,
+        [id, leaseMs],
+      );
+      const [taken] = rows;
+      if (taken === undefined) return whyNot(id);
+      return { kind: 'taken', lease: { teamId: taken.team_id, id, fence: taken.lease_fence } };
+    },
+
+    /** @returns false when a later turn was given out: the pass must stop */
+    async renewLease({ teamId, id, fence }: Lease, leaseMs: number): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `UPDATE ${table}
+         SET lease_until = turn.ends_at, due_at = CASE WHEN ${untouched} THEN turn.ends_at ELSE due_at END
+         FROM (SELECT ${inMs('$4')} AS ends_at) turn
+         WHERE team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL`,
+        [teamId, id, fence, leaseMs],
+      );
+      return rowCount === 1;
+    },
+
+    /** Gives the turn back without a word about the row, as when it is the other side that is away. */
+    async release({ teamId, id, fence }: Lease, { lookAgainMs }: TurnEnd): Promise<Released> {
+      const { rows } = await pool.query<{ again: boolean }>(
+        `UPDATE ${table} SET due_at = CASE WHEN turn.again THEN due_at ELSE ${inMs('$4')} END, lease_until = NULL
+         FROM (SELECT id, NOT (${untouched}) AS again FROM ${table} WHERE id = $2 FOR UPDATE) turn
+         WHERE ${table}.id = turn.id AND team_id = $1 AND lease_fence = $3 AND lease_until IS NOT NULL
+         RETURNING again`,
+        [teamId, id, fence, lookAgainMs],
+      );
+      return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
+    },
+
+    /** Rows that have been due for `forMs` and that nobody works on, those due longest first. */
+    async findDue({ limit, forMs }: { limit: number; forMs: number }, after: Due | null): Promise<Due[]> {
+      const { rows } = await pool.query<{ id: string; due_at: Date }>(
+        `SELECT id, due_at FROM ${table}
+         WHERE due_at <= ${inMs('-$4')} AND ${isFree} AND ${isWorkedOn}
+           AND ($2::timestamptz IS NULL OR (due_at, id) > ($2, $3::uuid))
+         ORDER BY due_at, id LIMIT $1`,
+        [limit, after?.dueAt ?? null, after?.id ?? null, forMs],
+      );
+      return rows.map(({ id, due_at }) => ({ id, dueAt: due_at }));
+    },
+
+    /** For how long the row that has been due longest has been waiting; 0 when none is due. */
+    async readDueAgeSeconds(): Promise<number> {
+      const { rows } = await pool.query<{ seconds: number | null }>(
+        `SELECT extract(epoch FROM clock_timestamp() - min(due_at))::float8 AS seconds
+         FROM ${table} WHERE due_at <= clock_timestamp() AND ${isFree} AND ${isWorkedOn}`,
+      );
+      return rows[0]?.seconds ?? 0;
+    },
+  };
+};
+export type LeaseStore = ReturnType<typeof leaseStore>;

@@ -1,0 +1,66 @@
+import type { ProjectFailure } from '@corral/hcloud';
+import type { ServerTimes, Step, Verdict, WantedServer } from './model.js';
+import { failed, progressAt, resting, waiting } from './verdicts.js';
+
+const RETRY_MS_MIN = 1_000;
+const RETRY_MS_MAX = 60_000;
+const LOCKED_MS = 5_000;
+
+/** Codes of refusals that end by themselves. */
+const passing = new Set(['locked', 'conflict', 'maintenance', 'rate_limit_exceeded', 'resource_unavailable']);
+
+/**
+ * What is told when the provider did not do what a step asked for. Only what is surely refused, and stays so, ends an
+ * adoption; all else is tried again until its time is over.
+ *
+ * @param random from 0 to 1
+ */
+export function judgeFailure(
+  { wanted, now, times, random }: { wanted: WantedServer; now: Date; times: ServerTimes; random: number },
+  step: Step['do'],
+  failure: ProjectFailure,
+): Verdict {
+  const isAdopting = wanted.deregisterRequestedAt === null && ['Adopting', 'Rebuilding'].includes(wanted.phase);
+  const end = isAdopting ? lastingEnd(step, failure) : null;
+  if (end !== null) return end;
+  const failures = failure.kind === 'throttled' ? wanted.failures : wanted.failures + 1;
+  const doubtsToken = failure.kind === 'credentials_refused';
+  const inMs = waitMs(failure, failures) * (1 + random / 5);
+  const message = sentenceOf(failure);
+  if (isAdopting) {
+    const progress = wanted.rebuildAskedAt === null ? progressAt.begun : progressAt.asked;
+    return waiting(wanted, now, times, { message, inMs, progress, failures, doubtsToken });
+  }
+  return { ...resting(wanted.phase, message, { to: 'stay' }, inMs), failures, doubtsToken };
+}
+
+/** Null when the step can be tried again. */
+function lastingEnd(step: Step['do'], failure: ProjectFailure): Verdict | null {
+  const isWrite = step === 'putClaim' || step === 'askRebuild';
+  if (failure.kind === 'absent' && isWrite) return failed('server_gone', 'The cloud project has no such server.');
+  if (failure.kind === 'credentials_refused' && failure.code !== 'unauthorized') {
+    return failed('server_token_rejected', 'The token of the connection may not do what an adoption needs.');
+  }
+  if (failure.kind !== 'refused' || !isWrite || passing.has(failure.code)) return null;
+  if (failure.code === 'protected') return failed('server_protected', 'The server is protected against rebuilds.');
+  return failed('server_rebuild_refused', `The provider refuses to rebuild the server (${failure.code}).`);
+}
+
+function waitMs(failure: ProjectFailure, failures: number): number {
+  if (failure.kind === 'throttled') return failure.retryAfterMs;
+  const backoffMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures - 1, 10));
+  return failure.kind === 'refused' ? Math.max(LOCKED_MS, backoffMs) : backoffMs;
+}
+
+function sentenceOf(failure: ProjectFailure): string {
+  switch (failure.kind) {
+    case 'throttled':
+      return 'The calls of the cloud project are used up for now. It goes on by itself.';
+    case 'credentials_refused':
+      return 'The provider refused the token of the connection. It is asked again.';
+    case 'refused':
+      return `The provider has put it off (${failure.code}). It is tried again.`;
+    default:
+      return 'The provider gives no usable answer. It is asked again.';
+  }
+}

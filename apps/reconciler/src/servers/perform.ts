@@ -1,0 +1,115 @@
+import type { ProjectClient, ProjectFailure, ProjectOutcome } from '@corral/hcloud';
+import type { Lease } from '../loop/lease-store.js';
+import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
+import type { ServerStore } from './server-store.js';
+
+export interface PerformDeps {
+  readonly store: Pick<ServerStore, 'recordClaim' | 'recordAsk' | 'recordAction' | 'forgetAsk' | 'forget'>;
+  /** Name of the system image that servers are rebuilt with. */
+  readonly image: string;
+  readonly times: ServerTimes;
+  /** Milliseconds of a clock that never goes back. */
+  readonly tick: () => number;
+}
+
+export interface StepContext {
+  readonly lease: Lease;
+  readonly wanted: WantedServer;
+  readonly seen: Seen;
+  readonly project: ProjectClient;
+}
+
+export type Performed =
+  | { readonly kind: 'done'; readonly seen: Seen }
+  | { readonly kind: 'failed'; readonly failure: ProjectFailure }
+  /** Somebody wants something else by now, or has the turn: read the row again. */
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'forgotten' };
+
+/**
+ * The part of the time of grace within which the request must leave after it was written down. A process that stood
+ * still in between must not send it when others have long concluded that nothing came of it.
+ */
+const ASK_WITHIN = 1 / 12;
+
+/**
+ * Sent anew with each rebuild: without it the provider would use that of the last time. It holds no secret, because any
+ * process on the server can read it.
+ */
+const userData = ['#cloud-config', '# Rebuilt by Corral when the server was adopted.', 'ssh_pwauth: false', ''].join(
+  '\n',
+);
+
+/** Takes one step. The seen parts that it makes old are forgotten, so that they are read again. */
+export const performStep =
+  (deps: PerformDeps) =>
+  async (context: StepContext, step: Exclude<Step, { do: 'settle' }>): Promise<Performed> => {
+    const { lease, wanted, seen, project } = context;
+    const { serverId } = wanted;
+    const { store } = deps;
+    switch (step.do) {
+      case 'readServer':
+        return found(await project.readServer(serverId), (server) => ({ ...seen, server }));
+      case 'readActions': {
+        const outcome = await project.listServerActions(serverId);
+        if (outcome.kind !== 'ok') return gone(outcome, seen);
+        return { kind: 'done', seen: { ...seen, actions: { list: outcome.value, at: outcome.at } } };
+      }
+      case 'readAction':
+        return found(await project.readAction(step.actionId), (action) => ({ ...seen, action }));
+      case 'findImage': {
+        const outcome = await project.findSystemImage(deps.image, wanted.architecture);
+        if (outcome.kind !== 'ok') return { kind: 'failed', failure: outcome };
+        return { kind: 'done', seen: { ...seen, image: outcome.value ?? 'absent' } };
+      }
+      case 'putClaim':
+      case 'removeClaim': {
+        // Read back, not believed: another writer may have replaced all labels in the same moment.
+        const outcome = await project.putLabels(serverId, step.labels);
+        return outcome.kind === 'ok' ? { kind: 'done', seen: { ...seen, server: null } } : gone(outcome, seen);
+      }
+      case 'recordClaim':
+        return recorded(await store.recordClaim(lease, wanted), seen);
+      case 'recordAction':
+        return recorded(await store.recordAction(lease, wanted, step.actionId), seen);
+      case 'forgetAsk':
+        return recorded(await store.forgetAsk(lease, wanted), { ...seen, server: null });
+      case 'askRebuild':
+        return askRebuild(deps, context, step);
+      case 'forget':
+        return (await store.forget(lease)) ? { kind: 'forgotten' } : { kind: 'changed' };
+    }
+  };
+
+async function askRebuild(
+  { store, tick, times }: PerformDeps,
+  { lease, wanted, seen, project }: StepContext,
+  { askedAt, imageId }: { askedAt: Date; imageId: number },
+): Promise<Performed> {
+  const begunAt = tick();
+  if (!(await store.recordAsk(lease, wanted, { askedAt, imageId }))) return { kind: 'changed' };
+  const outcome =
+    tick() - begunAt > times.rebuildGraceMs * ASK_WITHIN
+      ? ({ kind: 'unreached', reason: 'it was not sent in time' } as const)
+      : await project.rebuild(wanted.serverId, { imageId, userData });
+  if (outcome.kind === 'ok') {
+    return recorded(await store.recordAction(lease, wanted, outcome.value.id), { ...seen, server: null });
+  }
+  // Surely not begun. Only an uncertain end leaves the mark, and the next pass finds out.
+  if (outcome.kind !== 'uncertain' && !(await store.forgetAsk(lease, wanted))) return { kind: 'changed' };
+  return { kind: 'failed', failure: outcome };
+}
+
+function found<T>(outcome: ProjectOutcome<T>, see: (value: T | 'absent') => Seen): Performed {
+  if (outcome.kind === 'ok') return { kind: 'done', seen: see(outcome.value) };
+  if (outcome.kind === 'absent') return { kind: 'done', seen: see('absent') };
+  return { kind: 'failed', failure: outcome };
+}
+
+/** A server that went away between two calls is read again, and then decided about. */
+function gone(outcome: ProjectFailure, seen: Seen): Performed {
+  if (outcome.kind === 'absent' && seen.server !== null) return { kind: 'done', seen: { ...seen, server: null } };
+  return { kind: 'failed', failure: outcome };
+}
+
+const recorded = (isOurs: boolean, seen: Seen): Performed => (isOurs ? { kind: 'done', seen } : { kind: 'changed' });

@@ -1,0 +1,154 @@
+import type { Projects } from '@corral/hcloud';
+import type { Log } from '@corral/service';
+import { type KeptLease, keepLease } from '../loop/keep-lease.js';
+import type { Lease, LeaseAnswer, LeaseStore } from '../loop/lease-store.js';
+import { decide } from './decide.js';
+import { judgeFailure } from './judge-failure.js';
+import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from './model.js';
+import { type PerformDeps, performStep } from './perform.js';
+import type { ServerStore, ServerToken } from './server-store.js';
+import { failed, resting } from './verdicts.js';
+
+export interface ServerPassDeps extends PerformDeps {
+  readonly leases: Pick<LeaseStore, 'takeLease' | 'renewLease' | 'release'>;
+  readonly store: ServerStore;
+  readonly projects: Projects;
+  /** @throws when the token cannot be read: the key that sealed it is not there */
+  readonly openToken: (token: ServerToken) => string;
+  readonly leaseMs: number;
+  readonly random?: () => number;
+  readonly log: Log;
+}
+
+/** How a pass ended. `inMs`: until the next look; null when only news makes one worth while. */
+export type ServerPassEnd =
+  | Exclude<LeaseAnswer, { kind: 'taken' }>
+  | { readonly kind: 'settled'; readonly inMs: number | null }
+  /** The process ends; the turn was given back. */
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'overtaken' }
+  | { readonly kind: 'forgotten' };
+
+export interface ServerPassResult {
+  readonly end: ServerPassEnd;
+  readonly steps: readonly Step['do'][];
+}
+
+/** Enough to adopt a server in one pass. More means that somebody else undoes the steps. */
+const STEPS_MAX = 16;
+const RESTLESS_MS = 5_000;
+const UNREADABLE_MS = 60_000;
+
+/**
+ * One pass over an adopted server: takes its turn, then decides and acts until there is nothing left to do just now, and
+ * records what clients are told. Whatever it was doing when it died, the next one finds out from the row and the provider.
+ *
+ * @throws when our own database does: the server is due again when its lease ends
+ */
+export const serverPass =
+  (deps: ServerPassDeps) =>
+  async (id: string, stop: AbortSignal): Promise<ServerPassResult> => {
+    const answer = await deps.leases.takeLease(id, deps.leaseMs);
+    if (answer.kind !== 'taken') return { end: answer, steps: [] };
+    const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
+    try {
+      return await runTurn(deps, answer.lease, kept);
+    } finally {
+      kept.end();
+    }
+  };
+
+async function runTurn(deps: ServerPassDeps, lease: Lease, kept: KeptLease): Promise<ServerPassResult> {
+  const steps: Step['do'][] = [];
+  const read = await deps.store.read(lease);
+  if (read === null) return { end: { kind: 'overtaken' }, steps };
+  let token: string;
+  try {
+    token = deps.openToken(read.token);
+  } catch (error) {
+    deps.log.error('provider token unreadable', { connectionId: read.token.connectionId, error });
+    return { end: await settle(deps, lease, read.wanted, nothingSeen, unreadable(read.wanted)), steps };
+  }
+  const end = await deps.projects.within(token, (project) => takeSteps(deps, { lease, kept, steps, project }));
+  return { end, steps };
+}
+
+interface Turn {
+  readonly lease: Lease;
+  readonly kept: KeptLease;
+  readonly steps: Step['do'][];
+  readonly project: Parameters<Parameters<Projects['within']>[1]>[0];
+}
+
+async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: Turn): Promise<ServerPassEnd> {
+  const { times, random = Math.random } = deps;
+  for (let seen: Seen = nothingSeen; ; ) {
+    if (kept.isOvertaken()) return { kind: 'overtaken' };
+    if (kept.signal.aborted) return stopped(deps, lease);
+    const read = await deps.store.read(lease);
+    if (read === null) return { kind: 'overtaken' };
+    const { wanted, now } = read;
+    const step = decide(wanted, seen, now, times);
+    if (step.do === 'settle') return settle(deps, lease, wanted, seen, step.verdict);
+    if (steps.length === STEPS_MAX) {
+      deps.log.warn('server pass finds no rest', { id: wanted.id, steps });
+      return settle(deps, lease, wanted, seen, restless(wanted));
+    }
+    steps.push(step.do);
+    const performed = await performStep(deps)({ lease, wanted, seen, project }, step);
+    switch (performed.kind) {
+      case 'done':
+        seen = performed.seen;
+        break;
+      case 'changed':
+        seen = nothingSeen;
+        break;
+      case 'forgotten':
+        return performed;
+      case 'failed': {
+        // The row as it is now: the step may have written to it.
+        const after = await deps.store.read(lease);
+        if (after === null) return { kind: 'overtaken' };
+        const stand = { wanted: after.wanted, now: after.now, times, random: random() };
+        const verdict = judgeFailure(stand, step.do, performed.failure);
+        deps.log.warn('provider did not do it', { id: wanted.id, step: step.do, ...performed.failure });
+        return settle(deps, lease, after.wanted, seen, verdict);
+      }
+    }
+  }
+}
+
+async function settle(
+  { store }: ServerPassDeps,
+  lease: Lease,
+  wanted: WantedServer,
+  seen: Seen,
+  verdict: Verdict,
+): Promise<ServerPassEnd> {
+  if (verdict.doubtsToken) await store.requestVerification(lease, wanted.connection.id);
+  const name = seen.server === null || seen.server === 'absent' ? null : seen.server.name;
+  const released = await store.settle(lease, wanted, verdict, name);
+  if (released.kind === 'overtaken') return released;
+  return { kind: 'settled', inMs: released.again ? 0 : verdict.lookAgainMs };
+}
+
+async function stopped({ leases }: ServerPassDeps, lease: Lease): Promise<ServerPassEnd> {
+  const released = await leases.release(lease, { lookAgainMs: 0 });
+  return released.kind === 'overtaken' ? released : { kind: 'stopped' };
+}
+
+/** Nothing was asked for yet and nobody can: the team can mend that. What was asked for goes on once it can be read. */
+function unreadable(wanted: WantedServer): Verdict {
+  const message = 'The token of the connection cannot be read. Put it into the connection again.';
+  const isUnasked = wanted.phase === 'Adopting' && wanted.rebuildAskedAt === null;
+  if (isUnasked && wanted.deregisterRequestedAt === null) return failed('server_token_rejected', message);
+  return resting(wanted.phase, message, { to: 'stay' }, UNREADABLE_MS);
+}
+
+const restless = (wanted: WantedServer): Verdict =>
+  resting(
+    wanted.phase,
+    'Somebody else changes the labels of the server. It is tried again.',
+    { to: 'stay' },
+    RESTLESS_MS,
+  );

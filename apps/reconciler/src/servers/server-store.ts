@@ -1,0 +1,224 @@
+import { type ConnectionPhase, operationErrorCodes, type ServerPhase } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import type { Architecture } from '@corral/hcloud';
+import type { Lease, Released } from '../loop/lease-store.js';
+import type { OperationVerdict, Verdict, WantedServer } from './model.js';
+
+/** The token of a server's connection as it is kept: only who uses it opens it. */
+export interface ServerToken {
+  readonly connectionId: string;
+  readonly keyId: string;
+  readonly sealed: Buffer;
+}
+
+/** The row of a turn that is still ours. `$1`, `$2` and `$3` are the lease's. */
+const ours = 'team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL';
+/** Nobody has asked for something else since it was read. `$4` is its generation. */
+const stillAdopting = `${ours} AND generation = $4 AND deregister_requested_at IS NULL`;
+
+const leaseValues = ({ teamId, id, fence }: Lease) => [teamId, id, fence];
+
+/** What a pass reads and writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
+export const serverStore = (pool: Pool) => {
+  const update = async (statement: string, values: readonly unknown[]): Promise<boolean> =>
+    (await pool.query(statement, [...values])).rowCount === 1;
+
+  return {
+    /** @returns also the database's clock; null when a later turn was given out: the pass must stop */
+    async read(lease: Lease): Promise<{ wanted: WantedServer; token: ServerToken; now: Date } | null> {
+      const { rows } = await pool.query<ServerRow>(
+        `SELECT adopted_server.*, clock_timestamp() AS now, connection.phase AS connection_phase,
+                connection.sealed_token, connection.token_key_id
+         FROM adopted_server
+         JOIN connection ON connection.id = connection_id AND connection.team_id = adopted_server.team_id
+         WHERE adopted_server.team_id = $1 AND adopted_server.id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL`,
+        leaseValues(lease),
+      );
+      const [row] = rows;
+      if (row === undefined) return null;
+      const token = { connectionId: row.connection_id, keyId: row.token_key_id, sealed: row.sealed_token };
+      return { wanted: wantedOf(row), token, now: row.now };
+    },
+
+    /** The label was read back from the provider. */
+    recordClaim: (lease: Lease, { generation }: WantedServer): Promise<boolean> =>
+      update(`UPDATE adopted_server SET claimed_at = clock_timestamp() WHERE ${stillAdopting}`, [
+        ...leaseValues(lease),
+        generation,
+      ]),
+
+    /**
+     * Writes down, with an entry in the audit log, that the rebuild is about to be asked for. Whoever comes after this
+     * reads the server's actions before anything else.
+     *
+     * @returns false when nothing was written, and nothing may be asked for
+     */
+    recordAsk: (
+      lease: Lease,
+      { generation }: WantedServer,
+      ask: { askedAt: Date; imageId: number },
+    ): Promise<boolean> =>
+      update(
+        `WITH asked AS (
+           UPDATE adopted_server SET rebuild_asked_at = $5, image = $6::text, phase = 'Rebuilding', message = '',
+                  updated_at = clock_timestamp()
+           WHERE ${stillAdopting} AND rebuild_asked_at IS NULL
+           RETURNING id, team_id, server_id, generation, image
+         )
+         INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
+         SELECT team_id, 'server.rebuild', 'AdoptedServer', id, server_id::text,
+                jsonb_build_object('generation', generation, 'image', image)
+         FROM asked`,
+        [...leaseValues(lease), generation, ask.askedAt, ask.imageId],
+      ),
+
+    /** Surely nothing came of the question: it may be asked again. */
+    forgetAsk: (lease: Lease, { generation }: WantedServer): Promise<boolean> =>
+      update(
+        `UPDATE adopted_server SET rebuild_asked_at = NULL WHERE ${ours} AND generation = $4 AND rebuild_action_id IS NULL`,
+        [...leaseValues(lease), generation],
+      ),
+
+    recordAction: (lease: Lease, { generation }: WantedServer, actionId: number): Promise<boolean> =>
+      update(`UPDATE adopted_server SET rebuild_action_id = $5 WHERE ${ours} AND generation = $4`, [
+        ...leaseValues(lease),
+        ...[generation, actionId],
+      ]),
+
+    /** The provider refused the token: it is asked about it, unless it was just now. */
+    async requestVerification({ teamId }: Lease, connectionId: string): Promise<void> {
+      await pool.query(
+        `UPDATE connection SET verify_at = least(verify_at, clock_timestamp())
+         WHERE team_id = $1 AND id = $2 AND phase = 'Ready'
+           AND (verified_at IS NULL OR verified_at < clock_timestamp() - interval '1 minute')`,
+        [teamId, connectionId],
+      );
+    },
+
+    /**
+     * Ends a turn with what is to be told, in one statement. Of a server that was acknowledged anew, or is to be
+     * detached meanwhile, nothing is told.
+     *
+     * @param name as the provider calls the server; null when it did not tell of it
+     */
+    async settle(lease: Lease, wanted: WantedServer, verdict: Verdict, name: string | null): Promise<Released> {
+      const { operation } = verdict;
+      const { rows } = await pool.query<{ again: boolean }>(
+        `WITH turn AS (
+           SELECT id, operation_id, due_at IS DISTINCT FROM lease_until AS again,
+                  generation = $4 AND (deregister_requested_at IS NOT NULL) = $5 AS is_current
+           FROM adopted_server WHERE ${ours} FOR UPDATE
+         ), operated AS (
+           UPDATE operation
+           SET state = $11::operation_state, progress = greatest(progress, $12), error = $13::jsonb,
+               updated_at = clock_timestamp(), finished_at = CASE WHEN $14 THEN clock_timestamp() END
+           FROM turn
+           WHERE $10 AND is_current AND operation.id = turn.operation_id AND operation.team_id = $1
+             AND operation.state IN ('queued', 'running')
+             AND ($14 OR operation.state <> $11::operation_state OR operation.progress < $12)
+         )
+         UPDATE adopted_server
+         SET phase = CASE WHEN is_current THEN $6 ELSE phase END,
+             message = CASE WHEN is_current THEN $7 ELSE message END,
+             name = coalesce($8, name),
+             observed_at = CASE WHEN $8::text IS NULL THEN observed_at ELSE clock_timestamp() END,
+             adopted_at = CASE WHEN is_current AND $11 = 'succeeded' THEN clock_timestamp() ELSE adopted_at END,
+             failures = $15,
+             updated_at = CASE WHEN is_current AND (phase, message) IS DISTINCT FROM ($6, $7)
+                               THEN clock_timestamp() ELSE updated_at END,
+             due_at = CASE WHEN again THEN due_at
+                           ELSE clock_timestamp() + make_interval(secs => $9::float8 / 1000) END,
+             lease_until = NULL
+         FROM turn WHERE adopted_server.id = turn.id
+         RETURNING again`,
+        [
+          ...leaseValues(lease),
+          ...[wanted.generation, wanted.deregisterRequestedAt !== null, verdict.phase, verdict.message, name],
+          ...[verdict.lookAgainMs, operation.to !== 'stay', ...operationValues(operation), verdict.failures],
+        ],
+      );
+      return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
+    },
+
+    /** The server is detached: its row goes in the statement that ends its operation. The number is free again. */
+    forget: (lease: Lease): Promise<boolean> =>
+      update(
+        `WITH gone AS (
+           DELETE FROM adopted_server WHERE ${ours} AND deregister_requested_at IS NOT NULL
+           RETURNING id, team_id, server_id
+         ), ended AS (
+           UPDATE operation
+           SET state = 'succeeded', progress = 100, updated_at = clock_timestamp(), finished_at = clock_timestamp()
+           FROM gone
+           WHERE operation.target_id = gone.id AND operation.team_id = gone.team_id
+             AND operation.state IN ('queued', 'running')
+         )
+         INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
+         SELECT team_id, 'server.deregistered', 'AdoptedServer', id, server_id::text, '{}' FROM gone`,
+        leaseValues(lease),
+      ),
+  };
+};
+export type ServerStore = ReturnType<typeof serverStore>;
+
+/** State, progress, error, and whether that is final. */
+function operationValues(verdict: OperationVerdict): [string, number, string, boolean] {
+  switch (verdict.to) {
+    case 'stay':
+      return ['running', 0, '{}', false];
+    case 'running':
+      return ['running', verdict.progress, '{}', false];
+    case 'succeeded':
+      return ['succeeded', 100, '{}', true];
+    case 'failed': {
+      const { code, message } = verdict;
+      const { retryable, hint } = operationErrorCodes[code];
+      return ['failed', 0, JSON.stringify({ code, message, retryable, hint }), true];
+    }
+  }
+}
+
+interface ServerRow {
+  id: string;
+  now: Date;
+  server_id: string;
+  server_type: string;
+  location: string;
+  architecture: Architecture;
+  generation: number;
+  acknowledged_at: Date;
+  phase: ServerPhase;
+  claim_token: string;
+  claimed_at: Date | null;
+  image: string | null;
+  rebuild_asked_at: Date | null;
+  rebuild_action_id: string | null;
+  deregister_requested_at: Date | null;
+  failures: number;
+  connection_id: string;
+  connection_phase: ConnectionPhase;
+  sealed_token: Buffer;
+  token_key_id: string;
+}
+
+/** Postgres tells 64-bit numbers as texts; those of the provider are safe integers. */
+function wantedOf(row: ServerRow): WantedServer {
+  return {
+    id: row.id,
+    serverId: Number(row.server_id),
+    serverType: row.server_type,
+    location: row.location,
+    architecture: row.architecture,
+    generation: row.generation,
+    acknowledgedAt: row.acknowledged_at,
+    phase: row.phase,
+    claimToken: row.claim_token,
+    claimedAt: row.claimed_at,
+    imageId: row.image === null ? null : Number(row.image),
+    rebuildAskedAt: row.rebuild_asked_at,
+    rebuildActionId: row.rebuild_action_id === null ? null : Number(row.rebuild_action_id),
+    deregisterRequestedAt: row.deregister_requested_at,
+    failures: row.failures,
+    connection: { id: row.connection_id, phase: row.connection_phase },
+  };
+}

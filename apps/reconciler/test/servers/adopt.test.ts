@@ -1,0 +1,339 @@
+import type { ServerOptions } from '@corral/local-cloud';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { OTHER_TOKEN, PROJECT_TOKEN, type Servers, startServers } from '../support/start-servers.js';
+
+let at: Servers;
+beforeAll(async () => {
+  at = await startServers();
+});
+afterAll(() => at.close());
+beforeEach(async () => {
+  at.cloud.admin.clearFaults();
+  at.cloud.admin.addProjectToken(PROJECT_TOKEN);
+  await at.useToken(PROJECT_TOKEN);
+  await at.pool.query("UPDATE connection SET phase = 'Ready', verify_at = NULL, verified_at = NULL");
+});
+
+const rebuildPath = (serverId: number) => `/v1/servers/${serverId}/actions/rebuild`;
+const faultAt = (serverId: number, effect: object, times: number | null = 1) =>
+  at.cloud.admin.addFaults({ match: { method: 'POST', path: rebuildPath(serverId) }, times, effect } as never);
+const auditOf = async (id: string) =>
+  (await at.pool.query('SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY id', [id])).rows.map(
+    ({ action }) => action,
+  );
+
+describe('an adoption', () => {
+  it.each([
+    ['x86', 161_547_269],
+    ['arm', 161_547_270],
+  ] as const)(
+    'rebuilds a server of architecture %s once, with the image for it and fresh user data',
+    async (architecture, imageId) => {
+      const { id, serverId } = await at.acknowledge({ architecture, name: 'web', labels: { env: 'prod' } });
+
+      const row = await at.settle(id);
+
+      expect(row).toMatchObject({
+        phase: 'Ready',
+        message: '',
+        name: 'web',
+        operation: { state: 'succeeded', progress: 100 },
+      });
+      expect(row?.adopted_at).toBeInstanceOf(Date);
+      expect(at.atProvider(serverId)).toMatchObject({
+        ...{ rebuilds: 1, imageId, powerOffs: 0, deletedBy: null },
+        userData: expect.stringMatching(/^#cloud-config\n/),
+        labels: { env: 'prod', 'corral.dev/claim': row?.claim_token },
+      });
+      expect(await auditOf(id)).toEqual(['server.rebuild']);
+    },
+  );
+
+  it('tells how far it is', async () => {
+    const { id } = await at.acknowledge();
+
+    await at.passNow(id);
+
+    const row = await at.server(id);
+    expect(row).toMatchObject({ phase: 'Rebuilding', operation: { state: 'running' } });
+    expect(row?.operation.progress).toBeGreaterThan(30);
+    expect(row?.operation.progress).toBeLessThan(100);
+  });
+
+  it('is seen through by its rebuild when it is read again and again', async () => {
+    const { id, serverId } = await at.acknowledge();
+    await at.settle(id);
+
+    for (let passes = 0; passes < 5; passes += 1) await at.passNow(id);
+
+    expect(at.atProvider(serverId).rebuilds).toBe(1);
+    expect(await at.server(id)).toMatchObject({ phase: 'Ready' });
+  });
+
+  it.each<[string, object]>([
+    ['the connection breaks after the provider has begun', { reset: 'after' }],
+    ['half of the answer comes', { truncate: true }],
+    ['the provider says 500 and has begun all the same', { status: 500, perform: true }],
+    [
+      'the answer is a page of something on the way',
+      { status: 200, body: '<html>', contentType: 'text/html', perform: true },
+    ],
+  ])('does not ask twice when %s', async (_what, effect) => {
+    const { id, serverId } = await at.acknowledge();
+    faultAt(serverId, effect);
+
+    expect(await at.settle(id)).toMatchObject({ phase: 'Ready', operation: { state: 'succeeded' } });
+
+    expect(at.atProvider(serverId).rebuilds).toBe(1);
+  });
+
+  it('asks again only when nothing can come of the first question any more', async () => {
+    const { id, serverId } = await at.acknowledge();
+    faultAt(serverId, { status: 503 });
+    await at.passNow(id);
+    const asked = (await at.server(id))?.rebuild_asked_at;
+    at.cloud.admin.advanceClock(10_000);
+    await at.passNow(id);
+    expect(await at.server(id)).toMatchObject({ phase: 'Rebuilding', rebuild_asked_at: asked });
+    expect(at.atProvider(serverId).rebuilds).toBe(0);
+
+    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+
+    expect(at.atProvider(serverId).rebuilds).toBe(1);
+    expect(await auditOf(id)).toEqual(['server.rebuild', 'server.rebuild']);
+  });
+
+  it('waits while the server is locked, and goes on by itself', async () => {
+    const { id, serverId } = await at.acknowledge({ locked: true });
+    await at.passNow(id);
+    expect(await at.server(id)).toMatchObject({ phase: 'Adopting', message: expect.stringContaining('locked') });
+    at.cloud.admin.changeServer(serverId, { locked: false });
+
+    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+  });
+
+  it.each<[string, ServerOptions, string]>([
+    ['protected', { protection: { delete: true, rebuild: true } }, 'server_protected'],
+    ['in rescue', { rescueEnabled: true }, 'server_in_rescue'],
+    ['running from an ISO', { iso: true }, 'server_iso_mounted'],
+    ['a node of a cluster', { labels: { 'mcm.gardener.cloud/cluster': 'shoot--x' } }, 'server_claimed_elsewhere'],
+    ['claimed by another adoption', { labels: { 'corral.dev/claim': 'theirs' } }, 'server_claimed_elsewhere'],
+    ['too small', { diskGb: 4 }, 'server_disk_too_small'],
+  ])('fails and touches nothing when the server is %s', async (_what, options, code) => {
+    const { id, serverId } = await at.acknowledge(options);
+
+    const row = await at.settle(id);
+
+    expect(row).toMatchObject({ phase: 'Failed', due_at: null, operation: { state: 'failed', error: { code } } });
+    expect(row?.message).not.toBe('');
+    expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 0, userData: null });
+  });
+
+  it('fails when the server has become another one than was acknowledged', async () => {
+    const { id, serverId } = await at.acknowledge();
+    at.cloud.admin.changeServer(serverId, { serverType: 'cx52' });
+
+    expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_changed' } } });
+    expect(at.atProvider(serverId).rebuilds).toBe(0);
+  });
+
+  it('fails when the server is gone', async () => {
+    const { id, serverId } = await at.acknowledge();
+    at.cloud.admin.vanishServer(serverId);
+
+    expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_gone' } } });
+  });
+
+  it('fails with the rebuild, and can be acknowledged again for one more', async () => {
+    const { id, serverId } = await at.acknowledge();
+    faultAt(serverId, { actionError: { code: 'action_failed', message: 'no' } });
+    expect(await at.settle(id)).toMatchObject({
+      phase: 'Failed',
+      message: expect.stringContaining('(action_failed)'),
+      operation: { error: { code: 'server_rebuild_failed' } },
+    });
+
+    await at.acknowledgeAgain(id);
+
+    expect(await at.settle(id)).toMatchObject({ phase: 'Ready', generation: 2, operation: { state: 'succeeded' } });
+    expect(at.atProvider(serverId).rebuilds).toBe(2);
+  });
+
+  it('does not take the rebuild of an earlier acknowledgement for its own when the answer is lost', async () => {
+    const { id, serverId } = await at.acknowledge();
+    faultAt(serverId, { actionError: { code: 'action_failed', message: 'no' } });
+    await at.settle(id);
+    await at.acknowledgeAgain(id);
+    faultAt(serverId, { status: 503 });
+
+    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+
+    expect(at.atProvider(serverId).rebuilds).toBe(2);
+  });
+
+  it.each<[string, object, string]>([
+    ['protected', { status: 423, code: 'protected' }, 'server_protected'],
+    ['unsupported', { status: 422, code: 'unsupported_error' }, 'server_rebuild_refused'],
+    ['not allowed', { status: 403, code: 'forbidden' }, 'server_token_rejected'],
+  ])('fails when the provider says that the rebuild is %s', async (_what, effect, code) => {
+    const { id, serverId } = await at.acknowledge();
+    faultAt(serverId, effect);
+
+    expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code } } });
+    expect(at.atProvider(serverId).rebuilds).toBe(0);
+  });
+
+  it('fails with a token that may only read', async () => {
+    const { id } = await at.acknowledge();
+    at.cloud.admin.addProjectToken(PROJECT_TOKEN, { readOnly: true });
+
+    expect(await at.settle(id)).toMatchObject({
+      phase: 'Failed',
+      operation: { error: { code: 'server_token_rejected' } },
+    });
+  });
+
+  it('has the token looked at when the provider refuses it, and fails once it is known to be rejected', async () => {
+    const { id } = await at.acknowledge();
+    await at.useToken('unknown'.repeat(8));
+    await at.passNow(id);
+    expect(await at.server(id)).toMatchObject({ phase: 'Adopting' });
+    const { rows } = await at.pool.query('SELECT verify_at <= now() AS due FROM connection WHERE id = $1', [
+      at.connectionId,
+    ]);
+    expect(rows[0].due).toBe(true);
+
+    await at.pool.query("UPDATE connection SET phase = 'Rejected' WHERE id = $1", [at.connectionId]);
+
+    expect(await at.settle(id)).toMatchObject({ operation: { error: { code: 'server_token_rejected' } } });
+  });
+
+  it('waits, without a call, for as long as the project has no calls left', async () => {
+    const { id } = await at.acknowledge();
+    at.cloud.admin.addFaults({ effect: { status: 429, retryAfter: 1 }, times: 1 });
+    await at.passNow(id);
+    const { total } = at.cloud.admin.calls();
+
+    await at.passNow(id);
+
+    expect(at.cloud.admin.calls().total).toBe(total);
+    expect(await at.server(id)).toMatchObject({ phase: 'Adopting', message: expect.stringContaining('used up') });
+    expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
+  });
+
+  it('ends with what it waits for when its time is over', async () => {
+    const { id } = await at.acknowledge({ locked: true });
+    await at.pool.query("UPDATE adopted_server SET acknowledged_at = now() - interval '2 hours' WHERE id = $1", [id]);
+
+    expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_locked' } } });
+  });
+
+  it('never keeps the password of a server that was made without SSH keys', async () => {
+    const { id } = await at.acknowledge({ hasSshKeys: false });
+    await at.settle(id);
+
+    const { rows } = await at.pool.query(
+      'SELECT s.*, o.*, a.detail FROM adopted_server s JOIN operation o ON o.target_id = s.id JOIN audit_entry a ON a.target_id = s.id WHERE s.id = $1',
+      [id],
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    expect(JSON.stringify(rows)).not.toMatch(/password/i);
+  });
+});
+
+describe('an adopted server', () => {
+  it('is missed when it is gone, and found when it is there again', async () => {
+    const { id, serverId } = await at.acknowledge();
+    await at.settle(id);
+    const { rows } = await at.pool.query(
+      "SELECT due_at > now() + interval '12 hours' AS rests FROM adopted_server WHERE id = $1",
+      [id],
+    );
+    expect(rows[0].rests).toBe(true);
+    await at.useToken(OTHER_TOKEN);
+
+    await at.passNow(id);
+    expect(await at.server(id)).toMatchObject({ phase: 'Missing', message: expect.stringContaining('Deregister') });
+
+    await at.useToken(PROJECT_TOKEN);
+    at.cloud.admin.changeServer(serverId, { name: 'renamed' });
+    await at.passNow(id);
+    expect(await at.server(id)).toMatchObject({ phase: 'Ready', message: '', name: 'renamed' });
+  });
+
+  it('stays what it is while the provider gives no answer', async () => {
+    const { id } = await at.acknowledge();
+    await at.settle(id);
+    at.cloud.admin.addFaults({ effect: { status: 500 }, times: null });
+
+    await at.passNow(id);
+
+    expect(await at.server(id)).toMatchObject({ phase: 'Ready', operation: { state: 'succeeded' } });
+  });
+});
+
+describe('a deregistration', () => {
+  const operationsOf = async (id: string) =>
+    (await at.pool.query('SELECT kind, state FROM operation WHERE target_id = $1 ORDER BY created_at', [id])).rows.map(
+      ({ kind, state }) => `${kind} ${state}`,
+    );
+
+  it('takes our label away and leaves all else as it is', async () => {
+    const { id, serverId } = await at.acknowledge({ labels: { env: 'prod' } });
+    await at.settle(id);
+    const before = at.atProvider(serverId);
+    await at.deregister(id);
+
+    expect(await at.settle(id)).toBeUndefined();
+
+    expect(at.atProvider(serverId)).toEqual({ ...before, labels: { env: 'prod' } });
+    expect(await operationsOf(id)).toEqual(['server.adopt succeeded', 'server.deregister succeeded']);
+    expect(await auditOf(id)).toEqual(['server.rebuild', 'server.deregistered']);
+  });
+
+  it('ends an adoption before anything is wiped', async () => {
+    const { id, serverId } = await at.acknowledge({ locked: true });
+    await at.passNow(id);
+    await at.deregister(id);
+
+    expect(await at.settle(id)).toBeUndefined();
+
+    expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 0, labels: {} });
+    expect(await operationsOf(id)).toEqual(['server.adopt superseded', 'server.deregister succeeded']);
+  });
+
+  it.each<[string, (serverId: number) => unknown]>([
+    ['the server is gone', (serverId) => at.cloud.admin.vanishServer(serverId)],
+    [
+      'the token is rejected',
+      () => at.pool.query("UPDATE connection SET phase = 'Rejected' WHERE id = $1", [at.connectionId]),
+    ],
+    [
+      'the label is that of somebody else by now',
+      (serverId) => void at.cloud.admin.changeServer(serverId, { labels: { 'corral.dev/claim': 'x' } }),
+    ],
+  ])('ends well when %s', async (_what, happens) => {
+    const { id, serverId } = await at.acknowledge();
+    await at.settle(id);
+    await happens(serverId);
+    const labels = at.atProvider(serverId).labels;
+    await at.deregister(id);
+
+    expect(await at.settle(id)).toBeUndefined();
+
+    expect(at.atProvider(serverId)).toMatchObject({ labels, powerOffs: 0 });
+    expect(at.atProvider(serverId).deletedBy).not.toBe('api');
+    expect(await operationsOf(id)).toContain('server.deregister succeeded');
+  });
+
+  it('waits for a provider that gives no answer', async () => {
+    const { id } = await at.acknowledge();
+    await at.settle(id);
+    await at.deregister(id);
+    at.cloud.admin.addFaults({ effect: { status: 500 }, times: 3 });
+    await at.passNow(id);
+    expect(await at.server(id)).toMatchObject({ phase: 'Deregistering', operation: { state: 'queued' } });
+
+    expect(await at.settle(id)).toBeUndefined();
+  });
+});

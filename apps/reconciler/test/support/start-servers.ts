@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { connectProjects } from '@corral/hcloud';
+import {
+  type LocalCloud,
+  type LocalCloudOptions,
+  type Server,
+  type ServerOptions,
+  startLocalCloud,
+} from '@corral/local-cloud';
+import { connectQueue } from '@corral/queue';
+import { KeyRing } from '@corral/secrets';
+import { createMetrics, silentLog } from '@corral/service';
+import { buildServerWorkers, type ServerSettings, type ServerWorkers } from '../../src/servers/build-server-workers.js';
+import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
+
+export const PROJECT_TOKEN = 'p'.repeat(64);
+export const OTHER_TOKEN = 'q'.repeat(64);
+
+export interface ServerRow {
+  readonly id: string;
+  readonly phase: string;
+  readonly message: string;
+  readonly name: string;
+  readonly generation: number;
+  readonly claim_token: string;
+  readonly rebuild_asked_at: Date | null;
+  readonly rebuild_action_id: string | null;
+  readonly adopted_at: Date | null;
+  readonly due_at: Date | null;
+  readonly operation: { readonly state: string; readonly progress: number; readonly error: { readonly code?: string } };
+}
+
+/** Servers of a team in a project of the local cloud, and the loop over them. */
+export interface Servers extends ClusterRows {
+  readonly cloud: LocalCloud;
+  readonly workers: ServerWorkers;
+  readonly connectionId: string;
+  readonly team: TestTeam;
+  /** Makes a server at the provider, and the acknowledged intent to adopt it. */
+  acknowledge(options?: ServerOptions): Promise<{ id: string; serverId: number }>;
+  /** As the API does with a further acknowledgement of a server that failed. */
+  acknowledgeAgain(id: string): Promise<void>;
+  /** As the API does with the wish to detach it. */
+  deregister(id: string): Promise<void>;
+  /** One pass, as if its time had come. */
+  passNow(id: string): Promise<void>;
+  /** Passes until the server rests, however often that takes. @returns undefined when it was forgotten */
+  settle(id: string): Promise<ServerRow | undefined>;
+  server(id: string): Promise<ServerRow | undefined>;
+  /** At the provider, with how often it was rebuilt. */
+  atProvider(serverId: number): Server;
+  useToken(token: string): Promise<void>;
+}
+
+export const serverSettings: ServerSettings = {
+  ...{ concurrency: 4, leaseMs: 5_000, sweepIntervalMs: 1_000, image: 'ubuntu-24.04' },
+  times: { rebuildGraceMs: 12_000, adoptionMsMax: 3_600_000 },
+};
+
+export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}): Promise<Servers> {
+  const rows = await openClusterRows();
+  const cloud = await startLocalCloud({
+    tokens: ['x'.repeat(64)],
+    projectTokens: [PROJECT_TOKEN, OTHER_TOKEN],
+    zones: [{ name: 'example.test' }],
+    actionMs: 10_000,
+    ...cloudOptions,
+  });
+  const keys = new KeyRing([{ id: 'k1', bytes: randomBytes(32) }]);
+  const queue = connectQueue({ databaseUrl: rows.url, redisUrl: undefined, log: silentLog });
+  let aheadMs = 0;
+  const workers = buildServerWorkers({
+    ...{ settings: serverSettings, pool: rows.pool, queue, keys, log: silentLog },
+    projects: connectProjects({ baseUrl: cloud.apiUrl, timeoutMs: 1_000, tick: () => performance.now() + aheadMs }),
+    metrics: createMetrics({ service: 'test' }),
+  });
+  const team = await rows.addTeam();
+  const connectionId = await rows.addConnection(team);
+  const useToken = async (token: string): Promise<void> => {
+    const { keyId, bytes } = keys.seal(token, connectionId);
+    await rows.pool.query('UPDATE connection SET sealed_token = $2, token_key_id = $3 WHERE id = $1', [
+      ...[connectionId, Buffer.from(bytes), keyId],
+    ]);
+  };
+  await useToken(PROJECT_TOKEN);
+
+  const server = async (id: string): Promise<ServerRow | undefined> => {
+    const { rows: found } = await rows.pool.query<ServerRow>(
+      `SELECT s.*, json_build_object('state', o.state, 'progress', o.progress, 'error', o.error) AS operation
+       FROM adopted_server s JOIN operation o ON o.id = s.operation_id WHERE s.id = $1`,
+      [id],
+    );
+    return found[0];
+  };
+  const beginOperation = (id: string, kind: string) =>
+    rows.pool.query(
+      `WITH ended AS (
+         UPDATE operation SET state = 'superseded' WHERE target_id = $1 AND state IN ('queued', 'running')
+       ), begun AS (
+         INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
+         SELECT team_id, $2, 'AdoptedServer', id, server_id::text, generation, 'queued', 'h'
+         FROM adopted_server WHERE id = $1 RETURNING id
+       )
+       UPDATE adopted_server SET operation_id = begun.id, due_at = clock_timestamp() FROM begun WHERE adopted_server.id = $1`,
+      [id, kind],
+    );
+  const passNow = async (id: string): Promise<void> => {
+    await rows.pool.query('UPDATE adopted_server SET due_at = clock_timestamp() WHERE id = $1', [id]);
+    await workers.pass(id, new AbortController().signal);
+  };
+  return {
+    ...rows,
+    ...{ cloud, workers, connectionId, team, server, passNow, useToken },
+    async acknowledge(options = {}) {
+      const made = cloud.admin.addServer(PROJECT_TOKEN, options);
+      const { rows: inserted } = await rows.pool.query<{ id: string }>(
+        `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind, due_at)
+         VALUES ($1, $2, $3, $4, $5, $6, 'cloud', clock_timestamp()) RETURNING id`,
+        [
+          ...[team.id, connectionId, made.id, made.serverType, made.location],
+          made.architecture === 'arm' ? 'arm64' : 'amd64',
+        ],
+      );
+      const id = inserted[0]?.id as string;
+      await beginOperation(id, 'server.adopt');
+      return { id, serverId: made.id };
+    },
+    async acknowledgeAgain(id) {
+      await rows.pool.query(
+        `UPDATE adopted_server SET phase = 'Adopting', message = '', generation = generation + 1, image = NULL,
+                rebuild_asked_at = NULL, rebuild_action_id = NULL, acknowledged_at = clock_timestamp() WHERE id = $1`,
+        [id],
+      );
+      await beginOperation(id, 'server.adopt');
+    },
+    async deregister(id) {
+      await rows.pool.query(
+        `UPDATE adopted_server SET phase = 'Deregistering', deregister_requested_at = clock_timestamp() WHERE id = $1`,
+        [id],
+      );
+      await beginOperation(id, 'server.deregister');
+    },
+    async settle(id) {
+      for (let passes = 0; passes < 50; passes += 1) {
+        await passNow(id);
+        const row = await server(id);
+        if (row === undefined || !['Adopting', 'Rebuilding', 'Deregistering'].includes(row.phase)) return row;
+        // What it waits for is a matter of seconds, on the provider's clock.
+        cloud.admin.advanceClock(2_000);
+        aheadMs += 2_000;
+      }
+      throw new Error(`The server ${id} finds no rest: ${JSON.stringify(await server(id))}`);
+    },
+    atProvider(serverId) {
+      const found = cloud.admin.servers().find((each) => each.id === serverId);
+      if (found === undefined) throw new Error(`There is no server ${serverId}.`);
+      return found;
+    },
+    async close() {
+      await queue.close();
+      await cloud.close();
+      await rows.close();
+    },
+  };
+}
