@@ -24,6 +24,7 @@ export interface HeldShoot {
 }
 
 interface HeldWorker {
+  readonly priority?: number;
   readonly name: string;
   readonly minimum: number;
   readonly maximum: number;
