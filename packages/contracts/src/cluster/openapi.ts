@@ -132,7 +132,7 @@ function contentOf(route: ClusterRoute, status: string, answer: string): object 
   return { [mediaTypeOf(route)]: { schema: refs.length === 1 ? refs[0] : { anyOf: refs }, examples } };
 }
 
-const isEventStream = ({ answers }: ClusterRoute): boolean => answers[200] === 'teamEvent';
+const isEventStream = ({ events }: ClusterRoute): boolean => events === true;
 
 function mediaTypeOf(route: ClusterRoute): string {
   if (isEventStream(route)) return 'text/event-stream';

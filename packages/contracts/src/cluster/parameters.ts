@@ -75,7 +75,7 @@ export const requestHeaders = {
   'Last-Event-ID': {
     description: '`id` of the last event that arrived: the stream goes on behind it.',
     schema: { type: 'string', maxLength: 200 },
-    example: '00000000001a-0000002f',
+    example: 'NzQ1LjEyLjE3OTUzNDg4MDAwMDA',
   },
   'If-Match': {
     description: 'Entity tag that the resource must still have; else nothing is changed and the answer is 412.',

@@ -68,7 +68,7 @@ export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
     dns: { summary: 'A write of the DNS API', value: dnsWrite },
   },
   teamEvent: one('A pool is gone', {
-    ...{ id: '00000000001a-0000002f', kind: 'NodePool', change: 'deleted', name: 'batch' },
+    ...{ id: 'NzQ1LjEyLjE3OTUzNDg4MDAwMDA', kind: 'NodePool', change: 'deleted', name: 'batch' },
     ...{ targetId: '0197b2f0-0000-7000-8000-00000000b0b0', parent: 'web', at, resource: null },
   }),
   auditLog: one('The newest two', { items: [dnsWrite, auditEntry], next: 'WyJhIiwiYiJd' }),
