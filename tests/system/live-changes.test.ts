@@ -1,0 +1,117 @@
+import type { TeamEvent } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { signIn } from '../support/clusters/client.js';
+import { type Follower, followEvents } from '../support/clusters/follow-events.js';
+import { type ClusterApi, type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import { type Ends, undo } from '../support/system-parts.js';
+
+const STREAMS = 1_000;
+const MEGABYTE = 1_048_576;
+const MEMORY_MAX = 300 * MEGABYTE;
+/** Of the image: what streams leave behind is collected early. */
+const apiEnv = { LOG_LEVEL: 'info', NODE_OPTIONS: '--max-semi-space-size=4' };
+const WITHIN = { timeoutMs: 60_000 };
+
+const ends: Ends = [];
+afterEach(() => undo(ends));
+
+async function start(): Promise<{
+  system: ClusterSystem;
+  replicas: readonly [ClusterApi, ClusterApi];
+  cookie: string;
+}> {
+  const system = await startClusterSystem({ apis: 2, reconcilers: 0, apiEnv });
+  ends.push(system.stop);
+  const [one, two] = system.apis as [ClusterApi, ClusterApi];
+  return { system, replicas: [one, two], cookie: await signIn(one.base, 'member@acme.test') };
+}
+
+async function followMany(count: number, bases: readonly string[], cookie: string): Promise<Follower[]> {
+  const followers: Follower[] = [];
+  ends.push(async () => {
+    for (const follower of followers) follower.stop();
+  });
+  while (followers.length < count) {
+    followers.push(...Array.from({ length: 100 }, () => followEvents({ bases, team: 'acme', cookie })));
+    await waitFor('streams to be open', () => followers.every((each) => each.isReady()), WITHIN);
+  }
+  return followers;
+}
+
+/** Clusters are declared one after the other, each as a draft. */
+async function declare({ teams: [team] }: ClusterSystem, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const spec = { connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.33.7', nodePools: [] };
+    const answer = await team?.member.insist({ method: 'PUT', path: `/clusters/${name}/`, body: { spec } });
+    if (answer === undefined || answer.status > 202) throw new Error(`${name} was not declared: ${answer?.text}`);
+  }
+}
+
+/** All that Postgres knows to have happened, in the order in which it is told. */
+async function toldBy({ pool }: ClusterSystem): Promise<Pick<TeamEvent, 'kind' | 'name'>[]> {
+  const { rows } = await pool.query('SELECT kind, target_name AS name FROM team_event ORDER BY xid, id');
+  return rows;
+}
+
+/** A number that a replica tells of itself. */
+async function metricOf(api: ClusterApi, name: string): Promise<number> {
+  const line = api
+    .output()
+    .split('\n')
+    .find((each) => each.includes('"message":"listening"')) as string;
+  const text = await (await fetch(`${JSON.parse(line).metricsUrl}/metrics`)).text();
+  return Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(text)?.[1]);
+}
+
+const shown = (changes: readonly Pick<TeamEvent, 'kind' | 'name'>[]) =>
+  changes.map(({ kind, name }) => `${kind} ${name}`);
+
+async function expectAll(followers: readonly Follower[], system: ClusterSystem): Promise<void> {
+  const told = shown(await toldBy(system));
+  await waitFor(
+    `${told.length} changes to arrive everywhere`,
+    () => followers.every(({ changes }) => changes.length >= told.length),
+    WITHIN,
+  );
+  for (const { changes, surprises } of followers) {
+    expect(surprises).toEqual([]);
+    expect(shown(changes)).toEqual(told);
+  }
+}
+
+describe('1,000 open streams', () => {
+  it('of one replica get every change, and it stays below 300 MB', async () => {
+    const { system, replicas, cookie } = await start();
+    const [one] = replicas;
+    const followers = await followMany(STREAMS, [one.base], cookie);
+
+    await declare(system, ['a', 'b', 'c', 'd', 'e']);
+    await expectAll(followers, system);
+
+    expect(await metricOf(one, 'corral_event_streams_count')).toBe(STREAMS);
+    const memory = await metricOf(one, 'process_resident_memory_bytes');
+    expect(memory).toBeGreaterThan(0);
+    expect(memory).toBeLessThan(MEMORY_MAX);
+  }, 180_000);
+});
+
+describe('a replica that is killed', () => {
+  it('costs nobody a change: clients go on at another one, each change once and in order', async () => {
+    const { system, replicas, cookie } = await start();
+    const [one, two] = replicas;
+    const followers = await followMany(100, [two.base, one.base], cookie);
+
+    const declared = declare(
+      system,
+      Array.from({ length: 10 }, (_, at) => `c${at}`),
+    );
+    await waitFor('some changes', () => followers.every(({ changes }) => changes.length >= 4), WITHIN);
+    await two.kill();
+    await declared;
+
+    await expectAll(followers, system);
+    for (const follower of followers) expect(follower.streams()).toBeGreaterThanOrEqual(2);
+    expect(await metricOf(one, 'corral_event_streams_count')).toBe(followers.length);
+  }, 180_000);
+});
