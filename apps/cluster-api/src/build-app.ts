@@ -10,6 +10,7 @@ import express, { type Express } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { buildClusterHandlers, type ClusterConfig, type GardenOfApi } from './build-cluster-handlers.js';
 import { buildDnsHandlers } from './build-dns-handlers.js';
+import { buildEventHandlers, type EventConfig, type EventNews } from './build-event-handlers.js';
 import { buildSignInHandlers } from './build-sign-in-handlers.js';
 import { type ConnectionDeps, connectionService } from './domain/connections.js';
 import { refuseCrossSite } from './http/cross-site.js';
@@ -34,6 +35,7 @@ export interface AppConfig extends ClusterConfig {
   readonly limits: RateLimits;
   /** The quota that the gateways are configured with. */
   readonly dnsRecordsPerTeam: number;
+  readonly events: EventConfig;
 }
 
 export interface AppDeps {
@@ -52,6 +54,8 @@ export interface AppDeps {
   readonly buckets: Buckets;
   /** Where gateways and reconcilers keep the account of the upstream's budget. */
   readonly budgets: Pick<BudgetStore, 'readAll'>;
+  /** What Postgres notifies of. */
+  readonly eventNews: EventNews;
   readonly health: Health;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -102,6 +106,7 @@ function buildHandlers(deps: AppDeps): ClusterHandlers {
     }),
     ...buildClusterHandlers(deps),
     ...buildDnsHandlers(deps),
+    ...buildEventHandlers(deps),
   };
 }
 

@@ -18,6 +18,7 @@ import {
   url,
   wordsOf,
 } from '@corral/service';
+import { eventDefaults } from './build-event-handlers.js';
 import { gardenFeatures } from './domain/catalogue-rules.js';
 import { isLoopbackUrl, loopbackHosts } from './loopback.js';
 import { oidcVariables, problemsOfOidc } from './oidc/oidc-config.js';
@@ -78,6 +79,12 @@ export const clusterApiConfig = {
     default: clusterLimits.signInRequestsPerAddressPerMinute,
     min: 2,
     desc: 'Requests per address and minute that begin or finish a sign-in; a sign-in is two.',
+  }),
+  EVENT_HEARTBEAT_MS: durationMs({
+    default: eventDefaults.heartbeatMs,
+    min: 100,
+    max: 60_000,
+    desc: 'How often an open stream of live changes shows that it lives, and whether its session does is looked up.',
   }),
   CLUSTERS_PER_TEAM: integer({
     default: clusterLimits.clustersPerTeam,

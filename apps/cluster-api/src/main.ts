@@ -6,8 +6,10 @@ import { connectQueue } from '@corral/queue';
 import { connectBuckets } from '@corral/rate-limit';
 import { createHealth, createLog, createMetrics, onShutdown, serve, startOrExit, tlsOptions } from '@corral/service';
 import { buildApp } from './build-app.js';
+import { eventDefaults } from './build-event-handlers.js';
 import { readClusterApiConfig } from './config.js';
 import { renderClientError } from './http/client-error.js';
+import { listenToTeamEvents } from './live/event-news.js';
 import { oidcClient } from './oidc/oidc-client.js';
 import { oidcSettings } from './oidc/oidc-config.js';
 
@@ -49,6 +51,11 @@ await startOrExit(SERVICE, async () => {
   const health = createHealth({ checks: { database: () => pool.query('SELECT 1') }, log });
 
   const oidc = oidcSettings(config);
+  const eventNews = listenToTeamEvents({
+    databaseUrl: config.DATABASE_URL,
+    applicationName: SERVICE,
+    onError: report('notifications of live changes interrupted'),
+  });
   let listening: string | undefined;
   const configured = config.PUBLIC_URL?.replace(/\/+$/, '');
   const publicUrl = () => configured ?? listening ?? `http://localhost:${config.PORT}`;
@@ -68,12 +75,14 @@ await startOrExit(SERVICE, async () => {
         poolsPerCluster: config.POOLS_PER_CLUSTER,
         nodesPerCluster: config.NODES_PER_CLUSTER,
       },
+      events: { ...eventDefaults, heartbeatMs: config.EVENT_HEARTBEAT_MS },
       gardenFeatures: new Set(config.GARDEN_FEATURES),
       dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
     },
     ...{ prisma, sessionUse, queue, garden, buckets, budgets, health, metrics, log },
     sessions: sessionStore(pool, times),
     secrets: config.SECRET_KEYS,
+    eventNews: eventNews.subscribe,
     oidc: oidc === null ? null : oidcClient(oidc),
     now: Date.now,
     verifyToken: (token) => verifyToken({ baseUrl: config.HCLOUD_API_URL, token }),
@@ -94,6 +103,7 @@ await startOrExit(SERVICE, async () => {
   listening = server.url;
   onShutdown({ log, graceMs: config.SHUTDOWN_GRACE_MS + CLOSE_MARGIN_MS }, [
     { name: 'server', close: server.close },
+    { name: 'notifications of live changes', close: eventNews.close },
     { name: 'use of sessions', close: sessionUse.close },
     { name: 'request limits', close: buckets.close },
     { name: 'upstream budget', close: budgets.close },

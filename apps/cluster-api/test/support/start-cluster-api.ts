@@ -10,6 +10,7 @@ import { createTestDatabase } from '@corral/testing';
 import type { Express } from 'express';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
 import type { GardenOfApi } from '../../src/build-cluster-handlers.js';
+import { eventDefaults } from '../../src/build-event-handlers.js';
 import { quotas } from './a-cluster.js';
 import { type ApiClient, checkedClient } from './checked-client.js';
 import { fakeGarden } from './fake-garden.js';
@@ -88,6 +89,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       secureCookies: true,
       devSignIn: false,
       dnsRecordsPerTeam: 200,
+      events: eventDefaults,
       limits: {
         perAddressPerMinute: 100_000,
         perSessionPerMinute: 100_000,
@@ -100,6 +102,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     now: Date.now,
     buckets: memoryBuckets(Date.now),
     budgets: { readAll: async () => ({}) },
+    eventNews: () => undefined,
     secrets,
     verifyToken: async () => 'valid',
     garden: options.garden ?? fakeGarden(),
