@@ -13,6 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 afterEach(() => {
+  site.idp.forge = null;
   site.clock.aheadMs = 0;
   site.idp.person = 'ann';
 });
@@ -122,6 +123,21 @@ describe('the way back from the provider', () => {
     }
 
     expect(site.idp.asked).toHaveLength(before);
+  });
+});
+
+describe('a token that was changed on its way', () => {
+  it.each<[string, (claims: object) => object]>([
+    ['for another person', (claims) => ({ ...claims, sub: 'admin' })],
+    ['for another address', (claims) => ({ ...claims, email: 'admin@acme.test', email_verified: true })],
+    ['for another attempt', (claims) => ({ ...claims, nonce: 'of-another-attempt' })],
+    ['for another service', (claims) => ({ ...claims, aud: 'another-service' })],
+    ['for another issuer', (claims) => ({ ...claims, iss: 'https://evil.test' })],
+  ])('%s lets nobody in', async (_what, forge) => {
+    site.idp.forge = forge;
+    const before = await sessions();
+
+    await expectRefusal(await site.open().visit(login()), 403, 'sign_in_refused', before);
   });
 });
 

@@ -211,6 +211,34 @@ describe('a clock of the provider', () => {
   });
 });
 
+describe('on a developer’s machine', () => {
+  it('both ways to sign in are there, with cookies that work without HTTPS', async () => {
+    const dev = await startSignIn({ config: { devSignIn: true, secureCookies: false } });
+    dev.idp.accounts.set('acme-admin', verified('admin@acme.test'));
+    dev.idp.person = 'acme-admin';
+    const browser = dev.open();
+
+    const started = await browser.send(`${dev.url}/auth/login/`);
+    const me = await browser.visit(started.headers.location as string);
+    const withoutProof = await fetch(`${dev.url}/auth/dev-login/`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'User-Agent': 'curl' },
+      body: JSON.stringify({ email: 'admin@acme.test' }),
+    });
+
+    expect([me.status, me.body.email, withoutProof.status]).toEqual([200, 'admin@acme.test', 200]);
+    for (const cookie of [...started.setCookies, ...withoutProof.headers.getSetCookie()]) {
+      expect(cookie).toMatch(/^(signin-|sessionid=).*HttpOnly; SameSite=Lax$/);
+    }
+    const { body } = await browser.send(`${dev.url}/api/v1/me/sessions/?limit=2`);
+    expect(body.items.map(({ method, userAgent }: Record<string, string>) => [method, userAgent])).toEqual([
+      ['development', 'curl'],
+      ['oidc', 'Browser of the tests'],
+    ]);
+    await dev.close();
+  });
+});
+
 describe('without an identity provider', () => {
   it('nobody signs in that way, and everything else is there', async () => {
     const test = await startClusterApi();

@@ -17,6 +17,8 @@ export interface IdentityProvider {
   person: string | null;
   /** How far the clock is ahead when tokens are made, in ms. */
   clockOffsetMs: number;
+  /** What somebody on the way makes of the claims of an ID token, who cannot sign them. */
+  forge: ((claims: object) => object) | null;
   /** Paths that were asked for, oldest first. */
   readonly asked: string[];
   /** Takes another service for the same client from now on, beside the first. */
@@ -40,7 +42,7 @@ export async function startIdentityProvider(redirectUri: () => string): Promise<
   const others: string[] = [];
   const idp: IdentityProvider = {
     ...{ issuer: `http://localhost:${port}`, clientId: 'corral', clientSecret: 'secret-of-the-client' },
-    ...{ accounts: new Map(), person: null, clockOffsetMs: 0, asked: [] },
+    ...{ accounts: new Map(), person: null, clockOffsetMs: 0, forge: null, asked: [] },
     redirectTo(uri) {
       others.push(uri);
       provider = undefined;
@@ -64,7 +66,7 @@ export async function startIdentityProvider(redirectUri: () => string): Promise<
   const warnings = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
   const { Provider } = await import('oidc-provider');
   handle = async (req, res) => {
-    provider ??= new Provider(idp.issuer, configurationOf(idp, [redirectUri(), ...others]));
+    provider ??= forgeTokens(new Provider(idp.issuer, configurationOf(idp, [redirectUri(), ...others])), idp);
     idp.asked.push((req.url as string).split('?')[0] as string);
     if (req.url?.startsWith('/interaction/')) return signIn(provider, idp, req, res);
     if (req.url === '/token') shiftClock(idp.clockOffsetMs, res);
@@ -110,6 +112,19 @@ function configurationOf(idp: IdentityProvider, redirectUris: string[]): Configu
 async function signIn(provider: Provider, idp: IdentityProvider, req: IncomingMessage, res: ServerResponse) {
   const outcome = idp.person === null ? { error: 'access_denied' } : { login: { accountId: idp.person } };
   await provider.interactionFinished(req, res, outcome, { mergeWithLastSubmission: false });
+}
+
+/** Changes what is signed, and leaves the signature as it was. */
+function forgeTokens(provider: Provider, idp: IdentityProvider): Provider {
+  provider.use(async (ctx, next) => {
+    await next();
+    if (idp.forge === null || ctx.path !== '/token') return;
+    const body = ctx.body as { id_token: string };
+    const [header, claims, signature] = body.id_token.split('.') as [string, string, string];
+    const forged = idp.forge(JSON.parse(Buffer.from(claims, 'base64url').toString()));
+    body.id_token = [header, Buffer.from(JSON.stringify(forged)).toString('base64url'), signature].join('.');
+  });
+  return provider;
 }
 
 /** While the provider makes one answer; whoever asked for it waits meanwhile. */
