@@ -10,5 +10,6 @@ export type { ApiName, FaultEffect, FaultMatch, FaultRule, HeldFault } from './f
 export type { GardenSettings } from './garden/garden-settings.js';
 export type { HeldShootFault, ShootFault } from './garden/gardenlet/shoot-faults.js';
 export type { ShootLife } from './garden/shoot-history.js';
+export { type MailFault, type MailSink, type SunkMail, startMailSink } from './mail/start-mail-sink.js';
 export type { ProjectToken } from './project-tokens.js';
 export { type LocalCloud, type LocalCloudOptions, startLocalCloud } from './start-local-cloud.js';

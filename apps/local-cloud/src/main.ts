@@ -10,7 +10,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-const { apiUrl, adminUrl, dnsPort, gardenUrl, gardenKubeconfigPath } = cloud;
+const { apiUrl, adminUrl, dnsPort, smtpPort, gardenUrl, gardenKubeconfigPath } = cloud;
 process.stdout.write(
-  `${JSON.stringify({ event: 'ready', apiUrl, adminUrl, dnsPort, gardenUrl, gardenKubeconfigPath })}\n`,
+  `${JSON.stringify({ event: 'ready', apiUrl, adminUrl, dnsPort, smtpPort, gardenUrl, gardenKubeconfigPath })}\n`,
 );

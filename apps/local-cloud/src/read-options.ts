@@ -41,6 +41,7 @@ export function readOptions(environment: Environment): LocalCloudOptions {
     ...given('host', text('LOCAL_CLOUD_HOST')),
     ...given('apiPort', integer('LOCAL_CLOUD_API_PORT', 65_535)),
     ...given('dnsPort', integer('LOCAL_CLOUD_DNS_PORT', 65_535)),
+    ...given('smtpPort', integer('LOCAL_CLOUD_SMTP_PORT', 65_535)),
     ...given('adminPort', integer('LOCAL_CLOUD_ADMIN_PORT', 65_535)),
     ...given('gardenPort', integer('LOCAL_CLOUD_GARDEN_PORT', 65_535)),
     ...given('shootPort', integer('LOCAL_CLOUD_SHOOT_PORT', 65_535)),

@@ -14,6 +14,7 @@ import { FaultRules } from './faults/fault-rules.js';
 import type { GardenSettings } from './garden/garden-settings.js';
 import { startGarden } from './garden/start-garden.js';
 import { listenHttp } from './listen.js';
+import { startMailSink } from './mail/start-mail-sink.js';
 import { ProjectTokens } from './project-tokens.js';
 
 export interface LocalCloudOptions {
@@ -25,6 +26,8 @@ export interface LocalCloudOptions {
   dnsPort?: number;
   /** Default 0: a free port. */
   adminPort?: number;
+  /** Of the mail server that keeps all mails to itself. Default 0: a free port. */
+  smtpPort?: number;
   /** Default 0: a free port. */
   gardenPort?: number;
   /** Of the API servers of all Shoots. Default 0: a free port. */
@@ -55,6 +58,7 @@ export interface LocalCloud {
   /** Without a path: the routes are under `/admin`. */
   readonly adminUrl: string;
   readonly dnsPort: number;
+  readonly smtpPort: number;
   /** The garden cluster, `https://…`. */
   readonly gardenUrl: string;
   /** Kubeconfig of the garden's technical user. */
@@ -126,7 +130,9 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
         tokenState: (token) => projectTokens.stateOf(token),
       }),
     );
+    const mail = await start(startMailSink(host, options.smtpPort ?? 0));
     const admin = createAdmin({
+      mail,
       project,
       servers,
       clock,
@@ -143,6 +149,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       apiUrl: `http://${host}:${apiPort}/v1`,
       adminUrl: `http://127.0.0.1:${adminPort}`,
       dnsPort,
+      smtpPort: mail.port,
       gardenUrl: garden.url,
       gardenKubeconfig: garden.kubeconfig,
       gardenKubeconfigPath: garden.kubeconfigPath,

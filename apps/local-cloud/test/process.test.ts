@@ -35,6 +35,7 @@ describe('the process', () => {
       apiUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
       adminUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       dnsPort: expect.any(Number),
+      smtpPort: expect.any(Number),
       gardenUrl: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
       gardenKubeconfigPath: join(dataDir, 'garden.kubeconfig'),
     });

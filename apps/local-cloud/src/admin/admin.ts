@@ -8,6 +8,7 @@ import type { Labels, Rrset, Write, ZoneFacts } from '../dns/model.js';
 import type { CallCounts, Calls } from '../faults/call-counts.js';
 import type { FaultRule, FaultRules, HeldFault } from '../faults/fault-rules.js';
 import type { Garden } from '../garden/start-garden.js';
+import type { MailFault, MailSink, SunkMail } from '../mail/start-mail-sink.js';
 import type { ProjectToken, ProjectTokens, TokenOptions } from '../project-tokens.js';
 import { createGardenAdmin, type GardenAdmin } from './garden-admin.js';
 
@@ -58,6 +59,10 @@ export interface LocalCloudAdmin {
   changeServer(id: number, change: ServerOptions): Server;
   /** Takes a server away, as if somebody had deleted it by hand. */
   vanishServer(id: number): void;
+  /** What was sent by mail, oldest first. */
+  mails(): SunkMail[];
+  clearMails(): void;
+  breakMails(fault: MailFault): void;
   readonly garden: GardenAdmin;
 }
 
@@ -71,6 +76,7 @@ export interface AdminDeps {
   readonly setExtraFields: (extra: ExtraFields) => void;
   readonly projectTokens: ProjectTokens;
   readonly garden: Garden;
+  readonly mail: MailSink;
 }
 
 export function createAdmin(deps: AdminDeps): LocalCloudAdmin {
@@ -113,6 +119,9 @@ export function createAdmin(deps: AdminDeps): LocalCloudAdmin {
     servers: () => servers.list(),
     changeServer: (id, change) => servers.change(id, change),
     vanishServer: (id) => servers.vanish(id),
+    mails: () => deps.mail.mails(),
+    clearMails: () => deps.mail.clear(),
+    breakMails: (fault) => deps.mail.breakNext(fault),
     garden: createGardenAdmin(garden),
   };
 }

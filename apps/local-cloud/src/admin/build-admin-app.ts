@@ -44,6 +44,12 @@ export function buildAdminApp(admin: LocalCloudAdmin): Express {
     res.status(204).end();
   });
 
+  app.get('/admin/mails', (_req, res) => void res.json({ mails: admin.mails() }));
+  app.delete('/admin/mails', (_req, res) => {
+    admin.clearMails();
+    res.status(204).end();
+  });
+
   app.post('/admin/extra-fields', (req, res) => {
     admin.setExtraFields(req.body ?? {});
     res.status(204).end();

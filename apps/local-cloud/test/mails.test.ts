@@ -1,0 +1,82 @@
+import { createConnection, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { waitFor } from '@corral/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startTestCloud, type TestCloud } from './start-test-cloud.js';
+
+let cloud: TestCloud;
+beforeEach(async () => {
+  cloud = await startTestCloud();
+});
+afterEach(() => cloud.close());
+
+const mail = [
+  'From: Corral <corral@example.test>',
+  'To: Ada <ada@acme.test>',
+  'Subject: =?UTF-8?Q?Gr=C3=BC=C3=9Fe?=',
+  'Message-ID: <one@example.test>',
+  '',
+  'Hello',
+  '.',
+];
+
+/** Speaks SMTP line by line. @returns the last answer; null when none came before the connection was cut */
+async function send(lines: readonly string[]): Promise<{ socket: Socket; answers: string[] }> {
+  const socket = createConnection(cloud.smtpPort, '127.0.0.1');
+  const answers: string[] = [];
+  createInterface({ input: socket }).on('line', (line) => answers.push(line));
+  const until = (count: number) =>
+    waitFor('an answer', async () => answers.filter((line) => /^\d{3} /.test(line)).length >= count);
+  await until(1);
+  for (const [index, line] of lines.entries()) {
+    socket.write(`${line}\r\n`);
+    await until(index + 2);
+  }
+  socket.write(`${mail.join('\r\n')}\r\n`);
+  return { socket, answers };
+}
+const envelope = ['EHLO test', 'MAIL FROM:<corral@example.test>', 'RCPT TO:<ada@acme.test>', 'DATA'];
+const lastOf = (answers: string[], codes: RegExp) =>
+  waitFor('the outcome', async () => codes.test(answers.at(-1) ?? ''));
+
+describe('the mail server', () => {
+  it('takes a mail and shows it at the admin address', async () => {
+    const { socket, answers } = await send(envelope);
+    await lastOf(answers, /^250 /);
+    socket.destroy();
+
+    const { body } = await cloud.callAdmin('GET', '/mails');
+    expect(body.mails).toEqual([
+      {
+        ...{ id: 1, receivedAt: expect.any(String), messageId: '<one@example.test>', html: '' },
+        ...{ from: '"Corral" <corral@example.test>', to: '"Ada" <ada@acme.test>', recipients: ['ada@acme.test'] },
+        ...{ subject: 'Grüße', text: 'Hello\n', headerNames: ['from', 'to', 'subject', 'message-id'] },
+      },
+    ]);
+    expect((await cloud.callAdmin('DELETE', '/mails')).status).toBe(204);
+    expect(cloud.admin.mails()).toEqual([]);
+  });
+
+  it('refuses as it is told to', async () => {
+    cloud.admin.breakMails({ effect: { code: 451 }, times: 1 });
+
+    const first = await send(envelope);
+    await lastOf(first.answers, /^451 /);
+    const second = await send(envelope);
+    await lastOf(second.answers, /^250 /);
+    first.socket.destroy();
+    second.socket.destroy();
+
+    expect(cloud.admin.mails()).toHaveLength(1);
+  });
+
+  it('takes a mail and tells nobody, as a connection that is cut does', async () => {
+    cloud.admin.breakMails({ effect: 'hang', times: 1 });
+
+    const { socket, answers } = await send(envelope);
+    await waitFor('the mail', async () => cloud.admin.mails().length === 1);
+
+    expect(answers.at(-1)).toMatch(/^354 /);
+    socket.destroy();
+  });
+});
