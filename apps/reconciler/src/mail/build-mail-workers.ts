@@ -1,0 +1,49 @@
+import type { Pool } from '@corral/database';
+import type { JobHandlers, Queue } from '@corral/queue';
+import type { Log, Metrics } from '@corral/service';
+import { oneAtATime } from '../loop/one-at-a-time.js';
+import type { MailServer } from './connect-mail-server.js';
+import { mailStore } from './mail-store.js';
+import { sendMails } from './send-mails.js';
+
+export interface MailWorkerDeps {
+  readonly settings: {
+    /** Base address of the console, without a slash at its end. */
+    readonly consoleUrl: string;
+    /** How often mails are looked for that are due and whose wake-up was lost. */
+    readonly intervalMs: number;
+  };
+  readonly pool: Pool;
+  readonly queue: Queue;
+  readonly mailServer: MailServer;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export interface MailWorkers {
+  sendMails(signal: AbortSignal): Promise<number>;
+  readonly handlers: JobHandlers<'mail'>;
+  readonly concurrency: number;
+  /** Sees to it that there are jobs. */
+  schedule(): void;
+}
+
+/** Wires the loop over mails. Does nothing until `schedule`. */
+export function buildMailWorkers({ settings, pool, queue, mailServer, metrics, log }: MailWorkerDeps): MailWorkers {
+  const outcomes = metrics.counter({
+    name: 'corral_mails_total',
+    help: 'Mails that were handed to the mail server, by what came of them',
+    labelNames: ['outcome'],
+  });
+  const send = sendMails({
+    ...{ store: mailStore(pool), deliver: mailServer.deliver, consoleUrl: settings.consoleUrl, log },
+    onOutcome: (outcome) => outcomes.inc({ outcome }),
+  });
+  return {
+    sendMails: send,
+    handlers: { 'send-mails': oneAtATime(send) },
+    // One runs, and one more that was asked for meanwhile ends at once.
+    concurrency: 2,
+    schedule: () => queue.schedule('send-mails', {}, settings.intervalMs),
+  };
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type InvitationMail, renderInvitation } from './render-invitation.js';
+
+const CONSOLE = 'https://console.example.org';
+const invitation = (more: Partial<InvitationMail> = {}): InvitationMail => ({
+  ...{ id: '0197b2f0-0000-7000-8000-000000000001', email: 'ada@acme.test', role: 'member', teamName: 'Rockets' },
+  ...{ inviterName: 'Bob', inviterEmail: 'bob@acme.test', expiresAt: new Date('2026-12-05T12:34:56Z') },
+  ...more,
+});
+const render = (more: Partial<InvitationMail> = {}) => renderInvitation(invitation(more), CONSOLE);
+
+describe('the mail of an invitation', () => {
+  it('says who invites to what, where to accept, and until when', () => {
+    expect(render().text).toBe(
+      [
+        'Bob (bob@acme.test) invites you to be a member of the team “Rockets”.',
+        '',
+        'To accept, sign in with the address ada@acme.test and open:',
+        '',
+        `${CONSOLE}/invitations/0197b2f0-0000-7000-8000-000000000001/`,
+        '',
+        'The invitation holds until 5 December 2026, 12:34 UTC.',
+        '',
+        'You get this because somebody entered ada@acme.test. If you do not expect it, do nothing.',
+        '',
+      ].join('\n'),
+    );
+    expect(render()).toMatchObject({ to: 'ada@acme.test', subject: 'Invitation to the team Rockets' });
+  });
+
+  it('says what role it is', () => {
+    expect(render({ role: 'admin' }).text).toContain('to be an administrator of the team');
+  });
+
+  it('calls one who has no name by the address, once', () => {
+    expect(render({ inviterName: 'bob@acme.test' }).text).toMatch(/^bob@acme\.test invites you/);
+  });
+
+  it('shows names in HTML as the text they are', () => {
+    const { html } = render({ teamName: '<script>"&\'</script>', inviterName: '<b>Bob' });
+
+    expect(html).toContain('&lt;script&gt;&quot;&amp;&#39;&lt;/script&gt;');
+    expect(html).toContain('&lt;b&gt;Bob');
+    expect(html).not.toMatch(/<script|<b>/);
+  });
+
+  it('has a subject of one line and of a bounded length, whatever the name', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (teamName) => {
+        const { subject } = render({ teamName });
+
+        expect(subject).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u);
+        expect([...subject].length).toBeLessThanOrEqual('Invitation to the team '.length + 60);
+      }),
+    );
+    expect(render({ teamName: 'a\r\nBcc: all@acme.test' }).subject).toBe('Invitation to the team a Bcc: all@acme.test');
+  });
+
+  it('can be told from that of another invitation and of a renewal, and not from itself', () => {
+    const keys = [render(), render(), render({ id: 'other' }), render({ expiresAt: new Date(0) })];
+
+    expect(new Set(keys.map(({ messageKey }) => messageKey)).size).toBe(3);
+  });
+});

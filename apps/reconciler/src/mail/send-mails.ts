@@ -1,0 +1,62 @@
+import type { Log } from '@corral/service';
+import type { Delivery } from './connect-mail-server.js';
+import type { DueMail, MailStore } from './mail-store.js';
+import { type RenderedMail, renderInvitation } from './render-invitation.js';
+
+export interface SendMailsDeps {
+  readonly store: MailStore;
+  /** Hands a mail to the mail server. Never rejects. */
+  readonly deliver: (mail: RenderedMail) => Promise<Delivery>;
+  /** Base address of the console, without a slash at its end. */
+  readonly consoleUrl: string;
+  readonly onOutcome: (outcome: Delivery['kind']) => void;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+/** One after the other would let a slow mail server hold up all; more is not asked of it at once. */
+const BATCH = 5;
+/** Longer than a delivery takes. */
+export const HOLD_MS = 120_000;
+
+const RETRY_MS_MIN = 10_000;
+const RETRY_MS_MAX = 3_600_000;
+/** A mailbox that is not there may be made, and nobody likes those who keep asking. */
+const REFUSED_RETRY_MS = 6 * 3_600_000;
+
+/**
+ * Sends the mails of invitations that are due. At least once: what was sent and could not be recorded is sent again, with
+ * the same Message-ID. A mail that is not taken is tried until its invitation runs out.
+ *
+ * @returns how many were tried
+ */
+export const sendMails =
+  (deps: SendMailsDeps) =>
+  async (signal: AbortSignal): Promise<number> => {
+    let tried = 0;
+    while (!signal.aborted) {
+      const batch = await deps.store.claimDue(BATCH, HOLD_MS);
+      await Promise.all(batch.map((due) => sendOne(deps, due)));
+      tried += batch.length;
+      if (batch.length < BATCH) break;
+    }
+    return tried;
+  };
+
+async function sendOne(deps: SendMailsDeps, due: DueMail): Promise<void> {
+  const { store, deliver, consoleUrl, onOutcome, log, random = Math.random } = deps;
+  const delivery = await deliver(renderInvitation(due, consoleUrl));
+  onOutcome(delivery.kind);
+  if (delivery.kind === 'sent') return store.recordSent(due);
+  const againMs = retryMs(delivery, due.failures, random());
+  // Not whom it was for: the invitation says that to those who may know.
+  log.warn('mail not taken', { invitationId: due.id, ...delivery, failures: due.failures + 1, againMs });
+  await store.recordFailure(due, againMs);
+}
+
+/** @param random from 0 to 1: mails that failed together are not tried together for ever */
+export function retryMs({ kind }: Delivery, failures: number, random: number): number {
+  const base =
+    kind === 'refused' ? REFUSED_RETRY_MS : Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures, 20));
+  return Math.round(base * (1 + random / 5));
+}
