@@ -20,6 +20,8 @@ import { operationStore } from './store/operation-store.js';
 export interface ClusterConfig {
   /** Quotas of teams that have none of their own. */
   readonly quotas: ClusterQuotas;
+  /** Whether a team needs an active subscription to start a cluster. */
+  readonly subscriptionRequired: boolean;
   /** What the garden can do that not all gardens can. */
   readonly gardenFeatures: ReadonlySet<GardenFeature>;
 }
@@ -42,6 +44,7 @@ export function buildClusterHandlers({ config, prisma, queue, garden, log }: App
   });
   const changeSpec = specChanger({
     ...{ store, catalogue, wake, quotas: config.quotas, features: config.gardenFeatures },
+    subscriptionRequired: config.subscriptionRequired,
     newId: randomUUID,
   });
   const clusters = clusterService({ changeSpec, store, wake, newId: randomUUID });

@@ -1,4 +1,5 @@
 export { bearerToken } from './bearer.js';
+export { displayNameOf } from './display-name.js';
 export { callerRoot, DNS_SCOPE, type DnsCaller, maySee, mayWriteType } from './dns-caller.js';
 export { hashDnsToken, isWellFormedDnsToken, mintDnsToken } from './dns-token.js';
 export {

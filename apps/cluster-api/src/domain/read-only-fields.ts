@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import canonicalize from 'canonicalize';
 import { invalidField } from '../problem.js';
 
 /**
@@ -17,7 +17,7 @@ export function refuseReadOnlyChanges(
 ): void {
   const now = present as Readonly<Record<string, unknown>>;
   for (const [field, value] of Object.entries(sent)) {
-    if (writable.includes(field) || isDeepStrictEqual(value, now[field])) continue;
+    if (writable.includes(field) || canonicalize(value) === canonicalize(now[field])) continue;
     throw invalidField('immutable_field', `/${field}`, 'cannot be changed here. Leave it out, or read it anew');
   }
 }

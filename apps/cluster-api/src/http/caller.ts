@@ -1,6 +1,6 @@
-import { roleCovers, type Session, sessionOf } from '@corral/auth';
+import { type Membership, roleCovers, type Session, sessionOf } from '@corral/auth';
 import type { RouteAccess } from '@corral/contracts';
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Caller } from '../domain/caller.js';
 import { notFound, Problem } from '../problem.js';
 
@@ -16,7 +16,7 @@ export function admit(access: RouteAccess): RequestHandler {
       throw new Problem('authentication_required', 'There is no session, or it has ended. Sign in and try again.');
     }
     if (access === 'session') return next();
-    const membership = session.memberships.find(({ slug }) => slug === req.params.team);
+    const membership = session.memberships.find(isNamedBy(req.params));
     if (membership === undefined) throw notFound();
     if (!roleCovers(membership.role, access)) {
       throw new Problem('permission_denied', 'Only administrators of the team may do this. Ask one of them.');
@@ -30,6 +30,12 @@ export function admit(access: RouteAccess): RequestHandler {
     } satisfies Caller;
     next();
   };
+}
+
+/** Paths name a team by its slug, or by its number in canonical form. */
+function isNamedBy({ team, team_slug, team_id }: Request['params']): (membership: Membership) => boolean {
+  if (team_id !== undefined) return ({ teamNumber }) => String(teamNumber) === team_id;
+  return ({ slug }) => slug === (team ?? team_slug);
 }
 
 /** Who is signed in. Throws on routes that admit strangers. */
