@@ -6,14 +6,26 @@ import type { restartableRedis } from './redis.js';
 
 type Disturbance = (isOver: () => boolean) => Promise<void>;
 
-const pauses = fc.record({
-  beforeMs: fc.integer({ min: 2_000, max: 8_000 }),
-  awayMs: fc.integer({ min: 0, max: 1_500 }),
+interface Absence {
+  readonly beforeMs: number;
+  readonly awayMs: number;
+}
+
+const awayMs = fc.integer({ min: 0, max: 1_500 });
+const oftenAway: fc.Arbitrary<Absence> = fc.record({ beforeMs: fc.integer({ min: 2_000, max: 8_000 }), awayMs });
+/** Seldom enough for steady work in between. */
+export const seldomAway: fc.Arbitrary<Absence> = fc.record({
+  beforeMs: fc.integer({ min: 10_000, max: 25_000 }),
+  awayMs,
 });
 
 /** Redis loses all that it holds, now and then together with its process. */
-export function forgetfulRedis(redis: Awaited<ReturnType<typeof restartableRedis>>, seed: number): Disturbance {
-  const next = drawer(fc.record({ times: pauses, ends: fc.boolean() }), seed);
+export function forgetfulRedis(
+  redis: Awaited<ReturnType<typeof restartableRedis>>,
+  seed: number,
+  absences = oftenAway,
+): Disturbance {
+  const next = drawer(fc.record({ times: absences, ends: fc.boolean() }), seed);
   return async (isOver) => {
     while (!isOver()) {
       const { times, ends } = next();
@@ -33,8 +45,9 @@ export function forgetfulRedis(redis: Awaited<ReturnType<typeof restartableRedis
 export function restartedPostgres(
   postgres: Awaited<ReturnType<typeof restartablePostgres>>,
   seed: number,
+  absences = oftenAway,
 ): Disturbance {
-  const next = drawer(pauses, seed);
+  const next = drawer(absences, seed);
   return async (isOver) => {
     while (!isOver()) {
       const { beforeMs, awayMs } = next();

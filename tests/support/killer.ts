@@ -14,6 +14,8 @@ export type Killable = Pick<Program, 'name' | 'start' | 'untilReady' | 'kill' | 
 
 export interface Killer {
   readonly seed: number;
+  /** How long a process lives, in milliseconds. Default: from its first instruction to a few seconds of steady work. */
+  readonly lifetimes?: fc.Arbitrary<number>;
   /** Asked before each kill. */
   isOver(): boolean;
   onKill(): void;
@@ -22,8 +24,9 @@ export interface Killer {
 }
 
 /** Ends a process with SIGKILL and starts it again at the same address, at one drawn moment after the other. */
-export async function killAgainAndAgain(program: Killable, { seed, isOver, onKill, onProblem }: Killer): Promise<void> {
-  const next = drawer(lifetimeArbitrary, seed);
+export async function killAgainAndAgain(program: Killable, killer: Killer): Promise<void> {
+  const { seed, isOver, onKill, onProblem, lifetimes = lifetimeArbitrary } = killer;
+  const next = drawer(lifetimes, seed);
   while (!isOver()) {
     const ended = await Promise.race([program.exited, pause(next()).then(() => null)]);
     if (ended !== null && !/another process has it/i.test(program.output())) {

@@ -1,0 +1,81 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '@corral/testing';
+import type { Program } from '../program.js';
+import type { System } from '../start-system.js';
+
+/** What a process holds after its garbage was collected. */
+export interface Holdings {
+  /** Bytes. */
+  readonly rss: number;
+  /** Bytes. */
+  readonly heapUsed: number;
+  /** Open TCP connections, and those it listens for. */
+  readonly sockets: number;
+}
+
+/** For the Node.js of a program whose holdings are to be read. */
+export const REPORTS_HOLDINGS = [
+  '--expose-gc',
+  '--import',
+  fileURLToPath(new URL('report-memory.mjs', import.meta.url)),
+] as const;
+
+/** Has a program, which was started with `REPORTS_HOLDINGS`, collect its garbage and tell what is left. */
+export async function readHoldings({ pid, name, output }: Program): Promise<Holdings> {
+  const reports = (): Holdings[] =>
+    output()
+      .split('\n')
+      .filter((line) => line.startsWith('{"holds"'))
+      .map((line) => (JSON.parse(line) as { holds: Holdings }).holds);
+  const before = reports().length;
+  process.kill(pid, 'SIGUSR2');
+  await waitFor(`${name} to tell what it holds`, () => reports().length > before, { timeoutMs: 30_000 });
+  return reports().at(-1) as Holdings;
+}
+
+/** Open connections, as they come and go. */
+export interface Connections {
+  /** Of one process. */
+  readonly sockets: number;
+  /** To Postgres, of all processes. */
+  readonly connections: number;
+}
+
+export const readConnections = async (program: Program, system: System): Promise<Connections> => ({
+  sockets: (await readHoldings(program)).sockets,
+  connections: await countConnections(system),
+});
+
+/** For so long a pool keeps a connection that nobody needs. */
+const POOL_IDLE_MS = 11_000;
+const READINGS = 10;
+
+/** The most connections that are open while nobody asks for anything. */
+export async function readIdleConnections(program: Program, system: System): Promise<Connections> {
+  await pause(POOL_IDLE_MS);
+  let most = await readConnections(program, system);
+  for (let reading = 1; reading < READINGS; reading += 1) {
+    const now = await readConnections(program, system);
+    const [sockets, connections] = [Math.max(now.sockets, most.sockets), Math.max(now.connections, most.connections)];
+    most = { sockets, connections };
+    await pause(POOL_IDLE_MS / 5 / READINGS);
+  }
+  return most;
+}
+
+/** Of all processes to Postgres, ours not counted. */
+async function countConnections({ pool }: System): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name <> 'system test'`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** The middle one of the values that lie in one third of all: 0 for the first, 2 for the last. */
+export function medianOfThird(values: readonly number[], third: 0 | 1 | 2): number {
+  const length = values.length / 3;
+  const own = values.slice(Math.floor(third * length), Math.floor((third + 1) * length)).sort((a, b) => a - b);
+  return own[Math.floor(own.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,131 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import fc from 'fast-check';
+import { type Answer, isTimeout, UndocumentedAnswer } from '../answer.js';
+import type { ChaosSoFar } from '../chaos.js';
+import { callDns, type DnsCall } from '../dns-api.js';
+import { drawer } from '../drawer.js';
+import { DEMO_ZONE, type System, ZONE } from '../start-system.js';
+
+export interface SideLoadPlan {
+  readonly seed: number;
+  /** Ends in `/v1`. */
+  readonly url: string;
+  readonly courseCode: string;
+}
+
+/** Answers of one kind of client, by status. */
+export type Answers = Record<string, Record<number, number>>;
+
+const THINK_MS = 150;
+/** What a client may ask about at once. */
+const ACTIONS_MAX = 20;
+
+/** What clients do beside writing record sets: they list, wait for actions, and make demos and leave them behind. */
+export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: SideLoadPlan) {
+  const answers: Answers = {};
+
+  const asking =
+    (kind: string, problems: string[]) =>
+    async (call: DnsCall): Promise<Answer | null> => {
+      try {
+        const answer = await callDns(url, call);
+        answers[kind] ??= {};
+        answers[kind][answer.status] = (answers[kind][answer.status] ?? 0) + 1;
+        return answer;
+      } catch (error) {
+        if (error instanceof UndocumentedAnswer) problems.push(`${error.message}: ${error.cause}`);
+        else if (isTimeout(error)) problems.push(`${call.method} ${call.path} was left without an answer`);
+        return null; // its process was killed
+      }
+    };
+
+  const reader = async ({ problems }: ChaosSoFar, isOver: () => boolean): Promise<void> => {
+    const ask = asking('lists', problems);
+    for (let round = 0; !isOver(); round += 1) {
+      const token = teams[round % teams.length]?.token ?? '';
+      const paths = [`/zones/${ZONE}/rrsets?per_page=3&page=${1 + (round % 4)}`, `/zones/${ZONE}`, '/zones?per_page=5'];
+      await ask({ method: 'GET', path: paths[round % paths.length] as string, token });
+      await pause(THINK_MS);
+    }
+  };
+
+  const poller = async ({ problems, answered }: ChaosSoFar, isOver: () => boolean): Promise<void> => {
+    const ask = asking('actions', problems);
+    for (let round = 0; !isOver(); round += 1) {
+      const team = teams[round % teams.length];
+      const ids = answered
+        .slice(-4 * ACTIONS_MAX)
+        .filter(({ actionId, key }) => actionId !== null && key.name.endsWith(team?.slug ?? ''))
+        .map(({ actionId }) => actionId as number)
+        .slice(-ACTIONS_MAX);
+      const token = team?.token ?? '';
+      const [last] = ids.slice(-1);
+      if (last !== undefined) {
+        await ask({ method: 'GET', path: `/actions/${last}`, token });
+        await ask({ method: 'GET', path: `/actions?${ids.map((id) => `id=${id}`).join('&')}`, token });
+      }
+      await pause(THINK_MS);
+    }
+  };
+
+  const demoMaker = async ({ problems }: ChaosSoFar, isOver: () => boolean, ownSeed: number): Promise<void> => {
+    const ask = asking('demos', problems);
+    const next = drawer(demoArbitrary, ownSeed);
+    while (!isOver()) {
+      const { withCode, sets, isExtended, isDeleted } = next();
+      const teamToken = teams[sets % teams.length]?.token ?? '';
+      const made = await ask({
+        ...{ method: 'POST', path: '/demos' },
+        ...(withCode ? { body: { course_code: courseCode, ttl: 300 } } : { token: teamToken, body: { ttl: 300 } }),
+      });
+      if (made?.status === 201) {
+        const { token, demo } = made.json;
+        const own = { path: `/demos/${demo.label}`, token };
+        for (let set = 0; set < sets; set += 1) {
+          const body = { name: `n${set}.${demo.label}`, type: 'TXT', records: [{ value: `"${demo.label}"` }] };
+          await ask({ method: 'POST', path: `/zones/${DEMO_ZONE}/rrsets`, token, body });
+        }
+        await ask({ method: 'GET', ...own });
+        if (isExtended) await ask({ method: 'POST', path: `${own.path}/actions/extend`, token, body: { ttl: 600 } });
+        if (isDeleted) await ask({ method: 'DELETE', ...own });
+      }
+      await ask({ method: 'GET', path: '/demos', token: teamToken });
+      await pause(4 * THINK_MS);
+    }
+  };
+
+  const timePasses = async (_chaos: ChaosSoFar, isOver: () => boolean): Promise<void> => {
+    while (!isOver()) {
+      await endDemos(pool, 6).catch(() => undefined); // Postgres may be away
+      await pause(20 * THINK_MS);
+    }
+  };
+
+  return {
+    answers,
+    run: (chaos: ChaosSoFar, isOver: () => boolean): Promise<unknown> =>
+      Promise.all([
+        reader(chaos, isOver),
+        poller(chaos, isOver),
+        timePasses(chaos, isOver),
+        ...[1, 2].map((number) => demoMaker(chaos, isOver, seed + number)),
+      ]),
+  };
+}
+
+/** The time of every demo is over that was made so long ago. */
+export async function endDemos(pool: System['pool'], seconds: number): Promise<void> {
+  await pool.query(
+    `UPDATE demo SET created_at = created_at - interval '1 hour', expires_at = expires_at - interval '1 hour'
+     WHERE ended_at IS NULL AND expires_at > clock_timestamp()
+       AND created_at <= clock_timestamp() - make_interval(secs => $1)`,
+    [seconds],
+  );
+}
+
+const demoArbitrary = fc.record({
+  withCode: fc.boolean(),
+  sets: fc.integer({ min: 0, max: 4 }),
+  isExtended: fc.boolean(),
+  isDeleted: fc.boolean(),
+});

@@ -1,0 +1,45 @@
+import type { Chaos } from '../chaos.js';
+import type { Judged } from '../crash-judge.js';
+import type { Connections } from './holdings.js';
+import type { Answers } from './side-load.js';
+
+export interface SoakResult {
+  readonly minutes: number;
+  readonly chaos: Chaos;
+  readonly judged: Judged;
+  /** Bytes. */
+  readonly growth: { readonly heap: number; readonly rss: number };
+  readonly idle: Connections;
+  readonly after: Connections;
+  readonly beside: Answers;
+}
+
+/** What happened in a soak, one line per fact. */
+export function summaryOf({ minutes, chaos, judged, growth, idle, after, beside }: SoakResult): string {
+  const writes: Record<number, number> = {};
+  for (const { status } of chaos.answered) writes[status] = (writes[status] ?? 0) + 1;
+  const rows: [string, string][] = [
+    ['minutes', String(minutes)],
+    ['processes killed', String(chaos.kills)],
+    ...Object.entries({ writes, ...beside }).map(([kind, counts]): [string, string] => [
+      `${kind} answered`,
+      tally(counts),
+    ]),
+    ['writes without an answer', String(chaos.lost)],
+    ['writes upstream', `${judged.writes}, ${judged.settled} of them settled`],
+    ['heap, last third over first', mebibytes(growth.heap)],
+    ['RSS, last third over first', mebibytes(growth.rss)],
+    ['sockets of the steady gateway', `${idle.sockets} before, ${after.sockets} after`],
+    ['connections to Postgres', `${idle.connections} before, ${after.connections} after`],
+    ['problems', String(chaos.problems.length)],
+  ];
+  const width = Math.max(...rows.map(([what]) => what.length));
+  return rows.map(([what, value]) => `${what.padEnd(width)}  ${value}\n`).join('');
+}
+
+const tally = (counts: Readonly<Record<number, number>>): string =>
+  Object.entries(counts)
+    .map(([status, count]) => `${count} × ${status}`)
+    .join(', ');
+
+const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
