@@ -98,11 +98,11 @@ describe('a cluster API that is told to end', () => {
     await untilPhase(acme, 'web', 'Ready');
     await system.cloud.addFaults({ match: { api: 'garden', method: 'POST' }, times: null, effect: { delayMs: 1_500 } });
     await system.cloud.addFaults({
-      match: { api: 'hcloud', path: '/locations' },
+      match: { api: 'hcloud', path: '/placement_groups' },
       times: null,
       effect: { delayMs: 1_500 },
     });
-    const verified = (await system.cloud.calls())['GET /v1/locations'] ?? 0;
+    const verified = (await system.cloud.calls())['GET /v1/placement_groups'] ?? 0;
     // The replicas take them in turns, so that each has some.
     const connections = Array.from({ length: 10 }, (_, number) =>
       team.admin.send({
@@ -113,7 +113,7 @@ describe('a cluster API that is told to end', () => {
     const kubeconfigs = Array.from({ length: 6 }, () =>
       acme.send({ method: 'POST', path: '/clusters/web/kubeconfig/', body: {} }),
     );
-    await untilCalled(system, 'GET /v1/locations', verified + connections.length);
+    await untilCalled(system, 'GET /v1/placement_groups', verified + connections.length);
 
     await stopInTime(api);
 
