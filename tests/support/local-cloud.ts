@@ -50,6 +50,8 @@ export interface LocalCloud {
   readonly apiUrl: string;
   readonly token: string;
   readonly dnsPort: number;
+  /** Of the mail server that keeps all mails. */
+  readonly smtpUrl: string;
   /** Written by the cloud, so there is none without a data folder. */
   readonly gardenKubeconfigPath: string;
   /** Asks the admin address, below `/admin`. */
@@ -87,6 +89,7 @@ const TOKEN = 'upstream-token-of-the-system-tests-0123456789-0123456789-0123456'
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
   const { zoneName, demoZoneName, actionMs, requestsPerHour, dataDir, projectTokens, speed } = options;
   const [apiPort, adminPort, dnsPort] = [await freePort(), await freePort(), await freePort()];
+  const smtpPort = await freePort();
   const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
   const apiUrl = `http://127.0.0.1:${apiPort}/v1`;
   const cloud = program({
@@ -96,6 +99,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       LOCAL_CLOUD_API_PORT: String(apiPort),
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
       LOCAL_CLOUD_DNS_PORT: String(dnsPort),
+      LOCAL_CLOUD_SMTP_PORT: String(smtpPort),
       LOCAL_CLOUD_TOKENS: TOKEN,
       LOCAL_CLOUD_ZONES: [zoneName, ...(demoZoneName === undefined ? [] : [demoZoneName])].join(','),
       LOCAL_CLOUD_ACTION_MS: String(actionMs),
@@ -124,6 +128,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   };
   return {
     ...{ program: cloud, apiUrl, token: TOKEN, dnsPort, admin },
+    smtpUrl: `smtp://127.0.0.1:${smtpPort}`,
     gardenKubeconfigPath: join(dataDir ?? '', 'garden.kubeconfig'),
     addFaults: (...rules) => admin('POST', '/faults', rules),
     clearFaults: () => admin('DELETE', '/faults'),

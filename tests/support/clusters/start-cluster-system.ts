@@ -38,6 +38,8 @@ export interface ClusterSystemOptions {
   /** Default: a new database of the Postgres of this run. The caller looks after one that it gives. */
   readonly databaseUrl?: string;
   readonly speed?: Partial<GardenSpeed>;
+  /** Whether the reconcilers know the mail server of the local cloud. Default: they do not. */
+  readonly mails?: boolean;
   /** Laid over the variables of every API. */
   readonly apiEnv?: Env;
   /** Laid over the variables of every reconciler. */
@@ -131,6 +133,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
         reconciler(at, {
           env: {
             ...{ ...shared, CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0) },
+            ...(options.mails ? mailEnv(cloud) : {}),
             ...options.reconcilerEnv,
           },
           nodeArgs: clockShiftsMs[at - 1] === undefined ? [] : ['--import', shiftedClock],
@@ -155,6 +158,11 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
     throw error;
   }
 }
+
+const mailEnv = ({ smtpUrl }: LocalCloud): Env => ({
+  ...{ SMTP_URL: smtpUrl, MAIL_FROM: 'Corral <corral@corral.test>', CONSOLE_URL: 'http://console.test' },
+  MAIL_INTERVAL_MS: '1s',
+});
 
 function clusterApi(index: number, env: Env): Promise<ClusterApi> {
   return api({

@@ -24,7 +24,10 @@ export function announcement(running: Running): string {
     ...teams.map(({ slug, dnsToken }) => `  Team ${slug.padEnd(7)} ${dnsToken}`),
     ...(upstream.adminUrl === null
       ? []
-      : [`  Local cloud  ${upstream.adminUrl}/admin/zones (contents; faults and call counts beside it)`]),
+      : [
+          `  Local cloud  ${upstream.adminUrl}/admin/zones (contents; faults and call counts beside it)`,
+          `  Mails        ${upstream.adminUrl}/admin/mails (nothing is sent anywhere)`,
+        ]),
     `  Logs         ${logs}`,
     '',
     'Try, in another shell:',

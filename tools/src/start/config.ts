@@ -18,6 +18,7 @@ export const startConfig = {
   LOCAL_CLOUD_API_PORT: portOrFree({ default: undefined, desc: `Port of the local cloud’s API. ${freePort}` }),
   LOCAL_CLOUD_DNS_PORT: portOrFree({ default: undefined, desc: `Port of its DNS server. ${freePort}` }),
   LOCAL_CLOUD_ADMIN_PORT: portOrFree({ default: undefined, desc: `Port of its admin address. ${freePort}` }),
+  LOCAL_CLOUD_SMTP_PORT: portOrFree({ default: undefined, desc: `Port of its mail server. ${freePort}` }),
   LOCAL_CLOUD_GARDEN_PORT: portOrFree({ default: undefined, desc: `Port of its garden. ${freePort}` }),
   CORRAL_STATE_DIR: text({ default: undefined, desc: 'Where the state stays. .corral/ of the checkout if not set.' }),
   DATABASE_URL: secret({ default: undefined, desc: 'A Postgres to use in place of the embedded one.' }),
@@ -27,6 +28,11 @@ export const startConfig = {
     default: undefined,
     desc: 'The token for that upstream.',
     requiredWhen: (config) => config.HCLOUD_API_URL !== undefined,
+  }),
+  SMTP_URL: url({
+    default: undefined,
+    protocols: ['smtp', 'smtps'],
+    desc: 'A mail server to use in place of the local one, with MAIL_FROM and CONSOLE_URL beside it.',
   }),
   GARDEN_KUBECONFIG: text({
     default: undefined,

@@ -60,6 +60,7 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
     ...given('cloudApi', config.LOCAL_CLOUD_API_PORT),
     ...given('cloudDns', config.LOCAL_CLOUD_DNS_PORT),
     ...given('cloudAdmin', config.LOCAL_CLOUD_ADMIN_PORT),
+    ...given('cloudSmtp', config.LOCAL_CLOUD_SMTP_PORT),
     ...given('cloudGarden', config.LOCAL_CLOUD_GARDEN_PORT),
   });
   const run: Run = { folder, ports, secrets, repository, say, started };
@@ -86,7 +87,15 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
   });
   const [rows] = await Promise.all([
     ensureDevTeams(databaseUrl, lastRun?.teams ?? []),
-    startServices(run, { databaseUrl, redisUrl: config.REDIS_URL, zoneName, demoZone, certificate, ...upstream }),
+    startServices(run, {
+      databaseUrl,
+      redisUrl: config.REDIS_URL,
+      ownMail: config.SMTP_URL !== undefined,
+      zoneName,
+      demoZone,
+      certificate,
+      ...upstream,
+    }),
   ]);
 
   const baseUrl = `http://${LOOPBACK}:${ports.clusterApi}`;

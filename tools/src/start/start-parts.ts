@@ -42,6 +42,7 @@ export async function startLocalCloud(run: Run, zoneNames: readonly string[]): P
     LOCAL_CLOUD_API_PORT: String(ports.cloudApi),
     LOCAL_CLOUD_DNS_PORT: String(ports.cloudDns),
     LOCAL_CLOUD_ADMIN_PORT: String(ports.cloudAdmin),
+    LOCAL_CLOUD_SMTP_PORT: String(ports.cloudSmtp),
     LOCAL_CLOUD_GARDEN_PORT: String(ports.cloudGarden),
     LOCAL_CLOUD_SHOOT_PORT: String(ports.cloudShoots),
     LOCAL_CLOUD_TOKENS: secrets.hcloudToken,
@@ -66,6 +67,10 @@ export interface ServiceSettings {
   readonly hcloudUrl: string;
   readonly hcloudToken: string;
   readonly gardenKubeconfig: string;
+  /** The environment names a mail server. */
+  readonly ownMail: boolean;
+  /** Null when nothing of the local cloud is used: then there is no mail server to play with. */
+  readonly adminUrl: string | null;
   readonly certificate: DevCertificate;
 }
 
@@ -82,9 +87,17 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
   const demos = settings.demoZone === null ? {} : { DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: settings.demoZone };
   const garden = { SECRET_KEYS: secrets.secretKeys, GARDEN_KUBECONFIG: gardenKubeconfig };
   const address = (port: number) => `http://${LOOPBACK}:${port}`;
+  const mail =
+    settings.adminUrl === null || settings.ownMail
+      ? {}
+      : {
+          SMTP_URL: `smtp://${LOOPBACK}:${ports.cloudSmtp}`,
+          MAIL_FROM: 'Corral <corral@localhost>',
+          CONSOLE_URL: address(ports.clusterApi),
+        };
   await Promise.all([
     runProgram(run, 'reconciler', `${address(ports.reconcilerMetrics)}/readyz`, {
-      ...{ ...installation, ...zone, ...demos, ...garden },
+      ...{ ...installation, ...zone, ...demos, ...garden, ...mail },
       METRICS_PORT: String(ports.reconcilerMetrics),
     }),
     runProgram(run, 'dns-gateway', `${address(ports.dnsGateway)}/readyz`, {

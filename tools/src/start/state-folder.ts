@@ -33,7 +33,7 @@ export function stateFolder(root: string): StateFolder {
 const portNames = [
   ...(['dnsGateway', 'dnsGatewayTls', 'gatewayMetrics'] as const),
   ...(['clusterApi', 'clusterApiMetrics', 'reconcilerMetrics'] as const),
-  ...(['cloudApi', 'cloudDns', 'cloudAdmin', 'cloudGarden', 'cloudShoots'] as const),
+  ...(['cloudApi', 'cloudDns', 'cloudAdmin', 'cloudSmtp', 'cloudGarden', 'cloudShoots'] as const),
 ] as const;
 export type Ports = Record<(typeof portNames)[number], number>;
 
