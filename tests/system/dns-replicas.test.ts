@@ -17,13 +17,15 @@ const POLL_MS = 500;
 const BUDGET = 400;
 const RECORDS = `/zones/${ZONE}/rrsets`;
 
+const missing = isRedisInstalled() ? null : 'no redis-server';
 const ends: (() => Promise<unknown>)[] = [];
 let system: System;
 let proxy: RoundRobin;
+let redis: Awaited<ReturnType<typeof restartableRedis>>;
 
 /** Three gateways behind the proxy, two reconcilers, one Redis, one Postgres. */
 async function start(options: { limitPerToken: string; actionMs: number; requestsPerHour?: number }): Promise<void> {
-  const redis = await restartableRedis();
+  redis = await restartableRedis();
   await redis.start();
   ends.push(redis.kill);
   const { limitPerToken, ...rest } = options;
@@ -49,135 +51,147 @@ const create = (token: string, name: string): Promise<Answer> =>
 const team = (at: number): Team => system.teams[at] as Team;
 const many = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
-describeNeeding(
-  isRedisInstalled() ? null : 'no redis-server',
-  'three gateways behind a plain round-robin proxy',
-  () => {
-    beforeAll(() => start({ limitPerToken: String(PER_TOKEN), actionMs: 2_000 }), 120_000);
-    afterAll(stopAll, 60_000);
+describeNeeding(missing, 'three gateways behind a plain round-robin proxy', () => {
+  beforeAll(() => start({ limitPerToken: String(PER_TOKEN), actionMs: 2_000 }), 120_000);
+  afterAll(stopAll, 60_000);
 
-    it('count the requests of a token together: of a crowd that comes at once only the burst passes', async () => {
-      const token = await system.issueToken(team(2));
-      const startedAt = performance.now();
+  it('count the requests of a token together: of a crowd that comes at once only the burst passes', async () => {
+    const token = await system.issueToken(team(2));
+    const startedAt = performance.now();
 
-      const answers = await Promise.all(many(3 * PER_TOKEN).map(() => call(token, 'GET', RECORDS)));
+    const answers = await Promise.all(many(3 * PER_TOKEN).map(() => call(token, 'GET', RECORDS)));
 
-      const refilled = ((performance.now() - startedAt) / 60_000) * PER_TOKEN;
-      const passed = answers.filter(({ status }) => status === 200).length;
-      expect(passed).toBeLessThanOrEqual(PER_TOKEN + refilled);
-      // What a replica has fetched and the others could have used: a twentieth each, for a second.
-      expect(passed).toBeGreaterThanOrEqual(PER_TOKEN - 2 * (PER_TOKEN / 20));
-      const refused = answers.filter(({ status }) => status !== 200);
-      expect(refused.map(({ status, json }) => [status, json.error.code])).toEqual(
-        refused.map(() => [429, 'rate_limit_exceeded']),
-      );
-      for (const served of proxy.served) expect(served).toBeGreaterThanOrEqual(PER_TOKEN);
-      expect((await call(team(2).token, 'GET', RECORDS)).status).toBe(200);
-    }, 60_000);
+    const refilled = ((performance.now() - startedAt) / 60_000) * PER_TOKEN;
+    const passed = answers.filter(({ status }) => status === 200).length;
+    expect(passed).toBeLessThanOrEqual(PER_TOKEN + refilled);
+    // What a replica has fetched and the others could have used: a twentieth each, for a second.
+    expect(passed).toBeGreaterThanOrEqual(PER_TOKEN - 2 * (PER_TOKEN / 20));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.map(({ status, json }) => [status, json.error.code])).toEqual(
+      refused.map(() => [429, 'rate_limit_exceeded']),
+    );
+    for (const served of proxy.served) expect(served).toBeGreaterThanOrEqual(PER_TOKEN);
+    expect((await call(team(2).token, 'GET', RECORDS)).status).toBe(200);
+  }, 60_000);
 
-    it('keep writes to one record set in order, whichever gateways they come to', async () => {
-      const { token } = team(0);
-      expect((await create(token, 'acme')).status).toBe(201);
-      await system.cloud.addFaults({
-        ...{ match: { method: 'POST', path: 'set_records$' }, times: null, probability: 0.5 },
-        effect: { delayMs: 60 },
-      });
-      const told: { value: string; sentAt: number; answeredAt: number }[] = [];
-      const client = async (number: number): Promise<void> => {
-        for (const round of many(8)) {
-          const value = `192.0.2.${number * 10 + round + 10}`;
-          const sentAt = performance.now();
-          const { status } = await setRecords(token, 'acme', value);
-          expect(status).toBe(201);
-          told.push({ value, sentAt, answeredAt: performance.now() });
-        }
-      };
-
-      await Promise.all(many(4).map(client));
-      await system.cloud.clearFaults();
-
-      const writes = (await writesIn(system, ZONE)).filter(({ name }) => name === 'acme');
-      const place = ({ value }: { value: string }): number =>
-        writes.findIndex(({ body }) => (body as { records: { value: string }[] }).records[0]?.value === value);
-      expect(writes).toHaveLength(1 + told.length);
-      expect(
-        findUnmatched(
-          writes,
-          (await readEntries(system, ZONE)).filter(({ name }) => name === 'acme'),
-        ),
-      ).toEqual([]);
-      for (const one of told) {
-        for (const later of told.filter(({ sentAt }) => sentAt > one.answeredAt)) {
-          expect(place(one)).toBeLessThan(place(later));
-        }
+  it('keep writes to one record set in order, whichever gateways they come to', async () => {
+    const { token } = team(0);
+    expect((await create(token, 'acme')).status).toBe(201);
+    await system.cloud.addFaults({
+      ...{ match: { method: 'POST', path: 'set_records$' }, times: null, probability: 0.5 },
+      effect: { delayMs: 60 },
+    });
+    const told: { value: string; sentAt: number; answeredAt: number }[] = [];
+    const client = async (number: number): Promise<void> => {
+      for (const round of many(8)) {
+        const value = `192.0.2.${number * 10 + round + 10}`;
+        const sentAt = performance.now();
+        const { status } = await setRecords(token, 'acme', value);
+        expect(status).toBe(201);
+        told.push({ value, sentAt, answeredAt: performance.now() });
       }
-      const last = replay(writes)
-        .sets.get('acme/A')
-        ?.records.map(({ value }) => value);
-      const shown = await Promise.all(many(3).map(() => call(token, 'GET', `${RECORDS}/acme/A`)));
-      for (const { json } of shown) expect(json.rrset.records.map((one: { value: string }) => one.value)).toEqual(last);
-      expect(JSON.parse((await system.cloud.stated()).get('acme/A') as string).records).toMatchObject([
-        { value: last?.[0] },
-      ]);
-    }, 90_000);
+    };
 
-    it('ask for a running action once per interval, however many wait for it wherever', async () => {
-      const { token } = team(1);
-      const tokens = [token, await system.issueToken(team(1)), await system.issueToken(team(1))];
-      const { json } = await create(token, 'globex');
-      const id: number = json.action.id;
-      const before = await actionCalls();
-      const startedAt = performance.now();
+    await Promise.all(many(4).map(client));
+    await system.cloud.clearFaults();
 
-      const waitForEnd = async (own: string): Promise<number> => {
-        for (let polls = 1; ; polls += 1) {
-          const answer = await call(own, 'GET', `/actions/${id}`);
-          if (answer.status === 200 && answer.json.action.status === 'success') return polls;
-          expect([200, 429]).toContain(answer.status);
-        }
-      };
-      const polls = await Promise.all(tokens.map(waitForEnd));
-      const intervals = (performance.now() - startedAt) / POLL_MS;
+    const writes = (await writesIn(system, ZONE)).filter(({ name }) => name === 'acme');
+    const place = ({ value }: { value: string }): number =>
+      writes.findIndex(({ body }) => (body as { records: { value: string }[] }).records[0]?.value === value);
+    expect(writes).toHaveLength(1 + told.length);
+    expect(
+      findUnmatched(
+        writes,
+        (await readEntries(system, ZONE)).filter(({ name }) => name === 'acme'),
+      ),
+    ).toEqual([]);
+    for (const one of told) {
+      for (const later of told.filter(({ sentAt }) => sentAt > one.answeredAt)) {
+        expect(place(one)).toBeLessThan(place(later));
+      }
+    }
+    const last = replay(writes)
+      .sets.get('acme/A')
+      ?.records.map(({ value }) => value);
+    const shown = await Promise.all(many(3).map(() => call(token, 'GET', `${RECORDS}/acme/A`)));
+    for (const { json } of shown) expect(json.rrset.records.map((one: { value: string }) => one.value)).toEqual(last);
+    expect(JSON.parse((await system.cloud.stated()).get('acme/A') as string).records).toMatchObject([
+      { value: last?.[0] },
+    ]);
+  }, 90_000);
 
-      const calls = (await actionCalls()) - before;
-      expect(calls).toBeGreaterThanOrEqual(1);
-      expect(calls).toBeLessThanOrEqual(intervals + 1);
-      expect(polls.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(calls);
-    }, 60_000);
+  it('ask for a running action once per interval, however many wait for it wherever', async () => {
+    const { token } = team(1);
+    const tokens = [token, await system.issueToken(team(1)), await system.issueToken(team(1))];
+    const { json } = await create(token, 'globex');
+    const id: number = json.action.id;
+    const before = await actionCalls();
+    const startedAt = performance.now();
 
-    it('refuse a revoked token everywhere within 2 s', async () => {
-      const token = await system.issueToken(team(1));
-      const gateways = system.gateways.map(({ url }) => url);
-      const list = (url: string) => callDns(url, { method: 'GET', path: RECORDS, token });
-      for (const url of gateways) expect((await list(url)).status).toBe(200);
+    const waitForEnd = async (own: string): Promise<number> => {
+      for (let polls = 1; ; polls += 1) {
+        const answer = await call(own, 'GET', `/actions/${id}`);
+        if (answer.status === 200 && answer.json.action.status === 'success') return polls;
+        expect([200, 429]).toContain(answer.status);
+      }
+    };
+    const polls = await Promise.all(tokens.map(waitForEnd));
+    const intervals = (performance.now() - startedAt) / POLL_MS;
 
-      const refusedBy = async (url: string): Promise<number> => {
-        let lastAcceptedAt = Number.NEGATIVE_INFINITY;
-        for (;;) {
-          const sentAt = Date.now();
-          const { status } = await list(url);
-          if (status === 401) return lastAcceptedAt;
-          expect([200, 429]).toContain(status); // whose token is refused is not told of its limit
-          lastAcceptedAt = sentAt;
-        }
-      };
-      const accepted = Promise.all(gateways.map(refusedBy));
-      const { rows } = await system.pool.query<{ id: string }>(
-        'SELECT id FROM dns_token WHERE team_id = $1 ORDER BY created_at DESC LIMIT 1',
-        [team(1).id],
-      );
-      await system.admin('token', 'revoke', team(1).slug, (rows[0] as { id: string }).id);
+    const calls = (await actionCalls()) - before;
+    expect(calls).toBeGreaterThanOrEqual(1);
+    expect(calls).toBeLessThanOrEqual(intervals + 1);
+    expect(polls.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(calls);
+  }, 60_000);
 
-      const revoked = await system.pool.query<{ at: Date }>('SELECT revoked_at AS at FROM dns_token WHERE id = $1', [
-        (rows[0] as { id: string }).id,
-      ]);
-      for (const at of await accepted) expect(at - Number(revoked.rows[0]?.at)).toBeLessThan(2_000);
-      expect((await call(token, 'GET', RECORDS)).status).toBe(401);
-    }, 60_000);
-  },
-);
+  it('refuse a revoked token everywhere within 2 s', async () => {
+    const token = await system.issueToken(team(1));
+    const gateways = system.gateways.map(({ url }) => url);
+    const list = (url: string) => callDns(url, { method: 'GET', path: RECORDS, token });
+    for (const url of gateways) expect((await list(url)).status).toBe(200);
 
-describeNeeding(isRedisInstalled() ? null : 'no redis-server', 'an upstream that grants little', () => {
+    const refusedBy = async (url: string): Promise<number> => {
+      let lastAcceptedAt = Number.NEGATIVE_INFINITY;
+      for (;;) {
+        const sentAt = Date.now();
+        const { status } = await list(url);
+        if (status === 401) return lastAcceptedAt;
+        expect([200, 429]).toContain(status); // whose token is refused is not told of its limit
+        lastAcceptedAt = sentAt;
+      }
+    };
+    const accepted = Promise.all(gateways.map(refusedBy));
+    const { rows } = await system.pool.query<{ id: string }>(
+      'SELECT id FROM dns_token WHERE team_id = $1 ORDER BY created_at DESC LIMIT 1',
+      [team(1).id],
+    );
+    await system.admin('token', 'revoke', team(1).slug, (rows[0] as { id: string }).id);
+
+    const revoked = await system.pool.query<{ at: Date }>('SELECT revoked_at AS at FROM dns_token WHERE id = $1', [
+      (rows[0] as { id: string }).id,
+    ]);
+    for (const at of await accepted) expect(at - Number(revoked.rows[0]?.at)).toBeLessThan(2_000);
+    expect((await call(token, 'GET', RECORDS)).status).toBe(401);
+  }, 60_000);
+
+  it('count requests each by itself while Redis is away', async () => {
+    const token = await system.issueToken(team(0));
+    await redis.kill();
+    const startedAt = performance.now();
+
+    const crowd = (url: string) =>
+      many(PER_TOKEN + 60).map(() => callDns(url, { method: 'GET', path: RECORDS, token }));
+    const answers = await Promise.all(system.gateways.map(({ url }) => Promise.all(crowd(url))));
+
+    const refilled = ((performance.now() - startedAt) / 60_000) * PER_TOKEN;
+    const passed = answers.map((own) => own.filter(({ status }) => status === 200).length);
+    for (const count of passed) expect(count).toBeLessThanOrEqual(PER_TOKEN + refilled);
+    expect(Math.max(...passed)).toBeGreaterThanOrEqual(PER_TOKEN);
+    for (const { status } of answers.flat()) expect([200, 429]).toContain(status);
+  }, 60_000);
+});
+
+describeNeeding(missing, 'an upstream that grants little', () => {
   beforeAll(() => start({ limitPerToken: UNLIMITED, actionMs: 0, requestsPerHour: BUDGET }), 120_000);
   afterAll(stopAll, 60_000);
 
