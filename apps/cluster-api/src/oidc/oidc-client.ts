@@ -37,7 +37,7 @@ export interface OidcClient {
   finish(callback: URL, checks: AttemptChecks): Promise<IdentityClaims>;
 }
 
-const CALL_SECONDS_MAX = 5;
+const CALL_SECONDS_MAX = 10;
 /** How far the provider's clock and ours may be apart. */
 const CLOCK_SECONDS_MAX = 60;
 /** What the provider says of itself hardly changes; its keys are looked after by the library. */

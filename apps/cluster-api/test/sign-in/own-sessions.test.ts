@@ -1,17 +1,15 @@
 import { sessionStore } from '@corral/auth';
 import { connectPool, type Pool } from '@corral/database';
-import type { Served } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { buildApp } from '../../src/build-app.js';
 import type { Browser } from '../support/browser.js';
-import { listen } from '../support/listen.js';
+import { type Replica, startReplica } from '../support/start-replica.js';
 import { type SignInTest, startSignIn } from '../support/start-sign-in.js';
 
 const HOUR_MS = 3_600_000;
 
 let site: SignInTest;
 /** Another replica of the service: its own connections, the same database. */
-let replica: Served;
+let replica: Replica;
 let pool: Pool;
 let laptop: Browser;
 let phone: Browser;
@@ -19,7 +17,7 @@ beforeAll(async () => {
   site = await startSignIn();
   pool = connectPool({ databaseUrl: site.test.databaseUrl, applicationName: 'replica', onIdleError: () => undefined });
   const sessions = sessionStore(pool, { idleMs: 12 * HOUR_MS, absoluteMs: 168 * HOUR_MS });
-  replica = await listen(buildApp({ ...site.test.deps, sessions }));
+  replica = await startReplica(site.test, { deps: { sessions } });
   site.idp.accounts.set('ann', { email: 'ann@acme.test', email_verified: true });
   site.idp.accounts.set('bob', { email: 'bob@acme.test', email_verified: true });
 });
