@@ -1,7 +1,7 @@
 import { loadSession, type SessionStore, type UseRecorder } from '@corral/auth';
 import { clusterOpenApi, clusterRoutes } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-import type { BudgetStore } from '@corral/hcloud';
+import type { BudgetStore, Projects } from '@corral/hcloud';
 import type { Queue } from '@corral/queue';
 import type { Buckets } from '@corral/rate-limit';
 import { type KeyRing, type Sealed, SecretUnreadable } from '@corral/secrets';
@@ -11,8 +11,11 @@ import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { buildClusterHandlers, type ClusterConfig, type GardenOfApi } from './build-cluster-handlers.js';
 import { buildDnsHandlers } from './build-dns-handlers.js';
 import { buildEventHandlers, type EventConfig, type EventNews } from './build-event-handlers.js';
+import { buildServerHandlers } from './build-server-handlers.js';
 import { buildSignInHandlers } from './build-sign-in-handlers.js';
+import { buildTeamHandlers, type TeamConfig } from './build-team-handlers.js';
 import { type ConnectionDeps, connectionService } from './domain/connections.js';
+import { isOtherProject } from './domain/server-in-project.js';
 import { refuseCrossSite } from './http/cross-site.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
 import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
@@ -24,7 +27,7 @@ import { healthRoutes } from './routes/health.js';
 import { problemPages } from './routes/problem-pages.js';
 import { connectionStore } from './store/connections.js';
 
-export interface AppConfig extends ClusterConfig {
+export interface AppConfig extends ClusterConfig, TeamConfig {
   /** Base address of this service as clients see it, without a slash at its end. Known once it listens. */
   readonly publicUrl: () => string;
   /** Express' setting of the same name. */
@@ -35,6 +38,8 @@ export interface AppConfig extends ClusterConfig {
   readonly limits: RateLimits;
   /** The quota that the gateways are configured with. */
   readonly dnsRecordsPerTeam: number;
+  /** Quota of teams that have none of their own. */
+  readonly adoptedServersPerTeam: number;
   readonly events: EventConfig;
 }
 
@@ -47,6 +52,8 @@ export interface AppDeps {
   readonly garden: GardenOfApi;
   readonly secrets: KeyRing;
   readonly verifyToken: ConnectionDeps['verify'];
+  /** The cloud projects behind the connections. */
+  readonly projects: Pick<Projects, 'within'>;
   /** Null: nobody signs in by OpenID Connect. */
   readonly oidc: OidcClient | null;
   /** Unix time in ms, by which sign-in attempts end. */
@@ -92,6 +99,7 @@ export function buildApp(deps: AppDeps): Express {
 
 function buildHandlers(deps: AppDeps): ClusterHandlers {
   const connections = connectionStore(deps.prisma);
+  const open: ConnectionDeps['open'] = (sealed, id) => openOrNull(deps.secrets, sealed, id);
   return {
     ...buildSignInHandlers(deps),
     ...connectionRoutes({
@@ -99,13 +107,17 @@ function buildHandlers(deps: AppDeps): ClusterHandlers {
       connections: connectionService({
         store: connections,
         seal: (token, id) => deps.secrets.seal(token, id),
-        open: (sealed, id) => openOrNull(deps.secrets, sealed, id),
+        open,
         verify: deps.verifyToken,
+        isOtherProject: (token, serverIds) => isOtherProject(deps, token, serverIds),
         wake: (clusterId) => deps.queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
+        wakeServer: (serverId) => deps.queue.nudge('reconcile-server', { serverId }, { jobId: serverId }),
       }),
     }),
+    ...buildServerHandlers(deps, open),
     ...buildClusterHandlers(deps),
     ...buildDnsHandlers(deps),
+    ...buildTeamHandlers(deps),
     ...buildEventHandlers(deps),
   };
 }

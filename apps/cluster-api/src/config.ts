@@ -22,6 +22,7 @@ import { eventDefaults } from './build-event-handlers.js';
 import { gardenFeatures } from './domain/catalogue-rules.js';
 import { isLoopbackUrl, loopbackHosts } from './loopback.js';
 import { oidcVariables, problemsOfOidc } from './oidc/oidc-config.js';
+import { teamVariables } from './team-variables.js';
 
 /** Every variable of the cluster API. */
 export const clusterApiConfig = {
@@ -94,6 +95,12 @@ export const clusterApiConfig = {
   NODES_PER_CLUSTER: integer({
     default: clusterLimits.nodesPerCluster,
     desc: 'Nodes that the pools of a cluster may grow to, likewise.',
+  }),
+
+  ...teamVariables,
+  ADOPTED_SERVERS_PER_TEAM: integer({
+    default: clusterLimits.adoptedServersPerTeam,
+    desc: 'Adopted servers, likewise.',
   }),
 
   DNS_RECORDS_PER_TEAM: integer({

@@ -1,7 +1,7 @@
 import { sessionStore, sessionUseRecorder } from '@corral/auth';
 import { connectPool, connectPrisma } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
-import { connectBudgetStore, verifyToken } from '@corral/hcloud';
+import { connectBudgetStore, connectProjects, verifyToken } from '@corral/hcloud';
 import { connectQueue } from '@corral/queue';
 import { connectBuckets } from '@corral/rate-limit';
 import { createHealth, createLog, createMetrics, onShutdown, serve, startOrExit, tlsOptions } from '@corral/service';
@@ -14,6 +14,8 @@ import { oidcClient } from './oidc/oidc-client.js';
 import { oidcSettings } from './oidc/oidc-config.js';
 
 const SERVICE = 'cluster-api';
+/** Somebody waits for the provider's answer. */
+const PROVIDER_MS_MAX = 3_000;
 /** What remains to be closed once the last request has ended. */
 const CLOSE_MARGIN_MS = 5_000;
 
@@ -78,6 +80,10 @@ await startOrExit(SERVICE, async () => {
       events: { ...eventDefaults, heartbeatMs: config.EVENT_HEARTBEAT_MS },
       gardenFeatures: new Set(config.GARDEN_FEATURES),
       dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
+      adoptedServersPerTeam: config.ADOPTED_SERVERS_PER_TEAM,
+      consoleUrl: () => config.CONSOLE_URL?.replace(/\/+$/, '') ?? publicUrl(),
+      billingSecrets: config.BILLING_WEBHOOK_SECRETS,
+      subscriptionRequired: config.SUBSCRIPTION_REQUIRED,
     },
     ...{ prisma, sessionUse, queue, garden, buckets, budgets, health, metrics, log },
     sessions: sessionStore(pool, times),
@@ -86,6 +92,7 @@ await startOrExit(SERVICE, async () => {
     oidc: oidc === null ? null : oidcClient(oidc),
     now: Date.now,
     verifyToken: (token) => verifyToken({ baseUrl: config.HCLOUD_API_URL, token }),
+    projects: connectProjects({ baseUrl: config.HCLOUD_API_URL, timeoutMs: PROVIDER_MS_MAX }),
   });
 
   const server = await serve({

@@ -10,10 +10,15 @@ import { startClusterApi, type TestClusterApi, type TestUser } from './support/s
  */
 
 let test: TestClusterApi;
+/** Of the teams that are there, by slug. */
+let numbers: ReadonlyMap<string, string>;
 beforeAll(async () => {
   // Nothing listens there: that a sign-in gets as far as the provider is enough.
   const oidc = oidcClient({ issuer: 'http://127.0.0.1:9', clientId: 'c', clientSecret: undefined, scopes: 'openid' });
-  test = await startClusterApi({ config: { devSignIn: true }, deps: { oidc } });
+  const billingSecrets = ['a-secret-of-the-billing-system'];
+  test = await startClusterApi({ config: { devSignIn: true, billingSecrets }, deps: { oidc } });
+  const teams = await test.db.team.findMany();
+  numbers = new Map(teams.map(({ slug, number }) => [slug, String(number)]));
 });
 afterAll(() => test.close());
 
@@ -44,6 +49,13 @@ const bodies: Record<ClusterOperationId, object | null> = {
   putConnection: { spec: connection },
   getConnection: null,
   deleteConnection: null,
+  listAdoptedServers: null,
+  adoptServer: {
+    spec: { serverID: 4711, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
+    acknowledge: { confirm: 'WIPE' },
+  },
+  getAdoptedServer: null,
+  deregisterServer: null,
   listDnsTokens: null,
   createDnsToken: { name: 'ci' },
   getDnsToken: null,
@@ -52,6 +64,20 @@ const bodies: Record<ClusterOperationId, object | null> = {
   streamTeamEvents: null,
   listAudit: null,
   exportAudit: null,
+  listTeamDetails: null,
+  getTeam: null,
+  putTeam: { name: 'Acme' },
+  listInvitations: null,
+  createInvitation: { email: 'somebody@acme.test' },
+  renewInvitation: null,
+  revokeInvitation: null,
+  listMembers: null,
+  putMember: { role: 'member' },
+  deleteMember: null,
+  listReceivedInvitations: null,
+  getReceivedInvitation: null,
+  acceptInvitation: null,
+  takeBillingEvent: {},
   listSessions: null,
   revokeSession: null,
   startSignIn: null,
@@ -68,8 +94,10 @@ const parameters: Record<string, string> = {
   ref: 'none',
   id: '00000000-0000-4000-8000-000000000000',
 };
-const pathOf = (route: ClusterRoute, team: string): string =>
-  route.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => (name === 'team' ? team : (parameters[name] as string)));
+function pathOf(route: ClusterRoute, team: string): string {
+  const teamNames: Record<string, string> = { team, team_slug: team, team_id: numbers.get(team) ?? '2000000000' };
+  return route.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => (teamNames[name] ?? parameters[name]) as string);
+}
 
 function call(route: ClusterRoute, team: string, user: TestUser | null): Test {
   const client = user === null ? test.api : test.api.as(user);

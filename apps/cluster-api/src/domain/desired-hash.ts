@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ClusterSpec } from '@corral/contracts';
 import canonicalize from 'canonicalize';
 
 /**
@@ -9,7 +8,7 @@ import canonicalize from 'canonicalize';
  * @param spec complete, after defaults
  * @returns `sha256:` and the hex digest of the canonical JSON (RFC 8785)
  */
-export function desiredHashOf(spec: ClusterSpec): string {
+export function desiredHashOf(spec: object): string {
   // `undefined` comes back for what is no JSON value only.
   const canonical = canonicalize(spec) as string;
   return `sha256:${createHash('sha256').update(canonical).digest('hex')}`;

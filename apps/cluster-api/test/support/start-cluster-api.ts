@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sessionStore, sessionUseRecorder, type TeamRecord, teamStore, userStore } from '@corral/auth';
 import type { Role } from '@corral/contracts';
 import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
+import { connectProjects } from '@corral/hcloud';
 import type { JobName } from '@corral/queue';
 import { memoryBuckets } from '@corral/rate-limit';
 import { KeyRing } from '@corral/secrets';
@@ -16,6 +17,7 @@ import { type ApiClient, checkedClient } from './checked-client.js';
 import { fakeGarden } from './fake-garden.js';
 
 export const PUBLIC_URL = 'http://corral.test';
+export const CONSOLE_URL = 'http://console.test';
 const HOUR_MS = 3_600_000;
 
 export interface TestUser {
@@ -90,6 +92,10 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       devSignIn: false,
       dnsRecordsPerTeam: 200,
       events: eventDefaults,
+      adoptedServersPerTeam: 50,
+      consoleUrl: () => CONSOLE_URL,
+      billingSecrets: [],
+      subscriptionRequired: false,
       limits: {
         perAddressPerMinute: 100_000,
         perSessionPerMinute: 100_000,
@@ -105,6 +111,8 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     eventNews: () => undefined,
     secrets,
     verifyToken: async () => 'valid',
+    // Nobody listens there: tests of servers bring a provider.
+    projects: connectProjects({ baseUrl: 'http://127.0.0.1:9/v1', timeoutMs: 1_000 }),
     garden: options.garden ?? fakeGarden(),
     queue: { nudge: async (job, payload) => void wakeups.push({ job, payload }) },
     health: createHealth({ checks: { database: () => pool.query('SELECT 1') }, log }),

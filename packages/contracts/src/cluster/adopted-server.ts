@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../parser-for.js';
 import { clusterLimits } from './limits.js';
@@ -85,7 +84,7 @@ export const parseAdoptedServerPost = strictParserFor<{ spec: AdoptedServerSpec;
 
 /** Neither more nor less than the typed words: what is nearly them may be meant otherwise. */
 export const isWipeAcknowledged = (acknowledge: unknown): boolean =>
-  isDeepStrictEqual(acknowledge, { ...wipeAcknowledgement });
+  JSON.stringify(acknowledge) === JSON.stringify(wipeAcknowledgement);
 
 /** Reads the number in a path; null for what is no number of a server. */
 export function parseServerId(text: string): number | null {

@@ -1,0 +1,18 @@
+import { randomUUID } from 'node:crypto';
+import type { AppDeps } from './build-app.js';
+import { type AdoptedServerDeps, adoptedServerService } from './domain/adopted-servers.js';
+import { adoptedServerRoutes } from './routes/adopted-servers.js';
+import { adoptedServerStore } from './store/adopted-servers.js';
+
+/** Servers that teams adopt over their connections. */
+export function buildServerHandlers(
+  { config, prisma, queue, projects, verifyToken }: AppDeps,
+  open: AdoptedServerDeps['open'],
+) {
+  const store = adoptedServerStore(prisma);
+  const servers = adoptedServerService({
+    ...{ store, projects, verify: verifyToken, open, newId: randomUUID, serversPerTeam: config.adoptedServersPerTeam },
+    wake: (serverId) => queue.nudge('reconcile-server', { serverId }, { jobId: serverId }),
+  });
+  return adoptedServerRoutes({ servers, store, publicUrl: config.publicUrl });
+}

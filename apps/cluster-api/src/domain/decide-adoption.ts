@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type AdoptedServerSpec, isWipeAcknowledged, serverLabels } from '@corral/contracts';
+import type { ServerReading } from '@corral/hcloud';
+import { invalidField, Problem } from '../problem.js';
+import type { AdoptedServerRecord } from './adopted-server-record.js';
+
+/** What a team's server, if it has that one already, means for the request to adopt it. */
+export type Adoption =
+  | { readonly kind: 'new' }
+  /** It failed, and was acknowledged once more. */
+  | { readonly kind: 'again'; readonly server: AdoptedServerRecord }
+  /** The same was asked for, and is under way: one rebuild is what both requests mean. */
+  | { readonly kind: 'under way'; readonly server: AdoptedServerRecord };
+
+/**
+ * Checks what can be checked without asking anybody.
+ *
+ * @throws Problem `acknowledgement_required`, `unsupported_by_garden`
+ */
+export function checkAdoptionRequest(spec: AdoptedServerSpec, acknowledge: unknown): void {
+  if (!isWipeAcknowledged(acknowledge)) {
+    throw new Problem(
+      'acknowledgement_required',
+      'Adopting the server destroys all data on it. Send `acknowledge: {"confirm": "WIPE"}` exactly.',
+      { errors: [{ pointer: '/acknowledge', message: 'must be {"confirm": "WIPE"} exactly' }] },
+    );
+  }
+  if (spec.serverKind !== 'cloud') {
+    const message = `is ${spec.serverKind}, which this provider cannot rebuild. Only cloud servers can be adopted`;
+    throw invalidField('unsupported_by_garden', '/spec/serverKind', message);
+  }
+}
+
+/**
+ * Decides about a server that the team has adopted, or is adopting, over the connection; `null` when it has not.
+ *
+ * @throws Problem `server_claimed`
+ */
+export function decideAdoption(server: AdoptedServerRecord | null, spec: AdoptedServerSpec): Adoption {
+  if (server === null) return { kind: 'new' };
+  switch (server.phase) {
+    case 'Failed':
+      return { kind: 'again', server };
+    case 'Adopting':
+    case 'Rebuilding':
+      if (isDeepStrictEqual({ ...server.spec }, { ...spec })) return { kind: 'under way', server };
+      throw new Problem('server_claimed', 'The server is being adopted with another specification. Wait for its end.');
+    case 'Ready':
+      throw new Problem('server_claimed', 'The server is adopted already. Deregister it before it is adopted anew.');
+    case 'Missing':
+      throw new Problem('server_claimed', 'The server is adopted already, and was missed. Deregister it first.');
+    case 'Deregistering':
+      throw new Problem('server_claimed', 'The server is being deregistered. Adopt it when that has ended.');
+  }
+}
+
+/**
+ * Compares a request with the server as the provider tells of it: who acknowledged a wipe must have meant this one.
+ *
+ * @throws Problem `validation_failed`
+ */
+export function checkMeansServer(spec: AdoptedServerSpec, found: ServerReading): void {
+  const errors = (['serverType', 'location', 'architecture'] as const)
+    .filter((field) => spec[field] !== found[field])
+    .map((field) => ({ pointer: `/spec/${field}`, message: `is ${found[field]} for this server` }));
+  if (errors.length === 0) return;
+  const detail = `The server ${spec.serverID} is another one than described. Look whether it is the one that you mean.`;
+  throw new Problem('validation_failed', detail, { errors });
+}
+
+/**
+ * Looks at the labels that others leave on a server.
+ *
+ * @param claimToken of our own earlier adoption of it; null without one
+ * @throws Problem `server_claimed`
+ */
+export function checkIsUnclaimed({ labels }: Pick<ServerReading, 'labels'>, claimToken: string | null): void {
+  if (Object.hasOwn(labels, serverLabels.clusterNode)) {
+    throw new Problem('server_claimed', 'The server is a node of a cluster, which will delete it one day.');
+  }
+  const claim = labels[serverLabels.claim];
+  if (claim === undefined || claim === claimToken) return;
+  throw new Problem(
+    'server_claimed',
+    `The server carries the label ${serverLabels.claim} of another adoption. If nobody else uses the server, take the ` +
+      'label away in the cloud project, then adopt it again.',
+  );
+}
+
+/** Says neither whose it is, nor whether that is another team. */
+export const claimedByOthers = (): Problem =>
+  new Problem('server_claimed', 'The server has an owner already. Deregister it there before it is adopted here.');

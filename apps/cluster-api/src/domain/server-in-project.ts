@@ -1,0 +1,62 @@
+import type { TokenVerdict } from '@corral/contracts';
+import type { ProjectOutcome, Projects, ServerReading } from '@corral/hcloud';
+import { invalidField, Problem } from '../problem.js';
+
+export interface ProjectDeps {
+  readonly projects: Pick<Projects, 'within'>;
+  readonly verify: (token: string) => Promise<TokenVerdict>;
+}
+
+const readServer = ({ projects }: Pick<ProjectDeps, 'projects'>, token: string, id: number) =>
+  projects.within(token, (project) => project.readServer(id));
+
+/**
+ * Reads a server in the project of a token, while somebody waits for it.
+ *
+ * @throws Problem `validation_failed` when it is not there, `connection_rejected`, `upstream_unavailable`
+ */
+export async function serverInProject(deps: ProjectDeps, token: string, id: number): Promise<ServerReading> {
+  const outcome = await readServer(deps, token, id);
+  switch (outcome.kind) {
+    case 'ok':
+      return outcome.value;
+    case 'absent':
+      throw invalidField('validation_failed', '/spec/serverID', 'is no server of the connection’s cloud project');
+    case 'credentials_refused':
+      // One refusal may be an outage.
+      if ((await deps.verify(token)) === 'rejected') throw connectionRejected();
+      throw unavailable(outcome);
+    default:
+      throw unavailable(outcome);
+  }
+}
+
+export const connectionRejected = (): Problem =>
+  new Problem(
+    'connection_rejected',
+    'The provider rejects the token. Put a valid one into the connection, then retry.',
+  );
+
+function unavailable(outcome: Exclude<ProjectOutcome<unknown>, { kind: 'ok' }>): Problem {
+  const options = outcome.kind === 'throttled' ? { retryAfterSeconds: Math.ceil(outcome.retryAfterMs / 1_000) } : {};
+  return new Problem('upstream_unavailable', 'The provider gave no usable answer. Nothing was changed. Try again.', {
+    ...options,
+    cause: new Error(`provider: ${JSON.stringify(outcome)}`),
+  });
+}
+
+/**
+ * Whether the token is of a project that none of the servers is in. Only so many plain answers, each confirmed, prove
+ * that: what cannot be found out is taken for the right project.
+ */
+export async function isOtherProject(
+  deps: Pick<ProjectDeps, 'projects'>,
+  token: string,
+  serverIds: readonly number[],
+): Promise<boolean> {
+  if (serverIds.length === 0) return false;
+  for (const id of [...serverIds, ...serverIds]) {
+    if ((await readServer(deps, token, id)).kind !== 'absent') return false;
+  }
+  return true;
+}

@@ -1,0 +1,177 @@
+import type { AdoptedServerSpec, ServerPhase } from '@corral/contracts';
+import { isUniqueViolation, type Prisma } from '@corral/database';
+import { type AdoptedServerRecord, serverNameOf } from '../domain/adopted-server-record.js';
+import { type AdoptedServerStore, type ServerChanges, ServerTaken } from '../domain/adopted-servers.js';
+import type { Caller } from '../domain/caller.js';
+import { desiredHashOf } from '../domain/desired-hash.js';
+import { notFound } from '../problem.js';
+import { type AuditedChange, recordAudit } from './audit.js';
+import { claimKey, findKey } from './idempotency-keys.js';
+import type { Transaction } from './transaction.js';
+
+const withNames = {
+  connection: { select: { ref: true } },
+  nodePool: { select: { name: true, cluster: { select: { name: true } } } },
+} as const;
+
+/** Adopted servers of a team. Whatever is written is written with its operation and its audit entry. */
+export const adoptedServerStore = (prisma: Prisma): AdoptedServerStore => ({
+  async findConnection({ team }, ref) {
+    const row = await prisma.connection.findUnique({ where: { teamId_ref: { teamId: team.id, ref } } });
+    if (row === null) return null;
+    const { id, phase, tokenKeyId: keyId, sealedToken: bytes } = row;
+    return { id, ref, phase, sealed: { keyId, bytes } };
+  },
+
+  async list({ team }, ref) {
+    const where = { teamId: team.id, connection: { ref } };
+    const rows = await prisma.adoptedServer.findMany({ where, orderBy: { serverId: 'asc' }, include: withNames });
+    return rows.map(recordOf);
+  },
+
+  async find({ team }, ref, serverId) {
+    const where = { teamId: team.id, connection: { ref }, serverId };
+    const row = await prisma.adoptedServer.findFirst({ where, include: withNames });
+    return row && recordOf(row);
+  },
+
+  async findReplay(caller, request) {
+    const operationId = await findKey(prisma, caller, request);
+    if (operationId === null) return null;
+    const teamId = caller.team.id;
+    const operation = await prisma.operation.findUnique({ where: { id: operationId, teamId } });
+    if (operation === null) return null;
+    const where = { id: operation.targetId, teamId };
+    const row = await prisma.adoptedServer.findUnique({ where, include: withNames });
+    return row && { server: recordOf(row), operationId };
+  },
+
+  async change(caller, connectionId, work) {
+    try {
+      return await prisma.$transaction(async (tx) => {
+        const teamId = caller.team.id;
+        // Team before connection, as every other change of the team takes them.
+        const [team] = await tx.$queryRaw<{ now: Date; quota: number | null }[]>`
+          SELECT now() AS now, adopted_servers_max AS quota FROM team WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`;
+        await tx.$queryRaw`SELECT FROM connection WHERE team_id = ${teamId}::uuid AND id = ${connectionId}::uuid FOR KEY SHARE`;
+        const connection = await tx.connection.findUnique({ where: { id: connectionId, teamId } });
+        if (team === undefined || connection === null) throw notFound();
+        return work(changesOf(tx, caller, { connectionId, ...team }));
+      });
+    } catch (error) {
+      // Under the team's lock only another team can have taken the number.
+      throw isUniqueViolation(error) ? new ServerTaken() : error;
+    }
+  },
+});
+
+interface Surroundings {
+  readonly connectionId: string;
+  readonly now: Date;
+  readonly quota: number | null;
+}
+
+function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }: Surroundings): ServerChanges {
+  const teamId = caller.team.id;
+  const acknowledged = { acknowledgedBy: caller.userId, acknowledgedAt: now, updatedAt: now, dueAt: now };
+  const begin = async (server: AdoptedServerRecord, of: Pick<Begun, 'operationId' | 'kind' | 'action'>) =>
+    beginOperation(tx, caller, { ...of, server, now });
+  return {
+    quota,
+    async find(serverId) {
+      // A pass that is ending holds its row: what it writes is seen here, or comes after.
+      await tx.$queryRaw`SELECT FROM adopted_server WHERE team_id = ${teamId}::uuid AND server_id = ${BigInt(serverId)} FOR UPDATE`;
+      const row = await tx.adoptedServer.findFirst({ where: { teamId, connectionId, serverId }, include: withNames });
+      return row && recordOf(row);
+    },
+    count: () => tx.adoptedServer.count({ where: { teamId } }),
+    claimKey: (request, operationId) => claimKey(tx, caller, request, operationId),
+    async insert({ serverID: serverId, ...spec }, name, operationId) {
+      const data = { teamId, connectionId, serverId, ...spec, name, operationId, createdAt: now, ...acknowledged };
+      const server = recordOf(await tx.adoptedServer.create({ data, include: withNames }));
+      await begin(server, { operationId, kind: 'server.adopt', action: 'server.adopt' });
+      return server;
+    },
+    async restart({ id }, { serverID: _known, ...spec }, operationId) {
+      const row = await tx.adoptedServer.update({
+        where: { id, teamId },
+        data: {
+          ...{ ...spec, ...acknowledged, operationId, phase: 'Adopting', message: '', failures: 0 },
+          ...{ generation: { increment: 1 }, image: null, rebuildAskedAt: null, rebuildActionId: null },
+        },
+        include: withNames,
+      });
+      const server = recordOf(row);
+      await begin(server, { operationId, kind: 'server.adopt', action: 'server.adopt' });
+      return server;
+    },
+    async deregister({ id }, operationId) {
+      const row = await tx.adoptedServer.update({
+        where: { id, teamId },
+        data: {
+          ...{ phase: 'Deregistering', message: '', operationId, failures: 0 },
+          ...{ deregisterRequestedAt: now, updatedAt: now, dueAt: now },
+        },
+        include: withNames,
+      });
+      const server = recordOf(row);
+      await tx.operation.updateMany({
+        where: { teamId, targetId: id, state: { in: ['queued', 'running'] } },
+        data: { state: 'superseded', updatedAt: now, finishedAt: now },
+      });
+      await begin(server, { operationId, kind: 'server.deregister', action: 'server.deregister' });
+      return server;
+    },
+  };
+}
+
+interface Begun {
+  readonly server: AdoptedServerRecord;
+  readonly operationId: string;
+  readonly kind: 'server.adopt' | 'server.deregister';
+  readonly action: AuditedChange['action'];
+  readonly now: Date;
+}
+
+async function beginOperation(tx: Transaction, caller: Caller, { server, operationId, kind, action, now }: Begun) {
+  const { id: targetId, generation, spec, connectionRef } = server;
+  const targetName = serverNameOf(spec);
+  await tx.operation.create({
+    data: {
+      ...{
+        id: operationId,
+        teamId: caller.team.id,
+        kind,
+        targetKind: 'AdoptedServer',
+        targetId,
+        targetName,
+        generation,
+      },
+      ...{ state: 'queued', desiredHash: desiredHashOf({ kind, spec }), createdAt: now, updatedAt: now },
+    },
+  });
+  await recordAudit(tx, caller, {
+    ...{ action, target: { kind: 'AdoptedServer', id: targetId, name: targetName } },
+    detail: { operationId, generation, connectionRef },
+  });
+}
+
+type Row = NonNullable<Awaited<ReturnType<typeof findRow>>>;
+const findRow = (tx: Transaction, id: string) => tx.adoptedServer.findUnique({ where: { id }, include: withNames });
+
+export function recordOf(row: Row): AdoptedServerRecord {
+  const { id, name, message, operationId, generation, claimToken, deregisterRequestedAt } = row;
+  const { adoptedAt, observedAt, createdAt, updatedAt, connection, nodePool } = row;
+  return {
+    ...{ id, name, message, operationId, generation, claimToken, deregisterRequestedAt },
+    ...{ adoptedAt, observedAt, createdAt, updatedAt, connectionRef: connection.ref, phase: row.phase as ServerPhase },
+    spec: {
+      serverID: Number(row.serverId),
+      serverType: row.serverType,
+      location: row.location,
+      architecture: row.architecture as AdoptedServerSpec['architecture'],
+      serverKind: row.serverKind as AdoptedServerSpec['serverKind'],
+    },
+    claimedBy: nodePool && { cluster: nodePool.cluster.name, nodePool: nodePool.name },
+  };
+}

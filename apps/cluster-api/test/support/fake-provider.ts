@@ -1,0 +1,67 @@
+import { connectProjects, type Projects } from '@corral/hcloud';
+import nock from 'nock';
+
+const PROVIDER = 'http://provider.test/v1';
+
+export interface FakeServer {
+  readonly id: number;
+  readonly name?: string;
+  readonly serverType?: string;
+  readonly location?: string;
+  readonly architecture?: 'x86' | 'arm';
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** The provider's API of servers, as far as requests of ours look at it: what each token's project holds. */
+export interface FakeProvider {
+  readonly projects: Projects;
+  /** Reads of servers so far. */
+  reads(): number;
+  put(token: string, server: FakeServer): void;
+  take(token: string, id: number): void;
+  /** From now on every answer is this; null for the true one. */
+  answerAll(answer: readonly [status: number, body: unknown] | null): void;
+  close(): void;
+}
+
+export function fakeProvider(): FakeProvider {
+  const held = new Map<string, FakeServer>();
+  let forced: readonly [status: number, body: unknown] | null = null;
+  let reads = 0;
+  nock(PROVIDER)
+    .persist()
+    .get(/\/servers\/\d+$/)
+    .reply(function (uri) {
+      reads += 1;
+      const token = String(this.req.headers.authorization).replace('Bearer ', '');
+      const server = held.get(`${token} ${uri.split('/').at(-1)}`);
+      const [status, body] = forced ?? (server === undefined ? notFound : [200, { server: bodyOf(server) }]);
+      return [status, body as nock.Body, { date: new Date().toUTCString() }];
+    });
+  return {
+    projects: connectProjects({ baseUrl: PROVIDER, timeoutMs: 1_000 }),
+    reads: () => reads,
+    put: (token, server) => void held.set(`${token} ${server.id}`, server),
+    take: (token, id) => void held.delete(`${token} ${id}`),
+    answerAll: (answer) => {
+      forced = answer;
+    },
+    close: () => nock.cleanAll(),
+  };
+}
+
+export const refused = (code: string) => ({ error: { code, message: 'no', details: null } });
+const notFound = [404, refused('not_found')] as const;
+
+const bodyOf = ({
+  id,
+  name = 'web',
+  serverType = 'cx22',
+  location = 'hel1',
+  architecture = 'x86',
+  labels = {},
+}: FakeServer) => ({
+  ...{ id, name, labels, status: 'running', locked: false, image: null, iso: null, rescue_enabled: false },
+  ...{ server_type: { name: serverType, architecture }, location: { name: location }, primary_disk_size: 40 },
+  protection: { delete: false, rebuild: false },
+});
