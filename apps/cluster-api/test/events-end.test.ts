@@ -74,7 +74,7 @@ describe('one who does not read', () => {
       [live.api.acme.id, `sha256:${'0'.repeat(64)}`, 'x'.repeat(4_000)],
     );
 
-    await waitFor('the stream to be gone', async () => (await streamsAt(second)) === 0, { timeoutMs: 30_000 });
+    await waitFor('the stream to be gone', async () => (await streamsAt(second)) === 0, { timeoutMs: 60_000 });
     slow.answer.resume();
     await untilEnded(slow);
     const seen = slow.changes();
@@ -83,7 +83,7 @@ describe('one who does not read', () => {
 
     const names = [...seen, ...rest].filter(({ kind }) => kind === 'Operation').map(({ name }) => name);
     expect(names).toEqual(['heavy', ...Array.from({ length: COUNT }, (_, at) => `n${at + 1}`)]);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('limits of open streams', () => {

@@ -11,6 +11,7 @@ export interface Following {
   readonly events: EventSourceMessage[];
   /** Comments and ids without an event. */
   text(): string;
+  countChanges(): number;
   /** The changes among them, held against the contract. */
   changes(): TeamEvent[];
   lastId(): string;
@@ -49,6 +50,7 @@ export async function follow({ url, team, user = team.member, lastEventId }: Fol
   return {
     ...{ answer, events },
     text: () => text,
+    countChanges: () => events.filter(({ event }) => event?.includes('.')).length,
     changes: () =>
       events
         .filter(({ event }) => event?.includes('.'))
@@ -65,13 +67,15 @@ export async function follow({ url, team, user = team.member, lastEventId }: Fol
   };
 }
 
-/** Waits for so many changes, which must not be more. */
-export const untilChanges = (following: Following, count: number): Promise<TeamEvent[]> =>
-  waitFor(`${count} changes`, () => {
-    const changes = following.changes();
-    if (changes.length < count) throw new Error(`${changes.length} of ${count} changes`);
-    return changes;
-  });
+/** Waits for so many changes. @returns all that have arrived, which must not be more */
+export async function untilChanges(following: Following, count: number): Promise<TeamEvent[]> {
+  const arrived = () => {
+    if (following.countChanges() < count) throw new Error(`${following.countChanges()} of ${count} changes`);
+    return true;
+  };
+  await waitFor(`${count} changes`, arrived, { timeoutMs: 60_000 });
+  return following.changes();
+}
 
 export const untilEnded = (following: Following): Promise<true> => waitFor('the stream to end', following.isEnded);
 /** Kind, change and name, for comparisons. */
