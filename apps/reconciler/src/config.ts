@@ -8,6 +8,7 @@ import {
   text,
   upstreamVariables,
 } from '@corral/service';
+import { mailVariables } from './mail/mail-variables.js';
 
 /** The variables of the reconciler. Clusters are worked on when a garden is given. */
 export const reconcilerConfig = {
@@ -43,7 +44,7 @@ export const reconcilerConfig = {
     default: 5_000,
   }),
   CONNECTION_VERIFY_INTERVAL_MS: durationMs({
-    desc: 'How often connections are looked for whose token is to be shown to the provider.',
+    desc: 'How often connections are looked for whose token is to be shown to the provider, or whose prices are to be read.',
     min: 100,
     default: 5_000,
   }),
@@ -76,6 +77,27 @@ export const reconcilerConfig = {
     min: 1_000,
     default: 5_000,
   }),
+  SERVER_CONCURRENCY: integer({
+    desc: 'Adopted servers that one process works on at the same time.',
+    min: 1,
+    max: 256,
+    default: 8,
+  }),
+  SERVER_IMAGE: text({
+    desc: 'Name of the provider’s system image that adopted servers are rebuilt with.',
+    default: 'ubuntu-24.04',
+  }),
+  SERVER_REBUILD_GRACE_MS: durationMs({
+    desc: 'How long after it was sent a request for a rebuild may still arrive: it is not repeated before. At least twice UPSTREAM_TIMEOUT_MS.',
+    min: 1_000,
+    default: 60_000,
+  }),
+  SERVER_ADOPTION_MAX_MS: durationMs({
+    desc: 'After so long an adoption that has not ended fails.',
+    min: 1_000,
+    default: 3_600_000,
+  }),
+  ...mailVariables,
   METRICS_PORT: portOrFree({ desc: 'Port of /metrics, /healthz and /readyz.', default: 9091 }),
   SHUTDOWN_GRACE_MS: durationMs({ desc: 'Longest time that an orderly end takes.', min: 1_000, default: 10_000 }),
 };

@@ -3,6 +3,8 @@ import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import {
   connectBudgetStore,
   connectHcloud,
+  connectProjects,
+  readPrices,
   upstreamBudgetMetrics,
   upstreamCallMetrics,
   verifyToken,
@@ -23,6 +25,7 @@ import {
 } from '@corral/service';
 import { buildWorkers, type WorkerDeps } from './build-workers.js';
 import { reconcilerConfig } from './config.js';
+import { connectMailServer } from './mail/connect-mail-server.js';
 
 await startOrExit('reconciler', async () => {
   const service = 'reconciler';
@@ -63,8 +66,10 @@ await startOrExit('reconciler', async () => {
     },
   };
   const clusters = clusterDeps(config, metrics, log);
+  const servers = serverDeps(config);
+  const mail = mailDeps(config);
   const settings = { closeMs: config.SHUTDOWN_GRACE_MS / 2, lockMs: config.JOB_LOCK_MS };
-  const workers = buildWorkers({ settings, pool, queue, backend, metrics, log, dns, clusters });
+  const workers = buildWorkers({ settings, pool, queue, backend, metrics, log, dns, clusters, servers, mail });
   const health = createHealth({
     // Not the garden: while it is away, the other loops go on, and this one mends itself.
     checks: { database: () => pool.query('SELECT 1'), queue: () => queue.ping() },
@@ -88,6 +93,40 @@ await startOrExit('reconciler', async () => {
   ]);
 });
 
+/** Null without the keys that open the tokens of connections. */
+function serverDeps(config: Config<typeof reconcilerConfig>): WorkerDeps['servers'] {
+  const { SECRET_KEYS: keys } = config;
+  if (keys === undefined) return null;
+  return {
+    keys,
+    projects: connectProjects({ baseUrl: config.HCLOUD_API_URL, timeoutMs: config.UPSTREAM_TIMEOUT_MS }),
+    settings: {
+      concurrency: config.SERVER_CONCURRENCY,
+      leaseMs: config.RECONCILE_LEASE_MS,
+      sweepIntervalMs: config.RECONCILE_SWEEP_INTERVAL_MS,
+      image: config.SERVER_IMAGE,
+      times: {
+        // A call that may still be under way is never taken for one that did not arrive.
+        rebuildGraceMs: Math.max(config.SERVER_REBUILD_GRACE_MS, 2 * config.UPSTREAM_TIMEOUT_MS),
+        adoptionMsMax: config.SERVER_ADOPTION_MAX_MS,
+      },
+    },
+  };
+}
+
+/** Null without a mail server. */
+function mailDeps({
+  SMTP_URL: url,
+  MAIL_FROM: from,
+  CONSOLE_URL: consoleUrl,
+  MAIL_TIMEOUT_MS: timeoutMs,
+  MAIL_INTERVAL_MS: intervalMs,
+}: Config<typeof reconcilerConfig>): WorkerDeps['mail'] {
+  if (url === undefined || from === undefined || consoleUrl === undefined) return null;
+  const settings = { consoleUrl: consoleUrl.replace(/\/+$/, ''), intervalMs };
+  return { settings, mailServer: connectMailServer({ url, from, timeoutMs }) };
+}
+
 /** Null without a garden: then clusters are left alone. */
 function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, log: Log): WorkerDeps['clusters'] {
   const { SECRET_KEYS: keys, GARDEN_KUBECONFIG: kubeconfigPath } = config;
@@ -103,6 +142,7 @@ function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, 
     }),
     verifyToken: (token) =>
       verifyToken({ baseUrl: config.HCLOUD_API_URL, token, timeoutMs: config.UPSTREAM_TIMEOUT_MS }),
+    readPrices: (token) => readPrices({ baseUrl: config.HCLOUD_API_URL, token, timeoutMs: config.UPSTREAM_TIMEOUT_MS }),
     settings: {
       concurrency: config.RECONCILE_CONCURRENCY,
       leaseMs: config.RECONCILE_LEASE_MS,
