@@ -1,6 +1,7 @@
 import { clusterLimits } from '@corral/contracts';
 import pLimit from 'p-limit';
 import type { AppDeps } from './build-app.js';
+import { adoptedServerBody } from './domain/adopted-server-body.js';
 import { clusterBody } from './domain/cluster-body.js';
 import { nodePoolBody } from './domain/node-pool-body.js';
 import { operationBody } from './domain/operation-body.js';
@@ -85,7 +86,8 @@ function bodyReaders({ config, prisma }: AppDeps) {
       const context = { team, publicUrl: config.publicUrl() };
       return mapped(await store.operations(team.id, ids), (operation) => operationBody(operation, context));
     },
-    AdoptedServer: async () => new Map(),
+    AdoptedServer: async (team, ids) =>
+      mapped(await store.adoptedServers(team.id, ids), (server) => adoptedServerBody({ team }, server)),
   } satisfies Record<string, BodyReader>;
 }
 

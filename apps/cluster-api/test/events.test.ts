@@ -43,6 +43,22 @@ describe('a stream', () => {
     expect(operation?.resource).toMatchObject({ id: declared.operation.id, state: 'queued' });
   });
 
+  it('tells of adopted servers, with their connection', async () => {
+    const following = await live.begin(first);
+    await live.api.pool.query(
+      `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind)
+       SELECT team_id, id, 4711, 'cx22', 'hel1', 'amd64', 'cloud' FROM connection WHERE team_id = $1`,
+      [live.api.acme.id],
+    );
+    const [adopted] = await untilChanges(following, 1);
+    await live.api.pool.query('DELETE FROM adopted_server WHERE server_id = 4711');
+    const [, deleted] = await untilChanges(following, 2);
+
+    expect(adopted).toMatchObject({ kind: 'AdoptedServer', name: '4711', parent: 'main' });
+    expect(adopted?.resource).toMatchObject({ kind: 'AdoptedServer', metadata: { serverID: 4711 } });
+    expect(deleted).toMatchObject({ change: 'deleted', name: '4711', resource: null });
+  });
+
   it('tells of what is gone, with its name and without a body', async () => {
     await declareDraft(live.api, live.api.acme, 'gone');
     const following = await live.begin(first);

@@ -9,7 +9,7 @@ import { type AuditedChange, recordAudit } from './audit.js';
 import { claimKey, findKey } from './idempotency-keys.js';
 import type { Transaction } from './transaction.js';
 
-const withNames = {
+export const withServerNames = {
   connection: { select: { ref: true } },
   nodePool: { select: { name: true, cluster: { select: { name: true } } } },
 } as const;
@@ -25,14 +25,14 @@ export const adoptedServerStore = (prisma: Prisma): AdoptedServerStore => ({
 
   async list({ team }, ref) {
     const where = { teamId: team.id, connection: { ref } };
-    const rows = await prisma.adoptedServer.findMany({ where, orderBy: { serverId: 'asc' }, include: withNames });
-    return rows.map(recordOf);
+    const rows = await prisma.adoptedServer.findMany({ where, orderBy: { serverId: 'asc' }, include: withServerNames });
+    return rows.map(serverRecordOf);
   },
 
   async find({ team }, ref, serverId) {
     const where = { teamId: team.id, connection: { ref }, serverId };
-    const row = await prisma.adoptedServer.findFirst({ where, include: withNames });
-    return row && recordOf(row);
+    const row = await prisma.adoptedServer.findFirst({ where, include: withServerNames });
+    return row && serverRecordOf(row);
   },
 
   async findReplay(caller, request) {
@@ -42,8 +42,8 @@ export const adoptedServerStore = (prisma: Prisma): AdoptedServerStore => ({
     const operation = await prisma.operation.findUnique({ where: { id: operationId, teamId } });
     if (operation === null) return null;
     const where = { id: operation.targetId, teamId };
-    const row = await prisma.adoptedServer.findUnique({ where, include: withNames });
-    return row && { server: recordOf(row), operationId };
+    const row = await prisma.adoptedServer.findUnique({ where, include: withServerNames });
+    return row && { server: serverRecordOf(row), operationId };
   },
 
   async change(caller, connectionId, work) {
@@ -81,14 +81,17 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
     async find(serverId) {
       // A pass that is ending holds its row: what it writes is seen here, or comes after.
       await tx.$queryRaw`SELECT FROM adopted_server WHERE team_id = ${teamId}::uuid AND server_id = ${BigInt(serverId)} FOR UPDATE`;
-      const row = await tx.adoptedServer.findFirst({ where: { teamId, connectionId, serverId }, include: withNames });
-      return row && recordOf(row);
+      const row = await tx.adoptedServer.findFirst({
+        where: { teamId, connectionId, serverId },
+        include: withServerNames,
+      });
+      return row && serverRecordOf(row);
     },
     count: () => tx.adoptedServer.count({ where: { teamId } }),
     claimKey: (request, operationId) => claimKey(tx, caller, request, operationId),
     async insert({ serverID: serverId, ...spec }, name, operationId) {
       const data = { teamId, connectionId, serverId, ...spec, name, operationId, createdAt: now, ...acknowledged };
-      const server = recordOf(await tx.adoptedServer.create({ data, include: withNames }));
+      const server = serverRecordOf(await tx.adoptedServer.create({ data, include: withServerNames }));
       await begin(server, { operationId, kind: 'server.adopt', action: 'server.adopt' });
       return server;
     },
@@ -99,9 +102,9 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
           ...{ ...spec, ...acknowledged, operationId, phase: 'Adopting', message: '', failures: 0 },
           ...{ generation: { increment: 1 }, image: null, rebuildAskedAt: null, rebuildActionId: null },
         },
-        include: withNames,
+        include: withServerNames,
       });
-      const server = recordOf(row);
+      const server = serverRecordOf(row);
       await begin(server, { operationId, kind: 'server.adopt', action: 'server.adopt' });
       return server;
     },
@@ -112,9 +115,9 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
           ...{ phase: 'Deregistering', message: '', operationId, failures: 0 },
           ...{ deregisterRequestedAt: now, updatedAt: now, dueAt: now },
         },
-        include: withNames,
+        include: withServerNames,
       });
-      const server = recordOf(row);
+      const server = serverRecordOf(row);
       await tx.operation.updateMany({
         where: { teamId, targetId: id, state: { in: ['queued', 'running'] } },
         data: { state: 'superseded', updatedAt: now, finishedAt: now },
@@ -157,9 +160,10 @@ async function beginOperation(tx: Transaction, caller: Caller, { server, operati
 }
 
 type Row = NonNullable<Awaited<ReturnType<typeof findRow>>>;
-const findRow = (tx: Transaction, id: string) => tx.adoptedServer.findUnique({ where: { id }, include: withNames });
+const findRow = (tx: Transaction, id: string) =>
+  tx.adoptedServer.findUnique({ where: { id }, include: withServerNames });
 
-export function recordOf(row: Row): AdoptedServerRecord {
+export function serverRecordOf(row: Row): AdoptedServerRecord {
   const { id, name, message, operationId, generation, claimToken, deregisterRequestedAt } = row;
   const { adoptedAt, observedAt, createdAt, updatedAt, connection, nodePool } = row;
   return {

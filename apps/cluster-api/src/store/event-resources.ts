@@ -1,6 +1,8 @@
 import type { Prisma } from '@corral/database';
+import type { AdoptedServerRecord } from '../domain/adopted-server-record.js';
 import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
 import type { NodePoolRecord } from '../domain/node-pool-body.js';
+import { serverRecordOf, withServerNames } from './adopted-servers.js';
 import { clusterOf, operationOf, poolRecordOf, withPools } from './cluster-rows.js';
 
 /** Those that are there of the team's, by id. */
@@ -20,6 +22,12 @@ export const eventResourceStore = (prisma: Prisma) => ({
   async nodePools(teamId: string, ids: readonly string[]): Promise<ById<NodePoolRecord>> {
     const rows = await prisma.nodePool.findMany({ where: { teamId, id: { in: [...ids] } } });
     return new Map(rows.map((row) => [row.id, poolRecordOf(row)]));
+  },
+
+  async adoptedServers(teamId: string, ids: readonly string[]): Promise<ById<AdoptedServerRecord>> {
+    const where = { teamId, id: { in: [...ids] } };
+    const rows = await prisma.adoptedServer.findMany({ where, include: withServerNames });
+    return new Map(rows.map((row) => [row.id, serverRecordOf(row)]));
   },
 
   async operations(teamId: string, ids: readonly string[]): Promise<ById<OperationRecord>> {
