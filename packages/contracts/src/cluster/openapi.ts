@@ -104,6 +104,9 @@ function headerParametersOf(route: ClusterRoute): object[] {
       ? [tags('Entity tag of the copy at hand.', requestHeaders['If-Match'].example)]
       : []),
     ...(isEventStream(route) ? [header('Last-Event-ID', requestHeaders['Last-Event-ID'])] : []),
+    ...(route.operationId === 'takeBillingEvent'
+      ? [{ ...header('Corral-Signature', requestHeaders['Corral-Signature']), required: true }]
+      : []),
     ...(route.idempotent ? [header('Idempotency-Key', requestHeaders['Idempotency-Key'])] : []),
   ];
 }

@@ -82,6 +82,11 @@ export const requestHeaders = {
     schema: { type: 'string', maxLength: 1_000 },
     example: '"0197b2f0-0000-7000-8000-00000000c1c1.7"',
   },
+  'Corral-Signature': {
+    description: 'Unix time in seconds, and HMAC-SHA256 (hex) over that time, a full stop and the bytes of the body.',
+    schema: { type: 'string', maxLength: 1_000 },
+    example: `t=1795255200,v1=${'5d'.repeat(32)}`,
+  },
   'Idempotency-Key': {
     description: 'A name for this request: sent again with the same key, it has the outcome of the first.',
     schema: {
