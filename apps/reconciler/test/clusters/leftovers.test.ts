@@ -29,7 +29,7 @@ describe('idempotency keys', () => {
     const old = ['49 hours', '50 hours', '51 hours', '52 hours', '90 days'];
     await Promise.all([...old, '0 hours', '47 hours'].map(addKey));
 
-    expect(await sweep()).toEqual({ idempotencyKeys: 5, sessions: 0 });
+    expect(await sweep()).toEqual({ idempotencyKeys: 5, sessions: 0, billingEvents: 0 });
 
     const { rows } = await at.pool.query('SELECT key FROM idempotency_key ORDER BY created_at');
     expect(rows).toEqual([{ key: '47 hours' }, { key: '0 hours' }]);
@@ -38,7 +38,7 @@ describe('idempotency keys', () => {
   it('stay when there is no time left', async () => {
     await addKey('60 hours');
 
-    expect(await sweep(AbortSignal.abort())).toEqual({ idempotencyKeys: 0, sessions: 0 });
+    expect(await sweep(AbortSignal.abort())).toEqual({ idempotencyKeys: 0, sessions: 0, billingEvents: 0 });
   });
 });
 
@@ -75,5 +75,20 @@ describe('sessions', () => {
     expect((await sweep()).sessions).toBe(7);
 
     expect((await at.pool.query('SELECT FROM app_user')).rowCount).toBe(1);
+  });
+});
+
+describe('ids of billing events', () => {
+  it('go after 90 days', async () => {
+    for (const days of [89, 91, 92, 93]) {
+      await at.pool.query(
+        `INSERT INTO billing_event (id, received_at) VALUES ($1, now() - make_interval(days => $2))`,
+        [`evt_${days}`, days],
+      );
+    }
+
+    expect((await sweep()).billingEvents).toBe(3);
+
+    expect((await at.pool.query('SELECT id FROM billing_event')).rows).toEqual([{ id: 'evt_89' }]);
   });
 });
