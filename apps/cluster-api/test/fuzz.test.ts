@@ -21,6 +21,7 @@ const method = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS
 const known = [
   ...['clusters', 'connections', 'operations', 'node-pools', 'web', 'main'],
   ...['dns-tokens', 'dns-usage', 'audit', 'export'],
+  ...['invitations', 'members', 'accept', 'renew', '1', '2147483648'],
 ];
 const odd = ['', '.', '..', '*', '%2F', '%00', '%', '%ff', '%2e%2e', '%5c', 'constructor', '__proto__', 'ACME'];
 const segment = fc.oneof(
@@ -30,7 +31,10 @@ const segment = fc.oneof(
 );
 const path = fc
   .tuple(
-    fc.constantFrom('/api/v1/teams/acme', '/api/v1/teams/acme', '/api/v1/teams/globex', '/api/v1', '/auth', ''),
+    fc.constantFrom(
+      ...['/api/v1/teams/acme', '/api/v1/teams/acme', '/api/v1/teams/globex', '/api/v1', '/auth', ''],
+      ...['/a/acme/team/api', '/a/globex/team/api', '/teams/api/teams', '/billing/webhook'],
+    ),
     fc.array(segment, { maxLength: 5 }),
     fc.constantFrom('', '/'),
   )
@@ -64,6 +68,7 @@ const member = fc.constantFrom(
   ...['spec', 'spec', 'name', 'provider', 'token', 'providerConfig', 'connectionRef', 'region', 'kubernetesVersion'],
   ...['nodePools', 'network', 'podCIDR', 'machineType', 'image', 'minimum', 'email', 'ttlSeconds', '__proto__', 'x'],
   ...['scopes', 'withinName', 'withinTypes', 'expiresAt'],
+  ...['role', 'team', 'is_accepted', 'slug', 'subscription', 'members'],
 );
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
