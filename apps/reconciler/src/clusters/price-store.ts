@@ -4,11 +4,16 @@ import type { NodePrices } from '@corral/hcloud';
 /** A connection whose price list is to be read. */
 export interface DuePrices {
   readonly connectionId: string;
+  readonly tokenVersion: number;
   readonly keyId: string;
   readonly sealed: Buffer;
   /** In a row. */
   readonly failures: number;
 }
+
+/** Whether the connection still has the token of that version. */
+const isOfToken = (version: string) =>
+  `EXISTS (SELECT FROM connection WHERE id = connection_id AND token_version = ${version})`;
 
 export const priceStore = (pool: Pool) => ({
   /**
@@ -33,24 +38,25 @@ export const priceStore = (pool: Pool) => ({
          WHERE connection_id IN (SELECT connection_id FROM due)
          RETURNING connection_id, failures
        )
-       SELECT connection_id, failures, token_key_id, sealed_token
+       SELECT connection_id, failures, token_version, token_key_id, sealed_token
        FROM claimed JOIN connection ON connection.id = claimed.connection_id`,
       [limit, retryMs],
     );
     return rows.map((row) => ({
-      ...{ connectionId: row.connection_id, failures: row.failures },
+      ...{ connectionId: row.connection_id, tokenVersion: row.token_version, failures: row.failures },
       ...{ keyId: row.token_key_id, sealed: row.sealed_token },
     }));
   },
 
   /**
    * Keeps what was read. The same prices as before leave everything as it is but the time of the next reading; others show
-   * in the answers about the clusters of the connection, and so change their tags.
+   * in the answers about the clusters of the connection, and so change their tags. Of a token that was replaced meanwhile
+   * nothing is kept: the prices of the new one are due.
    *
    * @returns whether the prices are others than before
    */
   async keep(
-    connectionId: string,
+    { connectionId, tokenVersion }: DuePrices,
     { currency, prices, againMs }: { currency: string; prices: NodePrices; againMs: number },
   ): Promise<boolean> {
     const { rows } = await pool.query<{ has_changed: boolean }>(
@@ -61,7 +67,7 @@ export const priceStore = (pool: Pool) => ({
              due_at = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
          FROM (SELECT connection_id AS id,
                       currency IS DISTINCT FROM $2 OR prices IS DISTINCT FROM $3::jsonb AS has_changed
-               FROM price_list WHERE connection_id = $1 FOR UPDATE) before
+               FROM price_list WHERE connection_id = $1 AND ${isOfToken('$5')} FOR UPDATE) before
          WHERE connection_id = id
          RETURNING has_changed
        ), shown AS (
@@ -69,18 +75,18 @@ export const priceStore = (pool: Pool) => ({
          WHERE connection_id = $1 AND (SELECT has_changed FROM kept)
        )
        SELECT has_changed FROM kept`,
-      [connectionId, currency, JSON.stringify(prices), againMs],
+      [connectionId, currency, JSON.stringify(prices), againMs, tokenVersion],
     );
     return rows[0]?.has_changed ?? false;
   },
 
   /** The list that is there stays. */
-  async putOff(connectionId: string, againMs: number): Promise<void> {
+  async putOff({ connectionId, tokenVersion }: DuePrices, againMs: number): Promise<void> {
     await pool.query(
       `UPDATE price_list SET failures = failures + 1,
                              due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-       WHERE connection_id = $1`,
-      [connectionId, againMs],
+       WHERE connection_id = $1 AND ${isOfToken('$3')}`,
+      [connectionId, againMs, tokenVersion],
     );
   },
 
@@ -95,6 +101,7 @@ export type PriceStore = ReturnType<typeof priceStore>;
 
 interface DueRow {
   connection_id: string;
+  token_version: number;
   failures: number;
   token_key_id: string;
   sealed_token: Buffer;

@@ -46,12 +46,12 @@ async function refreshOne(deps: RefreshDeps, due: DuePrices): Promise<void> {
   const againMs = nextReadingMs(reading, failures, random());
   if (reading.kind === 'read') {
     const { currency, prices } = reading;
-    const hasChanged = await store.keep(connectionId, { currency, prices, againMs });
+    const hasChanged = await store.keep(due, { currency, prices, againMs });
     if (hasChanged) log.info('prices have changed', { connectionId, currency });
     return;
   }
   if (reading.kind === 'unavailable') log.warn('prices not read', { connectionId, reason: reading.reason });
-  await store.putOff(connectionId, againMs);
+  await store.putOff(due, againMs);
   if (reading.kind === 'refused') await store.doubtToken(connectionId);
 }
 

@@ -168,6 +168,25 @@ describe('the prices of a connection', () => {
     expect(asked).toBe(30);
   });
 
+  it.each<[string, PricesReading]>([
+    ['read', listWith('0.021')],
+    ['asked for in vain', { kind: 'refused' }],
+  ])('stay due when its token is replaced while they are %s', async (_what, reading) => {
+    const id = await aConnection();
+    await refreshWith(listWith('0.5'));
+    await makeDue(id);
+
+    await refreshWith(async () => {
+      await at.pool.query('UPDATE connection SET token_version = token_version + 1 WHERE id = $1', [id]);
+      await makeDue(id);
+      return reading;
+    });
+
+    const row = await rowOf(id);
+    expect(row).toMatchObject({ failures: 0, prices: { serverTypes: { cpx31: { hel1: { hourly: '0.5' } } } } });
+    expect(row.again_ms).toBeLessThanOrEqual(0);
+  });
+
   it('go with it', async () => {
     const id = await aConnection();
     await refreshWith(async () => {
