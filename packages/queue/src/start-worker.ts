@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log, Metrics } from '@corral/service';
 import { type Job, WaitingError } from 'bullmq';
@@ -119,6 +120,8 @@ function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options:
 function jobRunner({ log, metrics }: WorkerOptions) {
   const aborter = new AbortController();
   const cutter = new AbortController();
+  // All jobs share these, and whatever a job waits for: many listeners at a time are no leak to warn of.
+  setMaxListeners(0, aborter.signal, cutter.signal);
   let running = 0;
   let stopped = false;
   const seconds = metrics?.histogram({

@@ -1,3 +1,4 @@
+import { getMaxListeners } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createMetrics, silentLog } from '@corral/service';
 import { startProcess, waitFor } from '@corral/testing';
@@ -285,6 +286,16 @@ describe.each(testBackends)('the queue on $title', ({ start, title }) => {
     let runs = 0;
     aWorker({ 'settle-writes': async () => (runs += 1) });
     await waitFor('the other worker to run it', () => runs === 1);
+  });
+
+  it('gives jobs a signal that any number of calls may wait on without a warning', async () => {
+    const seen: number[] = [];
+    aWorker({ 'settle-writes': async (_payload, { signal }) => seen.push(getMaxListeners(signal)) });
+
+    await aQueue().send('settle-writes', {});
+
+    await waitFor('the job', () => seen.length === 1);
+    expect(seen).toEqual([0]); // no number is too many
   });
 
   it('fails within about two seconds while the backend is away, and sends again when it is back', async () => {
