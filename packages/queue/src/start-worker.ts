@@ -121,7 +121,7 @@ function jobRunner({ log, metrics }: WorkerOptions) {
   const aborter = new AbortController();
   const cutter = new AbortController();
   // All jobs share these, and whatever a job waits for: many listeners at a time are no leak to warn of.
-  setMaxListeners(0, aborter.signal, cutter.signal);
+  setMaxListeners(Number.POSITIVE_INFINITY, aborter.signal, cutter.signal);
   let running = 0;
   let stopped = false;
   const seconds = metrics?.histogram({
