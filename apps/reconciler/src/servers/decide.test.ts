@@ -1,0 +1,221 @@
+import type { ServerAction, ServerReading } from '@corral/hcloud';
+import { describe, expect, it } from '@jest/globals';
+import { decide } from './decide.js';
+import { judgeFailure } from './judge-failure.js';
+import { nothingSeen, type Seen, type ServerTimes, type Step, type WantedServer } from './model.js';
+
+const now = new Date('2026-11-21T12:00:00.400Z');
+const second = new Date('2026-11-21T12:00:00Z');
+const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
+const times: ServerTimes = { rebuildGraceMs: 60_000, adoptionMsMax: 3_600_000 };
+
+const aWanted = (more: Partial<WantedServer> = {}): WantedServer => ({
+  ...{ id: 'row', serverId: 4711, serverType: 'cx22', location: 'hel1', architecture: 'amd64', generation: 1 },
+  ...{ acknowledgedAt: ago(10), phase: 'Adopting', claimToken: 'ours', claimedAt: ago(5), imageId: null },
+  ...{ rebuildAskedAt: null, rebuildActionId: null, deregisterRequestedAt: null, failures: 0 },
+  connection: { id: 'connection', phase: 'Ready' },
+  ...more,
+});
+const aServer = (more: Partial<ServerReading> = {}): ServerReading => ({
+  ...{ id: 4711, name: 'web', status: 'running', isLocked: false, serverType: 'cx22', architecture: 'amd64' },
+  ...{ location: 'hel1', labels: { env: 'prod', 'corral.dev/claim': 'ours' }, imageId: 1, isRebuildProtected: false },
+  ...{ isInRescue: false, hasIso: false, diskGb: 40 },
+  ...more,
+});
+const anAction = (more: Partial<ServerAction> = {}): ServerAction => ({
+  ...{ id: 9, command: 'rebuild_server', status: 'success', progress: 100, startedAt: ago(3_600), errorCode: null },
+  ...more,
+});
+const anImage = { id: 7, name: 'ubuntu-24.04', architecture: 'amd64', diskGb: 5 } as const;
+const ready: Seen = { ...nothingSeen, server: aServer(), image: anImage, actions: { list: [anAction()], at: second } };
+const asked = (more: Partial<WantedServer> = {}) =>
+  aWanted({ phase: 'Rebuilding', rebuildAskedAt: new Date(second.getTime() - 20_000), imageId: 7, ...more });
+const rebuilding = asked({ rebuildActionId: 10 });
+
+/** A step in a word, with what a settled one says. */
+function said(step: Step): string {
+  if (step.do !== 'settle') return step.do;
+  const { phase, operation } = step.verdict;
+  return `${phase} ${operation.to}${operation.to === 'failed' ? ` ${operation.code}` : ''}`;
+}
+
+describe('the next step of an adoption', () => {
+  it.each<[string, WantedServer, Seen, string]>([
+    ['looks at the server first', aWanted(), nothingSeen, 'readServer'],
+    ['claims it', aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, 'putClaim'],
+    ['records the claim once it was read back', aWanted({ claimedAt: null }), ready, 'recordClaim'],
+    ['claims it again when the label went', aWanted(), { ...ready, server: aServer({ labels: {} }) }, 'putClaim'],
+    ['looks for the image', aWanted(), { ...ready, image: null }, 'findImage'],
+    ['reads the actions', aWanted(), { ...ready, actions: null }, 'readActions'],
+    ['asks for the rebuild', aWanted(), ready, 'askRebuild'],
+    [
+      'asks for none in the second of another one',
+      aWanted(),
+      { ...ready, actions: { list: [anAction({ startedAt: second })], at: second } },
+      'Adopting running',
+    ],
+    [
+      'asks for none while something runs',
+      aWanted(),
+      { ...ready, actions: { list: [anAction({ command: 'resize', status: 'running' })], at: second } },
+      'Adopting running',
+    ],
+    [
+      'waits while the server is locked',
+      aWanted(),
+      { ...ready, server: aServer({ isLocked: true }) },
+      'Adopting running',
+    ],
+    ['waits while it migrates', aWanted(), { ...ready, server: aServer({ status: 'migrating' }) }, 'Adopting running'],
+    [
+      'fails of a lock that does not end',
+      aWanted({ acknowledgedAt: ago(3_601) }),
+      { ...ready, server: aServer({ isLocked: true }) },
+      'Failed failed server_locked',
+    ],
+    ['fails without the server', aWanted(), { ...ready, server: 'absent' }, 'Failed failed server_gone'],
+    ['fails without an image', aWanted(), { ...ready, image: 'absent' }, 'Failed failed server_image_missing'],
+    [
+      'fails with a small disk',
+      aWanted(),
+      { ...ready, server: aServer({ diskGb: 4 }) },
+      'Failed failed server_disk_too_small',
+    ],
+    [
+      'fails with a rejected token',
+      aWanted({ connection: { id: 'c', phase: 'Rejected' } }),
+      nothingSeen,
+      'Failed failed server_token_rejected',
+    ],
+    [
+      'waits for a better token once the rebuild was asked for',
+      asked({ connection: { id: 'c', phase: 'Rejected' } }),
+      nothingSeen,
+      'Rebuilding running',
+    ],
+    ['reads the actions before all else after a lost answer', asked(), { ...ready, actions: null }, 'readActions'],
+    [
+      'takes the rebuild since then for its own',
+      asked(),
+      { ...ready, actions: { list: [anAction({ startedAt: asked().rebuildAskedAt as Date })], at: second } },
+      'recordAction',
+    ],
+    ['does not take an earlier one for it, and waits', asked(), ready, 'Rebuilding running'],
+    [
+      'asks again only after the time of grace',
+      asked({ rebuildAskedAt: new Date(second.getTime() - 61_000) }),
+      ready,
+      'forgetAsk',
+    ],
+    [
+      'and not a second before',
+      asked({ rebuildAskedAt: new Date(second.getTime() - 60_000) }),
+      ready,
+      'Rebuilding running',
+    ],
+    ['polls the action', rebuilding, ready, 'readAction'],
+    [
+      'waits for its end',
+      rebuilding,
+      { ...nothingSeen, action: anAction({ status: 'running', progress: 50 }) },
+      'Rebuilding running',
+    ],
+    [
+      'fails with the action',
+      rebuilding,
+      { ...nothingSeen, action: anAction({ status: 'error' }) },
+      'Failed failed server_rebuild_failed',
+    ],
+    ['looks at the server after it', rebuilding, { ...nothingSeen, action: anAction() }, 'readServer'],
+    [
+      'is done when the server runs from the image',
+      rebuilding,
+      { ...nothingSeen, action: anAction(), server: aServer({ imageId: 7 }) },
+      'Ready succeeded',
+    ],
+    [
+      'is done also when the provider forgot the action',
+      rebuilding,
+      { ...nothingSeen, action: 'absent', server: aServer({ imageId: 7 }) },
+      'Ready succeeded',
+    ],
+    [
+      'fails when it runs from another one',
+      rebuilding,
+      { ...nothingSeen, action: anAction(), server: aServer({ imageId: 8 }) },
+      'Failed failed server_rebuild_failed',
+    ],
+    [
+      'waits while it is still locked',
+      rebuilding,
+      { ...nothingSeen, action: anAction(), server: aServer({ isLocked: true }) },
+      'Rebuilding running',
+    ],
+    ['of a failed one is none', aWanted({ phase: 'Failed' }), nothingSeen, 'Failed stay'],
+  ])('%s', (_what, wanted, seen, expected) => {
+    expect(said(decide(wanted, seen, now, times))).toBe(expected);
+  });
+
+  it('keeps the labels of others, and replaces no claim of others', () => {
+    const step = decide(aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, now, times);
+    expect(step).toEqual({ do: 'putClaim', labels: { env: 'prod', 'corral.dev/claim': 'ours' } });
+
+    const theirs = aServer({ labels: { 'corral.dev/claim': 'theirs' } });
+    expect(said(decide(aWanted(), { ...ready, server: theirs }, now, times))).toBe(
+      'Failed failed server_claimed_elsewhere',
+    );
+  });
+});
+
+describe('the next step of a deregistration', () => {
+  const leaving = aWanted({ phase: 'Deregistering', deregisterRequestedAt: ago(1) });
+
+  it.each<[string, WantedServer, Seen, string]>([
+    ['looks at the server', leaving, nothingSeen, 'readServer'],
+    ['takes our label away', leaving, ready, 'removeClaim'],
+    [
+      'leaves that of others',
+      leaving,
+      { ...ready, server: aServer({ labels: { 'corral.dev/claim': 'x' } }) },
+      'forget',
+    ],
+    ['ends without the server', leaving, { ...ready, server: 'absent' }, 'forget'],
+    ['ends without a token', { ...leaving, connection: { id: 'c', phase: 'Rejected' } }, nothingSeen, 'forget'],
+    [
+      'ends after a day in which nobody let us',
+      { ...leaving, deregisterRequestedAt: ago(86_401) },
+      nothingSeen,
+      'forget',
+    ],
+    ['asks for no rebuild', { ...asked(), deregisterRequestedAt: ago(1) }, ready, 'removeClaim'],
+  ])('%s', (_what, wanted, seen, expected) => {
+    expect(said(decide(wanted, seen, now, times))).toBe(expected);
+  });
+});
+
+describe('a failure of the provider', () => {
+  const verdictOf = (
+    failure: Parameters<typeof judgeFailure>[2],
+    step: Step['do'] = 'askRebuild',
+    wanted = aWanted(),
+  ) => judgeFailure({ wanted, now, times, random: 0 }, step, failure);
+
+  it('is waited out at growing distance', () => {
+    const waits = [0, 1, 2, 10].map((failures) => {
+      const wanted = aWanted({ failures });
+      return verdictOf({ kind: 'uncertain', reason: '500' }, 'readServer', wanted).lookAgainMs;
+    });
+    expect(waits).toEqual([1_000, 2_000, 4_000, 60_000]);
+  });
+
+  it('has a refused token looked at, and ends nothing', () => {
+    const verdict = verdictOf({ kind: 'credentials_refused', status: 401, code: 'unauthorized' });
+    expect(verdict).toMatchObject({ phase: 'Adopting', doubtsToken: true, operation: { to: 'running' } });
+  });
+
+  it('leaves an adopted server what it is', () => {
+    const wanted = aWanted({ phase: 'Ready' });
+    const refused = { kind: 'credentials_refused', status: 403, code: 'forbidden' } as const;
+    expect(verdictOf(refused, 'readServer', wanted)).toMatchObject({ phase: 'Ready', operation: { to: 'stay' } });
+  });
+});
