@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from './clients.js';
@@ -23,8 +23,8 @@ export interface FuzzTarget {
   /** Of the OpenAPI document. */
   readonly documentUrl: string;
   readonly baseUrl: string;
-  /** Of every request, such as `Authorization: Bearer …`. */
-  readonly header: string;
+  /** A security scheme of the document, and what it takes: `bearer` or `api_key`. */
+  readonly credential: { readonly scheme: string; readonly kind: 'bearer' | 'api_key'; readonly secret: string };
   /** Operations that are left out, with the reason. */
   readonly leftOut: Readonly<Record<string, string>>;
 }
@@ -50,13 +50,15 @@ export async function fuzz(fuzzer: Client, target: FuzzTarget, { seconds, seed }
   if (fuzzer.kind === 'missing') throw new Error(fuzzer.why);
   const leftOut = Object.keys(target.leftOut).flatMap((id) => ['--exclude-operation-id', id]);
   const folder = await mkdtemp(join(tmpdir(), 'corral-fuzz-')); // it keeps notes where it runs
+  const config = join(folder, 'schemathesis.toml');
+  await writeFile(config, configOf(target), { mode: 0o600 });
   const { code, stdout, stderr } = await runCommand(
     [
-      ...[...fuzzer.command, '--no-color', 'run', target.documentUrl, '--url', target.baseUrl],
-      ...['--header', target.header, '--checks', checks.join(','), ...leftOut],
+      ...[...fuzzer.command, '--no-color', '--config-file', config, 'run', target.documentUrl],
+      ...['--url', target.baseUrl, '--checks', checks.join(','), ...leftOut],
       ...['--seed', String(seed), '--max-time', String(seconds), '--workers', '2'],
       ...['--request-timeout', '30', '--suppress-health-check', 'all', '--generation-database', 'none'],
-      ...['--warnings', 'off', '--max-failures', '20'],
+      ...['--max-failures', '20'],
     ],
     { cwd: folder, timeoutMs: seconds * 1_000 + SLACK_MS, env: { PYTHONIOENCODING: 'utf-8', COLUMNS: '160' } },
   );
@@ -64,3 +66,13 @@ export async function fuzz(fuzzer: Client, target: FuzzTarget, { seconds, seed }
   const requests = Number(/(\d[\d,]*) generated/.exec(stdout)?.[1]?.replaceAll(',', '') ?? 0);
   return { passed: code === 0, requests, report: `${stdout}\n${stderr}`.trim() };
 }
+
+/** A run whose credential is refused everywhere reaches nothing, and must not pass. */
+const configOf = ({ credential: { scheme, kind, secret } }: FuzzTarget): string =>
+  `[warnings]
+display = ["missing_auth"]
+fail-on = ["missing_auth"]
+
+[auth.openapi.${scheme}]
+${kind} = ${JSON.stringify(secret)}
+`;

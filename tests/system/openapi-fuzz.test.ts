@@ -37,7 +37,7 @@ describeNeeding(fuzzer.kind === 'missing' ? fuzzer.why : null, 'the fuzzer of Op
       await expectAsDocumented({
         documentUrl: system.url.replace(/\/v1$/, '/openapi.json'),
         baseUrl: system.url,
-        header: `Authorization: Bearer ${(system.teams[0] as Team).token}`,
+        credential: { scheme: 'token', kind: 'bearer', secret: (system.teams[0] as Team).token },
         leftOut: {},
       });
     },
@@ -50,11 +50,12 @@ describeNeeding(fuzzer.kind === 'missing' ? fuzzer.why : null, 'the fuzzer of Op
       const system = await startClusterSystem();
       stop = () => system.stop();
       const base = system.apis[0]?.base as string;
+      const cookie = await signIn(base, 'admin@acme.test');
 
       await expectAsDocumented({
         documentUrl: `${base}/openapi.json`,
         baseUrl: base,
-        header: `Cookie: ${await signIn(base, 'admin@acme.test')}`,
+        credential: { scheme: 'session', kind: 'api_key', secret: cookie.replace(/^sessionid=/, '') },
         leftOut: {
           signOut: 'it would end the session of the run',
           signOutEverywhere: 'it would end the session of the run',

@@ -1,3 +1,4 @@
+export * from './access.js';
 export * from './cluster/adopted-server.js';
 export * from './cluster/answers.js';
 export * from './cluster/audit-entry.js';
@@ -5,6 +6,7 @@ export * from './cluster/connection-standing.js';
 export * from './cluster/cost.js';
 export * from './cluster/dns-token.js';
 export * from './cluster/dns-usage.js';
+export { clusterRequestExamples } from './cluster/examples/request-examples.js';
 export * from './cluster/limits.js';
 export * from './cluster/openapi.js';
 export * from './cluster/problem-codes.js';
