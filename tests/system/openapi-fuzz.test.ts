@@ -23,9 +23,10 @@ describeNeeding(fuzzer.kind === 'missing' ? fuzzer.why : null, 'the fuzzer of Op
 
   async function expectAsDocumented(target: FuzzTarget): Promise<void> {
     process.stderr.write(`Fuzzing ${target.documentUrl}: CORRAL_FUZZ_SEED=${settings.seed}\n`);
-    const { passed, requests, report } = await fuzz(fuzzer, target, settings);
+    const { passed, requests, operations, refusedOperations, report } = await fuzz(fuzzer, target, settings);
     if (!passed) throw new Error(`With CORRAL_FUZZ_SEED=${settings.seed}:\n${report}`);
     expect(requests).toBeGreaterThan(REQUESTS_MIN);
+    expect(refusedOperations).toBeLessThan(operations / 2);
   }
 
   it(

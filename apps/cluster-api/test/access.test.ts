@@ -1,12 +1,28 @@
-import { type ClusterOperationId, type ClusterRoute, clusterRoutes } from '@corral/contracts';
+import {
+  type ClusterRoute,
+  type ClusterVerdicts,
+  clusterRoutes,
+  clusterVerdictsOf,
+  problemCodes,
+  type Verdict,
+} from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Test } from 'supertest';
 import { oidcClient } from '../src/oidc/oidc-client.js';
+import {
+  ABSENT_TEAM,
+  absentNames,
+  bodyOf,
+  headersOf,
+  namesTeam,
+  pathOf,
+  pathParametersOf,
+} from './support/how-to-call.js';
 import { startClusterApi, type TestClusterApi, type TestUser } from './support/start-cluster-api.js';
 
 /*
- * Every row of the route table as nobody, as a stranger, as a member and as an administrator. A row that this file does
- * not know how to call fails to compile.
+ * Every row of the route table as nobody, as a stranger, as a member and as an administrator, held against
+ * the table of docs/access.md.
  */
 
 let test: TestClusterApi;
@@ -22,144 +38,59 @@ beforeAll(async () => {
 });
 afterAll(() => test.close());
 
-const spec = { connectionRef: 'none', region: 'hel1', kubernetesVersion: '1.33.4' };
-const pool = { name: 'general', machineType: 'cpx31' };
-const connection = { provider: 'hcloud', token: 'token' };
-
-/** What is sent where a body is wanted. Nothing that the paths name exists. */
-const bodies: Record<ClusterOperationId, object | null> = {
-  getMe: null,
-  listTeams: null,
-  listClusters: null,
-  putCluster: { spec },
-  getCluster: null,
-  deleteCluster: null,
-  hibernateCluster: null,
-  resumeCluster: null,
-  retryCluster: null,
-  issueKubeconfig: {},
-  listNodePools: null,
-  putNodePool: { spec: pool },
-  getNodePool: null,
-  deleteNodePool: null,
-  listOperations: null,
-  getOperation: null,
-  listConnections: null,
-  createConnection: { spec: connection },
-  putConnection: { spec: connection },
-  getConnection: null,
-  deleteConnection: null,
-  listAdoptedServers: null,
-  adoptServer: {
-    spec: { serverID: 4711, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
-    acknowledge: { confirm: 'WIPE' },
-  },
-  getAdoptedServer: null,
-  deregisterServer: null,
-  listDnsTokens: null,
-  createDnsToken: { name: 'ci' },
-  getDnsToken: null,
-  revokeDnsToken: null,
-  getDnsUsage: null,
-  streamTeamEvents: null,
-  listAudit: null,
-  exportAudit: null,
-  listTeamDetails: null,
-  getTeam: null,
-  putTeam: { name: 'Acme' },
-  listInvitations: null,
-  createInvitation: { email: 'somebody@acme.test' },
-  renewInvitation: null,
-  revokeInvitation: null,
-  listMembers: null,
-  putMember: { role: 'member' },
-  deleteMember: null,
-  listReceivedInvitations: null,
-  getReceivedInvitation: null,
-  acceptInvitation: null,
-  takeBillingEvent: {},
-  listSessions: null,
-  revokeSession: null,
-  startSignIn: null,
-  finishSignIn: null,
-  signOut: null,
-  signOutEverywhere: null,
-  devSignIn: { email: 'nobody@acme.test' },
-};
-
-const parameters: Record<string, string> = {
-  name: 'web',
-  cluster: 'web',
-  pool: 'general',
-  ref: 'none',
-  id: '00000000-0000-4000-8000-000000000000',
-};
-function pathOf(route: ClusterRoute, team: string): string {
-  const teamNames: Record<string, string> = { team, team_slug: team, team_id: numbers.get(team) ?? '2000000000' };
-  return route.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => (teamNames[name] ?? parameters[name]) as string);
-}
-
-function call(route: ClusterRoute, team: string, user: TestUser | null): Test {
+const call = (route: ClusterRoute, team: string, user: TestUser | null): Test => {
   const client = user === null ? test.api : test.api.as(user);
-  const body = bodies[route.operationId as ClusterOperationId];
-  const sent = client[route.method](pathOf(route, team));
-  // A stream that was begun would not end: whoever may have it is told that this is no place to begin at.
-  if (route.events) sent.set('Last-Event-ID', 'none');
+  const number = numbers.get(team) ?? ABSENT_TEAM.number;
+  const sent = client[route.method](pathOf(route, { slug: team, number })).set(headersOf(route));
+  const body = bodyOf(route);
   return body === null ? sent : sent.send(body);
+};
+
+const callers: Record<keyof ClusterVerdicts, () => Promise<TestUser | null>> = {
+  nobody: async () => null,
+  stranger: async () => test.globex.admin,
+  member: async () => test.acme.member,
+  admin: async () => test.acme.admin,
+};
+
+/** What is answered to whoever may not, or to whoever may and asks for what is not there. */
+function expectVerdict(route: ClusterRoute, verdict: Verdict, { status, body }: Answer): void {
+  if (verdict !== 'served') {
+    expect([status, body.code]).toEqual([problemCodes[verdict].status, verdict]);
+    return;
+  }
+  expect([401, 405, 500]).not.toContain(status);
+  expect(body.code).not.toBe('permission_denied');
+  if (!pathParametersOf(route).some((name) => name in absentNames)) expect(status).not.toBe(404);
 }
+type Answer = Pick<Awaited<Test>, 'status' | 'body'>;
 
-const routes = clusterRoutes as readonly ClusterRoute[];
-const rowsOf = (...access: ClusterRoute['access'][]) =>
-  routes
-    .filter((route) => access.includes(route.access))
-    .map((route) => [`${route.method} ${route.path}`, route] as const);
+/** Some routes end the session that asks, or all of its owner. */
+const withOwnSession = async (user: TestUser | null): Promise<TestUser | null> =>
+  user === null ? null : { ...user, cookie: await test.signIn(user) };
 
-describe.each(rowsOf('member', 'admin'))('%s', (_row, route) => {
-  it('is not for nobody', async () => {
-    const { body } = await call(route, 'acme', null).expect(401);
+describe.each(
+  (clusterRoutes as readonly ClusterRoute[]).map((route) => [`${route.method} ${route.path}`, route] as const),
+)('%s', (_row, route) => {
+  it.each(Object.entries(clusterVerdictsOf(route)) as [keyof ClusterVerdicts, Verdict][])(
+    'is for %s: %s',
+    async (caller, verdict) => {
+      const user = await withOwnSession(await callers[caller]());
 
-    expect(body.code).toBe('authentication_required');
-  });
+      expectVerdict(route, verdict, await call(route, 'acme', user));
+    },
+  );
 
-  it('looks to a stranger as if the team did not exist, whether or not it does', async () => {
-    const foreign = await call(route, 'acme', test.globex.admin).expect(404);
-    const absent = await call(route, 'no-such-team', test.globex.admin).expect(404);
+  if (namesTeam(route)) {
+    it('looks to a stranger as if the team did not exist, whether or not it does', async () => {
+      const foreign = await call(route, 'acme', test.globex.admin).expect(404);
+      const absent = await call(route, 'no-such-team', test.globex.admin).expect(404);
 
-    const same = ({ instance, ...rest }: Record<string, unknown>) => rest;
-    expect(same(foreign.body)).toEqual(same(absent.body));
-    expect(Object.keys(foreign.headers).sort()).toEqual(Object.keys(absent.headers).sort());
-  });
-
-  it(`is ${route.access === 'admin' ? 'not ' : ''}for a member`, async () => {
-    const { status, body } = await call(route, 'acme', test.acme.member);
-
-    if (route.access === 'admin') expect([status, body.code]).toEqual([403, 'permission_denied']);
-    else expect([401, 403, 405]).not.toContain(status);
-  });
-
-  it('is for an administrator', async () => {
-    const { status } = await call(route, 'acme', test.acme.admin);
-
-    expect([401, 403, 405, 500]).not.toContain(status);
-  });
-});
-
-describe.each(rowsOf('session'))('%s', (_row, route) => {
-  it('is not for nobody', async () => {
-    expect((await call(route, 'acme', null).expect(401)).body.code).toBe('authentication_required');
-  });
-
-  it('is for whoever is signed in, even without a team', async () => {
-    const { status } = await call(route, 'acme', await test.createUser(`loner-${route.operationId}@acme.test`));
-
-    expect([401, 403, 405, 500]).not.toContain(status);
-  });
-});
-
-describe.each(rowsOf('public'))('%s', (_row, route) => {
-  it('is for everybody', async () => {
-    expect([401, 404, 405]).not.toContain((await call(route, 'acme', null)).status);
-  });
+      const same = ({ instance, ...rest }: Record<string, unknown>) => rest;
+      expect(same(foreign.body)).toEqual(same(absent.body));
+      expect(Object.keys(foreign.headers).sort()).toEqual(Object.keys(absent.headers).sort());
+    });
+  }
 });
 
 describe('the name of a team in a path', () => {
@@ -168,7 +99,10 @@ describe('the name of a team in a path', () => {
     async (team) => {
       const path = `/api/v1/teams/${encodeURI(team).replaceAll('%25', '%')}/clusters/`;
 
-      await test.api.as(test.acme.admin).get(path).expect(404);
+      await test.api
+        .as({ cookie: await test.signIn(test.acme.admin) })
+        .get(path)
+        .expect(404);
     },
   );
 });

@@ -8,7 +8,7 @@ import {
   type TeamRecord,
   teamStore,
 } from '@corral/auth';
-import { dnsLimits } from '@corral/contracts';
+import { type DnsRoute, dnsErrorCodes, dnsErrorsOf, dnsLimits, dnsRoutes, isForwarded } from '@corral/contracts';
 import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
 import { answeredRecorder, writeLedger, type ZoneOwners, zoneSyncStore } from '@corral/dns-mirror';
 import { connectBudgetStore, connectHcloud, type HcloudClient } from '@corral/hcloud';
@@ -173,8 +173,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       createTeam,
       issueToken,
     },
-    call: (method, path, { token = acme.token, body, headers = {} } = {}) =>
-      call(path.startsWith('/v1') ? `${origin}${path}` : `${url}${path}`, method, token, body, headers),
+    async call(method, path, { token = acme.token, body, headers = {} } = {}) {
+      const below = path.replace(/^\/v1/, '');
+      const answer = await call(`${url}${below}`, method, token, body, headers);
+      assertDocumented(method, below, answer);
+      return answer;
+    },
     upstreamCalls: () => cloud.admin.calls().total,
     syncZone: async () => void (await mirrorZones()),
     async close() {
@@ -192,6 +196,21 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       await database.drop();
     },
   };
+}
+
+/** @throws Error for an error that the OpenAPI document does not promise for its route */
+function assertDocumented(method: string, path: string, { status, json }: Answer): void {
+  const segments = path.split('?')[0] as string;
+  const route = (dnsRoutes as readonly DnsRoute[]).find(
+    (each) =>
+      each.method === method.toLowerCase() &&
+      new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(segments),
+  );
+  if (route === undefined || status < 400) return;
+  const code: string = json?.error?.code;
+  const isOurs = dnsErrorsOf(route).some((each) => each === code && dnsErrorCodes[each].status === status);
+  // What the upstream refuses may be anything; the tests make it say what nobody documented.
+  if (!isOurs && !isForwarded(route)) throw new Error(`${route.operationId} does not document ${status} ${code}`);
 }
 
 const startTestCloud = (actionMs = 30): Promise<LocalCloud> =>

@@ -1,0 +1,138 @@
+import { type ClusterRoute, clusterRoutes } from '@corral/contracts';
+import fc from 'fast-check';
+import { ABSENT_TEAM, absentNames, bodyOf, headersOf, pathOf, pathParametersOf } from '../how-to-call.js';
+import type { FurnishedTeam } from './two-teams.js';
+
+export type Whose = 'own' | 'foreign' | 'absent';
+/** A choice of a thing: whose it is, and which of them. */
+interface Choice {
+  readonly whose: Whose;
+  readonly at: number;
+}
+
+export interface MixedRequest {
+  readonly route: ClusterRoute;
+  readonly caller: 'admin' | 'member' | 'nobody';
+  readonly team: Whose;
+  readonly choices: Readonly<Record<string, Choice>>;
+  readonly query: readonly (readonly [name: string, Choice])[];
+  readonly key: Choice | null;
+  readonly tag: Choice | null;
+}
+
+/** Left out, with the reason. */
+const leftOut: Readonly<Record<string, string>> = {
+  signOut: 'it ends the session that asks',
+  signOutEverywhere: 'it ends the session that asks',
+  startSignIn: 'it answers a redirect to a provider that is not there',
+  finishSignIn: 'only a provider knows what to send',
+  devSignIn: 'it signs in as somebody else',
+};
+const routes = (clusterRoutes as readonly ClusterRoute[]).filter(({ operationId }) => !(operationId in leftOut));
+
+const whose = (own: number, foreign: number, absent: number) =>
+  fc.oneof(
+    { weight: own, arbitrary: fc.constant<Whose>('own') },
+    { weight: foreign, arbitrary: fc.constant<Whose>('foreign') },
+    { weight: absent, arbitrary: fc.constant<Whose>('absent') },
+  );
+const choice: fc.Arbitrary<Choice> = fc.record({ whose: whose(4, 5, 1), at: fc.nat(1_000) });
+
+export const mixedRequest: fc.Arbitrary<MixedRequest> = fc.constantFrom(...routes).chain((route) =>
+  fc.record({
+    route: fc.constant(route),
+    caller: fc.constantFrom('admin', 'admin', 'member', 'member', 'member', 'nobody'),
+    team: whose(15, 4, 1),
+    choices: fc.record(Object.fromEntries(['body', ...pathParametersOf(route)].map((name) => [name, choice]))),
+    query: fc
+      .subarray(
+        (route.query ?? []).map(({ name }) => name),
+        { maxLength: Math.min(2, route.query?.length ?? 0) },
+      )
+      .chain((names) => fc.tuple(...names.map((name) => fc.tuple(fc.constant(name), choice)))),
+    key: fc.option(choice, { freq: 3 }),
+    tag: fc.option(choice, { freq: 6 }),
+  }),
+);
+
+export interface Filled {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+/** Things that are named in places other than paths, as they were when all was made. */
+export interface Extras {
+  readonly cursors: Readonly<Record<'own' | 'foreign', readonly string[]>>;
+  readonly tags: Readonly<Record<'own' | 'foreign', readonly string[]>>;
+}
+
+type Sides = Readonly<Record<'own' | 'foreign', FurnishedTeam>>;
+
+/**
+ * The request as it is sent.
+ *
+ * @param swap what stands in the place of foreign things: with `absent` it is the same request about what nobody has
+ */
+export function fill(request: MixedRequest, sides: Sides, extras: Extras, swap: 'foreign' | 'absent'): Filled {
+  const { route } = request;
+  const seen = (of: Whose): Whose => (of === 'foreign' ? swap : of);
+  const handle = (kind: string, { whose: of, at }: Choice, absent: string): string => {
+    const named = of === 'absent' ? undefined : pick(sides[of].handles[kind] ?? [], at);
+    // What both have is nobody's secret.
+    const isOwn = named !== undefined && sides.own.handles[kind]?.includes(named);
+    return named !== undefined && (isOwn || seen(of) !== 'absent') ? named : absent;
+  };
+  const last = pathParametersOf(route).at(-1);
+  const names = Object.fromEntries(
+    Object.entries(request.choices).map(([name, chosen]) => [
+      name,
+      // What is put under the name of something foreign, or of nothing, would be there from then on.
+      route.method === 'put' && name === last && isNamedByItsOwner(name) && chosen.whose !== 'own'
+        ? `fresh-${chosen.at % 7}`
+        : handle(name, chosen, absentNames[name] ?? 'none'),
+    ]),
+  );
+  const side = request.team === 'absent' ? ABSENT_TEAM : nameOf(sides[request.team]);
+  const query = new URLSearchParams(
+    request.query.map(([name, chosen]) => [name, queryValue(route, name, chosen, handle, extras)]),
+  );
+  const headers: Record<string, string> = { ...headersOf(route) };
+  if (route.idempotent && request.key !== null) headers['idempotency-key'] = `shared-${request.key.at % 5}`;
+  if (route.conditional && request.tag !== null) {
+    const of = seen(request.tag.whose);
+    headers['if-match'] = of === 'absent' ? '"none"' : (pick(extras.tags[of], request.tag.at) ?? '"none"');
+  }
+  const body = bodyOf(route);
+  if (body !== null) headers['content-type'] = 'application/json';
+  const ref = handle('ref', request.choices.body as Choice, 'none');
+  const path = pathOf(route, side, names);
+  return {
+    method: route.method.toUpperCase(),
+    path: query.size === 0 ? path : `${path}?${query}`,
+    headers,
+    body: body === null ? null : JSON.stringify(body).replaceAll('"connectionRef":"main"', `"connectionRef":"${ref}"`),
+  };
+}
+
+const isNamedByItsOwner = (parameter: string): boolean => ['name', 'pool', 'ref'].includes(parameter);
+const nameOf = ({ team, number }: FurnishedTeam) => ({ slug: team.slug, number });
+const pick = (all: readonly string[], at: number): string | undefined => all[at % Math.max(1, all.length)];
+
+function queryValue(
+  { query = [] }: ClusterRoute,
+  name: string,
+  chosen: Choice,
+  handle: (kind: string, choice: Choice, absent: string) => string,
+  { cursors }: Extras,
+): string {
+  const parameter = query.find((each) => each.name === name);
+  if (parameter?.values !== undefined) return pick(parameter.values, chosen.at) ?? '';
+  if (parameter?.type === 'boolean') return 'true';
+  if (parameter?.type === 'integer') return String(1 + (chosen.at % 20));
+  if (parameter?.type === 'time') return '2026-11-21T12:00:00Z';
+  // A cursor is a place in an order, which others' cursors name as well: it is the same in both.
+  if (name === 'cursor') return pick(cursors[chosen.whose === 'own' ? 'own' : 'foreign'], chosen.at) ?? 'WyJub25lIl0';
+  return handle(chosen.at % 2 === 0 ? 'text' : 'id', chosen, 'none');
+}

@@ -1,0 +1,133 @@
+import { clusterVerdictsOf, problemCodes, type Verdict } from '@corral/contracts';
+import type { Served } from '@corral/service';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { namesTeam } from './support/how-to-call.js';
+import { listen } from './support/listen.js';
+import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
+import { type Extras, type Filled, fill, type MixedRequest, mixedRequest } from './support/tenancy/mixed-requests.js';
+import { type FurnishedTeam, furnish, rowsOf } from './support/tenancy/two-teams.js';
+
+/*
+ * Requests of the one team that name things of the other: in paths, filters, cursors, bodies, entity tags and
+ * idempotency keys. They are made of the route table, so that no route is forgotten.
+ */
+
+/** Requests that are under way at the same time. */
+const AT_ONCE = 20;
+/** `CI` is set: all 10,000; else a fifth of them, unless `CORRAL_TENANCY_REQUESTS` says how many. */
+const REQUESTS = Number(process.env.CORRAL_TENANCY_REQUESTS ?? (process.env.CI ? 10_000 : 2_000));
+
+let t: TestClusterApi;
+let server: Served;
+let acme: FurnishedTeam;
+let globex: FurnishedTeam;
+let extras: Extras;
+
+beforeAll(async () => {
+  t = await startClusterApi();
+  server = await listen(t.app);
+  await t.db.team.updateMany({ data: { clustersMax: 10_000 } });
+  acme = await furnish(t, t.acme);
+  globex = await furnish(t, t.globex);
+  extras = {
+    cursors: { own: await cursorsOf(acme), foreign: await cursorsOf(globex) },
+    tags: { own: await tagsOf(acme), foreign: await tagsOf(globex) },
+  };
+}, 60_000);
+afterAll(async () => {
+  await server?.close();
+  await t?.close();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
+  readonly json: any;
+}
+
+async function send({ method, path, headers, body }: Filled, cookie: string | null): Promise<Answer> {
+  const response = await fetch(`${server.url}${path}`, {
+    ...{ method, redirect: 'manual', headers: { ...headers, ...(cookie === null ? {} : { cookie }) } },
+    ...(body === null ? {} : { body }),
+  });
+  const text = await response.text();
+  const isJson = /json$|json;/.test(response.headers.get('content-type') ?? '');
+  const isLines = response.headers.get('content-type')?.includes('ndjson');
+  return { status: response.status, text, json: isJson && !isLines && text !== '' ? JSON.parse(text) : null };
+}
+
+const get = (of: FurnishedTeam, rest: string): Promise<Answer> =>
+  send({ method: 'GET', path: of.team.path(rest), headers: {}, body: null }, of.team.admin.cookie);
+
+const cursorsOf = async (of: FurnishedTeam): Promise<string[]> =>
+  (
+    await Promise.all(
+      ['/clusters/', '/operations/', '/audit/', '/dns-tokens/'].map((rest) => get(of, `${rest}?limit=1`)),
+    )
+  ).flatMap(({ json }) => (typeof json.next === 'string' ? [json.next] : []));
+const tagsOf = async (of: FurnishedTeam): Promise<string[]> =>
+  (await get(of, '/clusters/')).json.items.map(({ metadata }: { metadata: { etag: string } }) => metadata.etag);
+
+const without = ({ instance, ...rest }: Record<string, unknown>) => rest;
+const shown = ({ status, json }: Answer) => [status, json?.code ?? null];
+
+/** What the table of docs/access.md says of the caller; null where it leaves it to the resource. */
+function denialOf({ route, caller, team }: MixedRequest): Verdict | null {
+  const verdicts = clusterVerdictsOf(route);
+  if (caller === 'nobody') return verdicts.nobody;
+  return namesTeam(route) && team !== 'own' ? verdicts.stranger : verdicts[caller];
+}
+
+async function check(request: MixedRequest): Promise<void> {
+  const sides = { own: acme, foreign: globex };
+  const cookie = request.caller === 'nobody' ? null : acme.team[request.caller].cookie;
+  const filled = fill(request, sides, extras, 'foreign');
+  const answer = await send(filled, cookie);
+
+  const told = `${filled.method} ${filled.path} as ${request.caller}: ${answer.status}`;
+  expect([told, answer.status < 500]).toEqual([told, true]);
+  const sent = filled.path + (filled.body ?? '') + JSON.stringify(filled.headers);
+  const leaked = globex.secrets.filter((secret) => answer.text.includes(secret) && !sent.includes(secret));
+  expect([told, leaked]).toEqual([told, []]);
+
+  const denial = denialOf(request);
+  if (denial !== null && denial !== 'served') {
+    expect([told, ...shown(answer)]).toEqual([told, problemCodes[denial].status, denial]);
+  }
+  if (answer.status === 404) expect([told, without(answer.json)]).toEqual([told, without(nothing)]);
+  if (denial === 'served' && request.route.method !== 'put') await compareWithNothing(request, answer, cookie, told);
+}
+
+/** The body of every 404. */
+let nothing: Record<string, unknown>;
+
+/** Whatever names things of others is answered as if it named what nobody has. Others write meanwhile: tried again. */
+async function compareWithNothing(request: MixedRequest, first: Answer, cookie: string | null, told: string) {
+  const sides = { own: acme, foreign: globex };
+  const [filled, twin] = [fill(request, sides, extras, 'foreign'), fill(request, sides, extras, 'absent')];
+  if (JSON.stringify(filled) === JSON.stringify(twin)) return;
+  let [answer, other] = [first, await send(twin, cookie)];
+  for (let tries = 0; tries < 3 && String(shown(answer)) !== String(shown(other)); tries += 1) {
+    [answer, other] = [await send(filled, cookie), await send(twin, cookie)];
+  }
+  expect([told, ...shown(answer)]).toEqual([told, ...shown(other)]);
+}
+
+describe(`${REQUESTS} requests that mix the things of two teams`, () => {
+  it('get no byte of the other team’s data, and each denial is the decided one', async () => {
+    const before = await rowsOf(t, globex.team);
+    nothing = (await get(acme, '/clusters/no-such-cluster/')).json;
+    expect(nothing.code).toBe('not_found');
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(mixedRequest, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (requests) => {
+        await Promise.all(requests.map(check));
+      }),
+      { numRuns: REQUESTS / AT_ONCE, endOnFailure: true },
+    );
+
+    expect(await rowsOf(t, globex.team)).toEqual(before);
+  }, 900_000);
+});
