@@ -39,7 +39,7 @@ const MIB = 2 ** 20;
 /** How much more the steady gateway may hold in the last third of the time than in the first. Its work is the same. */
 const HEAP_GROWTH_MAX = 6 * MIB;
 /** Pages that V8 and malloc keep for later count here. */
-const RSS_GROWTH_MAX = 32 * MIB;
+const RSS_GROWTH_MAX = 48 * MIB;
 /** What nobody wants to read in the output of any process. */
 const ALARMING = /unexpected error ends the process|unhandled ?rejection|MaxListenersExceeded|heap out of memory/i;
 
