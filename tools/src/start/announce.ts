@@ -1,5 +1,5 @@
 import { UPSTREAM_NAME } from './dev-certificate.js';
-import type { DevFile } from './dev-file.js';
+import type { DevFile, DevTeam } from './dev-file.js';
 
 export interface Running extends DevFile {
   /** Null without demos. */
@@ -93,5 +93,17 @@ function clusterCommands({ baseUrl, defaults, teams: [team] }: Running): string[
     `  curl -sS -b $COOKIE -X POST $CLUSTERS/web/kubeconfig/ | node -p \\`,
     `    'JSON.parse(fs.readFileSync(0)).kubeconfig' > web.kubeconfig`,
     '  kubectl --kubeconfig web.kubeconfig get nodes',
+    ...adoptionCommands(team, `${baseUrl}/api/v1/teams/${team.slug}/connections/${team.connectionRef}/`),
+  ];
+}
+
+function adoptionCommands({ servers: [server] }: DevTeam, connectionUrl: string): string[] {
+  if (server === undefined) return [];
+  const body = { spec: server, acknowledge: { confirm: 'WIPE' } };
+  return [
+    '',
+    `  # wipes a server of the local cloud: docs/adopted-servers.md`,
+    `  curl -sS -b $COOKIE -H 'Content-Type: application/json' ${connectionUrl}adopted-servers/ \\`,
+    `    -d '${JSON.stringify(body)}'`,
   ];
 }

@@ -30,8 +30,18 @@ export interface DevTeam {
   readonly dnsToken: string;
   /** Null when another provider than the local cloud is used: its token is not ours to make. */
   readonly connectionRef: string | null;
+  /** In the team's cloud project, as they are adopted. None with another provider than the local cloud. */
+  readonly servers: readonly DevServer[];
   readonly admin: DevPerson;
   readonly member: DevPerson;
+}
+
+export interface DevServer {
+  readonly serverID: number;
+  readonly serverType: string;
+  readonly location: string;
+  readonly architecture: string;
+  readonly serverKind: string;
 }
 
 export interface DevPerson {

@@ -12,8 +12,10 @@ export interface DevSignInOptions {
   readonly projectTokens: Readonly<Record<string, string>>;
 }
 
+export type SignedInTeam = Omit<DevTeam, 'servers'>;
+
 /** Signs everybody in and connects each team to its cloud project, through the API as anybody else would. */
-export function devSignIns({ baseUrl, teams, lastRun, projectTokens }: DevSignInOptions): Promise<DevTeam[]> {
+export function devSignIns({ baseUrl, teams, lastRun, projectTokens }: DevSignInOptions): Promise<SignedInTeam[]> {
   return Promise.all(
     teams.map(async ({ slug, dnsToken, adminEmail, memberEmail }) => {
       const last = lastRun.find((team) => team.slug === slug);

@@ -7,6 +7,7 @@ import { startConfig } from './config.js';
 import { devCertificate } from './dev-certificate.js';
 import type { DevFile } from './dev-file.js';
 import { devSecrets } from './dev-secrets.js';
+import { ensureDevServers } from './dev-servers.js';
 import { devSignIns } from './dev-sign-ins.js';
 import { DEV_COURSE_CODE, ensureDevTeams } from './dev-teams.js';
 import { LOOPBACK, type Run, startEmbeddedPostgres, startLocalCloud, startServices } from './start-parts.js';
@@ -100,7 +101,15 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
 
   const baseUrl = `http://${LOOPBACK}:${ports.clusterApi}`;
   const projectTokens = ownDns ? {} : secrets.projectTokens;
-  const teams = await devSignIns({ baseUrl, teams: rows, lastRun: lastRun?.teams ?? [], projectTokens });
+  const signedIn = await devSignIns({ baseUrl, teams: rows, lastRun: lastRun?.teams ?? [], projectTokens });
+  const teams = await Promise.all(
+    signedIn.map(async (team) => {
+      const token = projectTokens[team.slug];
+      const { hcloudUrl, adminUrl } = upstream;
+      const hasNone = token === undefined || adminUrl === null;
+      return { ...team, servers: hasNone ? [] : await ensureDevServers({ hcloudUrl, adminUrl, token }) };
+    }),
+  );
   const devFile: DevFile = {
     dnsUrl: `http://${LOOPBACK}:${ports.dnsGateway}/v1`,
     dnsTlsUrl: `https://${LOOPBACK}:${ports.dnsGatewayTls}/v1`,

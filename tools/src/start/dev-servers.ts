@@ -1,0 +1,47 @@
+import type { DevServer } from './dev-file.js';
+
+export interface DevServersOptions {
+  /** The provider's API, with its version. */
+  readonly hcloudUrl: string;
+  /** Of the local cloud, which makes servers by hand. */
+  readonly adminUrl: string;
+  /** Of the project that the servers are to be in. */
+  readonly token: string;
+}
+
+/** As if a team had had them for years. */
+const wanted = [
+  { name: 'old-web', serverType: 'cx22', location: 'hel1', architecture: 'x86', labels: { env: 'prod' } },
+  { name: 'old-worker', serverType: 'cax11', location: 'fsn1', architecture: 'arm' },
+];
+
+/** Two servers in a project of the local cloud, to try with what an adoption does. Those of the last run stay. */
+export async function ensureDevServers({ hcloudUrl, adminUrl, token }: DevServersOptions): Promise<DevServer[]> {
+  const present = await readServers(hcloudUrl, token);
+  if (present.length > 0) return present;
+  for (const server of wanted) {
+    const answer = await fetch(`${adminUrl}/admin/servers`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ token, ...server }),
+    });
+    if (!answer.ok) throw new Error(`The local cloud made no server: ${answer.status} ${await answer.text()}`);
+  }
+  return readServers(hcloudUrl, token);
+}
+
+interface ListedServer {
+  readonly id: number;
+  readonly server_type: { readonly name: string; readonly architecture: string };
+  readonly location: { readonly name: string };
+}
+
+async function readServers(hcloudUrl: string, token: string): Promise<DevServer[]> {
+  const answer = await fetch(`${hcloudUrl}/servers`, { headers: { Authorization: `Bearer ${token}` } });
+  if (!answer.ok) throw new Error(`The local cloud told no servers: ${answer.status} ${await answer.text()}`);
+  const { servers } = (await answer.json()) as { servers: ListedServer[] };
+  return servers.map(({ id, server_type: type, location }) => ({
+    ...{ serverID: id, serverType: type.name, location: location.name, serverKind: 'cloud' },
+    architecture: type.architecture === 'arm' ? 'arm64' : 'amd64',
+  }));
+}
