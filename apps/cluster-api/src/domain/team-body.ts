@@ -13,7 +13,7 @@ export interface TeamView {
   readonly consoleUrl: string;
 }
 
-/** Who is no administrator sees nobody's address: neither those of members nor whom the team has invited. */
+/** Whom the team has invited is for its administrators to know. */
 export function teamBody(team: TeamRecord, { isAdmin, consoleUrl }: TeamView): TeamBody {
   return {
     ...{ id: team.number, name: team.name, slug: team.slug },

@@ -7,12 +7,10 @@ import type { QuotaOverrides } from '../domain/quotas.js';
 import { recordAudit } from './audit.js';
 import { findCluster, listClusters, operationOf, priced, pricesOf } from './cluster-rows.js';
 import { claimKey } from './idempotency-keys.js';
-import type { Transaction } from './transaction.js';
+import { patience, type Transaction } from './transaction.js';
 
 export type ClusterStore = ReturnType<typeof clusterStore>;
 
-/** Many who change clusters of one team wait for each other: longer than that, and something is wrong. */
-const patience = { maxWait: 5_000, timeout: 10_000 };
 /** Generated names collide once in millions. */
 const ATTEMPTS_MAX = 3;
 

@@ -2,7 +2,7 @@ import type { Subscription } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { SubscriptionRecord, SubscriptionStore, SubscriptionTransaction } from '../domain/billing.js';
 import { recordAudit } from './audit.js';
-import type { Transaction } from './transaction.js';
+import { lockTeam, patience, type Transaction } from './transaction.js';
 
 /** Subscriptions, one per team. One that has ended keeps its row: what comes late must not bring it back. */
 export const subscriptionStore = (prisma: Prisma): SubscriptionStore => ({
@@ -10,21 +10,19 @@ export const subscriptionStore = (prisma: Prisma): SubscriptionStore => ({
     const where = typeof named === 'number' ? { number: named } : { slug: named };
     const team = await prisma.team.findUnique({ where, select: { id: true, slug: true } });
     if (team === null) return null;
-    return prisma.$transaction(async (tx) => {
-      await tx.$queryRaw`SELECT id FROM team WHERE id = ${team.id}::uuid FOR NO KEY UPDATE`;
-      return work(await transactionOf(tx, team, requestId));
-    });
+    return prisma.$transaction(
+      async (tx) => work(await transactionOf(tx, team, { requestId, now: await lockTeam(tx, team.id) })),
+      patience,
+    );
   },
 });
 
 async function transactionOf(
   tx: Transaction,
   team: { id: string; slug: string },
-  requestId: string,
+  { requestId, now }: { requestId: string; now: Date },
 ): Promise<SubscriptionTransaction> {
   const teamId = team.id;
-  const [clock] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
-  const now = (clock as { now: Date }).now;
   const row = await tx.subscription.findUnique({ where: { teamId } });
   return {
     now,

@@ -18,7 +18,7 @@ import {
   wholeTeam,
   wholeTeamOf,
 } from './team-rows.js';
-import type { Transaction } from './transaction.js';
+import { lockTeam, patience, type Transaction } from './transaction.js';
 
 const received = { ...shownOfInvitation, team: { select: shownOfTeam } } as const;
 
@@ -70,11 +70,10 @@ export const teamStore = (prisma: Prisma): TeamStore => ({
   },
 
   change: (actor, work) =>
-    prisma.$transaction(async (tx) => {
-      // Before anything else, as every change of a team begins: two that wait for each other would wait for ever.
-      await tx.$queryRaw`SELECT id FROM team WHERE id = ${actor.team.id}::uuid FOR NO KEY UPDATE`;
-      return work(await transactionOf(tx, actor));
-    }),
+    prisma.$transaction(
+      async (tx) => work(await transactionOf(tx, actor, await lockTeam(tx, actor.team.id))),
+      patience,
+    ),
 });
 
 async function readTeam(db: Pick<Transaction, 'team'>, id: string, now: Date) {
@@ -82,10 +81,8 @@ async function readTeam(db: Pick<Transaction, 'team'>, id: string, now: Date) {
 }
 
 /** Reads under the lock what every change looks at. */
-async function transactionOf(tx: Transaction, actor: TeamActor): Promise<TeamTransaction> {
+async function transactionOf(tx: Transaction, actor: TeamActor, now: Date): Promise<TeamTransaction> {
   const teamId = actor.team.id;
-  const [clock] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
-  const now = (clock as { now: Date }).now;
   const team = await tx.team.findUniqueOrThrow({ where: { id: teamId }, select: shownOfTeam });
   const rows = await tx.membership.findMany({ where: { teamId }, orderBy: longestFirst, select: shownOfMember });
   const idOf = (userId: string) => ({ teamId_userId: { teamId, userId } });
