@@ -176,7 +176,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     async call(method, path, { token = acme.token, body, headers = {} } = {}) {
       const below = path.replace(/^\/v1/, '');
       const answer = await call(`${url}${below}`, method, token, body, headers);
-      assertDocumented(method, below, answer);
+      if (options.config?.demos !== null || !below.startsWith('/demos')) assertDocumented(method, below, answer);
       return answer;
     },
     upstreamCalls: () => cloud.admin.calls().total,
@@ -201,7 +201,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
 /** @throws Error for an error that the OpenAPI document does not promise for its route */
 function assertDocumented(method: string, path: string, { status, json }: Answer): void {
   const segments = path.split('?')[0] as string;
-  const route = (dnsRoutes as readonly DnsRoute[]).find(
+  // `/zones/actions` is no zone.
+  const route = (dnsRoutes as readonly DnsRoute[]).findLast(
     (each) =>
       each.method === method.toLowerCase() &&
       new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(segments),
