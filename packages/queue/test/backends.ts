@@ -2,6 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Log } from '@corral/service';
 import { createEmptyDatabase, freePort, redisForTests, waitFor } from '@corral/testing';
 import type { BackendOptions } from '../src/backend.js';
+import { jobRules } from '../src/jobs.js';
 import type { JobHandlers, WorkerOptions } from '../src/start-worker.js';
 
 export type TestBackend = {
@@ -105,20 +106,8 @@ const refuse = async (): Promise<never> => {
 };
 
 /** Handlers that mention only the job a test is about. */
-export const someHandlers = (handlers: Partial<JobHandlers>): JobHandlers => ({
-  'settle-writes': refuse,
-  'zone-sync': refuse,
-  'expire-demos': refuse,
-  'clear-demos': refuse,
-  'reconcile-cluster': refuse,
-  'sweep-clusters': refuse,
-  'verify-connections': refuse,
-  'refresh-prices': refuse,
-  'clean-up-garden': refuse,
-  'sweep-leftovers': refuse,
-  'sweep-team-events': refuse,
-  ...handlers,
-});
+export const someHandlers = (handlers: Partial<JobHandlers>): JobHandlers =>
+  ({ ...Object.fromEntries(Object.keys(jobRules).map((name) => [name, refuse])), ...handlers }) as JobHandlers;
 
 /** All queues, each with `concurrency` jobs at once. */
 export function someQueues(handlers: Partial<JobHandlers>, concurrency = 4): WorkerOptions['queues'] {
