@@ -96,7 +96,7 @@ export function fill(request: MixedRequest, sides: Sides, extras: Extras, swap: 
   );
   const side = request.team === 'absent' ? ABSENT_TEAM : nameOf(sides[request.team]);
   const query = new URLSearchParams(
-    request.query.map(([name, chosen]) => [name, queryValue(route, name, chosen, handle, extras)]),
+    request.query.map(([name, chosen]): [string, string] => [name, queryValue(route, name, chosen, handle, extras)]),
   );
   const headers: Record<string, string> = { ...headersOf(route) };
   if (route.idempotent && request.key !== null) headers['idempotency-key'] = `shared-${request.key.at % 5}`;
