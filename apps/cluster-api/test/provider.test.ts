@@ -15,7 +15,10 @@ beforeAll(async () => {
     deps: { verifyToken: (token) => verifyToken({ baseUrl, token, timeoutMs: TIMEOUT_MS }) },
   });
 });
-afterAll(() => test.close());
+afterAll(async () => {
+  nock.restore();
+  await test.close();
+});
 beforeEach(() => {
   baseUrl = PROVIDER;
   nock.disableNetConnect();

@@ -2,6 +2,7 @@ import { clusterVerdictsOf, problemCodes, type Verdict } from '@corral/contracts
 import type { Served } from '@corral/service';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { type FakeProvider, fakeProvider } from './support/fake-provider.js';
 import { namesTeam } from './support/how-to-call.js';
 import { listen } from './support/listen.js';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
@@ -18,6 +19,7 @@ const AT_ONCE = 20;
 /** `CI` is set: all 10,000; else a fifth of them, unless `CORRAL_TENANCY_REQUESTS` says how many. */
 const REQUESTS = Number(process.env.CORRAL_TENANCY_REQUESTS ?? (process.env.CI ? 10_000 : 2_000));
 
+let provider: FakeProvider;
 let t: TestClusterApi;
 let server: Served;
 let acme: FurnishedTeam;
@@ -25,7 +27,8 @@ let globex: FurnishedTeam;
 let extras: Extras;
 
 beforeAll(async () => {
-  t = await startClusterApi();
+  provider = fakeProvider();
+  t = await startClusterApi({ deps: { projects: provider.projects } });
   server = await listen(t.app);
   await t.db.team.updateMany({ data: { clustersMax: 10_000 } });
   acme = await furnish(t, t.acme);
@@ -38,6 +41,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.close();
   await t?.close();
+  provider?.close();
 });
 
 interface Answer {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { connectProjects, type ProjectClient, type ProjectOutcome } from '../src/index.js';
 import { aBaseUrl, anError, aToken } from './a-client.js';
@@ -26,6 +26,7 @@ beforeEach(() => {
   nock.disableNetConnect();
   nock.enableNetConnect('127.0.0.1');
 });
+afterAll(() => nock.restore());
 afterEach(async () => {
   nock.cleanAll();
   nock.enableNetConnect();

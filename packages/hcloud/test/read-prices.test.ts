@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { readPrices } from '../src/index.js';
 import { aBaseUrl, anError, aToken } from './a-client.js';
 
 beforeEach(() => nock.disableNetConnect());
+afterAll(() => nock.restore());
 afterEach(() => {
   nock.cleanAll();
   nock.enableNetConnect();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from '../src/index.js';
 import { aClient, anError } from './a-client.js';
@@ -12,6 +12,7 @@ beforeEach(() => {
   nock.disableNetConnect();
 });
 
+afterAll(() => nock.restore());
 afterEach(() => {
   nock.cleanAll();
   nock.enableNetConnect();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { aBaseUrl, aClient, anError, aToken, aWrite } from './a-client.js';
 
@@ -10,6 +10,7 @@ beforeEach(() => {
   nock.disableNetConnect();
 });
 
+afterAll(() => nock.restore());
 afterEach(() => {
   nock.cleanAll();
   nock.enableNetConnect();

@@ -18,7 +18,10 @@ beforeAll(async () => {
   });
   await givenZone(test);
 });
-afterAll(() => test.close());
+afterAll(async () => {
+  nock.restore();
+  await test.close();
+});
 beforeEach(async () => {
   readAll = async () => ({});
   team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);

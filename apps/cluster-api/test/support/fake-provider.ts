@@ -46,7 +46,11 @@ export function fakeProvider(): FakeProvider {
     answerAll: (answer) => {
       forced = answer;
     },
-    close: () => nock.cleanAll(),
+    // Left in place it would read other tests' connections on their behalf, however slow they mean to be.
+    close: () => {
+      nock.cleanAll();
+      nock.restore();
+    },
   };
 }
 

@@ -122,7 +122,7 @@ export async function openClusterRows(): Promise<ClusterRows> {
     );
   const accept = async ({ id, team }: TestCluster, { kind = 'cluster.update', spec = {}, pools }: Changed) => {
     const row = await one<{ generation: number; name: string }>(
-      `UPDATE cluster SET generation = generation + 1, spec = spec || $2::jsonb, due_at = clock_timestamp()
+      `UPDATE cluster SET generation = generation + 1, spec = spec || $2::jsonb, due_at = clock_timestamp() - interval '1 s'
        WHERE id = $1 RETURNING generation, name`,
       [id, JSON.stringify(spec)],
     );

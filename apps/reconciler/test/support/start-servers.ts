@@ -101,11 +101,12 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
          SELECT team_id, $2, 'AdoptedServer', id, server_id::text, generation, 'queued', 'h'
          FROM adopted_server WHERE id = $1 RETURNING id
        )
-       UPDATE adopted_server SET operation_id = begun.id, due_at = clock_timestamp() FROM begun WHERE adopted_server.id = $1`,
+       UPDATE adopted_server SET operation_id = begun.id, due_at = clock_timestamp() - interval '1 s' FROM begun WHERE adopted_server.id = $1`,
       [id, kind],
     );
   const passNow = async (id: string): Promise<void> => {
-    await rows.pool.query('UPDATE adopted_server SET due_at = clock_timestamp() WHERE id = $1', [id]);
+    // Columns hold whole milliseconds, rounded: what is due this very moment could be due in the future.
+    await rows.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [id]);
     await workers.pass(id, new AbortController().signal);
   };
   return {
@@ -115,7 +116,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       const made = cloud.admin.addServer(PROJECT_TOKEN, options);
       const { rows: inserted } = await rows.pool.query<{ id: string }>(
         `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind, due_at)
-         VALUES ($1, $2, $3, $4, $5, $6, 'cloud', clock_timestamp()) RETURNING id`,
+         VALUES ($1, $2, $3, $4, $5, $6, 'cloud', clock_timestamp() - interval '1 s') RETURNING id`,
         [
           ...[team.id, connectionId, made.id, made.serverType, made.location],
           made.architecture === 'arm' ? 'arm64' : 'amd64',
