@@ -42,7 +42,7 @@ const READY_MS = 60_000;
 const STOP_MS = 40_000;
 
 export function program({ name, file, env, nodeArgs = [], readyUrl }: ProgramSpec): Program {
-  const args = ['--enable-source-maps', ...nodeArgs, builtFile(file)];
+  const args = [...nodeArgs, builtFile(file)];
   let running: RunningProcess | null = null;
   let before = '';
   const current = (): RunningProcess => {

@@ -115,6 +115,13 @@ describe('npm start', () => {
         connectionRef: 'main',
         admin: { email: `admin@${slug}.test`, sessionid: expect.any(String) },
         member: { email: `member@${slug}.test`, sessionid: expect.any(String) },
+        servers: ['amd64', 'arm64'].map((architecture) => ({
+          serverID: expect.any(Number),
+          serverType: expect.any(String),
+          location: expect.any(String),
+          architecture,
+          serverKind: 'cloud',
+        })),
       })),
       defaults: { region: 'hel1', kubernetesVersion: '1.34', machineType: 'cpx31' },
     });

@@ -20,13 +20,12 @@ export async function listenHttps(
   port: number,
   tls: TlsOptions,
 ): Promise<ListeningServer> {
-  const server = createTlsServer(tls, app);
-  // As long as an API server of Kubernetes: clients reuse connections after pauses of seconds.
-  server.keepAliveTimeout = 90_000;
-  return listen(server, host, port);
+  return listen(createTlsServer(tls, app), host, port);
 }
 
 async function listen(server: Server, host: string, port: number): Promise<ListeningServer> {
+  // As long as an API server of Kubernetes: clients reuse connections after pauses of seconds.
+  server.keepAliveTimeout = 90_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import { createSecureContext } from 'node:tls';
-import type { KubeConfig } from '@kubernetes/client-node';
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { codeOf, GardenError } from './errors.js';
 import { type KubeconfigSource, loadKubeconfig, readKubeconfig } from './kubeconfig.js';
 

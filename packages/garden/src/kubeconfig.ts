@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { KubeConfig, loadYaml, type User } from '@kubernetes/client-node';
+// Of the package as a whole, every model of Kubernetes would be loaded.
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type { User } from '@kubernetes/client-node/dist/config_types.js';
+import { parse } from 'yaml';
 import { codeOf } from './errors.js';
 import { objectIn, objectsIn, textIn } from './json.js';
 
@@ -82,7 +85,7 @@ function checkProtocol({ protocol, hostname }: URL, skipTLSVerify: boolean): boo
 
 /** client-node 1.4 overlooks `tokenFile`; it has `token-file`, which kubectl does not know, and reads that only once. */
 function tokenFileOf(text: string, userName: string): string | null {
-  const entry = objectsIn(loadYaml(text), 'users').find(({ name }) => name === userName);
+  const entry = objectsIn(parse(text), 'users').find(({ name }) => name === userName);
   const user = objectIn(entry, 'user');
   return textIn(user, 'tokenFile') ?? textIn(user, 'token-file');
 }

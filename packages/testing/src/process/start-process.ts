@@ -75,6 +75,15 @@ async function watch(child: ChildProcess, spec: ProcessSpec): Promise<RunningPro
   });
   const callOff = endWithUs({ pid, signal: 'KILL', whom: 'group' });
   void exited.then(callOff);
+  // The numbers of processes are given out again. That of a group stays taken while somebody is left in it; where nobody
+  // is, whoever has the number later on is not ours to kill.
+  let isGroupGone = false;
+  child.once('exit', () => {
+    isGroupGone = !signalGroup(pid, 0);
+  });
+  const killLeftovers = (): void => {
+    if (!isGroupGone) signalGroup(pid, 'SIGKILL');
+  };
 
   return {
     pid,
@@ -83,12 +92,12 @@ async function watch(child: ChildProcess, spec: ProcessSpec): Promise<RunningPro
     kill: (signal) => void child.kill(signal),
     async stop({ timeoutMs = 10_000 } = {}) {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
-      const force = setTimeout(() => killGroup(pid), timeoutMs);
+      const force = setTimeout(killLeftovers, timeoutMs);
       try {
         return await exited;
       } finally {
         clearTimeout(force);
-        killGroup(pid); // what it started and left behind
+        killLeftovers();
       }
     },
   };
@@ -102,11 +111,12 @@ async function ending(child: ChildProcess): Promise<Ended> {
   return ended;
 }
 
-function killGroup(pid: number): void {
+/** @returns whether the group is there */
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(-pid, 'SIGKILL');
+    return process.kill(-pid, signal);
   } catch {
-    // the group is already gone
+    return false;
   }
 }
 
