@@ -143,10 +143,10 @@ describe('Last-Event-ID', () => {
   });
 
   it('whose events are not kept any more begins with `reset`, and goes on from there', async () => {
-    const { lastId, leave } = await live.begin(first);
+    const before = await live.begin(first);
     await live.addOperation(live.api.acme, 'old');
-    await waitFor('the event', () => lastId() !== undefined);
-    leave();
+    await untilChanges(before, 1);
+    before.leave();
     const ids = {
       aged: Buffer.from(`1.0.${Date.now() - 24 * 3_600_000}`).toString('base64url'),
       deleted: Buffer.from(`3.999999.${Date.now()}`).toString('base64url'),
