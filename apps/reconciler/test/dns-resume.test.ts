@@ -189,7 +189,7 @@ describe('a process that lost its walk without noticing', () => {
     const walking = old.workers.zoneSync({ reason: 'schedule' }, running());
     await read;
     await at.pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_locks
+      `SELECT pg_terminate_backend(pid, 10_000) FROM pg_locks
        WHERE locktype = 'advisory' AND classid = 7237001 AND pid <> pg_backend_pid()
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     );

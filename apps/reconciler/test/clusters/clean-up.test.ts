@@ -33,7 +33,7 @@ const rows = async (): Promise<CleanupRow[]> =>
        FROM garden_cleanup ORDER BY name`,
     )
   ).rows;
-const makeAllDue = () => at.pool.query('UPDATE garden_cleanup SET due_at = now()');
+const makeAllDue = () => at.pool.query(`UPDATE garden_cleanup SET due_at = now() - interval '1 s'`);
 
 /** What the cluster API writes when a connection is deleted; due at once. */
 const leave = (name: string, namespace = 'garden-x') =>

@@ -79,7 +79,7 @@ describe('a lease', () => {
 
   it('is not given for a draft, a stranger, or a cluster that is not due', async () => {
     const draft = await at.declare(acme, connectionId, { pools: [] });
-    await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [draft.id]);
+    await at.pool.query(`UPDATE cluster SET due_at = now() - interval '1 s' WHERE id = $1`, [draft.id]);
     const empty = await at.declare(acme, connectionId, { pools: [{ name: 'none', minimum: 0, maximum: 0 }] });
     const steady = await declare();
     await records.recordPass(await take(steady), aRecord(steady, { says: { lookAgainMs: null } }));
