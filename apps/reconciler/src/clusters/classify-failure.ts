@@ -1,5 +1,6 @@
 import type { ClusterErrorCode } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
+import { backoffMs } from '../loop/backoff.js';
 import { type ApiField, apiFieldOf } from './garden-fields.js';
 import type { Desired, Step } from './model.js';
 import { Unrenderable } from './render-shoot.js';
@@ -168,7 +169,6 @@ function refused(fields: readonly ApiField[], code: ClusterErrorCode, reason: st
  * @returns milliseconds
  */
 function backoff({ desired, random }: FailureContext, baseMs: number, maxMs: number, error?: GardenError): number {
-  const ceiling = Math.min(maxMs, baseMs * 2 ** Math.min(desired.known.failures, 20));
   const askedMs = (error?.retryAfterSeconds ?? 0) * 1_000;
-  return Math.round(askedMs + random() * ceiling);
+  return Math.round(askedMs + random() * backoffMs(desired.known.failures, { firstMs: baseMs, maxMs }));
 }

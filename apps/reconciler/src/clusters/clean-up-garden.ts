@@ -1,5 +1,6 @@
 import { type GardenClient, GardenError } from '@corral/garden';
 import type { Log } from '@corral/service';
+import { backoffMs, spreadMs } from '../loop/backoff.js';
 import type { CleanupStore, DueCleanup } from './cleanup-store.js';
 
 export type CleanupOutcome = 'gone' | 'waiting' | 'failed';
@@ -15,8 +16,7 @@ export interface CleanUpDeps {
 const BATCH = 10;
 /** Longer than the two calls of one deletion take. */
 const CLAIM_MS = 60_000;
-const RETRY_MS_MIN = 10_000;
-const RETRY_MS_MAX = 3_600_000;
+const retry = { firstMs: 10_000, maxMs: 3_600_000 };
 
 /**
  * Removes the credentials that deleted connections left on the garden. The garden lets them go when the last Shoot that
@@ -43,7 +43,7 @@ async function cleanUpOne(deps: CleanUpDeps, due: DueCleanup, signal: AbortSigna
   const { outcome, retryAfterMs } = await deleteOne(deps, due, signal);
   onOutcome(outcome);
   if (outcome === 'gone') await store.recordGone(due);
-  else await store.recordFailure(due, retryAfterMs + backoffMs(due.failures, random()));
+  else await store.recordFailure(due, retryAfterMs + spreadMs(backoffMs(due.failures, retry), random()));
   return outcome;
 }
 
@@ -60,9 +60,4 @@ async function deleteOne(
     log.warn('credentials left on the garden', { cleanupId: id, namespace, name, failures: failures + 1, error });
     return { outcome: 'failed', retryAfterMs: (error.retryAfterSeconds ?? 0) * 1_000 };
   }
-}
-
-/** @param random from 0 to 1: what failed together does not come back together */
-export function backoffMs(failures: number, random: number): number {
-  return Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures, 20)) * (1 + random / 5);
 }

@@ -2,6 +2,7 @@ import type { JobContext, JobHandlers } from '@corral/queue';
 import type { Log } from '@corral/service';
 import type { GardenGate } from '../loop/garden-gate.js';
 import { oneAtATime } from '../loop/one-at-a-time.js';
+import { planNext } from '../loop/plan-next.js';
 import { Stopped } from '../loop/unless-stopped.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import type { ClusterMetrics } from './cluster-metrics.js';
@@ -60,27 +61,6 @@ function tell(log: Log, clusterId: string, end: PassEnd, fields: { steps: readon
   const { failure, inMs, error } = end;
   const line = failure === 'bug' ? log.error : log.warn;
   line('pass failed', { clusterId, failure, ...fields, inMs, error });
-}
-
-async function planNext(wakeUps: WakeUps, clusterId: string, end: PassEnd): Promise<void> {
-  switch (end.kind) {
-    case 'settled':
-    case 'failed':
-    case 'not due':
-      if (end.inMs === 0) await wakeUps.wake(clusterId);
-      else if (end.inMs !== null) await wakeUps.lookAgain(clusterId, end.inMs);
-      return;
-    case 'stopped':
-      // For another process: this one fetches no more.
-      await wakeUps.wake(clusterId);
-      return;
-    // Whoever holds the turn sees to the next one.
-    case 'busy':
-    case 'overtaken':
-    case 'idle':
-    case 'forgotten':
-      return;
-  }
 }
 
 export function upkeepHandlers(work: {

@@ -3,7 +3,8 @@ import { type GardenClient, GardenError } from '@corral/garden';
 import type { Log } from '@corral/service';
 import type { GardenWord } from '../loop/garden-gate.js';
 import { type KeptLease, keepLease } from '../loop/keep-lease.js';
-import type { Lease, LeaseAnswer, LeaseStore, Released } from '../loop/lease-store.js';
+import type { Lease, LeaseStore, Released } from '../loop/lease-store.js';
+import type { TurnOutcome } from '../loop/plan-next.js';
 import { classifyFailure, type Failure } from './classify-failure.js';
 import { decide } from './decide.js';
 import type { DesiredStore } from './desired-store.js';
@@ -28,18 +29,13 @@ export interface PassDeps extends PerformDeps {
 
 /** How a pass ended. `inMs`: until the next look; null when only news makes one worth while. */
 export type PassEnd =
-  | Exclude<LeaseAnswer, { kind: 'taken' }>
-  | { readonly kind: 'settled'; readonly inMs: number | null }
+  | TurnOutcome
   | {
       readonly kind: 'failed';
       readonly failure: Failure['kind'];
       readonly inMs: number | null;
       readonly error: unknown;
-    }
-  /** The process ends; the turn was given back. */
-  | { readonly kind: 'stopped' }
-  | { readonly kind: 'overtaken' }
-  | { readonly kind: 'forgotten' };
+    };
 
 export interface PassResult {
   readonly end: PassEnd;

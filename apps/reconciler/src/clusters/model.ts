@@ -9,6 +9,7 @@ import type {
   OperationKind,
 } from '@corral/contracts';
 import type { Shoot } from '@corral/garden';
+import type { OperationVerdict as OperationVerdictOf } from '../loop/operation-verdict.js';
 
 /*
  * Vocabulary of a pass. What is wanted (`Desired`) comes from our database, what is there (`Observed`) from the garden;
@@ -119,9 +120,4 @@ export interface Verdict {
   readonly lookAgainMs: number | null;
 }
 
-export type OperationVerdict =
-  /** There is none, or it stays as it is. */
-  | { readonly to: 'stay' }
-  | { readonly to: 'running'; readonly progress: number }
-  | { readonly to: 'succeeded' }
-  | { readonly to: 'failed'; readonly code: ClusterErrorCode; readonly message: string };
+export type OperationVerdict = OperationVerdictOf<ClusterErrorCode>;

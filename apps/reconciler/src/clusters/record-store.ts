@@ -1,8 +1,8 @@
-import { type ClusterErrorCode, operationErrorCodes } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import type { Lease, Released, TurnEnd } from '../loop/lease-store.js';
+import { type Lease, leaseValues, ours, type Released, type TurnEnd } from '../loop/lease-store.js';
+import { operationValues } from '../loop/operation-verdict.js';
 import type { Learned } from './after-write.js';
-import type { OperationVerdict, Verdict } from './model.js';
+import type { Verdict } from './model.js';
 
 /** What a pass leaves behind. */
 export interface PassRecord {
@@ -16,9 +16,6 @@ export interface PassRecord {
   /** Passes in a row that failed. */
   readonly failures: number;
 }
-
-/** The row of a turn that is still ours. `$1`, `$2` and `$3` are the lease's. */
-const ours = 'team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL';
 
 /** What a pass writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
 export const recordStore = (pool: Pool) => {
@@ -191,27 +188,3 @@ export const recordStore = (pool: Pool) => {
   };
 };
 export type RecordStore = ReturnType<typeof recordStore>;
-
-const leaseValues = ({ teamId, id, fence }: Lease) => [teamId, id, fence];
-
-/** 100 is what `succeeded` alone may say. */
-const PROGRESS_MAX_RUNNING = 99;
-
-/** State, progress, error, and whether that is final. */
-function operationValues(verdict: OperationVerdict): [string, number, string, boolean] {
-  switch (verdict.to) {
-    case 'stay':
-      return ['running', 0, '{}', false];
-    case 'running':
-      return ['running', Math.min(PROGRESS_MAX_RUNNING, Math.max(0, Math.round(verdict.progress))), '{}', false];
-    case 'succeeded':
-      return ['succeeded', 100, '{}', true];
-    case 'failed':
-      return ['failed', 0, JSON.stringify(operationError(verdict.code, verdict.message)), true];
-  }
-}
-
-function operationError(code: ClusterErrorCode, message: string) {
-  const { retryable, hint } = operationErrorCodes[code];
-  return { code, message, retryable, hint };
-}

@@ -1,5 +1,6 @@
 import type { PricesReading } from '@corral/hcloud';
 import type { Log } from '@corral/service';
+import { aboutADayMs, backoffMs, spreadMs } from '../loop/backoff.js';
 import type { DuePrices, PriceStore } from './price-store.js';
 
 export interface RefreshDeps {
@@ -15,9 +16,7 @@ export interface RefreshDeps {
 const BATCH = 20;
 /** Longer than one reading takes. */
 const CLAIM_MS = 60_000;
-const DAY_MS = 86_400_000;
-const RETRY_MS_MIN = 60_000;
-const RETRY_MS_MAX = 6 * 3_600_000;
+const retry = { firstMs: 60_000, maxMs: 6 * 3_600_000 };
 
 /**
  * Reads the price lists of connections that became ready, that got another token, or whose list was last read a day ago.
@@ -77,8 +76,7 @@ export function nextReadingMs(
   failures: number,
   random: number,
 ): number {
-  if (reading.kind === 'read') return DAY_MS * (0.9 + 0.2 * random);
-  const backOff = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures, 20));
-  const asked = reading.kind === 'throttled' ? Math.min(RETRY_MS_MAX, reading.retryAfterMs ?? 0) : 0;
-  return Math.max(backOff, asked) * (1 + random / 5);
+  if (reading.kind === 'read') return aboutADayMs(random);
+  const asked = reading.kind === 'throttled' ? Math.min(retry.maxMs, reading.retryAfterMs ?? 0) : 0;
+  return spreadMs(Math.max(backoffMs(failures, retry), asked), random);
 }

@@ -1,5 +1,6 @@
 import { connectionStandings, type TokenVerdict } from '@corral/contracts';
 import type { Log } from '@corral/service';
+import { aboutADayMs, backoffMs, spreadMs } from '../loop/backoff.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import type { NewsStore } from './news-store.js';
 import type { DueVerification, Verification, VerificationStore } from './verification-store.js';
@@ -20,9 +21,7 @@ export interface VerifyDeps {
 const BATCH = 20;
 /** Longer than one verification takes, its confirmation included. */
 const CLAIM_MS = 60_000;
-const DAY_MS = 86_400_000;
-const RETRY_MS_MIN = 10_000;
-const RETRY_MS_MAX = 3_600_000;
+const retry = { firstMs: 10_000, maxMs: 3_600_000 };
 /** Belongs to no phase of a connection: it may be any. */
 const UNREADABLE = 'The token cannot be read. Put it into the connection again.';
 
@@ -69,8 +68,8 @@ async function verdictOn({ openToken, verifyToken, log }: VerifyDeps, due: DueVe
 /** @param random from 0 to 1: connections that were made together are not asked about together for ever */
 export function verificationOf(verdict: TokenVerdict | 'unreadable', failures: number, random: number): Verification {
   if (verdict !== 'unknown' && verdict !== 'unreadable') {
-    return { standing: connectionStandings[verdict], remark: null, againMs: DAY_MS * (0.9 + 0.2 * random) };
+    return { standing: connectionStandings[verdict], remark: null, againMs: aboutADayMs(random) };
   }
-  const againMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures, 20)) * (1 + random / 5);
+  const againMs = spreadMs(backoffMs(failures, retry), random);
   return { standing: null, remark: verdict === 'unreadable' ? UNREADABLE : null, againMs };
 }

@@ -1,3 +1,4 @@
+import { backoffMs, spreadMs } from './backoff.js';
 import { Stopped } from './unless-stopped.js';
 
 /** What work learnt about the garden, whatever it was about. */
@@ -44,8 +45,7 @@ export interface GateOptions {
 
 /** So many that met no answer, and none that met one between them, are no coincidence. */
 const AWAY_MAX = 3;
-const PAUSE_MS_MIN = 1_000;
-const PAUSE_MS_MAX = 30_000;
+const pauseRange = { firstMs: 1_000, maxMs: 30_000 };
 /** However long a garden asks us to stay away, somebody may have mended it meanwhile. */
 const RETRY_AFTER_MS_MAX = 120_000;
 
@@ -80,12 +80,12 @@ export function gardenGate(options: GateOptions): GardenGate {
   const pause = (word: GardenWord['kind'], ms: number): void => {
     // Those who were inside together learn of the same trouble: it counts once.
     if (pausedUntil > now()) return;
-    const jittered = ms * (1 + random() / 5);
+    const jittered = spreadMs(ms, random());
     pausedUntil = now() + jittered;
     pauses += 1;
     onPause?.({ word, ms: Math.round(jittered), places: Math.floor(places) });
   };
-  const backOff = (): number => Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** Math.min(pauses, 10));
+  const backOff = (): number => backoffMs(pauses, pauseRange);
 
   const learn = (key: string, word: GardenWord): void => {
     switch (word.kind) {

@@ -16,6 +16,10 @@ export type LeaseAnswer =
   /** Gone, not to be worked on yet, or waiting for nothing but news. */
   | { readonly kind: 'idle' };
 
+/** The row of a turn that is still ours, in SQL. `$1`, `$2` and `$3` are `leaseValues`. */
+export const ours = 'team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL';
+export const leaseValues = ({ teamId, id, fence }: Lease): [string, string, number] => [teamId, id, fence];
+
 /** How a pass gives its turn back. */
 export interface TurnEnd {
   /** Until the next look, unless somebody makes the row due before; null when only news makes one worth while. */
@@ -82,13 +86,13 @@ export const leaseStore = (pool: Pool, { table, isWorkedOn, onTaken }: Turns) =>
     },
 
     /** @returns false when a later turn was given out: the pass must stop */
-    async renewLease({ teamId, id, fence }: Lease, leaseMs: number): Promise<boolean> {
+    async renewLease(lease: Lease, leaseMs: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `UPDATE ${table}
          SET lease_until = turn.ends_at, due_at = CASE WHEN ${untouched} THEN turn.ends_at ELSE due_at END
          FROM (SELECT ${inMs('$4')} AS ends_at) turn
-         WHERE team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL`,
-        [teamId, id, fence, leaseMs],
+         WHERE ${ours}`,
+        [...leaseValues(lease), leaseMs],
       );
       return rowCount === 1;
     },

@@ -1,4 +1,5 @@
 import type { Log } from '@corral/service';
+import { backoffMs, spreadMs } from '../loop/backoff.js';
 import type { Delivery } from './connect-mail-server.js';
 import type { DueMail, MailStore } from './mail-store.js';
 import { type RenderedMail, renderInvitation } from './render-invitation.js';
@@ -17,10 +18,9 @@ export interface SendMailsDeps {
 /** One after the other would let a slow mail server hold up all; more is not asked of it at once. */
 const BATCH = 5;
 /** Longer than a delivery takes. */
-export const HOLD_MS = 120_000;
+const HOLD_MS = 120_000;
 
-const RETRY_MS_MIN = 10_000;
-const RETRY_MS_MAX = 3_600_000;
+const retry = { firstMs: 10_000, maxMs: 3_600_000 };
 /** A mailbox that is not there may be made, and nobody likes those who keep asking. */
 const REFUSED_RETRY_MS = 6 * 3_600_000;
 
@@ -56,7 +56,6 @@ async function sendOne(deps: SendMailsDeps, due: DueMail): Promise<void> {
 
 /** @param random from 0 to 1: mails that failed together are not tried together for ever */
 export function retryMs({ kind }: Delivery, failures: number, random: number): number {
-  const base =
-    kind === 'refused' ? REFUSED_RETRY_MS : Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures, 20));
-  return Math.round(base * (1 + random / 5));
+  const base = kind === 'refused' ? REFUSED_RETRY_MS : backoffMs(failures, retry);
+  return Math.round(spreadMs(base, random));
 }

@@ -1,9 +1,9 @@
 import type { ProjectFailure } from '@corral/hcloud';
+import { backoffMs, spreadMs } from '../loop/backoff.js';
 import type { ServerTimes, Step, Verdict, WantedServer } from './model.js';
 import { failed, progressAt, resting, waiting } from './verdicts.js';
 
-const RETRY_MS_MIN = 1_000;
-const RETRY_MS_MAX = 60_000;
+const retry = { firstMs: 1_000, maxMs: 60_000 };
 const LOCKED_MS = 5_000;
 
 /** Codes of refusals that end by themselves. */
@@ -25,7 +25,7 @@ export function judgeFailure(
   if (end !== null) return end;
   const failures = failure.kind === 'throttled' ? wanted.failures : wanted.failures + 1;
   const doubtsToken = failure.kind === 'credentials_refused';
-  const inMs = waitMs(failure, failures) * (1 + random / 5);
+  const inMs = spreadMs(waitMs(failure, wanted.failures), random);
   const message = sentenceOf(failure);
   if (isAdopting) {
     const progress = wanted.rebuildAskedAt === null ? progressAt.begun : progressAt.asked;
@@ -46,10 +46,10 @@ function lastingEnd(step: Step['do'], failure: ProjectFailure): Verdict | null {
   return failed('server_rebuild_refused', `The provider refuses to rebuild the server (${failure.code}).`);
 }
 
-function waitMs(failure: ProjectFailure, failures: number): number {
+function waitMs(failure: ProjectFailure, failuresBefore: number): number {
   if (failure.kind === 'throttled') return failure.retryAfterMs;
-  const backoffMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures - 1, 10));
-  return failure.kind === 'refused' ? Math.max(LOCKED_MS, backoffMs) : backoffMs;
+  const againMs = backoffMs(failuresBefore, retry);
+  return failure.kind === 'refused' ? Math.max(LOCKED_MS, againMs) : againMs;
 }
 
 function sentenceOf(failure: ProjectFailure): string {

@@ -1,5 +1,6 @@
 import type { ConnectionPhase, ServerErrorCode, ServerPhase } from '@corral/contracts';
 import type { Architecture, ImageReading, ServerAction, ServerReading } from '@corral/hcloud';
+import type { OperationVerdict as OperationVerdictOf } from '../loop/operation-verdict.js';
 
 /** A server as its row has it: what was acknowledged, and how far that has come. */
 export interface WantedServer {
@@ -69,11 +70,7 @@ export interface Verdict {
   readonly failures: number;
 }
 
-export type OperationVerdict =
-  | { readonly to: 'stay' }
-  | { readonly to: 'running'; readonly progress: number }
-  | { readonly to: 'succeeded' }
-  | { readonly to: 'failed'; readonly code: ServerErrorCode; readonly message: string };
+export type OperationVerdict = OperationVerdictOf<ServerErrorCode>;
 
 export interface ServerTimes {
   /** So long after it was sent a request for a rebuild may still arrive at the provider. */

@@ -1,7 +1,8 @@
 import type { Projects } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { type KeptLease, keepLease } from '../loop/keep-lease.js';
-import type { Lease, LeaseAnswer, LeaseStore } from '../loop/lease-store.js';
+import type { Lease, LeaseStore } from '../loop/lease-store.js';
+import type { TurnOutcome } from '../loop/plan-next.js';
 import { decide } from './decide.js';
 import { judgeFailure } from './judge-failure.js';
 import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from './model.js';
@@ -20,17 +21,8 @@ export interface ServerPassDeps extends PerformDeps {
   readonly log: Log;
 }
 
-/** How a pass ended. `inMs`: until the next look; null when only news makes one worth while. */
-export type ServerPassEnd =
-  | Exclude<LeaseAnswer, { kind: 'taken' }>
-  | { readonly kind: 'settled'; readonly inMs: number | null }
-  /** The process ends; the turn was given back. */
-  | { readonly kind: 'stopped' }
-  | { readonly kind: 'overtaken' }
-  | { readonly kind: 'forgotten' };
-
 export interface ServerPassResult {
-  readonly end: ServerPassEnd;
+  readonly end: TurnOutcome;
   readonly steps: readonly Step['do'][];
 }
 
@@ -80,7 +72,7 @@ interface Turn {
   readonly project: Parameters<Parameters<Projects['within']>[1]>[0];
 }
 
-async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: Turn): Promise<ServerPassEnd> {
+async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: Turn): Promise<TurnOutcome> {
   const { times, random = Math.random } = deps;
   for (let seen: Seen = nothingSeen; ; ) {
     if (kept.isOvertaken()) return { kind: 'overtaken' };
@@ -124,7 +116,7 @@ async function settle(
   wanted: WantedServer,
   seen: Seen,
   verdict: Verdict,
-): Promise<ServerPassEnd> {
+): Promise<TurnOutcome> {
   if (verdict.doubtsToken) await store.requestVerification(lease, wanted.connection.id);
   const name = seen.server === null || seen.server === 'absent' ? null : seen.server.name;
   const released = await store.settle(lease, wanted, verdict, name);
@@ -132,7 +124,7 @@ async function settle(
   return { kind: 'settled', inMs: released.again ? 0 : verdict.lookAgainMs };
 }
 
-async function stopped({ leases }: ServerPassDeps, lease: Lease): Promise<ServerPassEnd> {
+async function stopped({ leases }: ServerPassDeps, lease: Lease): Promise<TurnOutcome> {
   const released = await leases.release(lease, { lookAgainMs: 0 });
   return released.kind === 'overtaken' ? released : { kind: 'stopped' };
 }

@@ -1,8 +1,9 @@
-import { type ConnectionPhase, operationErrorCodes, type ServerPhase } from '@corral/contracts';
+import type { ConnectionPhase, ServerPhase } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import type { Architecture } from '@corral/hcloud';
-import type { Lease, Released } from '../loop/lease-store.js';
-import type { OperationVerdict, Verdict, WantedServer } from './model.js';
+import { type Lease, leaseValues, ours, type Released } from '../loop/lease-store.js';
+import { operationValues } from '../loop/operation-verdict.js';
+import type { Verdict, WantedServer } from './model.js';
 
 /** The token of a server's connection as it is kept: only who uses it opens it. */
 export interface ServerToken {
@@ -11,12 +12,8 @@ export interface ServerToken {
   readonly sealed: Buffer;
 }
 
-/** The row of a turn that is still ours. `$1`, `$2` and `$3` are the lease's. */
-const ours = 'team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL';
 /** Nobody has asked for something else since it was read. `$4` is its generation. */
 const stillAdopting = `${ours} AND generation = $4 AND deregister_requested_at IS NULL`;
-
-const leaseValues = ({ teamId, id, fence }: Lease) => [teamId, id, fence];
 
 /** What a pass reads and writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
 export const serverStore = (pool: Pool) => {
@@ -160,23 +157,6 @@ export const serverStore = (pool: Pool) => {
   };
 };
 export type ServerStore = ReturnType<typeof serverStore>;
-
-/** State, progress, error, and whether that is final. */
-function operationValues(verdict: OperationVerdict): [string, number, string, boolean] {
-  switch (verdict.to) {
-    case 'stay':
-      return ['running', 0, '{}', false];
-    case 'running':
-      return ['running', verdict.progress, '{}', false];
-    case 'succeeded':
-      return ['succeeded', 100, '{}', true];
-    case 'failed': {
-      const { code, message } = verdict;
-      const { retryable, hint } = operationErrorCodes[code];
-      return ['failed', 0, JSON.stringify({ code, message, retryable, hint }), true];
-    }
-  }
-}
 
 interface ServerRow {
   id: string;
