@@ -5,8 +5,8 @@ import type { BudgetStore, Projects } from '@corral/hcloud';
 import type { Queue } from '@corral/queue';
 import type { Buckets } from '@corral/rate-limit';
 import { type KeyRing, type Sealed, SecretUnreadable } from '@corral/secrets';
-import { canonicalUrl, docsRouter, type Health, type Log, type Metrics, requestId, requestLog } from '@corral/service';
-import express, { type Express } from 'express';
+import { docsRouter, type Health, type Log, type Metrics, serviceApp, type TrustProxy } from '@corral/service';
+import type { Express } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { buildClusterHandlers, type ClusterConfig, type GardenOfApi } from './build-cluster-handlers.js';
 import { buildDnsHandlers } from './build-dns-handlers.js';
@@ -31,7 +31,7 @@ export interface AppConfig extends ClusterConfig, TeamConfig {
   /** Base address of this service as clients see it, without a slash at its end. Known once it listens. */
   readonly publicUrl: () => string;
   /** Express' setting of the same name. */
-  readonly trustProxy: unknown;
+  readonly trustProxy: TrustProxy;
   readonly secureCookies: boolean;
   /** Whether anybody may sign in as anybody: on a developer's machine only. */
   readonly devSignIn: boolean;
@@ -72,15 +72,7 @@ export interface AppDeps {
 export function buildApp(deps: AppDeps): Express {
   const { config, sessions, sessionUse, buckets, health, metrics, log } = deps;
   const limits = requestLimits(buckets, config.limits);
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.set('query parser', false);
-  app.set('case sensitive routing', true);
-  app.set('trust proxy', config.trustProxy);
-  app.use(requestId());
-  app.use(requestLog(log, metrics));
-  app.use(canonicalUrl());
+  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics });
   app.use(securityHeaders());
   app.use(healthRoutes(health));
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));

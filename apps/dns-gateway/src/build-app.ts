@@ -22,8 +22,8 @@ import {
 } from '@corral/dns-mirror';
 import type { HcloudClient } from '@corral/hcloud';
 import type { Buckets } from '@corral/rate-limit';
-import { canonicalUrl, docsRouter, type Health, type Log, type Metrics, requestId, requestLog } from '@corral/service';
-import express, { type Express, type Request } from 'express';
+import { docsRouter, type Health, type Log, type Metrics, serviceApp, type TrustProxy } from '@corral/service';
+import type { Express, Request } from 'express';
 import { absolutePath } from 'swagger-ui-dist';
 import { DnsError, tokenUnknown } from './dns-error.js';
 import { actionProgress } from './domain/action-progress.js';
@@ -49,7 +49,7 @@ export interface AppConfig {
   readonly demos: DemoConfig | null;
   readonly publicUrl: string;
   /** Express' setting of the same name. */
-  readonly trustProxy: unknown;
+  readonly trustProxy: TrustProxy;
   readonly limits: RateLimits;
   readonly turnMsMax: number;
   readonly settleAfterMs: number;
@@ -94,15 +94,7 @@ export function buildApp(deps: AppDeps): Express {
     if (teamId !== null) requests.note(teamId);
   };
   const served: readonly DnsRoute[] = config.demos === null ? dnsZoneRoutes : dnsRoutes;
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.set('query parser', false);
-  app.set('case sensitive routing', true);
-  app.set('trust proxy', config.trustProxy);
-  app.use(requestId());
-  app.use(requestLog(log, metrics));
-  app.use(canonicalUrl());
+  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics });
   app.use('/v1', limits.perAddress);
   app.use('/v1', requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic }));
   app.use('/v1', limits.perToken, limits.perTeam);

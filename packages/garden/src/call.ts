@@ -1,3 +1,5 @@
+import { sleep } from '@corral/service';
+import { fullJitterMs } from './backoff.js';
 import {
   brokenError,
   type CallName,
@@ -21,7 +23,6 @@ import {
   open,
 } from './exchange.js';
 import { type JsonObject, parseJsonObject } from './json.js';
-import { fullJitterMs, sleep } from './sleep.js';
 
 export interface CallDeps {
   credentials: Credentials;

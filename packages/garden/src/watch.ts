@@ -1,9 +1,10 @@
+import { sleep } from '@corral/service';
+import { fullJitterMs } from './backoff.js';
 import type { CallDeps } from './call.js';
 import { unreachableError } from './call-errors.js';
 import type { ShootPage, ShootWatch, WatchState } from './client.js';
 import { isGardenError } from './errors.js';
 import { listShoots } from './list-shoots.js';
-import { fullJitterMs, sleep } from './sleep.js';
 import { streamShoots } from './watch-stream.js';
 
 const backoff = { firstMs: 500, capMs: 30_000 };

@@ -1,10 +1,11 @@
+import { sleep } from '@corral/service';
+import { backoffMs, startPatience } from './backoff.js';
 import type { CallClass } from './budget/call-class.js';
 import { flowOf } from './budget/call-class.js';
 import type { Turn } from './budget/turn-keeper.js';
 import { classifyRead, printable, type ReadCall } from './classify.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
 import type { JsonBody } from './json-body.js';
-import { backoffMs, sleep, startPatience } from './sleep.js';
 import { type CallDeps, endOf } from './write.js';
 
 export interface Reading<T> {

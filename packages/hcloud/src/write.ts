@@ -1,3 +1,5 @@
+import { sleep } from '@corral/service';
+import { backoffMs, startPatience } from './backoff.js';
 import { parseStatement, retryAfterMs } from './budget/rate-limit-headers.js';
 import type { Scheduler } from './budget/scheduler.js';
 import type { CallEnd } from './budget/turn-keeper.js';
@@ -5,7 +7,6 @@ import { classifyWrite, printable } from './classify.js';
 import type { HcloudLog, UpstreamCall, UpstreamWrite, WriteOutcome } from './client.js';
 import type { Exchange, Wire } from './exchange.js';
 import { isCleanup, recordSetOf, renderPath, routeOf } from './path.js';
-import { backoffMs, sleep, startPatience } from './sleep.js';
 
 export interface CallDeps {
   wire: Wire;

@@ -47,6 +47,7 @@ export { createMetrics, type Metrics } from './metrics.js';
 export { redactText } from './redact.js';
 export { requestId, requestLog } from './request-log.js';
 export { buildMetricsApp, type Served, type ServeOptions, serve } from './serve.js';
+export { type ServiceAppOptions, serviceApp } from './service-app.js';
 export {
   gardenVariables,
   installationVariables,
@@ -55,6 +56,7 @@ export {
   upstreamVariables,
 } from './shared-variables.js';
 export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
+export { sleep } from './sleep.js';
 export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';
 export type { TlsFiles } from './tls-certificate.js';
 export type { TlsOptions } from './tls-server.js';

@@ -1,15 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
-/** Waits, or gives up as soon as the signal is aborted. @returns false when it gave up */
-export async function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
-  try {
-    await delay(ms, undefined, signal === undefined ? {} : { signal });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Grows with each attempt up to `capMs`, and half of it is random, so that replicas do not come back together. */
 export function backoffMs(attempt: number, { firstMs, capMs }: { firstMs: number; capMs: number }): number {
   const full = Math.min(capMs, firstMs * 2 ** attempt);

@@ -1,0 +1,30 @@
+import express, { type Express } from 'express';
+import { canonicalUrl } from './canonical-url.js';
+import type { TrustProxy } from './config-variables.js';
+import type { Log } from './log.js';
+import type { Metrics } from './metrics.js';
+import { requestId, requestLog } from './request-log.js';
+
+export interface ServiceAppOptions {
+  /** Whose `X-Forwarded-*` headers are believed. */
+  readonly trustProxy: TrustProxy;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/**
+ * An Express app with what every API of ours wants before its first route: requests are numbered, logged, counted and have
+ * one spelling of their address; Express adds no header of its own and reads no query.
+ */
+export function serviceApp({ trustProxy, log, metrics }: ServiceAppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.set('case sensitive routing', true);
+  app.set('trust proxy', trustProxy);
+  app.use(requestId());
+  app.use(requestLog(log, metrics));
+  app.use(canonicalUrl());
+  return app;
+}
