@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, isTimeout, UndocumentedAnswer } from './answer.js';
+import { breakCloud } from './break-cloud.js';
 import {
   faultArbitrary,
   fitting,
@@ -89,18 +90,6 @@ export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> 
     }
   };
 
-  const breakUpstream = async (): Promise<void> => {
-    const next = drawer(faultArbitrary, seed + 1);
-    while (!isOver()) {
-      for (let rules = 0; rules < 8 && !isOver(); rules += 1) {
-        await system.cloud.addFaults(next());
-        await pause(400);
-      }
-      await system.cloud.clearFaults(); // what nothing matched would pile up
-    }
-    await system.cloud.clearFaults();
-  };
-
   const killer = {
     ...{ seed: seed + 100, isOver },
     onKill: () => {
@@ -109,7 +98,7 @@ export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> 
     onProblem: (problem: string) => chaos.problems.push(problem),
   };
   await Promise.all([
-    breakUpstream(),
+    breakCloud(system.cloud, faultArbitrary, { seed: seed + 1, isOver }),
     kill(killer),
     plan.beside?.(chaos, isOver),
     ...system.teams.flatMap((team, index) =>

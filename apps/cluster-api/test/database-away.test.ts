@@ -1,32 +1,16 @@
-import { waitFor } from '@corral/testing';
+import { type DatabaseDoor, databaseDoor, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import type { Response } from 'supertest';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
 let test: TestClusterApi;
+let door: DatabaseDoor;
 beforeAll(async () => {
   test = await startClusterApi();
+  door = databaseDoor(test.databaseUrl);
 });
 afterAll(() => test.close());
-afterEach(() => letBackIn());
-
-/** Runs a statement from outside of the API's database. */
-async function onServer(statement: (database: string) => string): Promise<void> {
-  const url = new URL(test.databaseUrl);
-  const database = url.pathname.slice(1);
-  url.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  await client.query(statement(database));
-  await client.end();
-}
-
-const shutOut = async (): Promise<void> => {
-  await onServer((database) => `ALTER DATABASE ${database} WITH ALLOW_CONNECTIONS false`);
-  await onServer((database) => `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`);
-};
-const letBackIn = (): Promise<void> => onServer((database) => `ALTER DATABASE ${database} WITH ALLOW_CONNECTIONS true`);
+afterEach(() => door.open());
 
 function expectUnavailable({ status, body, headers }: Response): void {
   expect([status, body.code]).toEqual([503, 'service_unavailable']);
@@ -36,7 +20,7 @@ function expectUnavailable({ status, body, headers }: Response): void {
 describe('while Postgres is away', () => {
   it('every request with a session is told 503 with a time to wait, and it ends by itself', async () => {
     const member = test.api.as(test.acme.member);
-    await shutOut();
+    await door.shut();
 
     for (const path of ['/api/v1/me/', test.acme.path('/clusters/'), test.acme.path('/connections/')]) {
       expectUnavailable(await member.get(path));
@@ -49,14 +33,14 @@ describe('while Postgres is away', () => {
     expectUnavailable(await put());
     expectUnavailable(await test.api.as(test.acme.member).post('/auth/logout/'));
     await waitFor('not to be ready', async () => (await test.api.get('/readyz')).status === 503);
-    await letBackIn();
+    await door.open();
 
     await waitFor('the API to answer', async () => (await member.get('/api/v1/me/')).status === 200);
     await put().expect(201);
   });
 
   it('a request without a session is told to sign in all the same, and the pages are there', async () => {
-    await shutOut();
+    await door.shut();
 
     await test.api.get('/api/v1/me/').expect(401);
     await test.api.get('/healthz').expect(200);
@@ -76,9 +60,9 @@ describe('a Postgres that goes away under a change', () => {
     const answers = Promise.all(sent);
     await waitFor('a change to be under way', async () => (await test.db.connection.count()) > before);
 
-    await shutOut();
+    await door.shut();
     const statuses = (await answers).map(({ status }) => status);
-    await letBackIn();
+    await door.open();
 
     expect(statuses.filter((status) => status !== 201 && status !== 503)).toEqual([]);
     await waitFor('Postgres to be back', () => test.db.connection.count());

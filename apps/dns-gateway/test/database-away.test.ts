@@ -1,35 +1,19 @@
 import { checkDnsAnswer } from '@corral/contracts';
-import { waitFor } from '@corral/testing';
+import { type DatabaseDoor, databaseDoor, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import { auditOf } from './support/audit.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 const RRSETS = `/zones/${ZONE}/rrsets`;
 
 let gateway: TestGateway;
+let door: DatabaseDoor;
 beforeAll(async () => {
   gateway = await startGateway({ config: { actionPollMs: 10 } });
+  door = databaseDoor(gateway.databaseUrl);
 });
 afterAll(() => gateway.close());
-afterEach(() => letBackIn());
-
-/** Runs a statement from outside of the gateway's database. */
-async function onServer(statement: (database: string) => string): Promise<void> {
-  const url = new URL(gateway.databaseUrl);
-  const database = url.pathname.slice(1);
-  url.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  await client.query(statement(database));
-  await client.end();
-}
-
-const shutOut = async (): Promise<void> => {
-  await onServer((database) => `ALTER DATABASE ${database} WITH ALLOW_CONNECTIONS false`);
-  await onServer((database) => `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`);
-};
-const letBackIn = (): Promise<void> => onServer((database) => `ALTER DATABASE ${database} WITH ALLOW_CONNECTIONS true`);
+afterEach(() => door.open());
 
 const create = (name: string): Promise<Answer> =>
   gateway.call('POST', RRSETS, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
@@ -46,7 +30,7 @@ describe('while Postgres is away', () => {
     const { json } = await create('before.acme');
     const actionId = json.action.id;
     gateway.cloud.admin.resetCalls();
-    await shutOut();
+    await door.shut();
 
     for (const path of ['/zones', `/zones/${ZONE}`, RRSETS, `${RRSETS}/before.acme/A`, `/actions/${actionId}`]) {
       expectUnavailable(await gateway.call('GET', path));
@@ -55,7 +39,7 @@ describe('while Postgres is away', () => {
     expectUnavailable(await gateway.call('DELETE', `${RRSETS}/before.acme/A`));
     expectUnavailable(await gateway.call('GET', RRSETS, { token: gateway.globex.token }));
     expect(gateway.upstreamCalls()).toBe(0);
-    await letBackIn();
+    await door.open();
 
     await waitFor('reads to work', async () => (await gateway.call('GET', RRSETS)).status === 200);
     expect((await create('during.acme')).status).toBe(201);
@@ -64,7 +48,7 @@ describe('while Postgres is away', () => {
   });
 
   it('a request without a token is told so all the same', async () => {
-    await shutOut();
+    await door.shut();
 
     expect((await gateway.call('GET', RRSETS, { token: null })).status).toBe(401);
     expect((await gateway.call('GET', RRSETS, { token: 'x'.repeat(64) })).status).toBe(401);
@@ -73,8 +57,8 @@ describe('while Postgres is away', () => {
   it('a token that was revoked is not accepted afterwards, though nobody told the gateway', async () => {
     const { token, tokenId } = await gateway.issueToken(gateway.acme);
     expect((await gateway.call('GET', RRSETS, { token })).status).toBe(200);
-    await shutOut();
-    await letBackIn();
+    await door.shut();
+    await door.open();
 
     await waitFor('the revocation to be written', async () => {
       await gateway.pool.query('UPDATE dns_token SET revoked_at = now() WHERE id = $1', [tokenId]);
@@ -92,8 +76,8 @@ describe('a Postgres that goes away under a write', () => {
     const answer = create('short.acme');
     await waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
 
-    await shutOut();
-    await letBackIn();
+    await door.shut();
+    await door.open();
 
     expect((await answer).status).toBe(201);
     expect(await auditOf(gateway, 'short.acme')).toEqual([expect.objectContaining({ state: 'completed' })]);
@@ -106,9 +90,9 @@ describe('a Postgres that goes away under a write', () => {
     const answer = create('long.acme');
     await waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
 
-    await shutOut();
+    await door.shut();
     expectUnavailable(await answer);
-    await letBackIn();
+    await door.open();
 
     const entries = () => auditOf(gateway, 'long.acme');
     await waitFor('Postgres to be back', async () => (await entries()).length === 1);

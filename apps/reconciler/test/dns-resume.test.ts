@@ -11,6 +11,7 @@ import {
   startReconciling,
   ZONE,
 } from './support/start-reconciling.js';
+import { stopOnTheWay } from './support/stop-on-the-way.js';
 
 let at: Reconciling;
 beforeAll(async () => {
@@ -173,21 +174,13 @@ describe('a process that lost its walk without noticing', () => {
   it('changes nothing any more, whatever it still has in its hands', async () => {
     await steady().workers.zoneSync({ reason: 'start' }, running());
     const stale = await at.hcloud.listRrsets(at.zoneId, 2);
-    let goOn: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    let hasRead: () => void = () => undefined;
-    const read = new Promise<void>((resolve) => {
-      hasRead = resolve;
-    });
+    const { stop, hasCome, goOn } = stopOnTheWay();
     const old = walker(2, async () => {
-      hasRead();
-      await held;
+      await stop();
       return stale;
     });
     const walking = old.workers.zoneSync({ reason: 'schedule' }, running());
-    await read;
+    await hasCome;
     await at.pool.query(
       `SELECT pg_terminate_backend(pid, 10_000) FROM pg_locks
        WHERE locktype = 'advisory' AND classid = 7237001 AND pid <> pg_backend_pid()

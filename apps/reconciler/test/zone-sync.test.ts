@@ -13,6 +13,7 @@ import {
   type TestTeam,
   ZONE,
 } from './support/start-reconciling.js';
+import { stopOnTheWay } from './support/stop-on-the-way.js';
 
 let at: Reconciling;
 let acme: TestTeam;
@@ -305,26 +306,18 @@ describe('a sync that cannot be made', () => {
 
 describe('two syncs at once', () => {
   it('are one: the second ends at once, and a requested one takes its turn after the first', async () => {
-    let goOn: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    let hasBegun: () => void = () => undefined;
-    const begun = new Promise<void>((resolve) => {
-      hasBegun = resolve;
-    });
+    const { stop, hasCome, goOn } = stopOnTheWay();
     const slow = at.another(
       {},
       {
         async readZone(name) {
-          hasBegun();
-          await held;
+          await stop();
           return at.hcloud.readZone(name);
         },
       },
     );
     const first = sync(slow);
-    await begun;
+    await hasCome;
     const runId = randomUUID();
     at.nudges.length = 0;
 

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
+import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { GardenOptions } from '../src/index.js';
 import { aClient, aShoot, aShootName } from './a-garden.js';
-import { closedUrl, type RawGarden, rawAnswer, startRawGarden } from './raw-garden.js';
 
-let garden: RawGarden | undefined;
+let garden: RawServer | undefined;
 
 afterEach(async () => {
   await garden?.close();
@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 async function connectTo(onRequest: (socket: Socket) => void, overrides: Partial<GardenOptions> = {}) {
-  garden = await startRawGarden(onRequest);
+  garden = await startRawServer(onRequest);
   return { ...aClient(garden.url, overrides), garden };
 }
 

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
+import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { aClient, aKubeconfig, aShootName, aStatus, aToken } from './a-garden.js';
-import { closedUrl, type RawGarden, rawAnswer, startRawGarden } from './raw-garden.js';
 
-let garden: RawGarden | undefined;
+let garden: RawServer | undefined;
 
 afterEach(async () => {
   await garden?.close();
@@ -34,7 +34,7 @@ describe('our own token', () => {
     ['stands where a body should be', rawAnswer('200 OK', aToken)],
     ['stands in a broken answer', aToken],
   ])('appears in no error and no log when it %s', async (_what, answer) => {
-    garden = await startRawGarden((socket) => socket.end(answer));
+    garden = await startRawServer((socket) => socket.end(answer));
     const { client, logged, calls } = aClient(garden.url);
 
     const ofRead = await failureOf(client.readShoot(aShootName));
@@ -60,7 +60,7 @@ describe('our own token', () => {
   });
 
   it('does not show in what a watch logs', async () => {
-    garden = await startRawGarden((socket) => socket.end(aToken));
+    garden = await startRawServer((socket) => socket.end(aToken));
     const { client, logged } = aClient(garden.url);
     const stop = new AbortController();
 
@@ -96,7 +96,7 @@ describe('the token of a provider', () => {
     ['409', rawAnswer('409 Conflict', aStatus(409, 'Conflict', quoting))],
     ['half an answer', rawAnswer('200 OK', `{"data": {"hcloudToken": "${encoded}"`)],
   ])('appears in no error and no log when the garden answers its Secret with %s', async (_what, answer) => {
-    garden = await startRawGarden((socket) => socket.end(answer));
+    garden = await startRawServer((socket) => socket.end(answer));
     const { client, logged } = aClient(garden.url);
 
     const error = await failureOf(client.applyCredentials(credentials));
@@ -114,7 +114,7 @@ describe('a kubeconfig', () => {
     ['without expiry', { status: { kubeconfig: Buffer.from(kubeconfig).toString('base64') } }],
     ['cut off', `{"status": {"kubeconfig": "${Buffer.from(kubeconfig).toString('base64')}`],
   ])('appears in no error and no log when it comes %s', async (_what, body) => {
-    garden = await startRawGarden((socket) => socket.end(rawAnswer('201 Created', body)));
+    garden = await startRawServer((socket) => socket.end(rawAnswer('201 Created', body)));
     const { client, logged } = aClient(garden.url);
 
     const error = await failureOf(client.adminKubeconfig({ ...aShootName, expirationSeconds: 600 }));

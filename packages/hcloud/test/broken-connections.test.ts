@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
+import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { UpstreamUnavailable } from '../src/index.js';
 import { aClient, anError, aWrite } from './a-client.js';
-import { closedBaseUrl, type RawUpstream, rawAnswer, startRawUpstream } from './raw-upstream.js';
 
-let upstream: RawUpstream | undefined;
+let upstream: RawServer | undefined;
 
 afterEach(async () => {
   await upstream?.close();
@@ -12,8 +12,8 @@ afterEach(async () => {
 });
 
 async function connectTo(onRequest: (socket: Socket, text: string) => void, timeoutMs = 2_000) {
-  upstream = await startRawUpstream(onRequest);
-  return { ...aClient({ baseUrl: upstream.baseUrl, timeoutMs }), requests: upstream.requests };
+  upstream = await startRawServer(onRequest);
+  return { ...aClient({ baseUrl: `${upstream.url}/v1`, timeoutMs }), requests: upstream.requests };
 }
 
 const chunked = 'HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -96,7 +96,7 @@ describe('a write whose connection breaks after the request left', () => {
 
 describe('a write that finds no connection', () => {
   it('is unreached when nobody listens, after more than one attempt', async () => {
-    const { client, calls } = aClient({ baseUrl: await closedBaseUrl() });
+    const { client, calls } = aClient({ baseUrl: await closedUrl() });
 
     const outcome = await client.write(aWrite());
 
@@ -135,7 +135,7 @@ describe('a write that finds no connection', () => {
   it('is unreached when the other side breaks off the TLS handshake', async () => {
     const { client, requests } = await connectTo((socket) => socket.resetAndDestroy());
     client.close();
-    const secure = aClient({ baseUrl: upstream?.baseUrl.replace('http:', 'https:') ?? '' });
+    const secure = aClient({ baseUrl: `${upstream?.url.replace('http:', 'https:')}/v1` });
 
     const outcome = await secure.client.write(aWrite());
 
@@ -146,7 +146,7 @@ describe('a write that finds no connection', () => {
   it('is unreached when the TLS handshake hangs', async () => {
     await connectTo(() => {});
     const secure = aClient({
-      baseUrl: upstream?.baseUrl.replace('http:', 'https:') ?? '',
+      baseUrl: `${upstream?.url.replace('http:', 'https:')}/v1`,
       timeoutMs: 100,
       waitMsMax: 50,
     });
@@ -157,12 +157,12 @@ describe('a write that finds no connection', () => {
   });
 
   it('arrives once the upstream is back', async () => {
-    const baseUrl = await closedBaseUrl();
+    const baseUrl = await closedUrl();
     const { client, calls } = aClient({ baseUrl, waitMsMax: 5_000 });
     const writing = client.write(aWrite());
     while (calls.length === 0) await new Promise(setImmediate);
 
-    upstream = await startRawUpstream(
+    upstream = await startRawServer(
       (socket) => socket.write(rawAnswer('201 Created', '{}')),
       Number(new URL(baseUrl).port),
     );

@@ -1,8 +1,8 @@
+import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { connectProjects, type ProjectClient, type ProjectOutcome } from '../src/index.js';
 import { aBaseUrl, anError, aToken } from './a-client.js';
-import { closedBaseUrl, type RawUpstream, rawAnswer, startRawUpstream } from './raw-upstream.js';
 
 const date = 'Sat, 21 Nov 2026 12:00:00 GMT';
 const server = {
@@ -21,7 +21,7 @@ const action = {
   },
 };
 
-let upstream: RawUpstream | undefined;
+let upstream: RawServer | undefined;
 beforeEach(() => {
   nock.disableNetConnect();
   nock.enableNetConnect('127.0.0.1');
@@ -136,15 +136,15 @@ describe('a rebuild', () => {
   });
 
   it('may have happened when half the answer came, or none in time', async () => {
-    upstream = await startRawUpstream((socket) => socket.end(rawAnswer('201 Created', '{"action":{}}').slice(0, -4)));
-    expect((await rebuild(upstream.baseUrl)).kind).toBe('uncertain');
+    upstream = await startRawServer((socket) => socket.end(rawAnswer('201 Created', '{"action":{}}').slice(0, -4)));
+    expect((await rebuild(`${upstream.url}/v1`)).kind).toBe('uncertain');
     await upstream.close();
-    upstream = await startRawUpstream(() => {});
-    expect((await rebuild(upstream.baseUrl)).kind).toBe('uncertain');
+    upstream = await startRawServer(() => {});
+    expect((await rebuild(`${upstream.url}/v1`)).kind).toBe('uncertain');
   });
 
   it('surely did not happen without a connection', async () => {
-    expect((await rebuild(await closedBaseUrl())).kind).toBe('unreached');
+    expect((await rebuild(await closedUrl())).kind).toBe('unreached');
   });
 });
 

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
+import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { aClient, anError, aToken, aWrite } from './a-client.js';
-import { closedBaseUrl, type RawUpstream, rawAnswer, startRawUpstream } from './raw-upstream.js';
 
-let upstream: RawUpstream | undefined;
+let upstream: RawServer | undefined;
 
 afterEach(async () => {
   await upstream?.close();
@@ -20,8 +20,8 @@ describe('the token', () => {
     ['stands where a body should be', rawAnswer('200 OK', aToken)],
     ['stands in a broken answer', aToken],
   ])('appears in no error, no outcome and no log when it %s', async (_what, answer) => {
-    upstream = await startRawUpstream((socket) => socket.end(answer));
-    const { client, logged, calls } = aClient({ baseUrl: upstream.baseUrl });
+    upstream = await startRawServer((socket) => socket.end(answer));
+    const { client, logged, calls } = aClient({ baseUrl: `${upstream.url}/v1` });
 
     const error: unknown = await client.readZone(7001).catch((reason: unknown) => reason);
     const outcome = await client.write(aWrite());
@@ -31,7 +31,7 @@ describe('the token', () => {
   });
 
   it('appears in no error when there is no connection', async () => {
-    const { client, logged } = aClient({ baseUrl: await closedBaseUrl() });
+    const { client, logged } = aClient({ baseUrl: await closedUrl() });
 
     const error: unknown = await client.readZone(7001).catch((reason: unknown) => reason);
     const outcome = await client.write(aWrite());

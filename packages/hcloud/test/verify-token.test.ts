@@ -1,10 +1,10 @@
+import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { verifyToken } from '../src/index.js';
 import { aBaseUrl, anError, aToken } from './a-client.js';
-import { closedBaseUrl, type RawUpstream, rawAnswer, startRawUpstream } from './raw-upstream.js';
 
-let upstream: RawUpstream | undefined;
+let upstream: RawServer | undefined;
 beforeEach(() => {
   nock.disableNetConnect();
   nock.enableNetConnect('127.0.0.1');
@@ -139,25 +139,25 @@ describe('a token', () => {
     ['a closed connection', ''],
     ['an answer that repeats it', rawAnswer('200 OK', `{"placement_groups": ["${aToken}"]}`)],
   ])('is not known to be good or bad after %s', async (_what, bytes) => {
-    upstream = await startRawUpstream((socket) => socket.end(bytes));
+    upstream = await startRawServer((socket) => socket.end(bytes));
 
-    expect(await verifyToken({ baseUrl: upstream.baseUrl, token: aToken })).toBe('unknown');
+    expect(await verifyToken({ baseUrl: `${upstream.url}/v1`, token: aToken })).toBe('unknown');
     expect(upstream.requests).toHaveLength(1);
   });
 
   it('is not known to be good or bad without a connection', async () => {
-    expect(await verifyToken({ baseUrl: await closedBaseUrl(), token: aToken })).toBe('unknown');
+    expect(await verifyToken({ baseUrl: await closedUrl(), token: aToken })).toBe('unknown');
   });
 
   it('keeps nobody waiting for longer than the time given, the second call included', async () => {
     let calls = 0;
-    upstream = await startRawUpstream((socket) => {
+    upstream = await startRawServer((socket) => {
       calls += 1;
       if (calls === 1) socket.end(rawAnswer('401 Unauthorized', unauthorized[1]));
     });
     const startedAt = performance.now();
 
-    const verdict = await verifyToken({ baseUrl: upstream.baseUrl, token: aToken, timeoutMs: 200 });
+    const verdict = await verifyToken({ baseUrl: `${upstream.url}/v1`, token: aToken, timeoutMs: 200 });
 
     expect([verdict, calls]).toEqual(['unknown', 2]);
     expect(performance.now() - startedAt).toBeLessThan(2_000);

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Operation, openOperationStates } from '@corral/contracts';
 import { UndocumentedAnswer } from '../answer.js';
+import { breakCloud } from '../break-cloud.js';
 import { drawer } from '../drawer.js';
 import { killInTurns } from '../killer.js';
 import { type Belief, learn } from './belief.js';
@@ -105,18 +106,6 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
     for (const [name, belief] of beliefs ?? []) known.push({ team: client.team, name, belief });
   };
 
-  const breakGarden = async (): Promise<void> => {
-    const next = drawer(faultArbitrary, seed + 1);
-    while (!isOver()) {
-      for (let rules = 0; rules < 8 && !isOver(); rules += 1) {
-        await system.cloud.addFaults(next());
-        await pause(400);
-      }
-      await system.cloud.clearFaults(); // what nothing matched would pile up
-    }
-    await system.cloud.clearFaults();
-  };
-
   const killer = {
     seed: seed + 100,
     isOver,
@@ -130,7 +119,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   const times = <T>(count: number, make: (index: number) => T): T[] =>
     Array.from({ length: count }, (_, at) => make(at));
   await Promise.all([
-    breakGarden(),
+    breakCloud(system.cloud, faultArbitrary, { seed: seed + 1, isOver }),
     disturb?.(isOver),
     killInTurns([...system.apis, ...system.reconcilers], killer),
     ...system.teams.flatMap(({ member }, index) => [

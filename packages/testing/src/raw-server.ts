@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 
 /** A server below HTTP: it can do to a connection what no well-behaved server does. */
-export interface RawGarden {
+export interface RawServer {
   url: string;
   /** what arrived, one entry per chunk: a small request is one */
   requests: string[];
@@ -12,7 +12,7 @@ export interface RawGarden {
 }
 
 /** @param onRequest called with each chunk of a request that arrives */
-export async function startRawGarden(onRequest: (socket: Socket, text: string) => void, port = 0): Promise<RawGarden> {
+export async function startRawServer(onRequest: (socket: Socket, text: string) => void, port = 0): Promise<RawServer> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -42,9 +42,9 @@ export async function startRawGarden(onRequest: (socket: Socket, text: string) =
 
 /** Gives an address at which nobody listens. */
 export async function closedUrl(): Promise<string> {
-  const garden = await startRawGarden(() => {});
-  await garden.close();
-  return garden.url;
+  const server = await startRawServer(() => {});
+  await server.close();
+  return server.url;
 }
 
 /** Renders an answer with its true length. */
