@@ -4,7 +4,7 @@ import { drawer } from './drawer.js';
 import type { Program } from './program.js';
 
 /** Moments of a process' life: from its first instruction to steady work. */
-export const lifetimeArbitrary = fc.oneof(
+const lifetimeArbitrary = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 50, max: 1_000 }) },
   { weight: 3, arbitrary: fc.integer({ min: 1_000, max: 9_000 }) },
 );

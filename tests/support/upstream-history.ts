@@ -35,7 +35,7 @@ function after(write: UpstreamWrite, current: UpstreamRrset | undefined): Upstre
   }
 }
 
-export function operationOf(method: string, path: string): string {
+function operationOf(method: string, path: string): string {
   if (method === 'DELETE') return 'delete';
   if (method === 'PUT') return 'update';
   return /\/actions\/(\w+)$/.exec(path)?.[1] ?? 'create';

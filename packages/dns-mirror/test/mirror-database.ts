@@ -94,7 +94,7 @@ export function newWrite(team: TestTeam, name: string, write: RrsetWrite, sentAs
   return { owner, tokenId: team.tokenId, key: keyOf(name), write, requestBody, requestHash };
 }
 
-export const recordsOf = (count: number, from = 0) =>
+const recordsOf = (count: number, from = 0) =>
   Array.from({ length: count }, (_, at) => ({ value: `192.0.2.${from + at}` }));
 
 export const addOf = (count: number, from = 0): RrsetWrite => ({

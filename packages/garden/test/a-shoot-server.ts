@@ -24,7 +24,7 @@ export interface ShootServer extends Pick<TestServer, 'url' | 'close'> {
 }
 
 /** Versions: a list has `100`, or what `version` gives. */
-export async function startShootServer(version: () => string = () => '100'): Promise<ShootServer> {
+async function startShootServer(version: () => string = () => '100'): Promise<ShootServer> {
   const state = {
     shoots: [] as ReturnType<typeof aShoot>[],
     lists: [] as URLSearchParams[],

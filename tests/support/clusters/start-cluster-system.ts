@@ -80,7 +80,7 @@ export interface ClusterSystem {
   stop(): Promise<void>;
 }
 
-export const CONNECTION_REF = 'main';
+const CONNECTION_REF = 'main';
 
 /** A garden that does in a moment what takes minutes elsewhere. */
 const swift: GardenSpeed = { createMs: 600, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300 };

@@ -22,7 +22,7 @@ export interface Step {
   readonly thinkMs: number;
 }
 
-export const poolNames = ['general', 'batch', 'a-pool-with-a-rather-long-name'] as const;
+const poolNames = ['general', 'batch', 'a-pool-with-a-rather-long-name'] as const;
 
 const poolArbitrary: fc.Arbitrary<PoolWish> = fc.record({
   name: fc.constantFrom(...poolNames),

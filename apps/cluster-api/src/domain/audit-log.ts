@@ -113,7 +113,7 @@ function positionIn(source: AuditSource, { createdAt, source: ofAfter, number }:
 }
 
 /** The first entries of all pages. Nothing is taken from behind the end of a page that is not the end of its log. */
-export function mergePages(pages: readonly AuditPage[], limit: number): AuditPage {
+function mergePages(pages: readonly AuditPage[], limit: number): AuditPage {
   const merged = pages.flatMap(({ records }) => records).sort(compareEntries);
   const ends = pages.flatMap(({ records, hasMore }) => (hasMore ? records.slice(-1) : []));
   const known = ends.reduce((count, end) => Math.min(count, merged.indexOf(end) + 1), merged.length);

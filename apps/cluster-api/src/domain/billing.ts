@@ -76,7 +76,7 @@ export const billingService = ({ store }: { readonly store: SubscriptionStore })
  *
  * @throws Problem `validation_failed` for days that no calendar has
  */
-export function subscriptionOf({ stated_at, subscription, active }: BillingEvent): SubscriptionRecord {
+function subscriptionOf({ stated_at, subscription, active }: BillingEvent): SubscriptionRecord {
   const statedAt = timeOf('/stated_at', stated_at);
   if (subscription === null) return { body: null, isActive: false, statedAt };
   const isActive = active ?? activeSubscriptionStates.includes(subscription.status);

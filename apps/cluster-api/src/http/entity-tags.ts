@@ -9,7 +9,7 @@ const listed = /(W\/)?"([^"]*)"|([^\s,"]+)/g;
  *
  * @returns null without the header
  */
-export function ifMatchOf(req: Request): EntityTags | null {
+function ifMatchOf(req: Request): EntityTags | null {
   return parseTags(req.headers['if-match'], 'strong');
 }
 

@@ -77,7 +77,7 @@ function checkSuccess(answer: Response, route: ClusterRoute, path: string): void
 }
 
 /** The documents of an answer that is a stream of them. */
-export function linesOf(answer: Response): object[] {
+function linesOf(answer: Response): object[] {
   expect(answer.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
   const lines = answer.text.split('\n');
   expect(lines.pop()).toBe('');

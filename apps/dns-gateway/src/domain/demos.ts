@@ -75,7 +75,7 @@ export const demos = ({ store, zone, drawLabel, clear }: DemosDeps) => {
   };
 };
 
-export function demoBody(demo: DemoRecord): DemoBody {
+function demoBody(demo: DemoRecord): DemoBody {
   return {
     label: demo.label,
     name: demo.name,

@@ -26,7 +26,7 @@ export function unknownPath(): RequestHandler {
   };
 }
 
-export function errorBody({ code, message, details }: DnsError): string {
+function errorBody({ code, message, details }: DnsError): string {
   return JSON.stringify({ error: { code, message, details } });
 }
 

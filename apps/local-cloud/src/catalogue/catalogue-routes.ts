@@ -7,7 +7,7 @@ import { locationsOf, pricesOf, pricingBody } from './prices.js';
 const PER_PAGE_MAX = 50;
 
 /** The machine types of the garden's catalogue, in the upstream's shape. */
-export const serverTypes = hcloudProfile.spec.machineTypes.map(
+const serverTypes = hcloudProfile.spec.machineTypes.map(
   ({ name, architecture, cpu, memory, storage, usable }, index) => ({
     id: index + 1,
     name,

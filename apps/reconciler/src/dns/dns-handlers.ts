@@ -74,7 +74,7 @@ async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
 }
 
 /** How soon a sync is wanted again, ahead of the schedule; null when it is not. */
-export function syncAgainMs(result: SyncResult, graceMs: number): number | null {
+function syncAgainMs(result: SyncResult, graceMs: number): number | null {
   if (result.kind === 'succeeded' && result.counts.skipped > 0) return Math.max(1_000, graceMs);
   if (result.kind === 'failed' && result.cause === 'passing') return RETRY_MS;
   return null;

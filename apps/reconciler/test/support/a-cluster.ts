@@ -20,7 +20,7 @@ export const aPool = (more: Partial<DesiredPool> = {}): DesiredPool => ({
   ...more,
 });
 
-export const aSpec = (more: Partial<Desired['spec']> = {}): Desired['spec'] => ({
+const aSpec = (more: Partial<Desired['spec']> = {}): Desired['spec'] => ({
   connectionRef: 'main',
   region: 'hel1',
   kubernetesVersion: '1.34',

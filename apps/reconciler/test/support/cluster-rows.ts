@@ -83,7 +83,7 @@ export interface OperationRow {
   finished_at: Date | null;
 }
 
-export const aSpec = {
+const aSpec = {
   connectionRef: 'main',
   region: 'fsn1',
   kubernetesVersion: '1.33',
@@ -93,7 +93,7 @@ export const aSpec = {
   network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
 };
 
-export const aPool: TestPool = { name: 'general' };
+const aPool: TestPool = { name: 'general' };
 
 export async function openClusterRows(): Promise<ClusterRows> {
   const database = await createTestDatabase();

@@ -43,7 +43,7 @@ export interface Reconciler {
   stop(): Promise<void>;
 }
 
-export const clusterSettings: ClusterSettings = {
+const clusterSettings: ClusterSettings = {
   concurrency: 8,
   leaseMs: 5_000,
   sweepIntervalMs: 1_000,

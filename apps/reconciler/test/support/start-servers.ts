@@ -52,7 +52,7 @@ export interface Servers extends ClusterRows {
   useToken(token: string): Promise<void>;
 }
 
-export const serverSettings: ServerSettings = {
+const serverSettings: ServerSettings = {
   ...{ concurrency: 4, leaseMs: 5_000, sweepIntervalMs: 1_000, image: 'ubuntu-24.04' },
   times: { rebuildGraceMs: 12_000, adoptionMsMax: 3_600_000 },
 };

@@ -94,7 +94,7 @@ async function handlesOf(
 }
 
 /** Every UUID in the rows of a team, whatever tables there are. */
-export async function idsOf(t: Pick<TestClusterApi, 'pool'>, team: TestTeam): Promise<string[]> {
+async function idsOf(t: Pick<TestClusterApi, 'pool'>, team: TestTeam): Promise<string[]> {
   const dump = JSON.stringify(await rowsOf(t, team));
   const own = new Set([team.admin.id, team.member.id]);
   const found = dump.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
