@@ -4,7 +4,7 @@ import type { Prisma } from '@corral/database';
 import type { BudgetStore, Projects } from '@corral/hcloud';
 import type { Queue } from '@corral/queue';
 import type { Buckets } from '@corral/rate-limit';
-import { type KeyRing, type Sealed, SecretUnreadable } from '@corral/secrets';
+import type { KeyRing } from '@corral/secrets';
 import { docsRouter, type Health, type Log, type Metrics, serviceApp, type TrustProxy } from '@corral/service';
 import type { Express } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
@@ -91,7 +91,8 @@ export function buildApp(deps: AppDeps): Express {
 
 function buildHandlers(deps: AppDeps): ClusterHandlers {
   const connections = connectionStore(deps.prisma);
-  const open: ConnectionDeps['open'] = (sealed, id) => openOrNull(deps.secrets, sealed, id);
+  // A token whose key is gone is like one that was never there: the next one put into the connection replaces it.
+  const open: ConnectionDeps['open'] = (sealed, id) => deps.secrets.openOrNull(sealed, id);
   return {
     ...buildSignInHandlers(deps),
     ...connectionRoutes({
@@ -112,14 +113,4 @@ function buildHandlers(deps: AppDeps): ClusterHandlers {
     ...buildTeamHandlers(deps),
     ...buildEventHandlers(deps),
   };
-}
-
-/** A token whose key is gone is like one that was never there: the next one put into the connection replaces it. */
-function openOrNull(secrets: KeyRing, sealed: Sealed, owner: string): string | null {
-  try {
-    return secrets.open(sealed, owner);
-  } catch (error) {
-    if (error instanceof SecretUnreadable) return null;
-    throw error;
-  }
 }

@@ -77,6 +77,16 @@ export class KeyRing {
     }
   }
 
+  /** Null for what cannot be had back. */
+  openOrNull(sealed: Sealed, owner: string): string | null {
+    try {
+      return this.open(sealed, owner);
+    } catch (error) {
+      if (error instanceof SecretUnreadable) return null;
+      throw error;
+    }
+  }
+
   /** Whether a text should be sealed anew, so that older keys can be dropped one day. */
   isOutdated({ keyId }: Pick<Sealed, 'keyId'>): boolean {
     return keyId !== this.#keys[0]?.id;

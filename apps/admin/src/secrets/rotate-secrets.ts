@@ -1,5 +1,5 @@
 import type { Prisma } from '@corral/database';
-import { type KeyRing, SecretUnreadable } from '@corral/secrets';
+import type { KeyRing } from '@corral/secrets';
 
 /** What is sealed with a key, of those in the ring and those that something is still sealed with. */
 export interface KeyUse {
@@ -35,7 +35,7 @@ export async function rotateSecrets(prisma: Prisma, ring: KeyRing, options: Rota
   const unreadable: string[] = [];
   let rotated = 0;
   for await (const { id, ref, sealedToken, tokenKeyId, team } of outdated(prisma, ring, options.batchSize)) {
-    const token = openOrNull(ring, { keyId: tokenKeyId, bytes: sealedToken }, id);
+    const token = ring.openOrNull({ keyId: tokenKeyId, bytes: sealedToken }, id);
     if (token === null) {
       unreadable.push(`${team.slug}/${ref}`);
       continue;
@@ -90,12 +90,3 @@ const readBatch = (
     take: batchSize,
     select: { id: true, ref: true, sealedToken: true, tokenKeyId: true, team: { select: { slug: true } } },
   });
-
-function openOrNull(ring: KeyRing, sealed: Parameters<KeyRing['open']>[0], owner: string): string | null {
-  try {
-    return ring.open(sealed, owner);
-  } catch (error) {
-    if (error instanceof SecretUnreadable) return null;
-    throw error;
-  }
-}

@@ -1,5 +1,5 @@
 import { clusterLimits } from '@corral/contracts';
-import { type KeyRing, SecretUnreadable } from '@corral/secrets';
+import type { KeyRing } from '@corral/secrets';
 
 /** What has to be remembered of a sign-in while the browser is at the identity provider. */
 export interface SignInAttempt {
@@ -26,13 +26,10 @@ export function openAttempt(ring: KeyRing, state: string, text: string, now: num
   const dot = text.lastIndexOf('.');
   if (dot === -1) return null;
   const bytes = Buffer.from(text.slice(dot + 1), 'base64url');
-  try {
-    const attempt: SignInAttempt = JSON.parse(ring.open({ keyId: text.slice(0, dot), bytes }, ownerOf(state)));
-    return now - attempt.startedAt < ATTEMPT_MS_MAX ? attempt : null;
-  } catch (error) {
-    if (error instanceof SecretUnreadable) return null;
-    throw error;
-  }
+  const opened = ring.openOrNull({ keyId: text.slice(0, dot), bytes }, ownerOf(state));
+  if (opened === null) return null;
+  const attempt: SignInAttempt = JSON.parse(opened);
+  return now - attempt.startedAt < ATTEMPT_MS_MAX ? attempt : null;
 }
 
 const ownerOf = (state: string): string => `sign-in ${state}`;

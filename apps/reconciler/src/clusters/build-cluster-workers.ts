@@ -10,6 +10,7 @@ import { gardenGate } from '../loop/garden-gate.js';
 import { lead } from '../loop/lead.js';
 import { leadershipStore } from '../loop/leadership-store.js';
 import { leaseStore } from '../loop/lease-store.js';
+import { tokenOpener } from '../loop/provider-token.js';
 import { sweepDue } from '../loop/sweep-due.js';
 import { clusterWakeUps } from '../loop/wake-ups.js';
 import { catalogue } from './catalogue.js';
@@ -19,7 +20,7 @@ import { reconcileHandler, upkeepHandlers } from './cluster-handlers.js';
 import { clusterMetrics } from './cluster-metrics.js';
 import { clusterPass, type PassResult } from './cluster-pass.js';
 import { clusterTurns } from './cluster-turns.js';
-import { desiredStore, type SealedToken } from './desired-store.js';
+import { desiredStore } from './desired-store.js';
 import { newsStore } from './news-store.js';
 import { priceStore } from './price-store.js';
 import { recordStore } from './record-store.js';
@@ -90,8 +91,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     },
   });
   const metrics = clusterMetrics(deps.metrics, { leases, gate });
-  const openToken = ({ connectionId, keyId, sealed }: Pick<SealedToken, 'connectionId' | 'keyId' | 'sealed'>) =>
-    keys.open({ keyId, bytes: sealed }, connectionId);
+  const openToken = tokenOpener(keys);
   const pass = clusterPass({
     ...{ garden, leases, desired: desiredStore(pool), records: recordStore(pool), openToken, log },
     catalogue: catalogue(garden, CATALOGUE_MS),

@@ -9,14 +9,12 @@ import type {
 } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import type { Lease } from '../loop/lease-store.js';
+import type { SealedToken } from '../loop/provider-token.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
-/** A provider's token as it is kept: only who uses it opens it. */
-export interface SealedToken {
-  readonly connectionId: string;
+/** Which of a connection's tokens it is. */
+export interface VersionedToken extends SealedToken {
   readonly version: number;
-  readonly keyId: string;
-  readonly sealed: Buffer;
 }
 
 /** What a pass reads. Every query carries the lease, and with it the team. */
@@ -47,7 +45,7 @@ export const desiredStore = (pool: Pool) => ({
   },
 
   /** The newest token of a connection of the team; null when the connection is gone. */
-  async readToken({ teamId }: Lease, connectionId: string): Promise<SealedToken | null> {
+  async readToken({ teamId }: Lease, connectionId: string): Promise<VersionedToken | null> {
     const { rows } = await pool.query<{ sealed_token: Buffer; token_key_id: string; token_version: number }>(
       'SELECT sealed_token, token_key_id, token_version FROM connection WHERE team_id = $1 AND id = $2',
       [teamId, connectionId],

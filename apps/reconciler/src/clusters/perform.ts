@@ -1,8 +1,9 @@
 import type { GardenClient, Shoot } from '@corral/garden';
 import type { Lease } from '../loop/lease-store.js';
+import type { OpenToken } from '../loop/provider-token.js';
 import { learnedFrom } from './after-write.js';
 import type { Catalogue } from './catalogue.js';
-import type { DesiredStore, SealedToken } from './desired-store.js';
+import type { DesiredStore } from './desired-store.js';
 import { gardenSettings } from './garden-settings.js';
 import { managedLabel, operationAnnotation, teamAnnotation } from './marks.js';
 import type { Desired, Observed, Step } from './model.js';
@@ -19,7 +20,7 @@ export interface PerformDeps {
   readonly desired: Pick<DesiredStore, 'readToken'>;
   readonly records: RecordStore;
   readonly catalogue: Catalogue;
-  readonly openToken: (token: Pick<SealedToken, 'connectionId' | 'keyId' | 'sealed'>) => string;
+  readonly openToken: OpenToken;
   readonly networkingType: string;
 }
 

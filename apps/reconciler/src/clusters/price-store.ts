@@ -1,12 +1,10 @@
 import type { Pool } from '@corral/database';
 import type { NodePrices } from '@corral/hcloud';
+import type { SealedToken } from '../loop/provider-token.js';
 
 /** A connection whose price list is to be read. */
-export interface DuePrices {
-  readonly connectionId: string;
+export interface DuePrices extends SealedToken {
   readonly tokenVersion: number;
-  readonly keyId: string;
-  readonly sealed: Buffer;
   /** In a row. */
   readonly failures: number;
 }

@@ -1,12 +1,14 @@
 import type { PricesReading } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { aboutADayMs, backoffMs, spreadMs } from '../loop/backoff.js';
+import { inBatches } from '../loop/in-batches.js';
+import { type OpenToken, openOrTell } from '../loop/provider-token.js';
 import type { DuePrices, PriceStore } from './price-store.js';
 
 export interface RefreshDeps {
   readonly store: PriceStore;
   /** @throws when the token cannot be read: the key that sealed it is not there */
-  readonly openToken: (sealed: Pick<DuePrices, 'connectionId' | 'keyId' | 'sealed'>) => string;
+  readonly openToken: OpenToken;
   readonly readPrices: (token: string) => Promise<PricesReading>;
   readonly onRead: (outcome: PricesReading['kind'] | 'unreadable') => void;
   readonly log: Log;
@@ -26,15 +28,9 @@ const retry = { firstMs: 60_000, maxMs: 6 * 3_600_000 };
  */
 export const refreshPrices =
   (deps: RefreshDeps) =>
-  async (signal: AbortSignal): Promise<number> => {
-    let asked = 0;
-    while (!signal.aborted) {
-      const batch = await deps.store.claimDue(BATCH, CLAIM_MS);
-      await Promise.all(batch.map((due) => refreshOne(deps, due)));
-      asked += batch.length;
-      if (batch.length < BATCH) break;
-    }
-    return asked;
+  (signal: AbortSignal): Promise<number> => {
+    const claim = (limit: number) => deps.store.claimDue(limit, CLAIM_MS);
+    return inBatches({ claim, work: (due) => refreshOne(deps, due), size: BATCH }, signal);
   };
 
 async function refreshOne(deps: RefreshDeps, due: DuePrices): Promise<void> {
@@ -54,15 +50,9 @@ async function refreshOne(deps: RefreshDeps, due: DuePrices): Promise<void> {
   if (reading.kind === 'refused') await store.doubtToken(connectionId);
 }
 
-async function readingOf({ openToken, readPrices, log }: RefreshDeps, due: DuePrices) {
-  let token: string;
-  try {
-    token = openToken(due);
-  } catch (error) {
-    log.error('provider token unreadable', { connectionId: due.connectionId, error });
-    return { kind: 'unreadable' } as const;
-  }
-  return readPrices(token);
+async function readingOf(deps: RefreshDeps, due: DuePrices) {
+  const token = openOrTell(deps, due);
+  return token === null ? ({ kind: 'unreadable' } as const) : deps.readPrices(token);
 }
 
 /**

@@ -1,12 +1,10 @@
 import { type ConnectionStanding, connectionMessages } from '@corral/contracts';
 import type { Pool } from '@corral/database';
+import type { SealedToken } from '../loop/provider-token.js';
 
 /** A connection whose token is to be shown to the provider. */
-export interface DueVerification {
-  readonly connectionId: string;
+export interface DueVerification extends SealedToken {
   readonly tokenVersion: number;
-  readonly keyId: string;
-  readonly sealed: Buffer;
   /** In a row, without a usable answer. */
   readonly failures: number;
 }

@@ -1,6 +1,8 @@
 import { connectionStandings, type TokenVerdict } from '@corral/contracts';
 import type { Log } from '@corral/service';
 import { aboutADayMs, backoffMs, spreadMs } from '../loop/backoff.js';
+import { inBatches } from '../loop/in-batches.js';
+import { type OpenToken, openOrTell } from '../loop/provider-token.js';
 import type { WakeUps } from '../loop/wake-ups.js';
 import type { NewsStore } from './news-store.js';
 import type { DueVerification, Verification, VerificationStore } from './verification-store.js';
@@ -10,7 +12,7 @@ export interface VerifyDeps {
   readonly news: Pick<NewsStore, 'markUsersOf'>;
   readonly wakeUps: Pick<WakeUps, 'wakeAll'>;
   /** @throws when the token cannot be read: the key that sealed it is not there */
-  readonly openToken: (sealed: Pick<DueVerification, 'connectionId' | 'keyId' | 'sealed'>) => string;
+  readonly openToken: OpenToken;
   /** What the provider says of a token. No refusal counts that came only once. */
   readonly verifyToken: (token: string) => Promise<TokenVerdict>;
   readonly onVerified: (outcome: TokenVerdict | 'unreadable') => void;
@@ -33,15 +35,9 @@ const UNREADABLE = 'The token cannot be read. Put it into the connection again.'
  */
 export const verifyConnections =
   (deps: VerifyDeps) =>
-  async (signal: AbortSignal): Promise<number> => {
-    let asked = 0;
-    while (!signal.aborted) {
-      const batch = await deps.store.claimDue(BATCH, CLAIM_MS);
-      await Promise.all(batch.map((due) => verifyOne(deps, due)));
-      asked += batch.length;
-      if (batch.length < BATCH) break;
-    }
-    return asked;
+  (signal: AbortSignal): Promise<number> => {
+    const claim = (limit: number) => deps.store.claimDue(limit, CLAIM_MS);
+    return inBatches({ claim, work: (due) => verifyOne(deps, due), size: BATCH }, signal);
   };
 
 async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> {
@@ -54,15 +50,9 @@ async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> 
   await wakeUps.wakeAll(await news.markUsersOf(due.connectionId));
 }
 
-async function verdictOn({ openToken, verifyToken, log }: VerifyDeps, due: DueVerification) {
-  let token: string;
-  try {
-    token = openToken(due);
-  } catch (error) {
-    log.error('provider token unreadable', { connectionId: due.connectionId, error });
-    return 'unreadable';
-  }
-  return verifyToken(token);
+async function verdictOn(deps: VerifyDeps, due: DueVerification) {
+  const token = openOrTell(deps, due);
+  return token === null ? 'unreadable' : deps.verifyToken(token);
 }
 
 /** @param random from 0 to 1: connections that were made together are not asked about together for ever */

@@ -1,5 +1,6 @@
 import type { Log } from '@corral/service';
 import { backoffMs, spreadMs } from '../loop/backoff.js';
+import { inBatches } from '../loop/in-batches.js';
 import type { Delivery } from './connect-mail-server.js';
 import type { DueMail, MailStore } from './mail-store.js';
 import { type RenderedMail, renderInvitation } from './render-invitation.js';
@@ -32,15 +33,9 @@ const REFUSED_RETRY_MS = 6 * 3_600_000;
  */
 export const sendMails =
   (deps: SendMailsDeps) =>
-  async (signal: AbortSignal): Promise<number> => {
-    let tried = 0;
-    while (!signal.aborted) {
-      const batch = await deps.store.claimDue(BATCH, HOLD_MS);
-      await Promise.all(batch.map((due) => sendOne(deps, due)));
-      tried += batch.length;
-      if (batch.length < BATCH) break;
-    }
-    return tried;
+  (signal: AbortSignal): Promise<number> => {
+    const claim = (limit: number) => deps.store.claimDue(limit, HOLD_MS);
+    return inBatches({ claim, work: (due) => sendOne(deps, due), size: BATCH }, signal);
   };
 
 async function sendOne(deps: SendMailsDeps, due: DueMail): Promise<void> {

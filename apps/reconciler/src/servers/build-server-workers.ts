@@ -5,6 +5,7 @@ import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
 import { leaseStore } from '../loop/lease-store.js';
 import { oneAtATime } from '../loop/one-at-a-time.js';
+import { tokenOpener } from '../loop/provider-token.js';
 import { sweepDue } from '../loop/sweep-due.js';
 import { serverWakeUps } from '../loop/wake-ups.js';
 import type { ServerTimes } from './model.js';
@@ -52,7 +53,7 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
   const pass = serverPass({
     ...{ leases, store: serverStore(pool), projects, log, tick: () => performance.now() },
     ...{ image: settings.image, leaseMs: settings.leaseMs, times: settings.times },
-    openToken: ({ connectionId, keyId, sealed }) => keys.open({ keyId, bytes: sealed }, connectionId),
+    openToken: tokenOpener(keys),
   });
   const sweep = sweepDue({
     ...{ leases, log },

@@ -3,19 +3,19 @@ import type { Log } from '@corral/service';
 import { type KeptLease, keepLease } from '../loop/keep-lease.js';
 import type { Lease, LeaseStore } from '../loop/lease-store.js';
 import type { TurnOutcome } from '../loop/plan-next.js';
+import { type OpenToken, openOrTell } from '../loop/provider-token.js';
 import { decide } from './decide.js';
 import { judgeFailure } from './judge-failure.js';
 import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from './model.js';
 import { type PerformDeps, performStep } from './perform.js';
-import type { ServerStore, ServerToken } from './server-store.js';
+import type { ServerStore } from './server-store.js';
 import { failed, resting } from './verdicts.js';
 
 export interface ServerPassDeps extends PerformDeps {
   readonly leases: Pick<LeaseStore, 'takeLease' | 'renewLease' | 'release'>;
   readonly store: ServerStore;
   readonly projects: Projects;
-  /** @throws when the token cannot be read: the key that sealed it is not there */
-  readonly openToken: (token: ServerToken) => string;
+  readonly openToken: OpenToken;
   readonly leaseMs: number;
   readonly random?: () => number;
   readonly log: Log;
@@ -54,11 +54,8 @@ async function runTurn(deps: ServerPassDeps, lease: Lease, kept: KeptLease): Pro
   const steps: Step['do'][] = [];
   const read = await deps.store.read(lease);
   if (read === null) return { end: { kind: 'overtaken' }, steps };
-  let token: string;
-  try {
-    token = deps.openToken(read.token);
-  } catch (error) {
-    deps.log.error('provider token unreadable', { connectionId: read.token.connectionId, error });
+  const token = openOrTell(deps, read.token);
+  if (token === null) {
     return { end: await settle(deps, lease, read.wanted, nothingSeen, unreadable(read.wanted)), steps };
   }
   const end = await deps.projects.within(token, (project) => takeSteps(deps, { lease, kept, steps, project }));

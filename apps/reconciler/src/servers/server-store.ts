@@ -3,14 +3,8 @@ import type { Pool } from '@corral/database';
 import type { Architecture } from '@corral/hcloud';
 import { type Lease, leaseValues, ours, type Released } from '../loop/lease-store.js';
 import { operationValues } from '../loop/operation-verdict.js';
+import type { SealedToken } from '../loop/provider-token.js';
 import type { Verdict, WantedServer } from './model.js';
-
-/** The token of a server's connection as it is kept: only who uses it opens it. */
-export interface ServerToken {
-  readonly connectionId: string;
-  readonly keyId: string;
-  readonly sealed: Buffer;
-}
 
 /** Nobody has asked for something else since it was read. `$4` is its generation. */
 const stillAdopting = `${ours} AND generation = $4 AND deregister_requested_at IS NULL`;
@@ -22,7 +16,7 @@ export const serverStore = (pool: Pool) => {
 
   return {
     /** @returns also the database's clock; null when a later turn was given out: the pass must stop */
-    async read(lease: Lease): Promise<{ wanted: WantedServer; token: ServerToken; now: Date } | null> {
+    async read(lease: Lease): Promise<{ wanted: WantedServer; token: SealedToken; now: Date } | null> {
       const { rows } = await pool.query<ServerRow>(
         `SELECT adopted_server.*, clock_timestamp() AS now, connection.phase AS connection_phase,
                 connection.sealed_token, connection.token_key_id
