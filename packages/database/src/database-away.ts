@@ -19,17 +19,31 @@ const awayAdapterKinds = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'S
 /** True when the statement failed because Postgres cannot be reached or used just now: a matter of waiting. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
-  const { code, severity, meta } = error as Error & { code?: unknown; severity?: unknown; meta?: unknown };
+  const { code, severity } = error as Error & { code?: unknown; severity?: unknown };
   if (typeof code === 'string' && (awayErrnos.has(code) || awayPrismaCodes.has(code) || awayStates.test(code)))
     return true;
   if (code === CLOSED_TO_CONNECTIONS && severity === 'FATAL') return true;
-  return awayMessages.test(error.message) || isAwayBelowPrisma(meta);
+  return awayMessages.test(error.message) || isAwayBelowPrisma(error);
 }
 
-/** Prisma wraps what the driver said, and for raw queries gives all of it one code. */
-function isAwayBelowPrisma(meta: unknown): boolean {
-  const cause = (meta as { driverAdapterError?: { cause?: { kind?: string; originalCode?: string } } } | undefined)
-    ?.driverAdapterError?.cause;
+/** What Prisma's adapter makes of an error of the driver. */
+interface AdapterCause {
+  readonly kind?: string;
+  readonly code?: string;
+  readonly originalCode?: string;
+}
+
+/**
+ * Prisma wraps what its adapter said, and for raw queries gives all of it one code. Of a transaction that cannot begin or
+ * end, the adapter's error comes as it is.
+ */
+function isAwayBelowPrisma(error: Error): boolean {
+  const { meta } = error as { meta?: { driverAdapterError?: { cause?: AdapterCause } } };
+  const cause = error.name === 'DriverAdapterError' ? (error.cause as AdapterCause) : meta?.driverAdapterError?.cause;
   if (cause === undefined) return false;
-  return awayAdapterKinds.has(cause.kind ?? '') || awayStates.test(cause.originalCode ?? '');
+  return (
+    awayAdapterKinds.has(cause.kind ?? '') ||
+    awayStates.test(cause.originalCode ?? '') ||
+    awayStates.test(cause.code ?? '')
+  );
 }

@@ -82,6 +82,21 @@ describe('an error of Prisma means that the database is away', () => {
     await nowhere.$disconnect();
   });
 
+  it('whenever a connection is cut: before, within, at the begin and at the end of a transaction', async () => {
+    let isOver = false;
+    const failures: unknown[] = [];
+    const work = async (): Promise<void> => {
+      while (!isOver) await prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`).catch((error) => failures.push(error));
+    };
+    const workers = [1, 2, 3, 4].map(work);
+    for (let cuts = 0; cuts < 60; cuts += 1) await killConnections(server.url, APPLICATION);
+    isOver = true;
+    await Promise.all(workers);
+
+    expect(failures.length).toBeGreaterThan(0);
+    expect(failures.filter((failure) => !isDatabaseAway(failure))).toEqual([]);
+  });
+
   it('but not when a statement is wrong, or the work of a transaction fails', async () => {
     const works = [
       () => prisma.$queryRaw`SELECT 1/0`,
