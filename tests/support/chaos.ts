@@ -40,8 +40,8 @@ export type ChaosSoFar = Pick<Chaos, 'answered'> & { readonly problems: string[]
 
 export interface ChaosPlan {
   readonly seed: number;
-  /** Asked all along. @param kills so far */
-  readonly isOver: (kills: number) => boolean;
+  /** Asked all along. @param soFar its kills and answers */
+  readonly isOver: (soFar: Pick<Chaos, 'kills' | 'answered'>) => boolean;
   /** Where clients send to, each ends in `/v1`. Default: the gateways themselves. */
   readonly urls?: readonly string[];
   /** Who is killed when, until it is over. Default: every gateway and reconciler, each at moments of its own. */
@@ -54,7 +54,7 @@ export interface ChaosPlan {
 export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> {
   const { seed, urls = system.gateways.map(({ url }) => url), kill = killEachByItself(system) } = plan;
   const chaos = { kills: 0, lost: 0, answered: [] as AnsweredWrite[], problems: [] as string[] };
-  const isOver = (): boolean => plan.isOver(chaos.kills);
+  const isOver = (): boolean => plan.isOver(chaos);
   let marks = 0;
 
   const send = async (team: Team, gateway: number, request: WriteRequest): Promise<Answer | null> => {

@@ -61,7 +61,7 @@ describeNeeding(isRedisInstalled() ? null : 'no redis-server', 'three gateways a
       process.stderr.write(`Crash test of replicas: CORRAL_CRASH_SEED=${seed}\n`);
       const chaos = await runChaos(system, {
         ...{ seed, urls: [`${proxy.base}/v1`] },
-        isOver: (kills) => kills >= KILLS * rounds,
+        isOver: ({ kills }) => kills >= KILLS * rounds,
         kill: (killer) => killInTurns([...system.gateways, ...system.reconcilers, redis, postgres], killer),
       });
 

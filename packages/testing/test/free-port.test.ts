@@ -11,3 +11,7 @@ it('gives ports that can be listened on at the same time', async () => {
   for (const server of servers) server.close();
   expect(new Set(ports).size).toBe(3);
 });
+
+it('gives none that the kernel may take for an outgoing connection before it is listened on', async () => {
+  for (let turn = 0; turn < 100; turn += 1) expect(await freePort()).toBeLessThan(32_768);
+});

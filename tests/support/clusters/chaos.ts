@@ -53,8 +53,13 @@ const SHARED = ['shared-1', 'shared-2'];
  */
 const DELETIONS_UNTIL = 0.6;
 const PATIENCE_MS = 90_000;
+/** A run without one of them shows nothing about it. */
+const NEEDED = ['declare', 'putPool', 'hibernate', 'resume', 'remove'];
 
-/** Clients have wishes, the garden fails, and processes are killed, until there were so many kills and as many changes. */
+/**
+ * Clients have wishes, the garden fails, and processes are killed, until there were so many kills and as many changes,
+ * of every kind.
+ */
 export async function runClusterChaos(system: ClusterSystem, options: ClusterChaosOptions): Promise<ClusterChaos> {
   const { seed, kills: wanted, disturb } = options;
   const told = new Map<string, ToldOperation>();
@@ -62,7 +67,8 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   const accepted: Record<string, number> = {};
   const problems: string[] = [];
   let [kills, requests, resent, changes] = [0, 0, 0, 0];
-  const isOver = (): boolean => kills >= wanted && changes >= wanted;
+  const isOver = (): boolean =>
+    kills >= wanted && changes >= wanted && NEEDED.every((kind) => accepted[kind] !== undefined);
   const report = (problem: string): void => void problems.push(problem);
   const fits = ({ wish }: Step): boolean => wish.kind !== 'remove' || kills < wanted * DELETIONS_UNTIL;
 

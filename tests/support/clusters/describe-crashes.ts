@@ -74,9 +74,6 @@ export function describeCrashes({ title, kills, clockShiftsMs = [], disturbed }:
         );
         expect(await findContradictions(system, chaos)).toEqual([]);
         expect(chaos.kills).toBeGreaterThanOrEqual(kills * rounds);
-        for (const kind of ['declare', 'putPool', 'hibernate', 'resume', 'remove']) {
-          expect(chaos.accepted[kind]).toBeGreaterThan(0);
-        }
       },
       600_000 + rounds * 600_000,
     );
