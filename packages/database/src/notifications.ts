@@ -66,7 +66,8 @@ export function listen(options: ListenOptions): Listener {
     client.on('end', () => over.abort(new Error('The connection for notifications ended')));
     client.on('notification', ({ channel, payload }) => options.channels[channel]?.(payload ?? ''));
     try {
-      await client.connect();
+      // A client that is told to end while it connects never says how connecting went.
+      await Promise.race([client.connect(), untilAborted(over.signal)]);
       const channels = Object.keys(options.channels).map((channel) => `LISTEN "${channel}"`);
       await prove(client, channels.join(';'));
       for (;;) {
@@ -101,4 +102,11 @@ export function listen(options: ListenOptions): Listener {
       await run;
     },
   };
+}
+
+/** Rejects with the reason. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }

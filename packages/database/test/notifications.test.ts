@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   createEmptyDatabase,
   type FlakyProxy,
@@ -99,6 +100,16 @@ describe('listen', () => {
       expect(heard).toEqual(['first after']);
       expect(gaps()).toBe(3);
     });
+  });
+
+  it.each([0, 1, 2, 5, 10, 20])('closes %i ms after it began to connect', async (ms) => {
+    const { listener, errors } = start();
+    await pause(ms);
+
+    await listener.close();
+
+    expect(listener.isConnected()).toBe(false);
+    expect(errors).toEqual([]);
   });
 
   it('closes while it is connected, and while it cannot connect', async () => {
