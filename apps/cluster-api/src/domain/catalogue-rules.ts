@@ -8,7 +8,7 @@ import type { Places } from './places.js';
 import { nodesOf } from './quotas.js';
 
 /** What gardens can do that not all of them do. */
-export const gardenFeatures = ['arm64', 'control-plane-ha'] as const;
+export const gardenFeatures = ['adopted-nodes', 'arm64', 'control-plane-ha'] as const;
 export type GardenFeature = (typeof gardenFeatures)[number];
 
 export interface CatalogueContext {

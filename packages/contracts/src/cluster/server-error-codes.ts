@@ -1,4 +1,4 @@
-/** What the adoption of a server failed of: the part of `operationErrorCodes` that is about servers. */
+/** What the adoption of a server, or its way into or out of a cluster, failed of: the part of `operationErrorCodes` that is about servers. */
 export const serverErrorCodes = {
   server_token_rejected: {
     fault: 'user',
@@ -64,6 +64,11 @@ export const serverErrorCodes = {
     fault: 'platform',
     retryable: true,
     hint: 'Look at the server in the cloud project, then adopt it again.',
+  },
+  server_join_timeout: {
+    fault: 'platform',
+    retryable: true,
+    hint: 'Make the node pool smaller, so that the server is rebuilt clean, and then larger again.',
   },
 } as const satisfies Record<string, { fault: 'user' | 'platform'; retryable: boolean; hint: string }>;
 export type ServerErrorCode = keyof typeof serverErrorCodes;

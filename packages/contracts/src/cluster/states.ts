@@ -50,15 +50,28 @@ export const serverArchitectures = ['amd64', 'arm64'] as const;
 export type ServerArchitecture = (typeof serverArchitectures)[number];
 export const serverKinds = ['cloud', 'dedicated', 'onprem'] as const;
 export type ServerKind = (typeof serverKinds)[number];
+/** What a rebuild of an adopted server is for. */
+export const rebuildPurposes = ['adopt', 'join', 'leave'] as const;
+export type RebuildPurpose = (typeof rebuildPurposes)[number];
 /**
- * `Adopting`: nothing was wiped yet. `Rebuilding`: the rebuild was, or is just being, asked for. `Missing`: it was adopted
- * and the provider does not know it any more.
+ * `Adopting`: nothing was wiped yet. `Rebuilding`: the rebuild was, or is just being, asked for. `Ready`: adopted, and
+ * no node. `Joining`: being rebuilt as a node of a cluster. `Joined`: it is one. `Leaving`: drained, taken out of its
+ * cluster and rebuilt clean. `Missing`: it was adopted and the provider does not know it any more.
  */
-export const serverPhases = ['Adopting', 'Rebuilding', 'Ready', 'Failed', 'Missing', 'Deregistering'] as const;
+export const serverPhases = [
+  ...(['Adopting', 'Rebuilding', 'Ready', 'Joining', 'Joined', 'Leaving'] as const),
+  ...(['Failed', 'Missing', 'Deregistering'] as const),
+] as const;
 export type ServerPhase = (typeof serverPhases)[number];
 
 export const poolSources = ['managed', 'pooled', 'dedicated', 'onprem'] as const;
 export type PoolSource = (typeof poolSources)[number];
+/** Which adopted servers the pools of a source draw on. */
+export const serverKindOf = {
+  pooled: 'cloud',
+  dedicated: 'dedicated',
+  onprem: 'onprem',
+} as const satisfies Record<Exclude<PoolSource, 'managed'>, ServerKind>;
 
 export const plans = ['payg', 'monthly', 'annual'] as const;
 export const providers = ['hcloud'] as const;
