@@ -17,11 +17,11 @@ export interface CallName {
   grants?: boolean;
 }
 
-export function brokenError(call: CallName, { stage, reason }: Broken): GardenError {
+export function brokenError(call: CallName, { stage, reason, untrusted = false }: Broken): GardenError {
   const what = `${nameOf(call)}: ${reason}`;
   if (stage === 'answering') return new GardenError('unusable', what);
   const mayBeDone = stage === 'waiting' && (call.access === 'write' || call.grants === true);
-  return new GardenError(mayBeDone ? 'uncertain' : 'unreachable', what);
+  return new GardenError(mayBeDone ? 'uncertain' : 'unreachable', what, { untrusted });
 }
 
 /** The error of a failure answer, or of an ERROR event, which is a Status with a code inside a stream. */

@@ -33,6 +33,8 @@ export interface CallDeps {
   fieldManager: string;
   log: GardenLog;
   onCall: (call: GardenCall) => void;
+  /** told of a call that our newest credentials do not open */
+  onLockedOut: (call: CallName, error: unknown) => void;
 }
 
 export type Call = CallName & Outgoing;
@@ -137,8 +139,7 @@ async function authenticated<T>(
   deadline: Deadline,
   attempt: (identity: Identity) => Promise<T>,
 ): Promise<T> {
-  const { credentials, log } = deps;
-  const { verb, resource } = call;
+  const { credentials, onLockedOut } = deps;
   try {
     const identity = await inTime(credentials.identity(), call, deadline);
     try {
@@ -150,7 +151,7 @@ async function authenticated<T>(
       return await measured(deps, call, () => attempt(newer));
     }
   } catch (error) {
-    if (isGardenError(error, 'credentials')) log.error('garden does not let us in', { verb, resource, error });
+    if (isGardenError(error, 'credentials')) onLockedOut(call, error);
     throw error;
   }
 }

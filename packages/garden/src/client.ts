@@ -1,6 +1,7 @@
 /** The door of this package as types: what callers may ask of the garden cluster, and what they get. */
 import type { Log } from '@corral/service';
 import type { CloudProfile } from './cloud-profile.js';
+import type { ShootNodes } from './nodes/client.js';
 import type { Named } from './paths.js';
 import type { Shoot } from './shoot.js';
 
@@ -12,7 +13,7 @@ export type Verb = 'get' | 'list' | 'watch' | 'apply' | 'patch' | 'create' | 'de
 /** One HTTP call, for metrics: every value comes from a small set, so each may be a label. */
 export interface GardenCall {
   verb: Verb;
-  /** with the subresource, e.g. `shoots/adminkubeconfig` */
+  /** with the subresource, e.g. `shoots/adminkubeconfig`; of a Shoot's own API server e.g. `shoot nodes` */
   resource: string;
   /** `ok` or the kind of the error */
   outcome: string;
@@ -31,6 +32,8 @@ export interface GardenOptions {
   bodyBytesMax?: number;
   /** the owner of what is applied, default `corral`. Another one loses hold of all fields that this one set */
   fieldManager?: string;
+  /** for how many Shoots the kubeconfig of `nodes` is kept in memory, default 500 */
+  shootKubeconfigsMax?: number;
   log: GardenLog;
   onCall?: (call: GardenCall) => void;
 }
@@ -180,6 +183,8 @@ export interface GardenClient {
    * @throws GardenError `refused` while the control plane has no address
    */
   adminKubeconfig(request: Named & { expirationSeconds: number }, signal?: AbortSignal): Promise<AdminKubeconfig>;
+  /** The nodes of Shoots, by their own API servers. */
+  readonly nodes: ShootNodes;
   /** Proves that the garden is there, takes our credentials and has the CloudProfile. */
   ping(signal?: AbortSignal): Promise<void>;
   /** Ends all calls and watches, and resolves when watches have let go. */

@@ -3,6 +3,8 @@ import { ping, readCloudProfile } from './catalogue.js';
 import type { GardenClient, GardenOptions } from './client.js';
 import { openCredentials } from './credentials.js';
 import { listShoots } from './list-shoots.js';
+import { openShootAccesses } from './nodes/shoot-access.js';
+import { shootNodes } from './nodes/shoot-nodes.js';
 import { ensureProject } from './projects.js';
 import { applyCredentials, deleteCredentials } from './provider-credentials.js';
 import { adminKubeconfig, annotateShoot, applyShoot, deleteShoot, readShoot } from './shoots.js';
@@ -25,7 +27,9 @@ export function connectGarden(options: GardenOptions): GardenClient {
     fieldManager: options.fieldManager ?? 'corral',
     log,
     onCall: options.onCall ?? (() => {}),
+    onLockedOut: ({ verb, resource }, error) => log.error('garden does not let us in', { verb, resource, error }),
   };
+  const accesses = openShootAccesses(deps, options.shootKubeconfigsMax ?? 500);
   const keptNamespaces = new Set<string>();
   const watches = new Set<Promise<void>>();
 
@@ -46,9 +50,11 @@ export function connectGarden(options: GardenOptions): GardenClient {
     readCloudProfile: (signal) => readCloudProfile(deps, cloudProfileName, signal),
     adminKubeconfig: (request, signal) => adminKubeconfig(deps, request, signal),
     ping: (signal) => ping(deps, cloudProfileName, signal),
+    nodes: shootNodes(deps, accesses),
     async close() {
       closing.abort();
       await Promise.all(watches);
+      accesses.close();
       credentials.close();
     },
   };

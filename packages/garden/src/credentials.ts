@@ -23,6 +23,9 @@ export interface Credentials {
    * @returns null when there is still no other one
    */
   replacementOf(refused: Identity): Promise<Identity | null>;
+  /** Lets go of connections as calls under way end. */
+  retire(): void;
+  /** Ends all connections. */
   close(): void;
 }
 
@@ -95,6 +98,7 @@ export function openCredentials(source: KubeconfigSource): Credentials {
       }
       return known === null || isSame(known, refused) ? null : known;
     },
+    retire: () => known && retire(known.agent),
     close: () => known?.agent.destroy(),
   };
 }

@@ -44,6 +44,7 @@ export interface GardenErrorDetails {
   causes?: readonly FieldConflict[];
   uidMismatch?: boolean;
   continueToken?: string | null;
+  untrusted?: boolean;
 }
 
 export interface FieldProblem {
@@ -77,6 +78,8 @@ export class GardenError extends Error {
   readonly uidMismatch: boolean;
   /** a token with which an expired list may be continued on newer data */
   readonly continueToken: string | null;
+  /** true when there was no connection because the server has no certificate that we trust */
+  readonly untrusted: boolean;
 
   /** @param what constants, numbers and names of resources, for the log */
   constructor(
@@ -102,6 +105,7 @@ export class GardenError extends Error {
     this.causes = causes;
     this.uidMismatch = details.uidMismatch ?? false;
     this.continueToken = details.continueToken ?? null;
+    this.untrusted = details.untrusted ?? false;
   }
 }
 

@@ -26,6 +26,8 @@ export interface Broken {
   stage: 'connecting' | 'waiting' | 'answering';
   /** constants, numbers and error codes */
   reason: string;
+  /** the server has no certificate that we trust */
+  untrusted?: boolean;
 }
 
 /** An answer whose body is still to come. */
@@ -138,11 +140,32 @@ export async function consume(
 /** These come from looking up and connecting only, never from a connection that was once ready. */
 const lookupCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
+// nodejs.org/api/tls.html, "X509 certificate error codes".
+const certificateCodes = new Set([
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
 function broken(stage: Broken['stage'], error: unknown, deadline: Deadline): Broken {
   const cause = deadline.cause();
   if (cause === null) {
     const what = { connecting: 'no connection', waiting: 'the connection broke', answering: 'the answer broke off' };
-    return { kind: 'broken', stage, reason: `${what[stage]} (${codeOf(error)})` };
+    const code = codeOf(error);
+    return { kind: 'broken', stage, reason: `${what[stage]} (${code})`, untrusted: certificateCodes.has(code) };
   }
   // What is late or not wanted any more need not be half: nothing can be said about the answer.
   const sent = stage === 'answering' ? 'waiting' : stage;

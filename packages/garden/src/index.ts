@@ -20,6 +20,8 @@ export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from '
 export { connectGarden } from './connect-garden.js';
 export { type FieldConflict, type FieldProblem, GardenError, type GardenErrorKind, isGardenError } from './errors.js';
 export { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
+export type { JoinData, JoinRequest, NodeMarks, NodeReading, ShootNodes } from './nodes/client.js';
+export { renderJoinUserData } from './nodes/render-join-user-data.js';
 export {
   type LastError,
   type LastOperation,

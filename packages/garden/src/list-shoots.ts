@@ -4,7 +4,7 @@ import type { ShootPage } from './client.js';
 import { objectIn, parseJsonObject, textIn } from './json.js';
 import { createElementCutter } from './list-elements.js';
 import { query, shootsPath } from './paths.js';
-import { getCall } from './requests.js';
+import { listCall } from './requests.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
 export function listShoots(
@@ -14,7 +14,7 @@ export function listShoots(
 ): Promise<ShootPage> {
   const { labelSelector, limit = 500, continue: token = null } = list;
   const path = `${shootsPath}${query({ labelSelector, limit, continue: token })}`;
-  const call: Call = { ...getCall('shoots', path), verb: 'list' };
+  const call = listCall('shoots', path);
   return performReading(deps, call, () => readPage(call), signal);
 }
 

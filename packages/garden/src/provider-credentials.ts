@@ -2,7 +2,7 @@ import { type Call, type CallDeps, perform } from './call.js';
 import type { CredentialsDeclaration } from './client.js';
 import { isGardenError } from './errors.js';
 import { credentialsBindingPath, type Named, secretPath } from './paths.js';
-import { applyCall, deleteCall } from './requests.js';
+import { applyCall, confidential, deleteCall } from './requests.js';
 
 const providerType = 'hcloud';
 
@@ -55,9 +55,4 @@ async function deleteIfThere(deps: CallDeps, call: Call, signal?: AbortSignal): 
     if (!isGardenError(error, 'not_found')) throw error;
     return 'absent';
   }
-}
-
-/** Errors of decoding and validation quote what was sent. */
-function confidential(call: Call): Call {
-  return { ...call, confidential: true };
 }

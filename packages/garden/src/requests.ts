@@ -8,6 +8,10 @@ export function getCall(resource: string, path: string): Call {
   return { verb: 'get', resource, access: 'read', method: 'GET', path };
 }
 
+export function listCall(resource: string, path: string): Call {
+  return { ...getCall(resource, path), verb: 'list' };
+}
+
 /**
  * Server-side apply: sets the fields in the manifest, removes those that it owned before and leaves out now, and
  * touches no others. Never forced: who owns a field by other means keeps it, and we are told (`conflict`).
@@ -44,6 +48,11 @@ export function createCall(resource: string, path: string, object: JsonObject): 
 export function deleteCall(resource: string, path: string, uid?: string): Call {
   const options = { apiVersion: 'v1', kind: 'DeleteOptions', ...(uid !== undefined && { preconditions: { uid } }) };
   return { verb: 'delete', resource, access: 'write', method: 'DELETE', path, body: json('application/json', options) };
+}
+
+/** For calls with Secrets: errors of decoding and validation quote what was sent. */
+export function confidential(call: Call): Call {
+  return { ...call, confidential: true };
 }
 
 function json(type: string, value: JsonObject): { type: string; bytes: Buffer } {

@@ -82,7 +82,8 @@ export async function adminKubeconfig(
   return { kubeconfig, expiresAt };
 }
 
-async function orAbsent<T>(call: Promise<T>): Promise<T | null> {
+/** @returns null for what the API server says is absent */
+export async function orAbsent<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call;
   } catch (error) {

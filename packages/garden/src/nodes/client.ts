@@ -1,6 +1,9 @@
 import type { Named } from '../paths.js';
 
-/** What a machine needs to become a node of a Shoot. It holds a secret of short life: never store or log it. */
+/**
+ * What a machine needs to become a node of a Shoot: `renderJoinUserData` makes user data of it. It holds a secret of short
+ * life: never store or log it.
+ */
 export interface JoinData {
   /** Where the Shoot's API server is reached. */
   readonly server: string;
@@ -41,10 +44,18 @@ export interface NodeMarks {
 
 /**
  * The nodes of Shoots, over admin kubeconfigs that are issued by the garden, kept in memory only, and made anew before
- * they end. Every call may throw a GardenError; `unreachable` also stands for a control plane that is not up.
+ * they end. Every call may throw a GardenError; `unreachable` also stands for a control plane that is not up. Such an error
+ * says nothing about the garden: most come from the Shoot, whose administrators can break what they want to.
+ *
+ * A Shoot that is absent has no nodes.
  */
 export interface ShootNodes {
-  /** Makes a bootstrap token in the Shoot. @throws GardenError `not_found` when it has no worker pool of the architecture */
+  /**
+   * Makes a bootstrap token in the Shoot.
+   *
+   * @throws GardenError `not_found` when it has no worker pool of the architecture, or that pool has no config for nodes
+   *   yet; `unusable` when that config cannot be read, or names what no server can be told
+   */
   joinData(shoot: Named, request: JoinRequest, signal?: AbortSignal): Promise<JoinData>;
   /** @returns null when there is no such Node */
   readNode(shoot: Named, name: string, signal?: AbortSignal): Promise<NodeReading | null>;

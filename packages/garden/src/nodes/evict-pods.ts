@@ -1,0 +1,84 @@
+import { isGardenError } from '../errors.js';
+import { type JsonObject, objectIn, objectsIn, textIn, textMapIn } from '../json.js';
+import { evictionPath, type Named, podsPath } from '../paths.js';
+import { createCall } from '../requests.js';
+import { orAbsent } from '../shoots.js';
+import { listAll } from './list-all.js';
+import type { ShootAccesses } from './shoot-access.js';
+
+interface Pod extends Named {
+  uid: string;
+  /** it was told to end, and takes its time */
+  isEnding: boolean;
+}
+
+const pageSize = 250;
+const evictionsAtOnce = 8;
+
+/** @returns how many are still there, those included that have only begun to end */
+export async function evictPods(
+  accesses: ShootAccesses,
+  shoot: Named,
+  nodeName: string,
+  signal?: AbortSignal,
+): Promise<number> {
+  const onNode = { fieldSelector: `spec.nodeName=${nodeName}` };
+  const listed = { resource: 'shoot pods', path: podsPath, query: onNode, pageSize };
+  const pods = (await orAbsent(listAll(accesses, shoot, listed, podToEvict, signal))) ?? [];
+  const waiting = pods.filter(({ isEnding }) => !isEnding);
+  let gone = 0;
+  const evictInTurn = async () => {
+    for (let pod = waiting.shift(); pod !== undefined; pod = waiting.shift()) {
+      if (!(await isThereAfterEviction(accesses, shoot, pod, signal))) gone += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: evictionsAtOnce }, evictInTurn));
+  return pods.length - gone;
+}
+
+/**
+ * Gives the pod when it keeps a node from being empty, by the rules of `kubectl drain --ignore-daemonsets
+ * --delete-emptydir-data --force` (kubernetes: staging/src/k8s.io/kubectl/pkg/drain/filters.go).
+ *
+ * @returns null for what belongs to the node itself, and for what has ended
+ */
+export function podToEvict(pod: JsonObject): Pod | null {
+  const metadata = objectIn(pod, 'metadata');
+  const name = textIn(metadata, 'name');
+  const namespace = textIn(metadata, 'namespace');
+  const uid = textIn(metadata, 'uid');
+  if (name === null || namespace === null || uid === null) return null;
+  const isMirror = 'kubernetes.io/config.mirror' in textMapIn(metadata, 'annotations');
+  const owners = objectsIn(metadata, 'ownerReferences');
+  const isOfDaemonSet = owners.some(({ kind, controller }) => kind === 'DaemonSet' && controller === true);
+  const phase = textIn(objectIn(pod, 'status'), 'phase');
+  if (isMirror || isOfDaemonSet || phase === 'Succeeded' || phase === 'Failed') return null;
+  return { namespace, name, uid, isEnding: textIn(metadata, 'deletionTimestamp') !== null };
+}
+
+/**
+ * kubernetes.io/docs/concepts/scheduling-eviction/api-eviction: 201 begins the end, 429 is a budget, 500 a pod with two
+ * budgets. Whatever the server answers about one pod must not spare the others.
+ */
+async function isThereAfterEviction(
+  accesses: ShootAccesses,
+  shoot: Named,
+  { namespace, name, uid }: Pod,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const call = createCall('shoot pods/eviction', evictionPath({ namespace, name }), {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { namespace, name },
+    deleteOptions: { preconditions: { uid } },
+  });
+  try {
+    await accesses.perform(shoot, call, signal);
+    return true;
+  } catch (error) {
+    if (isGardenError(error, 'not_found') || (isGardenError(error, 'conflict') && error.uidMismatch)) return false;
+    if (isGardenError(error, 'throttled', 'conflict', 'refused')) return true;
+    if (isGardenError(error, 'uncertain') && error.status !== null) return true;
+    throw error;
+  }
+}

@@ -1,0 +1,91 @@
+import type { CallDeps } from '../call.js';
+import { GardenError } from '../errors.js';
+import { type JsonObject, textIn } from '../json.js';
+import { type Named, secretsPath } from '../paths.js';
+import { confidential, createCall, getCall } from '../requests.js';
+import { readShoot } from '../shoots.js';
+import { newBootstrapToken, renderBootstrapToken } from './bootstrap-token.js';
+import type { JoinData, JoinRequest } from './client.js';
+import { flawOf } from './join-rules.js';
+import { listAll } from './list-all.js';
+import type { ShootAccesses } from './shoot-access.js';
+import {
+  type ConfigSecret,
+  chooseConfigSecret,
+  configSecretSelector,
+  parseConfigSecret,
+  poolsOf,
+  readWorkerConfig,
+} from './worker-config.js';
+
+const resource = 'shoot secrets';
+const namespace = 'kube-system';
+/** Of up to a megabyte each. */
+const secretsPerPage = 20;
+
+/** Reads first, so that no token is made for what cannot join. */
+export async function joinData(
+  deps: CallDeps,
+  accesses: ShootAccesses,
+  shoot: Named,
+  { nodeName, architecture, tokenSeconds }: JoinRequest,
+  signal?: AbortSignal,
+): Promise<JoinData> {
+  const pools = poolsOf((await readShoot(deps, shoot, signal))?.spec ?? {}, architecture);
+  const secret = await findConfigSecret(accesses, shoot, pools, signal);
+  const config = readWorkerConfig(secret);
+  if (config === null) throw unusable('the operating system config of the worker pool cannot be read');
+  const { nodeAgentImage } = config;
+  const kubernetesVersion = config.kubernetesVersion ?? (await readVersion(accesses, shoot, signal));
+  const configured = { configSecretName: secret.name, nodeAgentImage, kubernetesVersion };
+  refuseFlaw(configured);
+
+  const token = newBootstrapToken();
+  const object = renderBootstrapToken(token, nodeName, new Date(Date.now() + tokenSeconds * 1_000));
+  const call = confidential(createCall(resource, secretsPath(namespace), object));
+  const { server, certificateAuthority } = (await accesses.perform(shoot, call, signal)).from;
+  const reached = { server, certificateAuthority: certificateAuthority ?? '' };
+  refuseFlaw(reached);
+  return { ...configured, ...reached, bootstrapToken: `${token.id}.${token.secret}` };
+}
+
+/** @throws GardenError `not_found` without a pool that has one */
+async function findConfigSecret(
+  accesses: ShootAccesses,
+  shoot: Named,
+  pools: readonly string[],
+  signal?: AbortSignal,
+): Promise<ConfigSecret> {
+  const listed = {
+    resource,
+    path: secretsPath(namespace),
+    query: { labelSelector: configSecretSelector },
+    pageSize: secretsPerPage,
+    confidential: true,
+  };
+  const take = (object: JsonObject) => {
+    const secret = parseConfigSecret(object);
+    return secret !== null && pools.includes(secret.pool) ? secret : null;
+  };
+  const secrets = pools.length === 0 ? [] : await listAll(accesses, shoot, listed, take, signal);
+  const chosen = chooseConfigSecret(secrets, pools);
+  if (chosen === undefined) {
+    throw new GardenError('not_found', `list ${resource}: no worker pool of the architecture has a config for nodes`);
+  }
+  return chosen;
+}
+
+/** For a config that does not say for which version it is. */
+async function readVersion(accesses: ShootAccesses, shoot: Named, signal?: AbortSignal): Promise<string> {
+  const { body } = await accesses.perform(shoot, getCall('shoot version', '/version'), signal);
+  return /^v(\d+\.\d+\.\d+)/.exec(textIn(body, 'gitVersion') ?? '')?.[1] ?? '';
+}
+
+function refuseFlaw(join: Partial<JoinData>): void {
+  const flaw = flawOf(join);
+  if (flaw !== null) throw unusable(`no server can join with this ${flaw}`);
+}
+
+function unusable(why: string): GardenError {
+  return new GardenError('unusable', `join data of a shoot: ${why}`);
+}

@@ -1,0 +1,42 @@
+import { unusableError } from '../call-errors.js';
+import { isObject, type JsonObject, objectIn, textIn } from '../json.js';
+import { type Named, query } from '../paths.js';
+import { listCall } from '../requests.js';
+import type { ShootAccesses } from './shoot-access.js';
+
+export interface ListedResource {
+  readonly resource: string;
+  readonly path: string;
+  readonly query: Record<string, string>;
+  readonly pageSize: number;
+  /** what is listed is secret: no words of a failure are kept */
+  readonly confidential?: boolean;
+}
+
+/** Gives every object of a list of a Shoot, reduced page by page to what `take` makes of it. */
+export async function listAll<T>(
+  accesses: ShootAccesses,
+  shoot: Named,
+  { resource, path, pageSize, confidential = false, ...listed }: ListedResource,
+  take: (object: JsonObject) => T | null,
+  signal?: AbortSignal,
+): Promise<T[]> {
+  const taken: T[] = [];
+  let next: string | null = null;
+  do {
+    const call = {
+      ...listCall(resource, `${path}${query({ ...listed.query, limit: pageSize, continue: next })}`),
+      confidential,
+    };
+    const { body } = await accesses.perform(shoot, call, signal);
+    // An empty list of Go may come as null.
+    const items: unknown = body.items ?? [];
+    if (!Array.isArray(items) || !('items' in body)) throw unusableError(call, 'the answer is no list');
+    for (const item of items) {
+      const one = isObject(item) ? take(item) : null;
+      if (one !== null) taken.push(one);
+    }
+    next = textIn(objectIn(body, 'metadata'), 'continue');
+  } while (next !== null);
+  return taken;
+}

@@ -1,0 +1,153 @@
+import { setMaxListeners } from 'node:events';
+import { type Answer, type Call, type CallDeps, perform } from '../call.js';
+import { type Credentials, openCredentials } from '../credentials.js';
+import { GardenError, isGardenError } from '../errors.js';
+import { loadKubeconfig } from '../kubeconfig.js';
+import type { Named } from '../paths.js';
+import { adminKubeconfig } from '../shoots.js';
+import { createRecentMap } from './recent-map.js';
+
+/** Where a Shoot's API server is, as its kubeconfig says. */
+export interface ShootServer {
+  readonly server: string;
+  /** PEM; null when the kubeconfig names none */
+  readonly certificateAuthority: string | null;
+}
+
+/** Calls of the API servers of Shoots. */
+export interface ShootAccesses {
+  /**
+   * Makes a call, and once more over a kubeconfig issued anew when it was refused over one that was kept.
+   *
+   * @throws GardenError of the call, or of issuing the kubeconfig
+   */
+  perform(shoot: Named, call: Call, signal?: AbortSignal): Promise<Answer & { from: ShootServer }>;
+  close(): void;
+}
+
+interface Access {
+  readonly deps: CallDeps;
+  readonly from: ShootServer;
+  /** of `performance.now()`: half of the granted time */
+  readonly freshUntil: number;
+  readonly goodUntil: number;
+}
+
+const askedSeconds = 3_600;
+/** Whatever our clock thinks of the garden's: a kubeconfig that has ended is refused, and then issued anew. */
+const grantedSecondsMin = 60;
+
+/**
+ * Keeps an admin kubeconfig for each of the Shoots that were called last, in memory only.
+ *
+ * @param deps of the garden, which issues them
+ */
+export function openShootAccesses(deps: CallDeps, keptMax: number): ShootAccesses {
+  const kept = createRecentMap<Access>(keptMax, ({ deps: { credentials } }) => credentials.retire());
+  const issuing = new Map<string, Promise<Access>>();
+
+  const issueOnce = (shoot: Named, key: string): Promise<Access> => {
+    const running = issuing.get(key);
+    if (running !== undefined) return running;
+    // For all who wait for it, so no one's signal ends it. It has a deadline of its own.
+    const issued = issueAccess(deps, shoot)
+      .then((access) => {
+        kept.set(key, access);
+        return access;
+      })
+      .finally(() => issuing.delete(key));
+    issuing.set(key, issued);
+    return issued;
+  };
+
+  const accessTo = async (shoot: Named, key: string, signal?: AbortSignal) => {
+    const known = kept.get(key);
+    if (known !== undefined && performance.now() < known.freshUntil) return { access: known, isNew: false };
+    try {
+      return { access: await heeding(issueOnce(shoot, key), signal), isNew: true };
+    } catch (error) {
+      const isPassing = isGardenError(error, 'unreachable', 'uncertain', 'throttled', 'server_error');
+      if (known === undefined || !isPassing || performance.now() > known.goodUntil) throw error;
+      return { access: known, isNew: false };
+    }
+  };
+
+  return {
+    async perform(shoot, call, signal) {
+      const key = `${shoot.namespace}/${shoot.name}`;
+      const { access, isNew } = await accessTo(shoot, key, signal);
+      try {
+        return { ...(await perform(access.deps, call, signal)), from: access.from };
+      } catch (error) {
+        if (isNew || !isRefusal(error)) throw error;
+        // Another call may have met the same refusal and replaced it.
+        if (kept.get(key) === access) kept.delete(key);
+      }
+      const { access: newer } = await accessTo(shoot, key, signal);
+      return { ...(await perform(newer.deps, call, signal)), from: newer.from };
+    },
+    close() {
+      for (const { deps } of kept.values()) deps.credentials.close();
+    },
+  };
+}
+
+/** In each of these cases the call did nothing, so that a write too may be made again. */
+function isRefusal(error: unknown): boolean {
+  return isGardenError(error, 'credentials', 'rbac') || (isGardenError(error, 'unreachable') && error.untrusted);
+}
+
+async function issueAccess(deps: CallDeps, shoot: Named): Promise<Access> {
+  const askedAt = performance.now();
+  const { kubeconfig, expiresAt } = await issueKubeconfig(deps, shoot);
+  const grantedSeconds = (expiresAt.getTime() - Date.now()) / 1_000;
+  const lifeMs = Math.min(askedSeconds, Math.max(grantedSecondsMin, grantedSeconds)) * 1_000;
+  const { credentials, from } = openKubeconfig(kubeconfig);
+  const onLockedOut: CallDeps['onLockedOut'] = ({ verb, resource }, error) =>
+    deps.log.warn('shoot does not let us in', { verb, resource, shoot: `${shoot.namespace}/${shoot.name}`, error });
+  return {
+    deps: { ...deps, credentials, onLockedOut },
+    from,
+    freshUntil: askedAt + lifeMs / 2,
+    goodUntil: askedAt + lifeMs,
+  };
+}
+
+async function issueKubeconfig(deps: CallDeps, shoot: Named) {
+  try {
+    return await adminKubeconfig(deps, { ...shoot, expirationSeconds: askedSeconds });
+  } catch (error) {
+    // A control plane that has no address yet, or none any more, is for our callers one that is not up.
+    if (!isGardenError(error, 'refused')) throw error;
+    throw new GardenError('unreachable', 'create shoots/adminkubeconfig: the shoot has no address', {
+      status: error.status,
+      reason: error.reason,
+    });
+  }
+}
+
+/** A kubeconfig that runs programs or reads files is none that a garden issues, so it is none that is obeyed. */
+function openKubeconfig(text: string): { credentials: Credentials; from: ShootServer } {
+  try {
+    const config = loadKubeconfig({ text }, text);
+    const { exec, authProvider, certFile, keyFile } = config.getCurrentUser() ?? {};
+    const { server = '', caData, caFile } = config.getCurrentCluster() ?? {};
+    if (exec || authProvider || certFile || keyFile || caFile) throw new Error('It refers to something here.');
+    const certificateAuthority = caData ? Buffer.from(caData, 'base64').toString() : null;
+    return { credentials: openCredentials({ text }), from: { server, certificateAuthority } };
+  } catch {
+    throw new GardenError('unusable', 'create shoots/adminkubeconfig: the kubeconfig cannot be used');
+  }
+}
+
+function heeding<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  // Many servers of a pass may share a signal, and each lets go of it.
+  setMaxListeners(0, signal);
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(new GardenError('unreachable', 'create shoots/adminkubeconfig: the caller gave up'));
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
+  });
+}

@@ -1,0 +1,66 @@
+import type { CallDeps } from '../call.js';
+import { unusableError } from '../call-errors.js';
+import { type JsonObject, objectIn, objectsIn, textIn, textMapIn } from '../json.js';
+import { type Named, nodePath } from '../paths.js';
+import { deleteCall, getCall, mergePatchCall } from '../requests.js';
+import { orAbsent } from '../shoots.js';
+import type { NodeMarks, NodeReading, ShootNodes } from './client.js';
+import { evictPods } from './evict-pods.js';
+import { joinData } from './join-data.js';
+import type { ShootAccesses } from './shoot-access.js';
+
+const resource = 'shoot nodes';
+
+/** @param deps of the garden */
+export function shootNodes(deps: CallDeps, accesses: ShootAccesses): ShootNodes {
+  return {
+    joinData: (shoot, request, signal) => joinData(deps, accesses, shoot, request, signal),
+    readNode: (shoot, name, signal) => readNode(accesses, shoot, name, signal),
+    async markNode(shoot, name, marks, signal) {
+      const call = mergePatchCall(resource, nodePath(name), deps.fieldManager, patchOf(marks));
+      await accesses.perform(shoot, call, signal);
+    },
+    evictPods: (shoot, name, signal) => evictPods(accesses, shoot, name, signal),
+    async deleteNode(shoot, name, signal) {
+      await orAbsent(accesses.perform(shoot, deleteCall(resource, nodePath(name)), signal));
+    },
+  };
+}
+
+async function readNode(
+  accesses: ShootAccesses,
+  shoot: Named,
+  name: string,
+  signal?: AbortSignal,
+): Promise<NodeReading | null> {
+  const call = getCall(resource, nodePath(name));
+  const answer = await orAbsent(accesses.perform(shoot, call, signal));
+  if (answer === null) return null;
+  const reading = parseNode(answer.body);
+  if (reading === null) throw unusableError(call, `${answer.status} without an object's metadata`);
+  return reading;
+}
+
+/** @returns null without the metadata that every stored object has */
+export function parseNode(node: JsonObject): NodeReading | null {
+  const metadata = objectIn(node, 'metadata');
+  const name = textIn(metadata, 'name');
+  const uid = textIn(metadata, 'uid');
+  if (name === null || uid === null) return null;
+  const ready = objectsIn(objectIn(node, 'status'), 'conditions').find(({ type }) => type === 'Ready');
+  return {
+    name,
+    uid,
+    isReady: ready?.status === 'True',
+    isUnschedulable: objectIn(node, 'spec').unschedulable === true,
+    labels: textMapIn(metadata, 'labels'),
+    annotations: textMapIn(metadata, 'annotations'),
+  };
+}
+
+function patchOf({ labels, annotations, isUnschedulable }: NodeMarks): JsonObject {
+  return {
+    metadata: { ...(labels && { labels }), ...(annotations && { annotations }) },
+    ...(isUnschedulable !== undefined && { spec: { unschedulable: isUnschedulable } }),
+  };
+}
