@@ -37,17 +37,18 @@ export function buildClusterHandlers({ config, prisma, queue, garden, log }: App
   const { publicUrl } = config;
   const store = clusterStore(prisma);
   const wake = (clusterId: string) => queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId });
+  const wakeServer = (serverId: string) => queue.nudge('reconcile-server', { serverId }, { jobId: serverId });
   const catalogue = cachedCatalogue({
     read: () => garden.readCloudProfile(AbortSignal.timeout(CATALOGUE_MS_MAX)),
     now: Date.now,
     onReadError: (error) => log.warn('catalogue not read', { error }),
   });
   const changeSpec = specChanger({
-    ...{ store, catalogue, wake, quotas: config.quotas, features: config.gardenFeatures },
+    ...{ store, catalogue, wake, wakeServer, quotas: config.quotas, features: config.gardenFeatures },
     subscriptionRequired: config.subscriptionRequired,
     newId: randomUUID,
   });
-  const clusters = clusterService({ changeSpec, store, wake, newId: randomUUID });
+  const clusters = clusterService({ changeSpec, store, wake, wakeServer, newId: randomUUID });
   const kubeconfigs = kubeconfigService({
     store: kubeconfigStore(prisma),
     issue: (request) => garden.adminKubeconfig(request),

@@ -96,7 +96,8 @@ describe('POST …/adopted-servers/', () => {
       target: { kind: 'AdoptedServer', name: String(serverID), id: row?.id },
     });
     expect(answer.headers.location).toBe(path(serverID));
-    expect(row).toMatchObject({ acknowledgedBy: team.admin.id, generation: 1, rebuildAskedAt: null });
+    expect(row).toMatchObject({ acknowledgedBy: team.admin.id, generation: 1, rebuildAskedAt: null, purpose: 'adopt' });
+    expect(row?.begunAt).toEqual(row?.acknowledgedAt);
     expect(await audit()).toEqual(['server.adopt']);
     expect(t.wakeups).toEqual([{ job: 'reconcile-server', payload: { serverId: row?.id } }]);
   });
@@ -296,13 +297,16 @@ describe('the same request again', () => {
     expect((await adopt({ serverType: 'cx32' }).expect(409)).body.code).toBe('server_claimed');
   });
 
-  it.each(['Ready', 'Missing', 'Deregistering'])('is refused once the server is %s', async (phase) => {
-    await adopt().expect(202);
-    await setPhase(phase);
+  it.each([...['Ready', 'Joining', 'Joined', 'Leaving', 'Missing', 'Deregistering']])(
+    'is refused once the server is %s',
+    async (phase) => {
+      await adopt().expect(202);
+      await setPhase(phase);
 
-    expect((await adopt().expect(409)).body.code).toBe('server_claimed');
-    expect(await operations()).toHaveLength(1);
-  });
+      expect((await adopt().expect(409)).body.code).toBe('server_claimed');
+      expect(await operations()).toHaveLength(1);
+    },
+  );
 
   it('after a failure is a new intent', async () => {
     await adopt().expect(202);
@@ -321,6 +325,58 @@ describe('the same request again', () => {
     expect(await audit()).toEqual(['server.adopt', 'server.adopt']);
   });
 });
+
+describe('a server that failed as a node', () => {
+  beforeEach(async () => {
+    await adopt().expect(202);
+    await endOperations('failed');
+    await t.pool.query(
+      `UPDATE adopted_server SET phase = 'Failed', purpose = 'join', node_name = 'node', node_ready = true,
+              begun_at = '2026-01-01' WHERE server_id = $1`,
+      [serverID],
+    );
+    const [row] = await rows();
+    provider.put(token, { id: serverID, labels: { 'corral.dev/claim': row?.claimToken as string } });
+  });
+
+  it('is not adopted again as long as a pool claims it', async () => {
+    await claimByPool();
+
+    const { body } = await adopt().expect(409);
+
+    expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/metal.*shop.*smaller/)]);
+    expect(await operations()).toEqual(['server.adopt failed 1']);
+  });
+
+  it('is adopted again when only its node is left of that, and is none from then on', async () => {
+    const { body } = await remove().expect(409);
+    expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/Adopt it again/)]);
+
+    await adopt().expect(202);
+
+    const [row] = await rows();
+    expect(row).toMatchObject({
+      ...{ phase: 'Adopting', purpose: 'adopt', memberOfId: null, nodeName: null, nodeReady: false, generation: 2 },
+      begunAt: row?.acknowledgedAt,
+    });
+    await remove().expect(204);
+  });
+});
+
+/** Has the team's server claimed by the node pool `metal` of the cluster `shop`. */
+async function claimByPool(): Promise<void> {
+  const connection = await t.db.connection.findFirstOrThrow({ where: { teamId: team.id } });
+  const cluster = await t.db.cluster.create({
+    data: { teamId: team.id, name: 'shop', connectionId: connection.id, spec: {}, desiredHash: 'h' },
+  });
+  const pool = await t.db.nodePool.create({
+    data: {
+      ...{ teamId: team.id, clusterId: cluster.id, name: 'metal', position: 0, source: 'pooled', machineType: 'cx22' },
+      ...{ image: {}, minimum: 0, maximum: 1, publicIp: true },
+    },
+  });
+  await t.db.adoptedServer.updateMany({ where: { teamId: team.id }, data: { nodePoolId: pool.id } });
+}
 
 describe('DELETE …/adopted-servers/{server_id}/', () => {
   it('answers 204 with its operation, ends the adoption, and asks the provider nothing', async () => {
@@ -349,30 +405,25 @@ describe('DELETE …/adopted-servers/{server_id}/', () => {
 
   it('is refused while a node pool draws on the server, which says which', async () => {
     await adopt().expect(202);
-    const connection = await t.db.connection.findFirstOrThrow({ where: { teamId: team.id } });
-    const cluster = await t.db.cluster.create({
-      data: { teamId: team.id, name: 'shop', connectionId: connection.id, spec: {}, desiredHash: 'h' },
-    });
-    const pool = await t.db.nodePool.create({
-      data: {
-        ...{
-          teamId: team.id,
-          clusterId: cluster.id,
-          name: 'metal',
-          position: 0,
-          source: 'pooled',
-          machineType: 'cx22',
-        },
-        ...{ image: {}, minimum: 0, maximum: 1, publicIp: true },
-      },
-    });
-    await t.db.adoptedServer.updateMany({ where: { teamId: team.id }, data: { nodePoolId: pool.id, phase: 'Ready' } });
+    await claimByPool();
+    await setPhase('Ready');
 
     const { body } = await remove().expect(409);
 
     expect(body.code).toBe('server_claimed');
     expect(body.detail).toMatch(/metal.*shop/);
     expect((await get()).body.status.claimedBy).toEqual({ cluster: 'shop', nodePool: 'metal' });
+  });
+
+  it('is refused while the server is on its way out of a cluster', async () => {
+    await adopt().expect(202);
+    await t.pool.query(`UPDATE adopted_server SET phase = 'Leaving', node_name = 'node' WHERE server_id = $1`, [
+      serverID,
+    ]);
+
+    const { body } = await remove().expect(409);
+
+    expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/once it is Ready/)]);
   });
 
   it.each(['0', 'web', '99999999999999999999', '123456789'])('answers 404 for %s', async (id) => {

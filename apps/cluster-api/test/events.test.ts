@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { declare, declareDraft } from './support/clusters.js';
 import { tellOf, untilChanges } from './support/follow.js';
+import { givenServers, join } from './support/given-servers.js';
 import { insertOperation, type LiveTest, startLiveTest } from './support/live-test.js';
 import type { TestTeam } from './support/start-cluster-api.js';
 import { type Replica, startReplica } from './support/start-replica.js';
@@ -57,6 +58,25 @@ describe('a stream', () => {
     expect(adopted).toMatchObject({ kind: 'AdoptedServer', name: '4711', parent: 'main' });
     expect(adopted?.resource).toMatchObject({ kind: 'AdoptedServer', metadata: { serverID: 4711 } });
     expect(deleted).toMatchObject({ change: 'deleted', name: '4711', resource: null });
+  });
+
+  it('tells of a pool when one of its servers becomes a ready node', async () => {
+    const { api } = live;
+    const { db, pool } = api;
+    await declare(api, api.acme, 'backed');
+    const [number] = await givenServers(api, api.acme, 1);
+    const own = await db.nodePool.findFirstOrThrow({ where: { cluster: { name: 'backed' } } });
+    await pool.query(`UPDATE node_pool SET source = 'pooled' WHERE id = $1`, [own.id]);
+    await pool.query(`UPDATE adopted_server SET node_pool_id = $2 WHERE server_id = $1`, [number, own.id]);
+    const following = await live.begin(first);
+
+    await join(api, [number as number]);
+
+    const changes = await untilChanges(following, 2);
+    expect(changes.map(tellOf)).toEqual([`AdoptedServer changed ${number}`, 'NodePool changed general']);
+    expect(changes[1]).toMatchObject({ parent: 'backed', resource: { status: { pet: true, backingReady: 1 } } });
+    await pool.query('UPDATE adopted_server SET node_pool_id = NULL WHERE server_id = $1', [number]);
+    await pool.query('DELETE FROM adopted_server WHERE server_id = $1', [number]);
   });
 
   it('tells of what is gone, with its name and without a body', async () => {

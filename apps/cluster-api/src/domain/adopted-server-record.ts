@@ -11,6 +11,8 @@ export interface AdoptedServerRecord {
   readonly message: string;
   /** The node pool that draws on it. */
   readonly claimedBy: { readonly cluster: string; readonly nodePool: string } | null;
+  /** It is a node of a cluster, or may still be one. */
+  readonly isMember: boolean;
   readonly operationId: string | null;
   /** Counts the acknowledgements: one rebuild for each. */
   readonly generation: number;

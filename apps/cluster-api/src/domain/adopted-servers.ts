@@ -6,6 +6,7 @@ import type { Caller } from './caller.js';
 import type { SealedToken } from './connection-record.js';
 import {
   checkAdoptionRequest,
+  checkIsDetachable,
   checkIsUnclaimed,
   checkMeansServer,
   claimedByOthers,
@@ -170,11 +171,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
           const server = await changes.find(serverId);
           if (server === null) throw notFound();
           if (server.deregisterRequestedAt !== null) return underWay(server);
-          if (server.claimedBy !== null) {
-            const { cluster, nodePool } = server.claimedBy;
-            const detail = `The node pool ${nodePool} of the cluster ${cluster} draws on it. Make the pool smaller first.`;
-            throw new Problem('server_claimed', detail);
-          }
+          checkIsDetachable(server);
           const operationId = newId();
           return { server: await changes.deregister(server, operationId), operationId };
         },

@@ -17,6 +17,15 @@ const refused = (current: CurrentCluster | null, desired: Partial<ClusterSpec>, 
 const withPool = (pool: Partial<NodePoolSpec>) => ({ nodePools: [aPool(pool)] });
 
 describe('the catalogue', () => {
+  it('need not have the type of adopted servers, but counts them', () => {
+    const nodePools = [aPool(), aPool({ name: 'own', source: 'pooled', machineType: 'cx22', maximum: 4 })];
+
+    expect(refused(null, { nodePools })).toBeNull();
+    expect(refused(null, { nodePools }, { catalogue: aCatalogue({ maxNodesTotal: 6 }) })).toEqual([
+      ...['unsupported_by_garden', '/spec/nodePools'],
+    ]);
+  });
+
   it.each<[string, CurrentCluster | null, Partial<ClusterSpec>, boolean]>([
     ['a new cluster', null, {}, true],
     ['a new draft', null, { nodePools: [] }, true],
@@ -31,6 +40,13 @@ describe('the catalogue', () => {
     ['fewer pools', started({ nodePools: [aPool(), aPool({ name: 'b' })] }), {}, false],
     ['another plan', started(), { plan: 'annual' }, false],
     ['hibernation', started(), { hibernated: true }, false],
+    ['more adopted servers', started(), { nodePools: [aPool(), aPool({ name: 'b', source: 'pooled' })] }, true],
+    [
+      'the type of adopted servers',
+      started(withPool({ source: 'pooled' })),
+      withPool({ source: 'pooled', machineType: 'own-1' }),
+      false,
+    ],
   ])('has a say in %s: %#', (_what, current, desired, needed) => {
     expect(needsCatalogue(current, aClusterSpec(desired))).toBe(needed);
   });

@@ -2,7 +2,7 @@ import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import { type CloudProfile, isUsable, type MachineType, usableVersions } from '@corral/garden';
 import { invalidField } from '../problem.js';
 import type { ClusterRecord } from './cluster-record.js';
-import { hasWorkers } from './complete-spec.js';
+import { hasWorkers, isManaged } from './complete-spec.js';
 import { resolveVersion, upgradeObstacle } from './kubernetes-version.js';
 import type { Places } from './places.js';
 import { nodesOf } from './quotas.js';
@@ -28,7 +28,7 @@ export type CurrentCluster = Pick<ClusterRecord, 'spec' | 'pinnedVersion' | 'sta
 interface CatalogueMatters {
   readonly region: boolean;
   readonly version: boolean;
-  /** Indexes of pools that are new, or get another machine or image. */
+  /** Indexes of managed pools that are new, or get another machine or image. */
   readonly pools: readonly number[];
   readonly growth: boolean;
 }
@@ -68,6 +68,7 @@ function mattersOf(current: CurrentCluster | null, desired: ClusterSpec): Catalo
   const before = new Map(present?.nodePools.map((pool) => [pool.name, pool]));
   const isNewMachine = (pool: NodePoolSpec): boolean => {
     const old = before.get(pool.name);
+    if (!isManaged(pool)) return false;
     return old === undefined || old.machineType !== pool.machineType || !sameImage(old, pool);
   };
   return {

@@ -4,9 +4,10 @@ import type { Catalogue } from './cached-catalogue.js';
 import type { Caller } from './caller.js';
 import type { GardenFeature } from './catalogue-rules.js';
 import type { Change } from './changes.js';
+import { type Claims, claimsDetail, decideClaims, drawOnServers, noClaims, serverIdsOf } from './claim-servers.js';
 import type { ClusterRecord } from './cluster-record.js';
 import type { ClusterChanges, ClusterTransaction } from './cluster-transaction.js';
-import { checkPreconditions, type Preconditions } from './entity-tag.js';
+import { checkPreconditions, entityTagOf, type Preconditions } from './entity-tag.js';
 import type { KeyedRequest } from './keyed-request.js';
 import type { Places } from './places.js';
 import { type AcceptedPlan, type ChangeContext, planChange } from './plan-change.js';
@@ -18,6 +19,8 @@ export interface SpecChange {
   /** Of the cluster. */
   readonly name: string;
   readonly preconditions: Preconditions;
+  /** The entity tag that they are about. Absent: that of the cluster. */
+  readonly tagOf?: (current: ClusterRecord) => string;
   readonly purpose: 'apply' | 'dryRun';
   /** For requests that are not idempotent by nature. */
   readonly keyed?: KeyedRequest | null;
@@ -49,6 +52,8 @@ export interface ChangeSpecDeps {
   readonly subscriptionRequired: boolean;
   /** Hints that the cluster is due. Never rejects: the row says so, and the sweep finds it. */
   readonly wake: (clusterId: string) => Promise<void>;
+  /** The same for an adopted server. */
+  readonly wakeServer: (id: string) => Promise<void>;
   readonly newId: () => string;
 }
 
@@ -64,13 +69,14 @@ class CatalogueNeeded extends Error {
  * is woken. The catalogue is an outside call, so it is read between two transactions and never in one.
  */
 export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
-  const { store, catalogue, wake } = deps;
+  const { store, catalogue, wake, wakeServer } = deps;
   return async (caller, change) => {
     let profile = catalogue.recent();
     for (;;) {
       try {
-        const outcome = await store.change(caller, change.name, (tx) => attempt(deps, tx, change, profile));
+        const { outcome, claims } = await store.change(caller, change.name, (tx) => attempt(deps, tx, change, profile));
         if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') await wake(outcome.cluster.id);
+        await Promise.all(serverIdsOf(claims).map(wakeServer));
         return outcome;
       } catch (error) {
         if (!(error instanceof CatalogueNeeded)) throw error;
@@ -80,37 +86,54 @@ export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
   };
 }
 
+interface Attempted {
+  readonly outcome: SpecChanged;
+  /** What was written of it. */
+  readonly claims: Claims;
+}
+
+const withoutClaims = (outcome: SpecChanged): Attempted => ({ outcome, claims: noClaims });
+
 async function attempt(
   deps: ChangeSpecDeps,
   tx: ClusterTransaction,
   change: SpecChange,
   profile: CloudProfile | null,
-): Promise<SpecChanged> {
+): Promise<Attempted> {
   const { current, now } = tx;
   const operationId = deps.newId();
   const replayed = await claimOrReplay(tx, change.keyed ?? null, operationId);
-  if (replayed !== null) return replayed;
+  if (replayed !== null) return withoutClaims(replayed);
   const desired = change.desiredOf(current);
-  checkPreconditions(change.preconditions, current);
+  checkPreconditions(change.preconditions, current && (change.tagOf ?? entityTagOf)(current));
   const plan = planChange(current, desired, await contextOf(deps, tx, change, desired, profile));
   if (plan.kind === 'catalogueNeeded') throw new CatalogueNeeded();
+  const claims = plan.kind === 'unchanged' ? noClaims : await claimsOf(tx, desired, change.places);
   if (change.purpose === 'dryRun') {
     const [cluster, changes] =
       plan.kind === 'unchanged'
         ? [current as ClusterRecord, []]
         : [asPlanned(current, change.name, plan, now), plan.changes];
-    return { kind: 'dryRun', cluster, present: current, changes };
+    return withoutClaims({ kind: 'dryRun', cluster, present: current, changes });
   }
-  if (plan.kind === 'unchanged') return { kind: 'unchanged', cluster: current as ClusterRecord };
+  if (plan.kind === 'unchanged') return withoutClaims({ kind: 'unchanged', cluster: current as ClusterRecord });
   const { spec, connectionId, prices: _, priorities, shown, changes, kind, ...declaration } = plan;
   const accepted = await tx.accept({
     ...declaration,
     operationId,
     effect: { kind: 'declare', spec, priorities, connectionId, shown },
+    claims,
     action: change.action,
-    detail: { changed: changes.map(({ pointer }) => pointer).join(' ') },
+    detail: { changed: changes.map(({ pointer }) => pointer).join(' '), ...claimsDetail(claims) },
   });
-  return { kind, ...accepted };
+  return { outcome: { kind, ...accepted }, claims };
+}
+
+/** Most clusters have no pools on adopted servers, and nobody's servers are held for a change of those. */
+async function claimsOf({ current, findServers }: ClusterTransaction, desired: ClusterSpec, places: Places) {
+  const { connectionRef, nodePools } = desired;
+  if (!drawOnServers([...(current?.spec.nodePools ?? []), ...nodePools])) return noClaims;
+  return decideClaims(current?.id ?? null, nodePools, await findServers(connectionRef), places);
 }
 
 async function contextOf(
@@ -137,7 +160,7 @@ function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPl
   const { phase, conditions } = shown ?? (current as ClusterRecord);
   const absent = {
     ...{ id: NIL_ID, name, observedGeneration: 0, revision: 0, seedName: null, migrationPhase: null },
-    ...{ pinnedVersion: null, startedAt: null, deletionRequestedAt: null, createdAt: now },
+    ...{ pinnedVersion: null, startedAt: null, deletionRequestedAt: null, createdAt: now, backingReady: new Map() },
   };
   const planned = { spec, priorities, prices, desiredHash, generation, phase, conditions };
   return { ...(current ?? absent), ...planned, updatedAt: now };

@@ -18,6 +18,8 @@ export interface ClusterRecord {
   readonly desiredHash: string;
   /** Of its node pools by name: the higher, the sooner a pool grows. */
   readonly priorities: ReadonlyMap<string, number>;
+  /** Ready nodes of its pools on adopted servers, by name. */
+  readonly backingReady: ReadonlyMap<string, number>;
   /** As the project of its connection sees them; null until they were read. */
   readonly prices: KnownPrices | null;
   /** Counts the accepted changes. */

@@ -1,5 +1,6 @@
 import type { AuditAction, ClusterPhase, ClusterSpec, Condition, ConnectionPhase } from '@corral/contracts';
 import type { Caller } from './caller.js';
+import type { Claims, PoolServer } from './claim-servers.js';
 import type { ClusterRecord, OperationRecord } from './cluster-record.js';
 import type { AcceptedDeclaration } from './decide-declaration.js';
 import type { KeyedRequest } from './keyed-request.js';
@@ -25,10 +26,12 @@ export interface ClusterTransaction {
    * @returns null when the request is new, else the id that its first copy was to make
    */
   claimKey(request: KeyedRequest, operationId: string): Promise<string | null>;
+  /** All that the team has adopted over the connection, held until the transaction ends. */
+  findServers(connectionRef: string): Promise<PoolServer[]>;
   /** Writes the change, its operation, the end of operations that it overtakes, and the audit entry. */
   accept(accepted: Acceptance): Promise<{ cluster: ClusterRecord; operation: OperationRecord }>;
   /** Deletes a cluster that the garden has not heard of, and cancels its operations. */
-  removeDraft(): Promise<void>;
+  removeDraft(claims: Claims): Promise<void>;
 }
 
 /** What of a connection decides about a cluster on it. */
@@ -42,6 +45,8 @@ export interface UsableConnection {
 export interface Acceptance extends Pick<AcceptedDeclaration, 'operation' | 'generation' | 'desiredHash' | 'isDraft'> {
   readonly operationId: string;
   readonly effect: Effect;
+  /** The adopted servers that change hands with it. */
+  readonly claims: Claims;
   /** Dotted, for the audit log. */
   readonly action: AuditAction;
   /** For the audit log, never a secret. */

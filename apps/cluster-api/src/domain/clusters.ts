@@ -2,11 +2,12 @@ import type { ClusterSpecInput } from '@corral/contracts';
 import { notFound } from '../problem.js';
 import type { Caller } from './caller.js';
 import type { ChangeSpec, SpecChange, SpecChanged } from './change-spec.js';
+import { type Claims, claimsDetail, drawOnServers, noClaims, releaseAll, serverIdsOf } from './claim-servers.js';
 import type { ClusterRecord, OperationRecord } from './cluster-record.js';
 import type { ClusterChanges, ClusterTransaction } from './cluster-transaction.js';
 import { completeSpec } from './complete-spec.js';
 import { decideRetry } from './decide-retry.js';
-import { checkPreconditions, type Preconditions } from './entity-tag.js';
+import { checkPreconditions, entityTagOf, type Preconditions } from './entity-tag.js';
 import type { KeyedRequest } from './keyed-request.js';
 import { inCluster } from './places.js';
 import { refuseRejected } from './plan-change.js';
@@ -17,6 +18,8 @@ export interface ClusterServiceDeps {
   readonly store: ClusterChanges;
   /** Hints that the cluster is due. Never rejects. */
   readonly wake: (clusterId: string) => Promise<void>;
+  /** The same for an adopted server. */
+  readonly wakeServer: (id: string) => Promise<void>;
   readonly newId: () => string;
 }
 
@@ -31,7 +34,7 @@ export type ClusterRemoved =
 export type ClusterService = ReturnType<typeof clusterService>;
 
 /** What can be done to a cluster as a whole. Each change is one transaction, and a hint after it. */
-export function clusterService({ changeSpec, store, wake, newId }: ClusterServiceDeps) {
+export function clusterService({ changeSpec, store, wake, wakeServer, newId }: ClusterServiceDeps) {
   return {
     /** Makes the cluster, or changes it to this specification. */
     declare(
@@ -72,8 +75,9 @@ export function clusterService({ changeSpec, store, wake, newId }: ClusterServic
       name: string,
       options: { readonly preconditions: Preconditions; readonly purpose: SpecChange['purpose'] },
     ): Promise<ClusterRemoved> {
-      const outcome = await store.change(caller, name, (tx) => removeOnce(tx, { ...options, newId }));
+      const { outcome, claims } = await store.change(caller, name, (tx) => removeOnce(tx, { ...options, newId }));
       if (outcome.kind === 'accepted') await wake(outcome.cluster.id);
+      await Promise.all(serverIdsOf(claims).map(wakeServer));
       return outcome;
     },
   };
@@ -88,14 +92,15 @@ async function retryOnce(
   const operationId = options.newId();
   const replayed = await claimOrReplay(tx, options.keyed, operationId);
   if (replayed !== null) return replayed;
-  checkPreconditions(options.preconditions, current);
+  checkPreconditions(options.preconditions, entityTagOf(current));
   const decision = decideRetry(current, (await tx.findNewestOperation())?.state ?? null);
   if (decision.kind === 'unchanged') return { kind: 'unchanged', cluster: current };
   const connection = await tx.findConnection(current.spec.connectionRef);
   if (connection !== null) refuseRejected(connection);
   const { kind, ...declaration } = decision;
   const effect = { kind: 'retry' } as const;
-  return { kind, ...(await tx.accept({ ...declaration, operationId, effect, action: 'cluster.retry', detail: {} })) };
+  const accepted = { ...declaration, operationId, effect, claims: noClaims };
+  return { kind, ...(await tx.accept({ ...accepted, action: 'cluster.retry', detail: {} })) };
 }
 
 async function removeOnce(
@@ -105,23 +110,31 @@ async function removeOnce(
     purpose,
     newId,
   }: { preconditions: Preconditions; purpose: SpecChange['purpose']; newId: () => string },
-): Promise<ClusterRemoved> {
+): Promise<{ outcome: ClusterRemoved; claims: Claims }> {
   const { current } = tx;
   if (current === null) throw notFound();
   const isDeleting = current.deletionRequestedAt !== null;
   // Sent again, a DELETE finds the tag that it changed itself (RFC 9110 section 13.1.1 lets that pass).
-  if (!isDeleting) checkPreconditions(preconditions, current);
-  if (purpose === 'dryRun') return { kind: 'dryRun', cluster: current };
+  if (!isDeleting) checkPreconditions(preconditions, entityTagOf(current));
+  if (purpose === 'dryRun') return { outcome: { kind: 'dryRun', cluster: current }, claims: noClaims };
+  const claims = await releasesOf(tx, current);
   if (current.startedAt === null) {
-    await tx.removeDraft();
-    return { kind: 'removed' };
+    await tx.removeDraft(claims);
+    return { outcome: { kind: 'removed' }, claims };
   }
   const newest = isDeleting ? await tx.findNewestOperation() : null;
   // One that failed is tried again; else there is one deletion, however often it is asked for.
-  if (newest !== null && newest.state !== 'failed') return { kind: 'accepted', cluster: current, operation: newest };
+  if (newest !== null && newest.state !== 'failed') {
+    return { outcome: { kind: 'accepted', cluster: current, operation: newest }, claims: noClaims };
+  }
   const accepted = await tx.accept({
     ...{ operationId: newId(), operation: 'cluster.delete', generation: current.generation + 1, isDraft: false },
-    ...{ desiredHash: current.desiredHash, effect: { kind: 'delete' }, action: 'cluster.delete', detail: {} },
+    ...{ desiredHash: current.desiredHash, effect: { kind: 'delete' }, action: 'cluster.delete' },
+    ...{ claims, detail: claimsDetail(claims) },
   });
-  return { kind: 'accepted', ...accepted };
+  return { outcome: { kind: 'accepted', ...accepted }, claims };
+}
+
+async function releasesOf({ findServers }: ClusterTransaction, { id, spec }: ClusterRecord): Promise<Claims> {
+  return drawOnServers(spec.nodePools) ? releaseAll(id, await findServers(spec.connectionRef)) : noClaims;
 }

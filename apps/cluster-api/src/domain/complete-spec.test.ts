@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
-import { completeSpec, effectiveMinimum, withoutPool, withPool } from './complete-spec.js';
+import { completeSpec, hasWorkers, nodeRangeOf, withoutPool, withPool } from './complete-spec.js';
 
 const { hibernated: _hibernated, nodePools: _pools, ...declared } = aClusterSpec();
 
@@ -41,12 +41,27 @@ describe('one pool of a specification', () => {
   });
 });
 
-describe('the least nodes of a pool', () => {
+describe('the nodes of a pool', () => {
   it.each([
-    [0, 3, 1],
-    [2, 3, 2],
-    [0, 0, 0],
-  ])('from %s to %s are %s', (minimum, maximum, least) => {
-    expect(effectiveMinimum({ minimum, maximum })).toBe(least);
+    ['one at least where there may be any', 'managed', 0, 3, false, [1, 3]],
+    ['as many as declared', 'managed', 2, 3, false, [2, 3]],
+    ['none where there may be none', 'managed', 0, 0, false, [0, 0]],
+    ['none while the cluster sleeps', 'managed', 2, 3, true, [0, 0]],
+    ['all that it claims, of adopted servers', 'pooled', 0, 3, false, [3, 3]],
+    ['all that it claims, of adopted servers while the cluster sleeps', 'onprem', 3, 3, true, [3, 3]],
+  ] as const)('are %s', (_what, source, minimum, maximum, hibernated, range) => {
+    expect(nodeRangeOf({ source, minimum, maximum }, { hibernated })).toEqual(range);
+  });
+});
+
+describe('workers', () => {
+  it.each([
+    ['are there with a managed pool', [aPool()], true],
+    ['are none without pools', [], false],
+    ['are none when no pool may have nodes', [aPool({ minimum: 0, maximum: 0 })], false],
+    ['are none with adopted servers alone', [aPool({ source: 'pooled' })], false],
+    ['are there with adopted servers beside a managed pool', [aPool({ source: 'pooled' }), aPool()], true],
+  ])('%s', (_what, nodePools, has) => {
+    expect(hasWorkers({ nodePools })).toBe(has);
   });
 });

@@ -19,12 +19,24 @@ export function withoutPool(spec: ClusterSpec, name: string): ClusterSpec {
   return { ...spec, nodePools: spec.nodePools.filter((pool) => pool.name !== name) };
 }
 
-/** Whether the garden would be given any worker: a pool that may not have nodes is left out there. */
+/** Whether the garden makes the pool's nodes. Those of the others are servers that the team has adopted. */
+export const isManaged = ({ source }: Pick<NodePoolSpec, 'source'>): boolean => source === 'managed';
+
+/** Whether the garden would be given any worker: a pool that may not have nodes, or has its own, is left out there. */
 export function hasWorkers({ nodePools }: Pick<ClusterSpec, 'nodePools'>): boolean {
-  return nodePools.some(({ maximum }) => maximum > 0);
+  return nodePools.some((pool) => isManaged(pool) && pool.maximum > 0);
 }
 
-/** The nodes that a pool has at least: the garden keeps one wherever there may be any. */
-export function effectiveMinimum({ minimum, maximum }: Pick<NodePoolSpec, 'minimum' | 'maximum'>): number {
+/** The fewest and the most nodes that there are for a pool. Adopted servers are there whatever the cluster does. */
+export function nodeRangeOf(
+  pool: Pick<NodePoolSpec, 'source' | 'minimum' | 'maximum'>,
+  { hibernated }: Pick<ClusterSpec, 'hibernated'>,
+): readonly [fewest: number, most: number] {
+  if (!isManaged(pool)) return [pool.maximum, pool.maximum];
+  return hibernated ? [0, 0] : [effectiveMinimum(pool), pool.maximum];
+}
+
+/** The garden keeps one node wherever there may be any. */
+function effectiveMinimum({ minimum, maximum }: Pick<NodePoolSpec, 'minimum' | 'maximum'>): number {
   return maximum > 0 ? Math.max(1, minimum) : 0;
 }

@@ -24,7 +24,7 @@ export function conditionsBeforeStart(
           'Reconciled',
           'False',
           'AwaitingNodePools',
-          'Add a node pool that may have nodes: it starts the cluster.',
+          'Add a managed node pool that may have nodes: it starts the cluster.',
         )
       : condition('Reconciled', 'False', 'Queued', 'The cluster is about to be started.'),
   ];

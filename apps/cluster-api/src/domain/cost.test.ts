@@ -51,10 +51,10 @@ describe('the cost of a cluster', () => {
       ['13.1', '13.1'],
     ],
     [
-      'of adopted servers is nothing: they are paid for anyway',
-      [{ source: 'pooled', minimum: 2, maximum: 2 }],
-      ['0', '0'],
-      ['0', '0'],
+      'of adopted servers is that of all that are claimed',
+      [{ source: 'pooled', minimum: 0, maximum: 2 }],
+      ['0.0436', '0.0436'],
+      ['27.2', '27.2'],
     ],
     ['of no pools is nothing', [], ['0', '0'], ['0', '0']],
   ])('%s', (_what, pools, hourly, monthly) => {
@@ -76,6 +76,16 @@ describe('the cost of a cluster', () => {
     ]);
   });
 
+  it('of a hibernated cluster is that of its adopted servers', () => {
+    const cost = costOf({ ...ofPools({}, { source: 'pooled', minimum: 0, maximum: 2 }), hibernated: true }, prices);
+
+    expect(cost).toMatchObject({ hourly: { minimum: '0.0436', maximum: '0.0436' } });
+    expect(cost.items.map(({ minimum, maximum }) => [minimum, maximum])).toEqual([
+      [0, 0],
+      [2, 2],
+    ]);
+  });
+
   it('without a price list is not known, and says why', () => {
     expect(costOf(ofPools({}), null)).toMatchObject({
       ...{ currency: null, pricedAt: null, hourly: unknown, monthly: unknown },
@@ -93,7 +103,14 @@ describe('the cost of a cluster', () => {
       'The price list has no constructor in hel1.',
     ],
   ])('with %s that the list does not have is open, and the known part stays', (_what, pool, region, reason) => {
-    const cost = costOf({ ...ofPools(pool, { name: 'known', source: 'pooled' }), region }, prices);
+    const { cap } = prices.prices.serverTypes;
+    const known = aPriceList({
+      serverTypes: { ...prices.prices.serverTypes, cap: { ...cap, fsn1: { hourly: '0.02', monthly: '10' } } },
+    });
+    const cost = costOf(
+      { ...ofPools(pool, { name: 'none', minimum: 0, maximum: 0, machineType: 'cap' }), region },
+      known,
+    );
 
     expect(cost).toMatchObject({ currency: 'EUR', hourly: unknown, monthly: unknown });
     expect(cost.items[0]).toMatchObject({ hourly: unknown, monthly: unknown, reason });

@@ -1,6 +1,6 @@
 import type { ClusterSpec, Cost, CostDifference, NodePoolSpec } from '@corral/contracts';
 import Big from 'big.js';
-import { effectiveMinimum } from './complete-spec.js';
+import { nodeRangeOf } from './complete-spec.js';
 import { type KnownPrices, nodePriceOf } from './prices.js';
 
 type Range = Cost['hourly'];
@@ -9,8 +9,9 @@ type Item = Cost['items'][number];
 const unknown = { minimum: null, maximum: null };
 
 /**
- * What the nodes of a cluster cost, from the fewest to the most that it may have; of a hibernated one nothing. Sums and
- * products are exact: every amount has as many digits as it needs. One price that is not known leaves the total open.
+ * What the nodes of a cluster cost, from the fewest to the most that it may have; of a hibernated one only those that are
+ * adopted servers. Sums and products are exact: every amount has as many digits as it needs. One price that is not known
+ * leaves the total open.
  */
 export function costOf({ nodePools, region, hibernated }: ClusterSpec, prices: KnownPrices | null): Cost {
   const items = nodePools.map((pool) => itemOf(pool, { region, hibernated, prices }));
@@ -39,7 +40,7 @@ interface Surroundings {
 }
 
 function itemOf(pool: NodePoolSpec, { region, hibernated, prices }: Surroundings): Item {
-  const [minimum, maximum] = hibernated ? [0, 0] : [effectiveMinimum(pool), pool.maximum];
+  const [minimum, maximum] = nodeRangeOf(pool, { hibernated });
   const price = nodePriceOf(pool, region, prices);
   const rangeOf = (each: Big): Range => ({
     minimum: each.times(minimum).toFixed(),

@@ -40,6 +40,7 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
   if (server === null) return { kind: 'new' };
   switch (server.phase) {
     case 'Failed':
+      if (server.claimedBy !== null) throw claimedByPool(server.claimedBy);
       return { kind: 'again', server };
     case 'Adopting':
     case 'Rebuilding':
@@ -47,12 +48,42 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
       throw new Problem('server_claimed', 'The server is being adopted with another specification. Wait for its end.');
     case 'Ready':
       throw new Problem('server_claimed', 'The server is adopted already. Deregister it before it is adopted anew.');
+    case 'Joining':
+    case 'Joined':
+    case 'Leaving':
+      throw new Problem(
+        'server_claimed',
+        'The server is a node of a cluster. Make the node pool smaller, and wait until the server is Ready.',
+      );
     case 'Missing':
       throw new Problem('server_claimed', 'The server is adopted already, and was missed. Deregister it first.');
     case 'Deregistering':
       throw new Problem('server_claimed', 'The server is being deregistered. Adopt it when that has ended.');
   }
 }
+
+/**
+ * Checks that nobody runs anything on a server that is to be detached.
+ *
+ * @throws Problem `server_claimed`
+ */
+export function checkIsDetachable({ claimedBy, isMember, phase }: AdoptedServerRecord): void {
+  if (claimedBy !== null) throw claimedByPool(claimedBy);
+  if (!isMember) return;
+  throw new Problem(
+    'server_claimed',
+    phase === 'Failed'
+      ? 'The server failed on its way into or out of a cluster, and may still be a node. Adopt it again, which rebuilds it, ' +
+          'then deregister it.'
+      : 'The server is on its way out of a cluster. Deregister it once it is Ready.',
+  );
+}
+
+const claimedByPool = ({ cluster, nodePool }: NonNullable<AdoptedServerRecord['claimedBy']>): Problem =>
+  new Problem(
+    'server_claimed',
+    `The node pool ${nodePool} of the cluster ${cluster} draws on it. Make the pool smaller first.`,
+  );
 
 /**
  * Compares a request with the server as the provider tells of it: who acknowledged a wipe must have meant this one.

@@ -26,6 +26,13 @@ describe('what goes with a cluster', () => {
     ).toEqual([0, 0]);
   });
 
+  it('are adopted servers even when it is hibernated, which stay adopted', () => {
+    const nodePools = [aPool(), aPool({ name: 'own', source: 'pooled', minimum: 1, maximum: 3 })];
+    const [, own] = deletionPreview(aCluster({ spec: aClusterSpec({ nodePools, hibernated: true }) }));
+
+    expect(own).toEqual({ kind: 'Node', name: 'own', count: 3, note: expect.stringContaining('stay adopted') });
+  });
+
   it('is nothing before it was started', () => {
     expect(deletionPreview(aCluster({ startedAt: null }))).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import type { ClusterRecord } from './cluster-record.js';
-import { effectiveMinimum } from './complete-spec.js';
+import { isManaged, nodeRangeOf } from './complete-spec.js';
 
 export interface DeletedThing {
   readonly kind: string;
@@ -30,7 +30,11 @@ export function deletionPreview({ spec, startedAt }: Pick<ClusterRecord, 'spec' 
 }
 
 function nodesOf(pool: ClusterRecord['spec']['nodePools'][number], hibernated: boolean): DeletedThing {
-  const [least, most] = hibernated ? [0, 0] : [effectiveMinimum(pool), pool.maximum];
+  const [least, most] = nodeRangeOf(pool, { hibernated });
+  if (!isManaged(pool)) {
+    const note = `${most} adopted servers leave the cluster and are rebuilt clean: what is on their disks is lost. They stay adopted.`;
+    return { kind: 'Node', name: pool.name, count: most, note };
+  }
   return {
     kind: 'Node',
     name: pool.name,

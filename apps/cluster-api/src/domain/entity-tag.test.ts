@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aCluster } from '../../test/support/a-cluster.js';
 import { refusalOf } from '../../test/support/refusal.js';
-import { checkPreconditions, type EntityTags, entityTagOf } from './entity-tag.js';
+import { checkPreconditions, type EntityTags, entityTagOf, poolTagOf } from './entity-tag.js';
 
 const cluster = aCluster();
 const tag = entityTagOf(cluster);
@@ -11,6 +11,18 @@ describe('the entity tag', () => {
     const tags = [cluster, aCluster({ revision: 10 }), aCluster({ id: '0197b2f0-0000-7000-8000-00000000c1c2' })];
 
     expect(new Set(tags.map(entityTagOf)).size).toBe(3);
+  });
+
+  it('of a managed pool is that of its cluster', () => {
+    expect(poolTagOf(cluster, { name: 'general' })).toBe(tag);
+  });
+
+  it('of a pool on adopted servers changes with its ready nodes, too', () => {
+    const tagWith = (ready: number, revision = 9) =>
+      poolTagOf(aCluster({ revision, backingReady: new Map([['own', ready]]) }), { name: 'own' });
+
+    expect(new Set([tag, tagWith(0), tagWith(1), tagWith(1, 10)]).size).toBe(4);
+    expect(tagWith(1)).toBe(tagWith(1));
   });
 });
 
@@ -26,7 +38,7 @@ describe('the preconditions of a change', () => {
     ['that it not be the present one', null, [tag], false],
     ['that it not be another one', null, ['other'], true],
   ])('with %s', (_what, ifMatch, ifNoneMatch, holds) => {
-    const refusal = refusalOf(() => checkPreconditions({ ifMatch, ifNoneMatch }, cluster));
+    const refusal = refusalOf(() => checkPreconditions({ ifMatch, ifNoneMatch }, tag));
 
     expect(refusal).toEqual(holds ? null : ['precondition_failed']);
   });

@@ -11,11 +11,23 @@ export interface Preconditions {
 }
 
 /**
- * The entity tag of every answer about a cluster, its node pools included, without quotes. It is strong: it changes
+ * The entity tag of every answer about a cluster, its managed node pools included, without quotes. It is strong: it changes
  * with every visible change. With the id in it, a tag never fits a later cluster of the same name.
  */
 export function entityTagOf({ id, revision }: Pick<ClusterRecord, 'id' | 'revision'>): string {
   return `${id}.${revision}`;
+}
+
+/**
+ * The entity tag of an answer about a node pool: that of its cluster, and of a pool on adopted servers with the number of
+ * nodes that back it, which only the pool's own answer shows.
+ */
+export function poolTagOf(
+  cluster: Pick<ClusterRecord, 'id' | 'revision' | 'backingReady'>,
+  pool: { readonly name: string },
+): string {
+  const ready = cluster.backingReady.get(pool.name);
+  return ready === undefined ? entityTagOf(cluster) : `${entityTagOf(cluster)}.${ready}`;
 }
 
 /** As it stands in a header. */
@@ -28,14 +40,10 @@ export function includesTag(tags: EntityTags, tag: string | null): boolean {
 }
 
 /**
- * @param current what the request is about, null when it is absent
+ * @param tag of what the request is about, null when that is absent
  * @throws Problem `precondition_failed`
  */
-export function checkPreconditions(
-  { ifMatch, ifNoneMatch }: Preconditions,
-  current: Pick<ClusterRecord, 'id' | 'revision'> | null,
-): void {
-  const tag = current === null ? null : entityTagOf(current);
+export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, tag: string | null): void {
   if (ifMatch !== null && !includesTag(ifMatch, tag)) {
     const present = tag === null ? 'It does not exist' : `Its entity tag is ${quoted(tag)} now`;
     throw new Problem(

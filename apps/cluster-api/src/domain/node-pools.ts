@@ -5,6 +5,7 @@ import type { ChangeSpec, SpecChange, SpecChanged } from './change-spec.js';
 import type { ClusterRecord } from './cluster-record.js';
 import { withoutPool, withPool } from './complete-spec.js';
 import { refuseWhileDeleting } from './decide-declaration.js';
+import { poolTagOf } from './entity-tag.js';
 import { inPool } from './places.js';
 
 /** Names one pool of one cluster. */
@@ -39,6 +40,7 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
       const outcome = await changeSpec(caller, {
         ...options,
         ...{ name: cluster, places: inPool, action: 'node-pool.declare' },
+        tagOf: (current) => poolTagOf(current, { name }),
         desiredOf: (current) => {
           if (current === null) throw notFound();
           before = findPool(current, name);
@@ -55,6 +57,7 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
     ): Promise<SpecChanged> {
       return changeSpec(caller, {
         ...{ name: cluster, preconditions, purpose: 'apply', places: inPool, action: 'node-pool.delete' },
+        tagOf: (current) => poolTagOf(current, { name: pool }),
         desiredOf: (current) => {
           if (current === null || findPool(current, pool) === null) throw notFound();
           refuseWhileDeleting(current);

@@ -35,9 +35,26 @@ describe('a change', () => {
     expect(plan).toMatchObject({ isDraft: true, shown: { phase: 'Draft' } });
     expect(plan.shown?.conditions).toContainEqual({
       ...{ type: 'Reconciled', status: 'False', reason: 'AwaitingNodePools' },
-      message: expect.stringMatching(/Add a node pool/),
+      message: expect.stringMatching(/Add a managed node pool/),
       lastTransitionTime: NOW.toISOString(),
     });
+  });
+
+  it('of a draft with adopted servers alone leaves it one, which waits for a managed pool', () => {
+    const nodePools = [aPool({ source: 'pooled' })];
+    const plan = accepted(draft, { nodePools }, { features: new Set(['adopted-nodes']) });
+
+    expect(plan).toMatchObject({ isDraft: true, shown: { phase: 'Draft' } });
+    expect(plan.shown?.conditions.at(-1)?.message).toMatch(/managed node pool/);
+  });
+
+  it('of adopted servers needs no subscription before a managed pool does', () => {
+    const context = { features: new Set(['adopted-nodes'] as const), lacksSubscription: true };
+
+    expect(refused(draft, { nodePools: [aPool({ source: 'pooled' })] }, context)).toBeNull();
+    expect(refused(draft, { nodePools: [aPool({ name: 'own', source: 'pooled' }), aPool()] }, context)).toEqual([
+      'subscription_required',
+    ]);
   });
 
   it('that starts a cluster shows it as pending', () => {

@@ -62,7 +62,7 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
   if (present === null) checkClusterQuota(context.clustersOfTeam, quotas);
   if (context.lacksSubscription && !declaration.isDraft) refuseToStart(current);
   if (present === null || changesNetwork(present, desired)) checkNetwork(desired.network, quotas);
-  checkPools(present, desired, places);
+  checkPools(present, desired, context);
   if (current?.startedAt) checkLastPool(desired);
   checkPoolQuotas(present, desired, quotas, places);
   checkFeatures(present, desired, context);
@@ -90,7 +90,8 @@ function refuseToStart(current: ClusterRecord | null): void {
   if (current !== null && (current.startedAt !== null || hasWorkers(current.spec))) return;
   throw new Problem(
     'subscription_required',
-    'The team has no active subscription, so it may declare drafts only. Leave out node pools, or subscribe first.',
+    'The team has no active subscription, so it may declare drafts only. Leave out managed node pools, or ' +
+      'subscribe first.',
   );
 }
 

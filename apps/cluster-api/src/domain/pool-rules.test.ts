@@ -2,12 +2,18 @@ import type { NodePoolSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
 import { refusalOf } from '../../test/support/refusal.js';
+import type { GardenFeature } from './catalogue-rules.js';
 import { inCluster, inPool } from './places.js';
 import { checkLastPool, checkPools } from './pool-rules.js';
 
 const withPools = (...nodePools: NodePoolSpec[]) => aClusterSpec({ nodePools });
-const refused = (pools: NodePoolSpec[], present: NodePoolSpec[] | null = null) =>
-  refusalOf(() => checkPools(present && withPools(...present), withPools(...pools), inCluster));
+const adoptedNodes = new Set<GardenFeature>(['adopted-nodes']);
+const refused = (
+  pools: NodePoolSpec[],
+  present: NodePoolSpec[] | null = null,
+  features: ReadonlySet<GardenFeature> = new Set(),
+) =>
+  refusalOf(() => checkPools(present && withPools(...present), withPools(...pools), { places: inCluster, features }));
 
 describe('node pools', () => {
   it('may be none, or many with different names', () => {
@@ -41,9 +47,50 @@ describe('node pools', () => {
   });
 
   it('are named by their own body where that is one pool', () => {
-    const work = () => checkPools(null, withPools(aPool({ minimum: 4 })), inPool);
+    const work = () => checkPools(null, withPools(aPool({ minimum: 4 })), { places: inPool, features: new Set() });
 
     expect(refusalOf(work)).toEqual(['invalid_node_pool', '/spec/minimum']);
+  });
+});
+
+describe('a pool on adopted servers', () => {
+  const own = (more: Partial<NodePoolSpec> = {}) => aPool({ source: 'pooled', machineType: 'cx22', ...more });
+  const now = (pool: NodePoolSpec, present: NodePoolSpec | null = null) =>
+    refused([pool], present && [present], adoptedNodes);
+
+  it.each<[string, NodePoolSpec]>([
+    ['pooled, of any size', own({ minimum: 0, maximum: 7 })],
+    ['dedicated, of one size', own({ source: 'dedicated', minimum: 2, maximum: 2 })],
+    ['onprem, of one size', own({ source: 'onprem', minimum: 0, maximum: 0 })],
+  ])('may be %s', (_what, pool) => {
+    expect(now(pool)).toBeNull();
+  });
+
+  it.each<[string, Partial<NodePoolSpec>, string, string]>([
+    ['two sizes, when it is dedicated', { source: 'dedicated', minimum: 1 }, 'invalid_node_pool', 'minimum'],
+    ['two sizes, when it is onprem', { source: 'onprem', minimum: 1 }, 'invalid_node_pool', 'minimum'],
+    ['an image', { image: { name: 'ubuntu' } }, 'unsupported_by_garden', 'image'],
+    ['an image by something else', { image: { id: 7 } }, 'unsupported_by_garden', 'image'],
+    ['no public address', { publicIP: false }, 'unsupported_by_garden', 'publicIP'],
+  ])('cannot have %s', (_what, more, code, field) => {
+    expect(now(own(more))).toEqual([code, `/spec/nodePools/0/${field}`]);
+  });
+
+  it.each<[string, NodePoolSpec, NodePoolSpec, string]>([
+    ['source', own(), aPool(), 'source'],
+    ['source, nor from managed', aPool(), own(), 'source'],
+    ['source, nor to another kind', own(), own({ source: 'onprem', minimum: 3 }), 'source'],
+    ['machine type', own(), own({ machineType: 'cx32' }), 'machineType'],
+  ])('never changes its %s', (_what, present, pool, field) => {
+    expect(now(pool, present)).toEqual(['immutable_field', `/spec/nodePools/0/${field}`]);
+  });
+
+  it.each<[string, Partial<NodePoolSpec>, boolean]>([
+    ['may stay as it is', {}, true],
+    ['may get smaller', { maximum: 2 }, true],
+    ['cannot get larger', { maximum: 4 }, false],
+  ])('%s where the garden has lost the feature', (_what, more, may) => {
+    expect(refused([own(more)], [own()])).toEqual(may ? null : ['unsupported_by_garden', '/spec/nodePools/0/source']);
   });
 });
 
@@ -51,6 +98,7 @@ describe('the last pool of a cluster that was started', () => {
   it.each<[string, NodePoolSpec[]]>([
     ['go', []],
     ['be left without nodes', [aPool({ minimum: 0, maximum: 0 })]],
+    ['be left with adopted servers alone', [aPool({ source: 'pooled' })]],
   ])('cannot %s', (_what, pools) => {
     expect(refusalOf(() => checkLastPool(withPools(...pools)))).toEqual(['last_node_pool']);
   });

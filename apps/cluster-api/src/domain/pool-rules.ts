@@ -1,6 +1,7 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import { invalidField, Problem } from '../problem.js';
-import { hasWorkers } from './complete-spec.js';
+import type { GardenFeature } from './catalogue-rules.js';
+import { hasWorkers, isManaged } from './complete-spec.js';
 import type { Places } from './places.js';
 
 const imageMembers = new Set(['name', 'version']);
@@ -11,7 +12,11 @@ const imageMembers = new Set(['name', 'version']);
  * @param current the pools that are there, null for a new cluster
  * @throws Problem `invalid_node_pool`, `immutable_field` or `unsupported_by_garden`, with the place
  */
-export function checkPools(current: ClusterSpec | null, { nodePools }: ClusterSpec, places: Places): void {
+export function checkPools(
+  current: ClusterSpec | null,
+  { nodePools }: ClusterSpec,
+  { places, features }: { readonly places: Places; readonly features: ReadonlySet<GardenFeature> },
+): void {
   const names = new Set<string>();
   for (const [index, pool] of nodePools.entries()) {
     const place = places.pool(index);
@@ -26,8 +31,10 @@ export function checkPools(current: ClusterSpec | null, { nodePools }: ClusterSp
     if (pool.minimum > pool.maximum) {
       throw invalidField('invalid_node_pool', `${place}/minimum`, `must be at most the maximum, ${pool.maximum}`);
     }
-    checkSource(current?.nodePools.find(({ name }) => name === pool.name) ?? null, pool, place);
-    checkImageShape(pool, place);
+    const present = current?.nodePools.find(({ name }) => name === pool.name) ?? null;
+    checkSource(present, pool, place, features);
+    if (isManaged(pool)) checkImageShape(pool, place);
+    else checkOnServers(present, pool, place);
     if (!pool.publicIP) {
       throw invalidField(
         'unsupported_by_garden',
@@ -38,7 +45,12 @@ export function checkPools(current: ClusterSpec | null, { nodePools }: ClusterSp
   }
 }
 
-function checkSource(present: NodePoolSpec | null, { name, source }: NodePoolSpec, place: string): void {
+function checkSource(
+  present: NodePoolSpec | null,
+  { name, source, maximum }: NodePoolSpec,
+  place: string,
+  features: ReadonlySet<GardenFeature>,
+): void {
   if (present !== null && present.source !== source) {
     throw invalidField(
       'immutable_field',
@@ -46,11 +58,39 @@ function checkSource(present: NodePoolSpec | null, { name, source }: NodePoolSpe
       `of the pool ${name} stays ${present.source}. Add another pool`,
     );
   }
-  if (source !== 'managed') {
+  // A pool that is there holds up no other change of its cluster, should the garden have lost the feature.
+  const takesServers = source !== 'managed' && (present === null || maximum > present.maximum);
+  if (takesServers && !features.has('adopted-nodes')) {
     throw invalidField(
       'unsupported_by_garden',
       `${place}/source`,
       'must be managed: other nodes cannot join clusters here',
+    );
+  }
+}
+
+/** What holds for pools on adopted servers only. */
+function checkOnServers(present: NodePoolSpec | null, pool: NodePoolSpec, place: string): void {
+  const { name, source, machineType, image, minimum, maximum } = pool;
+  if (present !== null && present.machineType !== machineType) {
+    throw invalidField(
+      'immutable_field',
+      `${place}/machineType`,
+      `of the pool ${name} stays ${present.machineType}, as its servers do. Add another pool`,
+    );
+  }
+  if (Object.keys(image).length > 0) {
+    throw invalidField(
+      'unsupported_by_garden',
+      `${place}/image`,
+      'must be empty: adopted servers are rebuilt with the image of this installation. Leave it out',
+    );
+  }
+  if (source !== 'pooled' && minimum !== maximum) {
+    throw invalidField(
+      'invalid_node_pool',
+      `${place}/minimum`,
+      `must be the maximum, ${maximum}: a pool of ${source} servers has one size`,
     );
   }
 }
@@ -79,7 +119,7 @@ export function checkLastPool(spec: ClusterSpec): void {
   if (hasWorkers(spec)) return;
   throw new Problem(
     'last_node_pool',
-    'A cluster that was started keeps at least one node pool with a maximum above zero. Hibernate or delete the cluster ' +
-      'instead.',
+    'A cluster that was started keeps at least one managed node pool with a maximum above zero. Hibernate or delete the ' +
+      'cluster instead.',
   );
 }

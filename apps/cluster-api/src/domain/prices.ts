@@ -12,7 +12,7 @@ export interface KnownPrices {
 
 /** Net, in the currency of the list. `reason` says why there is no price. */
 export type NodePrice =
-  | { readonly kind: 'known'; readonly hourly: Big; readonly monthly: Big; readonly reason: string | null }
+  | { readonly kind: 'known'; readonly hourly: Big; readonly monthly: Big; readonly reason: null }
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /** Of an average month: a year has 8,760. */
@@ -20,15 +20,11 @@ const HOURS_PER_MONTH = 730;
 
 /** What one node of a pool costs: its server and, apart from it, its public address. */
 export function nodePriceOf(
-  { source, machineType, publicIP }: Pick<NodePoolSpec, 'source' | 'machineType' | 'publicIP'>,
+  { machineType, publicIP }: Pick<NodePoolSpec, 'machineType' | 'publicIP'>,
   region: string,
   known: KnownPrices | null,
 ): NodePrice {
   if (known === null) return { kind: 'unknown', reason: 'There is no price list.' };
-  if (source !== 'managed') {
-    const reason = 'Its servers are adopted: they cost the same without the cluster.';
-    return { kind: 'known', hourly: new Big(0), monthly: new Big(0), reason };
-  }
   const { serverTypes, primaryIpv4 } = known.prices;
   const server = ownOf(ownOf(serverTypes, machineType) ?? {}, region);
   if (server === null) return { kind: 'unknown', reason: `The price list has no ${machineType} in ${region}.` };

@@ -4,7 +4,7 @@ import type { SpecChanged } from '../domain/change-spec.js';
 import { poolChangesOf } from '../domain/changes.js';
 import type { ClusterRecord } from '../domain/cluster-record.js';
 import { costDifferenceOf, costOf } from '../domain/cost.js';
-import { entityTagOf, quoted } from '../domain/entity-tag.js';
+import { poolTagOf, quoted } from '../domain/entity-tag.js';
 import { nodePoolBody, nodePoolOf } from '../domain/node-pool-body.js';
 import { findPool, type NodePoolService } from '../domain/node-pools.js';
 import { operationUrl } from '../domain/operation-body.js';
@@ -24,15 +24,14 @@ export interface NodePoolRoutesDeps {
   readonly publicUrl: () => string;
 }
 
-/** The tag of a pool is that of its cluster, whose specification it is a part of. */
 export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDeps) {
   const clusterOf = async (req: Request, res: Response): Promise<ClusterRecord> => {
     const cluster = await store.find(callerOf(res).team.id, clusterNameOf(req, 'cluster'));
     if (cluster === null) throw notFound();
     return cluster;
   };
-  const setChangeHeaders = (res: Response, outcome: SpecChanged): void => {
-    res.set('ETag', quoted(entityTagOf(outcome.cluster)));
+  const setChangeHeaders = (res: Response, outcome: SpecChanged, pool: { readonly name: string }): void => {
+    res.set('ETag', quoted(poolTagOf(outcome.cluster, pool)));
     if (outcome.kind !== 'accepted') return;
     const context = { team: callerOf(res).team, publicUrl: publicUrl() };
     res.set('Operation-Location', operationUrl(outcome.operation, context));
@@ -55,7 +54,7 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
       const cluster = await clusterOf(req, res);
       const pool = findPool(cluster, req.params.pool as string);
       if (pool === null) throw notFound();
-      res.set('ETag', quoted(entityTagOf(cluster))).json(nodePoolBody(nodePoolOf(cluster, pool)));
+      res.set('ETag', quoted(poolTagOf(cluster, pool))).json(nodePoolBody(nodePoolOf(cluster, pool)));
     },
 
     async putNodePool(req, res) {
@@ -72,14 +71,15 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
         res.json({ dryRun: true, resource, cost, costDifference, changes: poolChangesOf(before, pool) });
         return;
       }
-      setChangeHeaders(res, outcome);
+      setChangeHeaders(res, outcome, pool);
       res.status(before === null ? 201 : 200).json(nodePoolBody(nodePoolOf(outcome.cluster, pool)));
     },
 
     async deleteNodePool(req, res) {
       const name = { cluster: clusterNameOf(req, 'cluster'), pool: req.params.pool as string };
       const preconditions = preconditionsOf(req);
-      setChangeHeaders(res, await nodePools.remove(callerOf(res), name, { preconditions }));
+      const outcome = await nodePools.remove(callerOf(res), name, { preconditions });
+      setChangeHeaders(res, outcome, { name: name.pool });
       res.status(204).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

@@ -73,7 +73,7 @@ interface Surroundings {
 
 function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }: Surroundings): ServerChanges {
   const teamId = caller.team.id;
-  const acknowledged = { acknowledgedBy: caller.userId, acknowledgedAt: now, updatedAt: now, dueAt: now };
+  const acknowledged = { acknowledgedBy: caller.userId, acknowledgedAt: now, begunAt: now, updatedAt: now, dueAt: now };
   const begin = async (server: AdoptedServerRecord, of: Pick<Begun, 'operationId' | 'kind' | 'action'>) =>
     beginOperation(tx, caller, { ...of, server, now });
   return {
@@ -101,6 +101,8 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
         data: {
           ...{ ...spec, ...acknowledged, operationId, phase: 'Adopting', message: '', failures: 0 },
           ...{ generation: { increment: 1 }, image: null, rebuildAskedAt: null, rebuildActionId: null },
+          // Whatever it was a node of: from now on it is rebuilt for nobody.
+          ...{ purpose: 'adopt', memberOfId: null, nodeName: null, nodeReady: false },
         },
         include: withServerNames,
       });
@@ -177,5 +179,6 @@ export function serverRecordOf(row: Row): AdoptedServerRecord {
       serverKind: row.serverKind as AdoptedServerSpec['serverKind'],
     },
     claimedBy: nodePool && { cluster: nodePool.cluster.name, nodePool: nodePool.name },
+    isMember: row.nodeName !== null,
   };
 }

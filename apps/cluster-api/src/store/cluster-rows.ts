@@ -10,13 +10,16 @@ import type {
 } from '@corral/contracts';
 import type { NodePrices } from '@corral/hcloud';
 import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
+import { isManaged } from '../domain/complete-spec.js';
 import type { NodePoolRecord } from '../domain/node-pool-body.js';
 import type { KnownPrices } from '../domain/prices.js';
 import type { Transaction } from './transaction.js';
 
 export const priced = { priceList: { select: { currency: true, prices: true, pricedAt: true } } } as const;
+/** With the number of its servers that are ready nodes. */
+export const withBacking = { _count: { select: { claimedServers: { where: { nodeReady: true } } } } } as const;
 export const withPools = {
-  nodePools: { orderBy: { position: 'asc' } },
+  nodePools: { orderBy: { position: 'asc' }, include: withBacking },
   connection: { select: priced },
 } as const;
 
@@ -53,6 +56,9 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
     spec: specOf(row),
     desiredHash: row.desiredHash,
     priorities: new Map(row.nodePools.map(({ name, autoscalerPriority }) => [name, autoscalerPriority])),
+    backingReady: new Map(
+      row.nodePools.flatMap((pool) => (isManaged(poolOf(pool)) ? [] : [[pool.name, pool._count.claimedServers]])),
+    ),
     prices: pricesOf(row.connection),
     generation: row.generation,
     observedGeneration: row.observedGeneration,
@@ -96,7 +102,9 @@ function specOf({ spec, nodePools }: ClusterRow): ClusterSpec {
 }
 
 export function poolRecordOf(row: PoolRow): NodePoolRecord {
-  return { ...poolOf(row), autoscalerPriority: row.autoscalerPriority };
+  const pool = poolOf(row);
+  const backingReady = isManaged(pool) ? null : row._count.claimedServers;
+  return { ...pool, autoscalerPriority: row.autoscalerPriority, backingReady };
 }
 
 function poolOf(row: PoolRow): NodePoolSpec {

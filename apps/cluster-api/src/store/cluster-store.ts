@@ -1,12 +1,14 @@
 import type { NodePoolSpec } from '@corral/contracts';
 import { isUniqueViolation, type Prisma } from '@corral/database';
 import type { Caller } from '../domain/caller.js';
+import { type Claims, claimsDetail } from '../domain/claim-servers.js';
 import type { ClusterRecord } from '../domain/cluster-record.js';
 import type { Acceptance, ClusterChanges, ClusterTransaction, Effect } from '../domain/cluster-transaction.js';
 import type { QuotaOverrides } from '../domain/quotas.js';
 import { recordAudit } from './audit.js';
 import { findCluster, listClusters, operationOf, priced, pricesOf } from './cluster-rows.js';
 import { claimKey } from './idempotency-keys.js';
+import { claimServers, lockServers, releaseServers } from './server-claims.js';
 import { patience, type Transaction } from './transaction.js';
 
 export type ClusterStore = ReturnType<typeof clusterStore>;
@@ -47,7 +49,8 @@ function clusterChanges(prisma: Prisma): ClusterChanges {
 async function lock(tx: Transaction, caller: Caller, name: string): Promise<ClusterTransaction> {
   const teamId = caller.team.id;
   const quotaOverrides = await lockTeam(tx, teamId);
-  await tx.$queryRaw`SELECT id FROM cluster WHERE team_id = ${teamId}::uuid AND name = ${name} FOR UPDATE`;
+  // No stronger than that: a pass that holds a server may wait to refer to its cluster, and a change waits for servers.
+  await tx.$queryRaw`SELECT id FROM cluster WHERE team_id = ${teamId}::uuid AND name = ${name} FOR NO KEY UPDATE`;
   // Read once the locks are held: what a locking statement itself returns may be older than its lock.
   const current = await findCluster(tx, teamId, name);
   const [clock] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
@@ -79,9 +82,10 @@ async function lock(tx: Transaction, caller: Caller, name: string): Promise<Clus
       return row === null ? null : operationOf(row);
     },
     claimKey: (request, operationId) => claimKey(tx, caller, request, operationId),
+    findServers: (connectionRef) => lockServers(tx, teamId, connectionRef),
     accept: (accepted) => accept(tx, { caller, name, current, now }, accepted),
-    async removeDraft() {
-      if (current !== null) await removeDraft(tx, { caller, current, now });
+    async removeDraft(claims) {
+      if (current !== null) await removeDraft(tx, { caller, current, now }, claims);
     },
   };
 }
@@ -106,10 +110,13 @@ interface Locked {
 async function accept(tx: Transaction, locked: Locked, accepted: Acceptance): ReturnType<ClusterTransaction['accept']> {
   const { caller, name, current, now } = locked;
   const teamId = caller.team.id;
+  const { released, claimed } = accepted.claims;
   const clusterId = await writeCluster(tx, locked, accepted);
+  await releaseServers(tx, { teamId, now }, released);
   if (accepted.effect.kind === 'declare') {
     await writePools(tx, { teamId, clusterId, now }, current?.spec.nodePools ?? [], accepted.effect);
   }
+  await claimServers(tx, { teamId, clusterId, now }, claimed);
   await endOpenOperations(tx, { teamId, clusterId, now }, 'superseded');
   const { operationId, operation: kind, generation, desiredHash, isDraft, action, detail } = accepted;
   const operation = await tx.operation.create({
@@ -206,11 +213,13 @@ async function endOpenOperations(
 async function removeDraft(
   tx: Transaction,
   { caller, current, now }: { caller: Caller; current: ClusterRecord; now: Date },
+  claims: Claims,
 ): Promise<void> {
   const { id: clusterId, name } = current;
   const teamId = caller.team.id;
   await endOpenOperations(tx, { teamId, clusterId, now }, 'cancelled');
+  await releaseServers(tx, { teamId, now }, claims.released);
   await tx.cluster.delete({ where: { id: clusterId, teamId }, select: { id: true } });
   const target = { kind: 'Cluster', id: clusterId, name };
-  await recordAudit(tx, caller, { action: 'cluster.delete', target, detail: { draft: true } });
+  await recordAudit(tx, caller, { action: 'cluster.delete', target, detail: { draft: true, ...claimsDetail(claims) } });
 }

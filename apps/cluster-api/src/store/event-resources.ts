@@ -3,7 +3,7 @@ import type { AdoptedServerRecord } from '../domain/adopted-server-record.js';
 import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
 import type { NodePoolRecord } from '../domain/node-pool-body.js';
 import { serverRecordOf, withServerNames } from './adopted-servers.js';
-import { clusterOf, operationOf, poolRecordOf, withPools } from './cluster-rows.js';
+import { clusterOf, operationOf, poolRecordOf, withBacking, withPools } from './cluster-rows.js';
 
 /** Those that are there of the team's, by id. */
 export type ById<T> = ReadonlyMap<string, T>;
@@ -20,7 +20,7 @@ export const eventResourceStore = (prisma: Prisma) => ({
   },
 
   async nodePools(teamId: string, ids: readonly string[]): Promise<ById<NodePoolRecord>> {
-    const rows = await prisma.nodePool.findMany({ where: { teamId, id: { in: [...ids] } } });
+    const rows = await prisma.nodePool.findMany({ where: { teamId, id: { in: [...ids] } }, include: withBacking });
     return new Map(rows.map((row) => [row.id, poolRecordOf(row)]));
   },
 

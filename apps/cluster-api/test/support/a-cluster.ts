@@ -41,6 +41,7 @@ export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {
     spec,
     desiredHash: desiredHashOf(spec),
     priorities: new Map(),
+    backingReady: new Map(),
     prices: null,
     generation: 4,
     observedGeneration: 4,

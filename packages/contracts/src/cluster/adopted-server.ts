@@ -59,11 +59,14 @@ export const adoptedServerSchema = exactly({
   }),
   spec: exactly(serverSpec),
   status: exactly({
-    phase: { enum: serverPhases },
+    phase: {
+      enum: serverPhases,
+      description: '`Joining`, `Joined` and `Leaving` tell of a node of a cluster; the others of the adoption itself.',
+    },
     message: { ...text, description: 'What is known beside the phase, and what to do about it.' },
     claimedBy: {
       anyOf: [exactly({ cluster: filled, nodePool: filled }), { type: 'null' }],
-      description: 'The node pool that draws on the server.',
+      description: 'The node pool that draws on the server. A server that is `Leaving` has none any more.',
     },
     operationId: {
       type: ['string', 'null'],

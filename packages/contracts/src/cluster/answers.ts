@@ -78,7 +78,13 @@ export const nodePoolSchema = exactly({
   maximum: count,
   publicIP: { type: 'boolean' },
   autoscalerPriority: { type: 'integer' },
-  status: exactly({ pet: { type: 'boolean' }, backingReady: { type: ['integer', 'null'] } }),
+  status: exactly({
+    pet: { type: 'boolean', description: 'Whether the nodes are adopted servers, which nobody replaces.' },
+    backingReady: {
+      type: ['integer', 'null'],
+      description: 'How many of the claimed servers are ready nodes. Null for a managed pool.',
+    },
+  }),
 });
 
 const operationErrorSchema = {

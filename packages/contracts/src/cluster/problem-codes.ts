@@ -28,7 +28,8 @@ export const problemCodes = {
   invalid_node_pool: {
     status: 422,
     title: 'The node pool breaks a rule',
-    meaning: 'Names unique in a cluster, minimum at most maximum, a known machine type and image.',
+    meaning:
+      'Names unique in a cluster, minimum at most maximum, a known machine type and image, enough adopted servers.',
   },
   unsupported_version: {
     status: 422,
@@ -132,7 +133,7 @@ export const problemCodes = {
   last_node_pool: {
     status: 422,
     title: 'The last node pool stays',
-    meaning: 'A cluster that was started keeps at least one node pool that can have nodes.',
+    meaning: 'A cluster that was started keeps at least one managed node pool that can have nodes.',
   },
   unsupported_by_garden: {
     status: 422,
@@ -142,7 +143,8 @@ export const problemCodes = {
   server_claimed: {
     status: 409,
     title: 'The server has an owner',
-    meaning: 'The server was adopted already, or belongs to a cluster.',
+    meaning:
+      'The server was adopted already, or belongs to a cluster. Of a node pool: the servers that it wants are in use.',
   },
   cluster_deleting: {
     status: 409,

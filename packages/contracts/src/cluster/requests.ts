@@ -37,17 +37,36 @@ export const nodePoolSpecSchema = {
   required: ['name', 'machineType'],
   properties: {
     name: poolNameSchema,
-    source: { enum: poolSources, default: 'managed', description: 'Fixed once the pool exists.' },
-    machineType: { type: 'string', minLength: 1, maxLength: clusterLimits.machineTypeCharacters },
+    source: {
+      enum: poolSources,
+      default: 'managed',
+      description:
+        'Where the nodes come from: `managed` ones are made and deleted as needed, those of the others are adopted servers ' +
+        'of the kind `cloud` (`pooled`), `dedicated` or `onprem`. Fixed once the pool exists.',
+    },
+    machineType: {
+      type: 'string',
+      minLength: 1,
+      maxLength: clusterLimits.machineTypeCharacters,
+      description: 'Of a pool on adopted servers their type; it is fixed then.',
+    },
     image: {
       type: 'object',
       default: {},
       maxProperties: 10,
       additionalProperties: true,
-      description: '`name` and `version` of an image of the catalogue; empty means the catalogue’s own choice.',
+      description:
+        '`name` and `version` of an image of the catalogue; empty means the catalogue’s own choice. ' +
+        'Adopted servers have that of the installation: empty.',
     },
-    minimum: { type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMinimumDefault },
-    maximum: { type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMaximumDefault },
+    minimum: {
+      ...{ type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMinimumDefault },
+      description: 'The same as `maximum` for `dedicated` and `onprem`.',
+    },
+    maximum: {
+      ...{ type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMaximumDefault },
+      description: 'A pool on adopted servers claims as many of them.',
+    },
     publicIP: { type: 'boolean', default: true },
   },
 } as const satisfies JSONSchema;

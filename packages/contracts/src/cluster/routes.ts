@@ -35,7 +35,7 @@ const specProblems = [
     'unsupported_by_garden',
   ] as const),
   ...(['last_node_pool', 'quota_exceeded', 'connection_rejected', 'cluster_deleting', 'upstream_unavailable'] as const),
-  'subscription_required',
+  ...(['subscription_required', 'server_claimed'] as const),
 ] as const satisfies readonly ProblemCode[];
 
 export const clusterRoutes = [

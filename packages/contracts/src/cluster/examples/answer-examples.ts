@@ -94,6 +94,10 @@ const nodePool = {
   ...{ name: 'general', source: 'managed', machineType: 'cpx31', image: {}, minimum: 1, maximum: 3 },
   ...{ publicIP: true, autoscalerPriority: 10, status: { pet: false, backingReady: null } },
 };
+const ownPool = {
+  ...{ name: 'own', source: 'pooled', machineType: 'cx22', image: {}, minimum: 2, maximum: 3 },
+  ...{ publicIP: true, autoscalerPriority: 100, status: { pet: true, backingReady: 2 } },
+};
 const savings = {
   hourly: { minimum: '-0.0213', maximum: '-0.0639' },
   monthly: { minimum: '-13.1000', maximum: '-39.3000' },
@@ -142,7 +146,10 @@ export const clusterThingExamples: Readonly<Record<string, Examples>> = {
       },
     },
   },
-  nodePool: one('A pool', nodePool),
+  nodePool: {
+    managed: { summary: 'A managed pool', value: nodePool },
+    adopted: { summary: 'A pool on adopted servers, one of which is not ready', value: ownPool },
+  },
   nodePoolList: page('The pools of a cluster', nodePool),
   nodePoolDryRun: {
     dryRun: {

@@ -29,7 +29,13 @@ export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
       },
     },
   },
-  putNodePool: one('A pool that grows to ten nodes', { spec: { ...pool, maximum: 10 } }),
+  putNodePool: {
+    managed: { summary: 'A pool that grows to ten nodes', value: { spec: { ...pool, maximum: 10 } } },
+    adopted: {
+      summary: 'A pool of three adopted servers',
+      value: { spec: { name: 'own', source: 'pooled', machineType: 'cx22', minimum: 2, maximum: 3 } },
+    },
+  },
   issueKubeconfig: one('For ten minutes', { ttlSeconds: 600 }),
   createConnection: one('A project', { spec: project }),
   putConnection: {

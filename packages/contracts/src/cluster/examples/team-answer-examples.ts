@@ -16,7 +16,7 @@ const adoptedServer = {
   },
   spec: { serverID: 42_017, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
   status: {
-    ...{ phase: 'Ready', message: '', claimedBy: { cluster: 'web', nodePool: 'own' } },
+    ...{ phase: 'Joined', message: '', claimedBy: { cluster: 'web', nodePool: 'own' } },
     ...{ operationId: '0197b2f0-3c5e-7d2a-9b41-6f0e8a1c2d34', adoptedAt: at, observedAt: at },
   },
 };

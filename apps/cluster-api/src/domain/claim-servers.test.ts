@@ -1,0 +1,163 @@
+import type { NodePoolSpec } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { aPool } from '../../test/support/a-cluster.js';
+import { refusalOf } from '../../test/support/refusal.js';
+import { Problem } from '../problem.js';
+import { type Claims, claimsDetail, decideClaims, type PoolServer, releaseAll, serverIdsOf } from './claim-servers.js';
+import { inCluster, inPool } from './places.js';
+
+const CLUSTER = 'c-1';
+const aServer = (serverId: number, more: Partial<PoolServer> = {}): PoolServer => ({
+  ...{ id: `s-${serverId}`, serverId, kind: 'cloud', serverType: 'cx22', phase: 'Ready' },
+  ...{ claimedBy: null, isMember: false, isDeregistering: false },
+  ...more,
+});
+const by = (nodePool: string, clusterId = CLUSTER) => ({
+  claimedBy: { clusterId, cluster: clusterId === CLUSTER ? 'web' : 'shop', nodePool },
+});
+const joined = (nodePool = 'own') => ({ ...by(nodePool), phase: 'Joined' as const, isMember: true });
+const own = (maximum: number, more: Partial<NodePoolSpec> = {}) =>
+  aPool({ name: 'own', source: 'pooled', machineType: 'cx22', minimum: 0, maximum, ...more });
+const decide = (pools: NodePoolSpec[], servers: PoolServer[]) => decideClaims(CLUSTER, pools, servers, inCluster);
+const shown = ({ claimed, released }: Claims) => [
+  claimed.map(({ server, nodePool }) => `${nodePool} ${server.serverId}`),
+  released.map(({ serverId }) => serverId),
+];
+
+describe('a pool on adopted servers', () => {
+  it.each<[string, NodePoolSpec[], PoolServer[], [string[], number[]]]>([
+    [
+      'claims those of the lowest numbers',
+      [own(2)],
+      [aServer(30), aServer(4), aServer(100)],
+      [['own 4', 'own 30'], []],
+    ],
+    ['keeps what it has', [own(2)], [aServer(1), aServer(8, by('own')), aServer(9, joined())], [[], []]],
+    ['claims as many as are missing', [own(2)], [aServer(1), aServer(8, joined()), aServer(9)], [['own 1'], []]],
+    ['of none claims none', [own(0)], [aServer(1)], [[], []]],
+    ['that is managed claims none', [aPool({ machineType: 'cx22' })], [aServer(1)], [[], []]],
+    [
+      'claims what can be a node of its only',
+      [own(1)],
+      [
+        aServer(1, { serverType: 'cx32' }),
+        aServer(2, { kind: 'dedicated' }),
+        aServer(3, by('own', 'c-2')),
+        aServer(4, { isMember: true }),
+        aServer(5, { isDeregistering: true }),
+        aServer(6, { phase: 'Rebuilding' }),
+        aServer(7),
+      ],
+      [['own 7'], []],
+    ],
+    [
+      'of each source draws on its kind',
+      [
+        own(1),
+        own(1, { name: 'metal', source: 'dedicated', minimum: 1 }),
+        own(1, { name: 'here', source: 'onprem', minimum: 1 }),
+      ],
+      [aServer(1, { kind: 'onprem' }), aServer(2, { kind: 'dedicated' }), aServer(3)],
+      [['own 3', 'metal 2', 'here 1'], []],
+    ],
+    [
+      'lets go of those that have not joined first, then of the highest numbers',
+      [own(1)],
+      [
+        aServer(1, joined()),
+        aServer(2, joined()),
+        aServer(3, by('own')),
+        aServer(4, { ...by('own'), phase: 'Failed' }),
+      ],
+      [[], [2, 3, 4]],
+    ],
+    [
+      'lets go of one that has not joined even where its number is the lowest',
+      [own(2)],
+      [aServer(1, { ...by('own'), phase: 'Joining', isMember: true }), aServer(2, joined()), aServer(3, joined())],
+      [[], [1]],
+    ],
+    ['that is removed lets go of all', [], [aServer(1, by('own')), aServer(2, joined())], [[], [1, 2]]],
+    [
+      'may take what another pool of the cluster lets go of, if that is no node',
+      [own(1, { name: 'new' })],
+      [aServer(1, joined('old')), aServer(2, by('old'))],
+      [['new 2'], [1, 2]],
+    ],
+    ['leaves other clusters alone', [own(0)], [aServer(1, by('own', 'c-2'))], [[], []]],
+    ['that holds one that failed needs no other', [own(1)], [aServer(1, { ...by('own'), phase: 'Failed' })], [[], []]],
+  ])('%s', (_what, pools, servers, claims) => {
+    expect(shown(decide(pools, servers))).toEqual(claims);
+  });
+
+  it('of a cluster that is not there yet has nothing to keep', () => {
+    expect(shown(decideClaims(null, [own(1)], [aServer(1, by('own')), aServer(2)], inCluster))).toEqual([
+      ['own 2'],
+      [],
+    ]);
+  });
+});
+
+describe('too few servers', () => {
+  const refused = (pools: NodePoolSpec[], servers: PoolServer[], places = inCluster) =>
+    refusalOf(() => decideClaims(CLUSTER, pools, servers, places));
+  const few = ['invalid_node_pool', '/spec/nodePools/0/maximum'];
+
+  it.each<[string, PoolServer[], readonly string[]]>([
+    ['are there: none', [], few],
+    ['are there: others of another type', [aServer(1), aServer(2, { serverType: 'cx32' })], few],
+    ['are there: others of another kind', [aServer(1), aServer(2, { kind: 'onprem' })], few],
+    ['are there: one failed', [aServer(1), aServer(2, { phase: 'Failed' })], few],
+    ['are there: one is missed', [aServer(1), aServer(2, { phase: 'Missing' })], few],
+    ['are there: one goes', [aServer(1), aServer(2, { phase: 'Deregistering', isDeregistering: true })], few],
+    ['are free: another cluster has one', [aServer(1), aServer(2, by('own', 'c-2'))], ['server_claimed']],
+    ['are free: one is being adopted', [aServer(1), aServer(2, { phase: 'Adopting' })], ['server_claimed']],
+    ['are free: one leaves', [aServer(1), aServer(2, { phase: 'Leaving', isMember: true })], ['server_claimed']],
+  ])('%s', (_what, servers, refusal) => {
+    expect(refused([own(2)], servers)).toEqual(refusal);
+  });
+
+  it('are free for the second of two pools, which is named', () => {
+    expect(refused([own(1), own(1, { name: 'more' })], [aServer(1)])).toEqual(['server_claimed']);
+    expect(refused([own(1), own(2, { name: 'more' })], [aServer(1)])).toEqual([
+      ...['invalid_node_pool', '/spec/nodePools/1/maximum'],
+    ]);
+    expect(refused([own(2)], [], inPool)).toEqual(['invalid_node_pool', '/spec/maximum']);
+  });
+
+  it('are told of with what has them, and with what there is', () => {
+    const messageOf = (servers: PoolServer[]) => {
+      try {
+        return shown(decide([own(3)], servers));
+      } catch (error) {
+        return error instanceof Problem ? (error.errors?.[0]?.message ?? error.detail) : error;
+      }
+    };
+
+    expect(messageOf([aServer(7, by('big', 'c-2')), aServer(8, { phase: 'Leaving' }), aServer(9)])).toBe(
+      'The node pool own needs 3 more adopted servers of the type cx22, and 1 are free. In use: 7 (the node pool big of ' +
+        'the cluster shop), 8 (Leaving). Make the pools that have them smaller, or wait until the servers are Ready.',
+    );
+    expect(messageOf([aServer(7)])).toBe(
+      'is 3, but the connection has 1 adopted servers of the type cx22 for pooled pools. Adopt more, or lower it',
+    );
+  });
+});
+
+describe('what changes hands', () => {
+  const servers = [aServer(1, by('old')), aServer(2, joined('old')), aServer(3, by('own', 'c-2')), aServer(4)];
+  const claims = decide([own(2, { name: 'new' })], servers);
+
+  it('is in the audit log by number, where there is any', () => {
+    expect(claimsDetail(claims)).toEqual({ claimed: '1 4', released: '1 2' });
+    expect(claimsDetail(releaseAll('c-3', servers))).toEqual({});
+  });
+
+  it('wakes each server once', () => {
+    expect(serverIdsOf(claims)).toEqual(['s-1', 's-2', 's-4']);
+  });
+
+  it('are all servers of a cluster that is deleted', () => {
+    expect(shown(releaseAll(CLUSTER, servers))).toEqual([[], [1, 2]]);
+  });
+});
