@@ -39,6 +39,18 @@ const golden: Record<string, Desired> = {
       aPool({ name: 'idle', workerName: 'p0f0f0', minimum: 0, maximum: 0, image: { name: 'a', version: '1' } }),
     ],
   }),
+  'pool-adopted': aDesired({
+    pools: [
+      aPool(),
+      aPool({
+        name: 'own',
+        workerName: 'p4d5e6',
+        source: 'pooled',
+        autoscalerPriority: 100,
+        image: { name: 'a', version: '1' },
+      }),
+    ],
+  }),
   'pool-priorities': aDesired({
     pools: [
       aPool({ autoscalerPriority: 1 }),
@@ -79,14 +91,14 @@ describe('a rendered Shoot', () => {
     );
   });
 
-  it('differs from that of the plain cluster, but for a minimum of zero, a pool that may have no nodes, and a priority before nobody', () => {
+  it('differs from that of the plain cluster, but for a minimum of zero, pools that have no worker, and a priority before nobody', () => {
     const plain = renderShoot(base, rendering);
     const same = Object.entries(golden).filter(([name, desired]) => {
       return name !== 'one-pool' && JSON.stringify(renderShoot(desired, rendering)) === JSON.stringify(plain);
     });
 
     expect(same.map(([name]) => name)).toEqual([
-      ...['pool-minimum-zero', 'pool-maximum-zero', 'pool-priorities-alike'],
+      ...['pool-minimum-zero', 'pool-maximum-zero', 'pool-adopted', 'pool-priorities-alike'],
     ]);
   });
 
@@ -130,11 +142,11 @@ const refusals: [pointer: string, Desired][] = [
   ['/spec/network/existingNetwork', aDesired({ spec: { network: { ...network, existingNetwork: 'mine' } } })],
   ['/spec/region', aDesired({ spec: { region: 'sin' } })],
   ['/spec/nodePools/1/publicIP', aDesired({ pools: [aPool(), aPool({ publicIP: false })] })],
-  ['/spec/nodePools/0/source', aDesired({ pools: [aPool({ source: 'dedicated' })] })],
   ['/spec/nodePools/0/image/flavor', aDesired({ pools: [aPool({ image: { flavor: 'small' } })] })],
   ['/spec/nodePools/0/image/name', aDesired({ pools: [aPool({ image: { name: 7 } })] })],
   ['/spec/nodePools/0/image/name', aDesired({ pools: [aPool({ image: { version: '24.4.0' } })] })],
   ['/spec/nodePools', aDesired({ pools: [aPool({ minimum: 0, maximum: 0 })] })],
+  ['/spec/nodePools', aDesired({ pools: [aPool({ source: 'dedicated' })] })],
 ];
 
 describe('what no Shoot can express', () => {

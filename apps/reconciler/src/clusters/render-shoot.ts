@@ -99,10 +99,15 @@ function autoUpdate(pools: readonly DesiredPool[]): Record<string, false> {
   return { kubernetesVersion: false, ...(declaresImageVersion ? { machineImageVersion: false } : {}) };
 }
 
-/** The pools that are workers of the Shoot, in its order. A pool that may not have nodes has no worker. */
+/**
+ * The pools that are workers of the Shoot, in its order. A pool that may not have nodes has no worker, and of nodes that are
+ * adopted servers the garden does not know.
+ */
 export function renderedPools(pools: readonly DesiredPool[]): DesiredPool[] {
-  return pools.filter(({ maximum }) => maximum > 0);
+  return pools.filter(isWorker);
 }
+
+const isWorker = ({ source, maximum }: DesiredPool): boolean => source === 'managed' && maximum > 0;
 
 /** The provider does not scale to zero: it wants at least one node of each pool that may have nodes. */
 export function renderedMinimum({ minimum }: Pick<DesiredPool, 'minimum'>): number {
@@ -112,11 +117,11 @@ export function renderedMinimum({ minimum }: Pick<DesiredPool, 'minimum'>): numb
 function renderWorkers(pools: readonly DesiredPool[], zone: string, settings: GardenSettings): object[] {
   const hasPriorities = new Set(renderedPools(pools).map(({ autoscalerPriority }) => autoscalerPriority)).size > 1;
   const workers = pools.flatMap((pool, index) => {
-    assertRenderable(pool, `/spec/nodePools/${index}`);
-    return pool.maximum > 0 ? [renderWorker(pool, { zone, hasPriorities }, settings)] : [];
+    if (pool.source === 'managed') assertRenderable(pool, `/spec/nodePools/${index}`);
+    return isWorker(pool) ? [renderWorker(pool, { zone, hasPriorities }, settings)] : [];
   });
   // Apply would remove all workers, and a Shoot without any is of another kind that never gets one again.
-  if (workers.length === 0) throw new Unrenderable('/spec/nodePools', 'none of them may have nodes');
+  if (workers.length === 0) throw new Unrenderable('/spec/nodePools', 'none of them is managed and may have nodes');
   return workers;
 }
 
@@ -146,7 +151,6 @@ function renderWorker(
 }
 
 function assertRenderable(pool: DesiredPool, pointer: string): void {
-  if (pool.source !== 'managed') throw new Unrenderable(`${pointer}/source`, 'only managed pools are workers');
   if (!pool.publicIP) throw new Unrenderable(`${pointer}/publicIP`, 'every server of the provider gets addresses');
   for (const [key, value] of Object.entries(pool.image)) {
     if (key !== 'name' && key !== 'version')
