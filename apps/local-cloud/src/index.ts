@@ -1,5 +1,5 @@
 export type { ForcedRrset, LocalCloudAdmin, ZoneContents } from './admin/admin.js';
-export type { GardenAdmin, GardenContents, HeldShoot, ShootEdit } from './admin/garden-admin.js';
+export type { GardenAdmin, GardenContents, HeldShoot, ShootEdit, ShownNode } from './admin/garden-admin.js';
 export type { Server, ServerAction, ServerOptions } from './compute/model.js';
 export type { BudgetState } from './dns/budget.js';
 export type { ZoneOptions } from './dns/dns-project.js';
@@ -7,6 +7,8 @@ export type { ExtraFields } from './dns/http/bodies.js';
 export type { DnsRecord, Rrset, Write } from './dns/model.js';
 export type { Calls } from './faults/call-counts.js';
 export type { ApiName, FaultEffect, FaultMatch, FaultRule, HeldFault } from './faults/fault-rules.js';
+export type { HeldPod } from './garden/cluster/contents.js';
+export type { PodOptions } from './garden/cluster/pods.js';
 export type { GardenSettings } from './garden/garden-settings.js';
 export type { HeldShootFault, ShootFault } from './garden/gardenlet/shoot-faults.js';
 export type { ShootLife } from './garden/shoot-history.js';

@@ -32,6 +32,7 @@ export function readOptions(environment: Environment): LocalCloudOptions {
     ...given('hibernateMs', integer('LOCAL_CLOUD_GARDEN_HIBERNATE_MS', HOUR_MS)),
     ...given('wakeMs', integer('LOCAL_CLOUD_GARDEN_WAKE_MS', HOUR_MS)),
     ...given('deleteMs', integer('LOCAL_CLOUD_GARDEN_DELETE_MS', HOUR_MS)),
+    ...given('joinMs', integer('LOCAL_CLOUD_GARDEN_JOIN_MS', HOUR_MS)),
     ...given('historyLength', integer('LOCAL_CLOUD_GARDEN_HISTORY', 1_000_000)),
     ...given('kubeconfigSecondsMax', integer('LOCAL_CLOUD_KUBECONFIG_SECONDS_MAX', 2 ** 32 - 1)),
   };

@@ -14,6 +14,7 @@ import { FaultRules } from './faults/fault-rules.js';
 import type { GardenSettings } from './garden/garden-settings.js';
 import { startGarden } from './garden/start-garden.js';
 import { listenHttp } from './listen.js';
+import { startMachines } from './machines/machines.js';
 import { startMailSink } from './mail/start-mail-sink.js';
 import { ProjectTokens } from './project-tokens.js';
 
@@ -130,6 +131,8 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
         tokenState: (token) => projectTokens.stateOf(token),
       }),
     );
+    const joinMs = (): number => garden.settings.read().joinMs;
+    started.push(startMachines({ servers, clock, shoots: garden.machines, joinMs }));
     const mail = await start(startMailSink(host, options.smtpPort ?? 0));
     const admin = createAdmin({
       mail,

@@ -29,6 +29,23 @@ export function gardenAdminRoutes(garden: GardenAdmin): Router {
     res.status(204).end();
   });
 
+  const inCluster = '/shoots/:namespace/:name';
+  router.get(`${inCluster}/nodes`, ({ params: { namespace, name } }, res) => {
+    res.json({ nodes: garden.nodes(namespace, name) });
+  });
+  router.get(`${inCluster}/pods`, ({ params: { namespace, name } }, res) => {
+    res.json({ pods: garden.pods(namespace, name) });
+  });
+  router.post(`${inCluster}/pods`, ({ params: { namespace, name }, body }, res) => {
+    res.status(201).json({ pod: garden.addPod(namespace, name, body ?? {}) });
+  });
+  router.patch(`${inCluster}/pods/:podNamespace/:pod`, ({ params, body }, res) => {
+    const { isProtected } = body ?? {};
+    if (typeof isProtected !== 'boolean') throw new Error('The body is {"isProtected": <true or false>}.');
+    const pod = { namespace: params.podNamespace, name: params.pod };
+    res.json({ pod: garden.protectPod(params.namespace, params.name, pod, isProtected) });
+  });
+
   router.patch('/cloud-profile', (req, res) => void res.json(garden.patchCloudProfile(req.body ?? {})));
 
   router.post('/watches/drop', (req, res) => {

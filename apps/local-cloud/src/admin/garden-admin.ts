@@ -1,3 +1,6 @@
+import type { HeldPod } from '../garden/cluster/contents.js';
+import { isReady, type Node } from '../garden/cluster/nodes.js';
+import type { PodOptions } from '../garden/cluster/pods.js';
 import type { GardenSettings } from '../garden/garden-settings.js';
 import type { HeldShootFault, ShootFault } from '../garden/gardenlet/shoot-faults.js';
 import { simulationOf } from '../garden/gardenlet/simulation.js';
@@ -10,7 +13,7 @@ import { mergePatch } from '../garden/patch/merge-patch.js';
 import { otherSeed } from '../garden/seed/seeds.js';
 import type { ShootLife } from '../garden/shoot-history.js';
 import type { Garden } from '../garden/start-garden.js';
-import { objectOf } from '../garden/store/held.js';
+import { type Held, objectOf } from '../garden/store/held.js';
 
 export interface HeldShoot {
   readonly namespace: string;
@@ -24,6 +27,18 @@ export interface HeldShoot {
   readonly lastOperation: LastOperation | null;
   /** Names of the machines, by pool. */
   readonly machines: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A node of a Shoot's cluster, as tests want to know it. */
+export interface ShownNode {
+  readonly name: string;
+  readonly pool: string;
+  /** Null for the node of a machine of the Shoot. */
+  readonly serverId: number | null;
+  readonly isReady: boolean;
+  readonly isUnschedulable: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 export interface GardenContents {
@@ -66,6 +81,13 @@ export interface GardenAdmin {
   patchCloudProfile(patch: Readonly<Record<string, unknown>>): KubeObject;
   /** The Shoot is gone at once, without a flow. */
   vanishShoot(namespace: string, name: string): void;
+  /** Of a Shoot's cluster, also while its API server is away. */
+  nodes(namespace: string, shoot: string): ShownNode[];
+  pods(namespace: string, shoot: string): HeldPod[];
+  /** Puts a pod on a node. */
+  addPod(namespace: string, shoot: string, pod: PodOptions): HeldPod;
+  /** Protects a pod by a disruption budget that forbids its eviction, or lifts that. */
+  protectPod(namespace: string, shoot: string, pod: Pick<HeldPod, 'namespace' | 'name'>, isProtected: boolean): HeldPod;
   /**
    * Ends all watches; with `expireHistory` none of them can resume. `silently`, their connections stay open, but nothing
    * comes any more.
@@ -77,14 +99,15 @@ export interface GardenAdmin {
 }
 
 export function createGardenAdmin(garden: Garden): GardenAdmin {
-  const { store, objects, gardenlet, watches, history, settings } = garden;
+  const { store, objects, gardenlet, watches, history, settings, clusters } = garden;
   const list = <T extends KubeObject>(plural: string): T[] => store.list(plural).map((held) => objectOf<T>(held));
   const placeOf = ({ metadata: { namespace = '', name = '' } }: KubeObject) => ({ namespace, name });
-  const getShoot = (namespace: string, name: string): Shoot => {
+  const getHeld = (namespace: string, name: string): Held => {
     const held = store.get('shoots', namespace, name);
     if (held === null) throw new Error(`There is no Shoot ${namespace}/${name}.`);
-    return objectOf<Shoot>(held);
+    return held;
   };
+  const getShoot = (namespace: string, name: string): Shoot => objectOf<Shoot>(getHeld(namespace, name));
   const write = (fieldManager: string, subresource: '' | 'binding') => ({
     user: 'system:admin',
     fieldManager,
@@ -134,6 +157,20 @@ export function createGardenAdmin(garden: Garden): GardenAdmin {
       getShoot(namespace, name);
       store.remove('shoots', namespace, name);
     },
+    nodes(namespace, shoot) {
+      const held = getHeld(namespace, shoot);
+      const servers = new Map(clusters.read(held).joined.map(({ name, serverId }) => [name, serverId]));
+      return clusters.nodes(held).map((node) => shownNode(node, servers.get(node.metadata.name) ?? null));
+    },
+    pods: (namespace, shoot) => [...clusters.read(getHeld(namespace, shoot)).pods],
+    addPod(namespace, shoot, pod) {
+      if (typeof pod.node !== 'string') throw new Error('A pod needs the name of a `node`.');
+      return clusters.putPod(getHeld(namespace, shoot), pod);
+    },
+    protectPod(namespace, shoot, pod, isProtected) {
+      const held = getHeld(namespace, shoot);
+      return clusters.protectPod(held, clusters.pod(held, pod.namespace, pod.name), isProtected);
+    },
     dropWatches({ expireHistory = false, silently = false } = {}) {
       if (silently) watches.stallAll();
       else watches.dropAll();
@@ -143,6 +180,16 @@ export function createGardenAdmin(garden: Garden): GardenAdmin {
     changeSettings: (change) => settings.change(change),
   };
 }
+
+const shownNode = (node: Node, serverId: number | null): ShownNode => ({
+  name: node.metadata.name,
+  pool: node.metadata.labels['worker.gardener.cloud/pool'] ?? '',
+  serverId,
+  isReady: isReady(node),
+  isUnschedulable: node.spec.unschedulable === true,
+  labels: node.metadata.labels,
+  annotations: node.metadata.annotations ?? {},
+});
 
 function shownShoot({ metadata, status }: Shoot, machines: readonly { pool: string; name: string }[] = []): HeldShoot {
   const byPool: Record<string, string[]> = {};

@@ -39,6 +39,23 @@ export interface Server {
   readonly rebuilds: number;
   readonly powerOffs: number;
   readonly deletedBy: 'api' | 'admin' | null;
+  /** Number of the action that it runs from since; null: never rebuilt. */
+  readonly rebuild: number | null;
+  /** The rebuild whose user data has been heeded. */
+  readonly firstBoot: number | null;
+  /** Whether what its user data starts works. */
+  readonly joins: boolean;
+  /** How long it takes to become a node; null: as long as others. */
+  readonly joinMs: number | null;
+}
+
+/** What a server runs from. */
+export interface RunState {
+  readonly server: Server;
+  /** Null while it does not run, and when it never was rebuilt. */
+  readonly rebuild: number | null;
+  /** When the last rebuild ended, or the one under way will, in milliseconds since 1970; null without any. */
+  readonly rebuiltAt: number | null;
 }
 
 /** Something that runs for a while; its end follows from the time. */
@@ -69,4 +86,6 @@ export interface ServerOptions {
   readonly diskGb?: number;
   readonly status?: string | null;
   readonly hasSshKeys?: boolean;
+  readonly joins?: boolean;
+  readonly joinMs?: number | null;
 }

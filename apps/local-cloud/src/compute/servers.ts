@@ -3,7 +3,7 @@ import { ApiError, invalidInput, notFound } from '../dns/api-error.js';
 import type { ActionError, Labels } from '../dns/model.js';
 import { openLineFile } from '../line-file.js';
 import { findImage } from './images.js';
-import type { Server, ServerAction, ServerOptions } from './model.js';
+import type { RunState, Server, ServerAction, ServerOptions } from './model.js';
 
 type Entry = { kind: 'server'; server: Server } | { kind: 'action'; action: ServerAction };
 
@@ -11,6 +11,8 @@ const FILE = 'servers.jsonl';
 const FIRST_SERVER = 4_711;
 /** Far from the actions of the DNS API: both are asked for under one path. */
 const FIRST_ACTION = 5_000_001;
+
+const neverRebuilt = { rebuild: null, firstBoot: null };
 
 export interface ServersOptions {
   readonly clock: Clock;
@@ -22,6 +24,7 @@ export interface ServersOptions {
 export class Servers {
   readonly #servers = new Map<number, Server>();
   readonly #actions = new Map<number, ServerAction>();
+  readonly #listeners = new Set<(id: number) => void>();
   readonly #file;
   readonly #clock: Clock;
   readonly #actionMs: number;
@@ -38,11 +41,17 @@ export class Servers {
     this.#file?.close();
   }
 
+  /** Told after something was done with a server. @returns a function that ends it */
+  onChange(listener: (id: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
   add(project: string, options: ServerOptions): Server {
     const { architecture = 'x86', image = 'ubuntu-22.04' } = options;
     const id = options.id ?? Math.max(FIRST_SERVER - 1, ...this.#servers.keys()) + 1;
     if (this.#servers.has(id)) throw new Error(`There is a server ${id} already. Take another number.`);
-    return this.#save({
+    return this.#told({
       ...{ id, project, architecture },
       name: options.name ?? `server-${id}`,
       created: timestamp(this.#clock.now()),
@@ -54,6 +63,7 @@ export class Servers {
       ...{ locked: options.locked ?? false, rescueEnabled: options.rescueEnabled ?? false, iso: options.iso ?? false },
       ...{ diskGb: options.diskGb ?? 40, status: options.status ?? null, power: 'running' },
       ...{ hasSshKeys: options.hasSshKeys ?? true, userData: null, rebuilds: 0, powerOffs: 0, deletedBy: null },
+      ...{ ...neverRebuilt, joins: options.joins ?? true, joinMs: options.joinMs ?? null },
     });
   }
 
@@ -62,13 +72,13 @@ export class Servers {
     const server = this.#servers.get(id);
     if (server === undefined) throw new Error(`There is no server ${id}.`);
     const imageId = image === undefined || image === null ? undefined : findImage(image, server.architecture)?.id;
-    return this.#save({ ...this.#settled(server), ...change, id, ...(imageId === undefined ? {} : { imageId }) });
+    return this.#told({ ...this.#settled(server), ...change, id, ...(imageId === undefined ? {} : { imageId }) });
   }
 
   vanish(id: number): void {
     const server = this.#servers.get(id);
     if (server === undefined) throw new Error(`There is no server ${id}.`);
-    this.#save({ ...server, deletedBy: 'admin' });
+    this.#told({ ...server, deletedBy: 'admin' });
   }
 
   /** All that were ever made, by number. */
@@ -101,6 +111,22 @@ export class Servers {
 
   isLocked(server: Server): boolean {
     return server.locked || this.actionsOf(server).some(this.isRunning);
+  }
+
+  /** @returns null when there never was such a server */
+  runState(id: number): RunState | null {
+    const held = this.#servers.get(id);
+    if (held === undefined) return null;
+    const server = this.#settled(held);
+    const rebuilds = this.actionsOf(server).filter(({ imageId }) => imageId !== null);
+    const isRunning = server.deletedBy === null && server.power === 'running' && !rebuilds.some(this.isRunning);
+    const last = rebuilds.find((action) => this.isRunning(action) || action.id === server.rebuild);
+    return { server, rebuild: isRunning ? server.rebuild : null, rebuiltAt: last?.finishesAt ?? null };
+  }
+
+  /** The user data of this rebuild has been heeded: that happens once. */
+  noteFirstBoot(server: Server, rebuild: number): void {
+    this.#save({ ...server, firstBoot: rebuild });
   }
 
   update(server: Server, change: { name?: string; labels?: Labels }): Server {
@@ -163,14 +189,25 @@ export class Servers {
     const action = { id, serverId, command, startedAt, finishesAt: startedAt + this.#actionMs, error, imageId };
     this.#actions.set(id, action);
     this.#file?.append(JSON.stringify({ kind: 'action', action } satisfies Entry));
+    this.#tell(serverId);
     return action;
   }
 
   /** With the effect of the last rebuild that has ended. */
   #settled(server: Server): Server {
     const last = this.actionsOf(server).find(({ imageId, error }) => imageId !== null && error === null);
-    if (last === undefined || this.isRunning(last) || last.imageId === server.imageId) return server;
-    return this.#save({ ...server, imageId: last.imageId, power: 'running' });
+    if (last === undefined || this.isRunning(last) || last.id === server.rebuild) return server;
+    return this.#save({ ...server, imageId: last.imageId, power: 'running', rebuild: last.id });
+  }
+
+  #told(server: Server): Server {
+    this.#save(server);
+    this.#tell(server.id);
+    return server;
+  }
+
+  #tell(id: number): void {
+    for (const listener of [...this.#listeners]) listener(id);
   }
 
   #save(server: Server): Server {
@@ -180,7 +217,9 @@ export class Servers {
   }
 
   #take(entry: Entry): void {
-    if (entry.kind === 'server') this.#servers.set(entry.server.id, entry.server);
+    // A journal of an earlier version has servers without what came since.
+    const added = { ...neverRebuilt, joins: true, joinMs: null };
+    if (entry.kind === 'server') this.#servers.set(entry.server.id, { ...added, ...entry.server });
     else this.#actions.set(entry.action.id, entry.action);
   }
 

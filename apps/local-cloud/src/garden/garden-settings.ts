@@ -10,6 +10,8 @@ export interface GardenSettings extends GardenSpeed {
   readonly expiry: 'stream' | 'status';
   /** Longest life of a kubeconfig, in seconds; longer requests are cut to it. */
   readonly kubeconfigSecondsMax: number;
+  /** How long it takes from the end of a server's rebuild until it is a node, in milliseconds. */
+  readonly joinMs: number;
 }
 
 const defaultSettings: GardenSettings = {
@@ -18,6 +20,7 @@ const defaultSettings: GardenSettings = {
   bookmarkMs: 60_000,
   expiry: 'stream',
   kubeconfigSecondsMax: 86_400,
+  joinMs: 1000,
 };
 
 export interface SettingsStore {

@@ -4,7 +4,10 @@ import type { Clock } from '../clock.js';
 import type { CallCounts } from '../faults/call-counts.js';
 import type { FaultRules } from '../faults/fault-rules.js';
 import { listenHttps } from '../listen.js';
+import type { ShootsOfMachines } from '../machines/machines.js';
 import type { TokenState } from '../project-tokens.js';
+import { Clusters } from './cluster/clusters.js';
+import { JoiningMachines } from './cluster/joining-machines.js';
 import { createCredentialsController } from './controllers/credentials-controller.js';
 import { createProjectController } from './controllers/project-controller.js';
 import type { GardenSettings } from './garden-settings.js';
@@ -42,6 +45,9 @@ export interface Garden extends Pick<OpenGarden, 'store' | 'objects' | 'history'
   readonly kubeconfigPath: string | null;
   readonly gardenlet: Gardenlet;
   readonly watches: Watches;
+  readonly clusters: Clusters;
+  /** The Shoots as machines know them. */
+  readonly machines: ShootsOfMachines;
   close(): Promise<void>;
 }
 
@@ -68,7 +74,8 @@ export async function startGarden(options: GardenOptions): Promise<Garden> {
   };
   try {
     const authorities = new ShootAuthorities(store);
-    const shootApiDeps = { store, authorities, clock, faults, calls };
+    const clusters = new Clusters(store, clock);
+    const shootApiDeps = { store, authorities, clusters, clock, faults, calls };
     const shootApi = run(await startShootApi(shootApiDeps, { host, port: options.shootPort }, server));
     const gardenlet = run(
       new Gardenlet({
@@ -77,6 +84,7 @@ export async function startGarden(options: GardenOptions): Promise<Garden> {
         clock,
         speed: settings.read,
         tokenFaultOf: (shoot) => tokenFaultOf(store, shoot, options.tokenState),
+        clusters,
         addresses: shootApi.addresses,
       }),
     );
@@ -100,7 +108,8 @@ export async function startGarden(options: GardenOptions): Promise<Garden> {
     const kubeconfig = renderKubeconfig('technical-user', { token }, [cluster]);
     const kubeconfigPath = dataDir === undefined ? null : join(dataDir, KUBECONFIG_FILE);
     if (kubeconfigPath !== null) writeFileSync(kubeconfigPath, kubeconfig, { mode: 0o600 });
-    return { ...garden, url, kubeconfig, kubeconfigPath, gardenlet, watches, close };
+    const machines = new JoiningMachines(store, clusters, clock);
+    return { ...garden, url, kubeconfig, kubeconfigPath, gardenlet, watches, clusters, machines, close };
   } catch (error) {
     await close();
     throw error;

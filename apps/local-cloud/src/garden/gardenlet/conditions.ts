@@ -1,6 +1,6 @@
 import { type Condition, isWorkerless, type Shoot } from '../kinds/shoot/shoot.js';
 
-type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 type Findings = readonly (readonly [type: string, reason: string, message: string])[];
 
 const healthy: Findings = [
@@ -45,13 +45,18 @@ export function progressing(shoot: Shoot, at: string): Pick<Shoot['status'], 'co
   };
 }
 
-/** What a health check of a working Shoot finds. */
-export function checked(shoot: Shoot, at: string): Pick<Shoot['status'], 'conditions' | 'constraints'> {
+/** What a health check of a working Shoot finds. @param trouble overrules the finding of its type, unless the Shoot sleeps */
+export function checked(
+  shoot: Shoot,
+  at: string,
+  trouble: Finding | null,
+): Pick<Shoot['status'], 'conditions' | 'constraints'> {
   const { status } = shoot;
   const check = (findings: Findings, known: readonly Condition[] = [], notChecked: string): Condition[] =>
     findings.map(([type, reason, message]) => {
       const found = status.hibernated ? { reason: notChecked, message: ASLEEP } : { reason, message };
-      return updated(known, { type, status: 'True', ...found }, at);
+      const isTrouble = trouble?.type === type && !status.hibernated;
+      return updated(known, isTrouble ? trouble : { type, status: 'True', ...found }, at);
     });
   return {
     conditions: check(conditionsOf(shoot), status.conditions, 'ConditionNotChecked'),

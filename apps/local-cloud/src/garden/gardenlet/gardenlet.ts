@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../../clock.js';
+import type { Clusters } from '../cluster/clusters.js';
 import { updatedManagedFields } from '../fields/managed-fields.js';
 import { apiVersionOf } from '../kinds/kind.js';
 import type { Shoot } from '../kinds/shoot/shoot.js';
@@ -12,6 +13,7 @@ import type { ObjectStore } from '../store/object-store.js';
 import { decideStep, type Step } from './decide-step.js';
 import { DueQueue } from './due-queue.js';
 import type { GardenSpeed } from './flow-plan.js';
+import { isKnown, nodeTroubleOf } from './node-trouble.js';
 import { advanceFlow, checkHealth, type Outcome, startFlow, type World } from './perform-step.js';
 import { ShootFaults } from './shoot-faults.js';
 import { type FlowFault, type Simulation, simulationOf } from './simulation.js';
@@ -23,6 +25,7 @@ export interface GardenletDeps {
   /** Read before every step: it may be changed at run time. */
   readonly speed: () => GardenSpeed;
   readonly tokenFaultOf: (shoot: Shoot) => FlowFault | null;
+  readonly clusters: Pick<Clusters, 'onChange'>;
   /** Where the API server of every Shoot is reached. */
   readonly addresses: World['addresses'];
 }
@@ -32,20 +35,23 @@ export class Gardenlet {
   readonly faults = new ShootFaults();
   readonly #deps: GardenletDeps;
   readonly #queue: DueQueue;
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: (() => void)[];
 
   constructor(deps: GardenletDeps) {
     this.#deps = deps;
     this.#queue = new DueQueue(deps.clock, (key) => this.#run(key));
     for (const held of deps.store.list('shoots')) this.#consider(held);
-    this.#unsubscribe = deps.store.subscribe('shoots', ({ type, held, object }) => {
-      if (type === 'DELETED') this.#queue.remove(keyOf(held.namespace, held.name));
-      else this.#consider(held, object as Shoot);
-    });
+    this.#unsubscribe = [
+      deps.store.subscribe('shoots', ({ type, held, object }) => {
+        if (type === 'DELETED') this.#queue.remove(keyOf(held.namespace, held.name));
+        else this.#consider(held, object as Shoot);
+      }),
+      deps.clusters.onChange((held) => this.#lookAtNodes(held)),
+    ];
   }
 
   close(): void {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#queue.close();
   }
 
@@ -66,6 +72,16 @@ export class Gardenlet {
     const due = decideStep(shoot, simulationOf(held), this.#deps.speed());
     if (due === null) this.#queue.remove(key);
     else if (!this.#queue.has(key)) this.#queue.add(key, due.afterMs);
+  }
+
+  /** Health is checked anew when its outcome would be another. */
+  #lookAtNodes(held: Held): void {
+    const shoot = objectOf<Shoot>(held);
+    const simulation = simulationOf(held);
+    if (simulation.careDue === true || isKnown(shoot, nodeTroubleOf(shoot.spec, simulation))) return;
+    this.#deps.store.hide('shoots', held, { ...simulation, careDue: true });
+    const changed = this.#deps.store.get('shoots', held.namespace, held.name);
+    if (changed !== null) this.#consider(changed, shoot);
   }
 
   #run(key: string): void {

@@ -5,6 +5,7 @@ import { checked, progressing } from './conditions.js';
 import { isFinal } from './error-codes.js';
 import { firstProviderTask, tasksOf, usualFaultyTask } from './flow-plan.js';
 import { machinesFor } from './machines.js';
+import { nodeTroubleOf } from './node-trouble.js';
 import type { Flow, FlowFault, Simulation } from './simulation.js';
 import { withStatusLabel } from './status-label.js';
 
@@ -203,9 +204,9 @@ function withoutTasks(metadata: Shoot['metadata']): Shoot['metadata'] {
   return { ...metadata, annotations };
 }
 
-/** Finds the Shoot healthy. */
+/** Looks after the Shoot: it is healthy, unless something is wrong with its nodes. */
 export function checkHealth(shoot: Shoot, simulation: Simulation, { nowMs }: World): Outcome {
   const { careDue: _, ...rest } = simulation;
-  const status = { ...shoot.status, ...checked(shoot, timestamp(nowMs)) };
+  const status = { ...shoot.status, ...checked(shoot, timestamp(nowMs), nodeTroubleOf(shoot.spec, simulation)) };
   return changed({ ...shoot, status }, rest);
 }

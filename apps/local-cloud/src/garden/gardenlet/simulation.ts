@@ -1,4 +1,5 @@
 import type { KeyPair } from '@corral/pki';
+import type { ClusterContents } from '../cluster/contents.js';
 import type { OperationType, ShootSpec } from '../kinds/shoot/shoot.js';
 import type { Held } from '../store/held.js';
 
@@ -39,6 +40,7 @@ export interface Simulation {
   /** The scheduler found no seed for this generation. */
   readonly unschedulable?: number;
   readonly authority?: KeyPair;
+  readonly inside?: ClusterContents;
 }
 
 export const simulationOf = ({ hidden }: Held): Simulation =>

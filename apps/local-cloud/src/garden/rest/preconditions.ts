@@ -1,11 +1,11 @@
 import type { Kind } from '../kinds/kind.js';
 import { equalJson, type KubeObject } from '../kube/object.js';
-import { conflict, modifiedMeanwhile } from '../kube/status-error.js';
+import { conflict, modifiedMeanwhile, type ResourceName } from '../kube/status-error.js';
 import type { DeleteOptions } from './write-options.js';
 
 /** @throws StatusError 409 */
 export function checkPreconditions(
-  kind: Kind,
+  kind: ResourceName,
   { metadata }: KubeObject,
   preconditions: DeleteOptions['preconditions'],
 ): void {

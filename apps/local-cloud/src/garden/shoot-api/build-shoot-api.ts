@@ -1,88 +1,68 @@
 import { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Clock } from '../../clock.js';
 import { type CallCounts, countCalls } from '../../faults/call-counts.js';
 import { injectFaults } from '../../faults/fault-middleware.js';
 import type { FaultRules } from '../../faults/fault-rules.js';
 import { RouteTable } from '../../faults/route-table.js';
-import { simulationOf } from '../gardenlet/simulation.js';
+import type { Clusters } from '../cluster/clusters.js';
 import { serverVersion } from '../http/discovery.js';
 import { renderFault } from '../http/render-fault.js';
 import { sendJson } from '../http/send-json.js';
-import { tableOf, wantsTable } from '../http/tables.js';
-import { readVerbs } from '../kinds/kind.js';
 import type { Shoot } from '../kinds/shoot/shoot.js';
-import { parseLabelSelector } from '../kube/selectors.js';
-import { badRequest, internalError, notFound, pathNotFound, StatusError, unauthorized } from '../kube/status-error.js';
-import { type Held, objectOf } from '../store/held.js';
+import {
+  badRequest,
+  internalError,
+  methodNotAllowed,
+  pathNotFound,
+  StatusError,
+  unauthorized,
+} from '../kube/status-error.js';
+import { objectOf } from '../store/held.js';
 import type { ObjectStore } from '../store/object-store.js';
-import { nodeColumns, nodesOf } from './nodes.js';
+import { shootDiscovery } from './discovery.js';
+import { nodeRoutes } from './node-routes.js';
+import { podRoutes } from './pod-routes.js';
+import { shootRoutes } from './routes.js';
+import { secretRoutes } from './secret-routes.js';
 import { isServing, type ShootAuthorities, shootOfServerName } from './shoot-authorities.js';
+import { type ShootUser, shootOf } from './shoot-request.js';
+
+const BODY_BYTES_MAX = 3 * 1024 * 1024;
 
 export interface ShootApiDeps {
   readonly store: ObjectStore;
   readonly authorities: ShootAuthorities;
+  readonly clusters: Clusters;
   readonly clock: Clock;
   readonly faults: FaultRules;
   readonly calls: CallCounts;
 }
 
-const nodeResource = { group: '', plural: 'nodes', kind: 'Node' };
-
-/** Counted apart from the garden's own routes, which have the same paths. */
-const shootRoutes = ['/api', '/apis', '/version', '/api/v1', '/api/v1/nodes', '/api/v1/nodes/:name'].map((pattern) => ({
-  pattern,
-  methods: ['GET'],
-}));
-
-/** The API servers of all Shoots on one address: as much of them as lists nodes. */
+/** The API servers of all Shoots on one address: as much of them as nodes, and whoever looks after nodes, need. */
 export function buildShootApi(deps: ShootApiDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.use(countCalls(deps.calls, new RouteTable(shootRoutes), 'shoot '));
+  const routes = new RouteTable(shootRoutes);
+  app.use(countCalls(deps.calls, routes, 'shoot '));
   app.use(injectFaults(deps.faults, renderFault, 'shoot'));
+  // The body first: from the look at the Shoot to the answer nothing must come between.
+  app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
   app.use(requireShoot(deps));
   app.get('/version', (_req, res) => {
     sendJson(res, 200, serverVersion(`v${objectOf<Shoot>(shootOf(res)).spec.kubernetes.version}`));
   });
   app.use(requireCertificate(deps));
-  app.get('/api', (_req, res) =>
-    sendJson(res, 200, { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }),
-  );
-  app.get('/apis', (_req, res) => sendJson(res, 200, { kind: 'APIGroupList', apiVersion: 'v1', groups: [] }));
-  app.get('/api/v1', (_req, res) => {
-    const node = { name: 'nodes', singularName: 'node', namespaced: false, kind: 'Node', shortNames: ['no'] };
-    sendJson(res, 200, {
-      kind: 'APIResourceList',
-      groupVersion: 'v1',
-      resources: [{ ...node, verbs: readVerbs.filter((verb) => verb !== 'watch') }],
-    });
-  });
-  app.get('/api/v1/nodes', (req, res) => {
-    const held = shootOf(res);
-    const version = String(held.resourceVersion);
-    const selects = parseLabelSelector(String(req.query.labelSelector ?? ''));
-    const nodes = nodesOf(simulationOf(held), version).filter(({ metadata }) => selects(metadata.labels ?? {}));
-    sendNodes(deps, res, nodes, { resourceVersion: version });
-  });
-  app.get('/api/v1/nodes/:name', (req, res) => {
-    const held = shootOf(res);
-    const nodes = nodesOf(simulationOf(held), String(held.resourceVersion));
-    const node = nodes.find(({ metadata }) => metadata.name === req.params.name);
-    if (node === undefined) throw notFound(nodeResource, req.params.name);
-    if (wantsTable(req.get('Accept') ?? '')) sendNodes(deps, res, [node], {});
-    else sendJson(res, 200, node);
-  });
-  app.use(() => {
-    throw pathNotFound();
+  app.get(Object.keys(shootDiscovery), (req, res) => sendJson(res, 200, shootDiscovery[req.path.replace(/\/$/, '')]));
+  app.use('/api/v1', nodeRoutes(deps), secretRoutes(deps), podRoutes(deps));
+  app.use((req) => {
+    throw routes.find(req.path) === null ? pathNotFound() : methodNotAllowed();
   });
   app.use(sendStatusError);
   return app;
 }
-
-const shootOf = (res: Response): Held => res.locals.shoot as Held;
 
 /** A Shoot whose API server is not up drops the connection: nothing listens there. */
 function requireShoot({ store }: ShootApiDeps): RequestHandler {
@@ -105,20 +85,14 @@ function requireCertificate({ authorities, clock }: ShootApiDeps): RequestHandle
     const now = clock.now();
     const isCurrent = Date.parse(shown.validFrom) <= now && now <= Date.parse(shown.validTo);
     if (!isCurrent || !shown.checkIssued(issuer) || !shown.verify(issuer.publicKey)) throw unauthorized();
+    res.locals.user = userOf(shown);
     next();
   };
 }
 
-function sendNodes(
-  { clock }: ShootApiDeps,
-  res: Response,
-  nodes: ReturnType<typeof nodesOf>,
-  metadata: Record<string, string>,
-): void {
-  if (wantsTable(res.req.get('Accept') ?? '')) {
-    const includeObject = typeof res.req.query.includeObject === 'string' ? res.req.query.includeObject : null;
-    sendJson(res, 200, tableOf(nodeColumns, nodes, { metadata, includeObject, nowMs: clock.now() }));
-  } else sendJson(res, 200, { kind: 'NodeList', apiVersion: 'v1', metadata, items: nodes });
+function userOf({ subject }: X509Certificate): ShootUser {
+  const name = /^CN=(.*)$/m.exec(subject)?.[1] ?? '';
+  return { name, isViewer: /^O=gardener\.cloud:project:viewers$/m.test(subject) };
 }
 
 const sendStatusError: ErrorRequestHandler = (error, _req, res, _next) => {

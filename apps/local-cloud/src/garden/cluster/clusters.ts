@@ -1,0 +1,151 @@
+import { type Clock, timestamp } from '../../clock.js';
+import { type Simulation, simulationOf } from '../gardenlet/simulation.js';
+import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
+import type { Shoot } from '../kinds/shoot/shoot.js';
+import type { KubeObject } from '../kube/object.js';
+import { alreadyExists, invalidObject, notFound } from '../kube/status-error.js';
+import { type Held, objectOf } from '../store/held.js';
+import type { ObjectStore } from '../store/object-store.js';
+import { isExpired, tokenErrors } from './bootstrap-tokens.js';
+import { configSecretsOf } from './config-secrets.js';
+import { type ClusterContents, emptyContents, type HeldPod } from './contents.js';
+import { deletedNode, nodeResource, patchedNode } from './node-writes.js';
+import { type Node, nodesOf, unmarkedNodesOf } from './nodes.js';
+import { evicted, newPod, type PodOptions, podObject } from './pods.js';
+
+export const podResource = { group: '', plural: 'pods', kind: 'Pod' };
+
+/** What is inside the clusters of the Shoots, kept beside each of them. Reads and writes are of the moment. */
+export class Clusters {
+  readonly #listeners = new Set<(shoot: Held) => void>();
+
+  constructor(
+    private readonly store: ObjectStore,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Told after what is inside a Shoot has changed. @returns a function that ends it */
+  onChange(listener: (shoot: Held) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  read(shoot: Held): ClusterContents {
+    const { inside = emptyContents } = simulationOf(shoot);
+    const tokens = inside.tokens.filter((token) => !isExpired(token, this.clock.now()));
+    return tokens.length === inside.tokens.length ? inside : { ...inside, tokens };
+  }
+
+  write(shoot: Held, inside: ClusterContents): void {
+    this.store.hide('shoots', shoot, { ...simulationOf(shoot), inside } satisfies Simulation);
+    const current = this.store.get('shoots', shoot.namespace, shoot.name);
+    if (current !== null) for (const listener of [...this.#listeners]) listener(current);
+  }
+
+  nodes(shoot: Held): Node[] {
+    return nodesOf(simulationOf(shoot));
+  }
+
+  /** @throws StatusError 404 */
+  node(shoot: Held, name: string): Node {
+    return named(this.nodes(shoot), name) ?? refuse(notFound(nodeResource, name));
+  }
+
+  /** @param patch merge patch */
+  patchNode(shoot: Held, name: string, patch: unknown): Node {
+    const shown = this.node(shoot, name);
+    const own = named(unmarkedNodesOf(simulationOf(shoot)), name) ?? shown;
+    this.write(shoot, patchedNode(this.read(shoot), own, shown, patch));
+    return this.node(this.#current(shoot), name);
+  }
+
+  deleteNode(shoot: Held, name: string): void {
+    this.node(shoot, name);
+    this.write(shoot, deletedNode(this.read(shoot), name, this.#now()));
+  }
+
+  /** Those of the system namespace: nothing else keeps Secrets in a Shoot. */
+  secrets(shoot: Held): Secret[] {
+    const all = [...configSecretsOf(objectOf<Shoot>(shoot), simulationOf(shoot)), ...this.read(shoot).tokens];
+    return all.sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+  }
+
+  secret(shoot: Held, name: string): Secret {
+    return named(this.secrets(shoot), name) ?? refuse(notFound(secretKind, name));
+  }
+
+  /** @throws StatusError 409, 422 */
+  createToken(shoot: Held, secret: Secret, uid: string): Secret {
+    const { name = '' } = secret.metadata;
+    const errors = tokenErrors(secret);
+    if (errors.length > 0) throw invalidObject(secretKind, name, errors);
+    if (named(this.secrets(shoot), name) !== undefined) throw alreadyExists(secretKind, name);
+    const contents = this.read(shoot);
+    const revision = contents.revision + 1;
+    const made = { uid, resourceVersion: String(revision), creationTimestamp: this.#now() };
+    const token = { ...secret, metadata: { ...secret.metadata, ...made } };
+    this.write(shoot, { ...contents, revision, tokens: [...contents.tokens, token] });
+    return token;
+  }
+
+  /** @returns whether it was a token: nothing else can be deleted */
+  deleteToken(shoot: Held, name: string): boolean {
+    const contents = this.read(shoot);
+    const tokens = contents.tokens.filter((token) => token.metadata.name !== name);
+    if (tokens.length === contents.tokens.length) return false;
+    this.write(shoot, { ...contents, revision: contents.revision + 1, tokens });
+    return true;
+  }
+
+  pods(shoot: Held): KubeObject[] {
+    const uids = new Map(this.nodes(shoot).map(({ metadata }) => [metadata.name, metadata.uid]));
+    const keyOf = ({ namespace, name }: HeldPod): string => `${namespace}/${name}`;
+    return [...this.read(shoot).pods]
+      .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+      .map((pod) => podObject(pod, uids.get(pod.node) ?? ''));
+  }
+
+  /** @throws StatusError 404 */
+  pod(shoot: Held, namespace: string, name: string): HeldPod {
+    const isMeant = (pod: HeldPod): boolean => pod.namespace === namespace && pod.name === name;
+    return this.read(shoot).pods.find(isMeant) ?? refuse(notFound(podResource, name));
+  }
+
+  putPod(shoot: Held, options: PodOptions): HeldPod {
+    this.node(shoot, options.node);
+    const contents = this.read(shoot);
+    const pod = newPod(options, this.#now(), contents.revision + 1);
+    if (contents.pods.some(({ namespace, name }) => namespace === pod.namespace && name === pod.name)) {
+      throw alreadyExists(podResource, pod.name);
+    }
+    this.write(shoot, { ...contents, revision: pod.revision, pods: [...contents.pods, pod] });
+    return pod;
+  }
+
+  protectPod(shoot: Held, pod: HeldPod, isProtected: boolean): HeldPod {
+    const contents = this.read(shoot);
+    const next = { ...pod, isProtected };
+    const pods = contents.pods.map((each) => (each.uid === pod.uid ? next : each));
+    this.write(shoot, { ...contents, pods });
+    return next;
+  }
+
+  evictPod(shoot: Held, pod: HeldPod): void {
+    this.write(shoot, evicted(this.read(shoot), pod, this.#now()));
+  }
+
+  #current({ namespace, name }: Held): Held {
+    const current = this.store.get('shoots', namespace, name);
+    if (current === null) throw new Error(`The Shoot ${namespace}/${name} is gone.`);
+    return current;
+  }
+
+  #now = (): string => timestamp(this.clock.now());
+}
+
+const named = <T extends KubeObject>(objects: readonly T[], name: string): T | undefined =>
+  objects.find(({ metadata }) => metadata.name === name);
+
+function refuse(error: Error): never {
+  throw error;
+}
