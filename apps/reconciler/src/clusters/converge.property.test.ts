@@ -6,7 +6,7 @@ const teamAct: fc.Arbitrary<TeamAct> = fc.oneof(
   {
     arbitrary: fc.record({
       does: fc.constant('declare' as const),
-      what: fc.constantFrom('hibernated', 'maximum', 'plan', 'version', 'pool'),
+      what: fc.constantFrom('hibernated', 'maximum', 'plan', 'version', 'pool', 'adopted'),
     }),
     weight: 5,
   },

@@ -5,14 +5,18 @@ import {
   absent,
   aCondition,
   aDesired,
+  aPool,
   aShoot,
   aSteadyDesired,
   minutesLater,
   noon,
   present,
 } from '../../test/support/a-cluster.js';
+import { learnedFrom } from './after-write.js';
+import { decide } from './decide.js';
 import { judge } from './judge.js';
 import type { Desired, Known, OpenOperation, Verdict } from './model.js';
+import { observedHash } from './observed-hash.js';
 
 const later = minutesLater(6);
 const verdictOf = (desired: Desired, shoot: Shoot, now = later): Verdict => judge(desired, present(shoot), now);
@@ -38,6 +42,21 @@ describe('an operation', () => {
     expect(verdictOf(updated(), ran('Succeeded'))).toMatchObject({
       ...{ phase: 'Ready', observedGeneration: 2, operation: { to: 'succeeded' }, lookAgainMs: null },
     });
+  });
+
+  it('succeeds with the write when what has changed is not in the Shoot: a pool on adopted servers', () => {
+    const desired = updated({ appliedGeneration: 1, appliedShootGeneration: 4, appliedAt: noon });
+    const own = aPool({ name: 'own', workerName: 'p4d5e6', source: 'pooled', autoscalerPriority: 100 });
+    const wanted: Desired = { ...desired, pools: [aPool(), own] };
+    const seen = aShoot(desired, { generation: 4, annotations: { 'corral.dev/generation': '1' } });
+    const answered = aShoot(wanted, { generation: 4 });
+    const learned = learnedFrom('applyShoot', wanted, answered, minutesLater(6));
+
+    expect(decide(wanted, present(seen), minutesLater(6))).toEqual({ do: 'applyShoot' });
+    expect(verdictOf({ ...wanted, known: { ...wanted.known, ...learned } }, answered)).toMatchObject({
+      ...{ phase: 'Ready', observedGeneration: 2, operation: { to: 'succeeded' }, lookAgainMs: null },
+    });
+    expect(observedHash(answered)).not.toBe(observedHash(seen));
   });
 
   it.each<[string, Desired, Shoot]>([

@@ -5,7 +5,7 @@ import { classifyFailure } from '../../../src/clusters/classify-failure.js';
 import { decide } from '../../../src/clusters/decide.js';
 import { judge } from '../../../src/clusters/judge.js';
 import { judgeFailure } from '../../../src/clusters/judge-failure.js';
-import type { Desired, Observed, Step, Verdict } from '../../../src/clusters/model.js';
+import type { Desired, DesiredPool, Observed, Step, Verdict } from '../../../src/clusters/model.js';
 import { observedHash } from '../../../src/clusters/observed-hash.js';
 import { renderShoot } from '../../../src/clusters/render-shoot.js';
 import { resolveVersion } from '../../../src/clusters/resolve-version.js';
@@ -25,8 +25,10 @@ export interface PassFaults {
   readonly meanwhile: TeamAct | null;
 }
 
+type Declared = 'hibernated' | 'maximum' | 'plan' | 'version' | 'pool' | 'adopted';
+
 export type TeamAct =
-  | { readonly does: 'declare'; readonly what: 'hibernated' | 'maximum' | 'plan' | 'version' | 'pool' }
+  | { readonly does: 'declare'; readonly what: Declared }
   | { readonly does: 'retry' }
   | { readonly does: 'delete' }
   | { readonly does: 'newToken'; readonly isGood: boolean };
@@ -168,7 +170,7 @@ export class ModelWorld {
     throw new Error('it never comes to rest');
   }
 
-  private declared(row: Desired, what: 'hibernated' | 'maximum' | 'plan' | 'version' | 'pool'): Partial<Desired> {
+  private declared(row: Desired, what: Declared): Partial<Desired> {
     const [first, ...others] = row.pools;
     if (first === undefined) throw new Error('no pool');
     switch (what) {
@@ -181,7 +183,9 @@ export class ModelWorld {
       case 'version':
         return { spec: { ...row.spec, kubernetesVersion: row.spec.kubernetesVersion === '1.34' ? '1.35' : '1.36' } };
       case 'pool':
-        return { pools: others.length > 0 ? [first] : [first, { ...first, name: 'more', workerName: 'pmore1' }] };
+        return { pools: toggled(row.pools, { ...first, name: 'more', workerName: 'pmore1' }) };
+      case 'adopted':
+        return { pools: toggled(row.pools, { ...first, name: 'own', workerName: 'pown01', source: 'pooled' }) };
     }
   }
 
@@ -375,4 +379,10 @@ export class ModelWorld {
 /** What a relist compares. Of a cluster that never was seen, its absence is no news. */
 function digestOf(seen: Observed): string | null {
   return seen.kind === 'present' ? observedHash(seen.shoot) : seen.kind;
+}
+
+/** Without the pool if it is there, else with it. */
+function toggled(pools: readonly DesiredPool[], pool: DesiredPool): DesiredPool[] {
+  const others = pools.filter(({ name }) => name !== pool.name);
+  return others.length < pools.length ? others : [...pools, pool];
 }
