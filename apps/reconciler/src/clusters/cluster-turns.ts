@@ -7,6 +7,6 @@ import type { Turns } from '../loop/lease-store.js';
 export const clusterTurns: Turns = {
   table: 'cluster',
   isWorkedOn: `(started_at IS NOT NULL OR EXISTS (
-    SELECT 1 FROM node_pool WHERE cluster_id = cluster.id AND maximum > 0))`,
+    SELECT 1 FROM node_pool WHERE cluster_id = cluster.id AND source = 'managed' AND maximum > 0))`,
   onTaken: ', started_at = coalesce(started_at, clock_timestamp())',
 };

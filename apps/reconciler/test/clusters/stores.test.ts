@@ -81,6 +81,8 @@ describe('a lease', () => {
     const draft = await at.declare(acme, connectionId, { pools: [] });
     await at.pool.query(`UPDATE cluster SET due_at = now() - interval '1 s' WHERE id = $1`, [draft.id]);
     const empty = await at.declare(acme, connectionId, { pools: [{ name: 'none', minimum: 0, maximum: 0 }] });
+    const onServers = await declare();
+    await at.pool.query(`UPDATE node_pool SET source = 'pooled' WHERE cluster_id = $1`, [onServers.id]);
     const steady = await declare();
     await records.recordPass(await take(steady), aRecord(steady, { says: { lookAgainMs: null } }));
     const waiting = await declare();
@@ -88,6 +90,7 @@ describe('a lease', () => {
 
     expect(await leases.takeLease(draft.id, LEASE_MS)).toEqual({ kind: 'idle' });
     expect(await leases.takeLease(empty.id, LEASE_MS)).toEqual({ kind: 'idle' });
+    expect(await leases.takeLease(onServers.id, LEASE_MS)).toEqual({ kind: 'idle' });
     expect(await leases.takeLease(acme.id, LEASE_MS)).toEqual({ kind: 'idle' });
     expect(await leases.takeLease(steady.id, LEASE_MS)).toEqual({ kind: 'idle' });
     const answer = await leases.takeLease(waiting.id, LEASE_MS);
