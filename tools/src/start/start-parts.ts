@@ -58,6 +58,9 @@ export async function startLocalCloud(run: Run, zoneNames: readonly string[]): P
   };
 }
 
+/** What the garden of the local cloud can do. */
+const localGardenFeatures = 'control-plane-ha,adopted-nodes';
+
 export interface ServiceSettings {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
@@ -67,6 +70,8 @@ export interface ServiceSettings {
   readonly hcloudUrl: string;
   readonly hcloudToken: string;
   readonly gardenKubeconfig: string;
+  /** Null when the garden is none of the local cloud. */
+  readonly gardenUrl: string | null;
   /** The environment names a mail server. */
   readonly ownMail: boolean;
   /** Null when nothing of the local cloud is used: then there is no mail server to play with. */
@@ -112,6 +117,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
     }),
     runProgram(run, 'cluster-api', `${address(ports.clusterApi)}/readyz`, {
       ...{ ...installation, ...garden },
+      ...(settings.gardenUrl === null ? {} : { GARDEN_FEATURES: localGardenFeatures }),
       HOST: LOOPBACK,
       PORT: String(ports.clusterApi),
       METRICS_PORT: String(ports.clusterApiMetrics),
