@@ -168,7 +168,10 @@ function clusterApi(index: number, env: Env): Promise<ClusterApi> {
   return api({
     name: `cluster-api ${index}`,
     file: 'apps/cluster-api/dist/main.js',
-    env: { DEV_SIGN_IN: 'true', LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED, ...env },
+    env: {
+      ...{ DEV_SIGN_IN: 'true', LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED },
+      ...{ GARDEN_FEATURES: 'control-plane-ha,adopted-nodes', ...env },
+    },
   });
 }
 
