@@ -97,6 +97,16 @@ export const reconcilerConfig = {
     min: 1_000,
     default: 3_600_000,
   }),
+  SERVER_JOIN_MS: durationMs({
+    desc: 'After so long a server that has not become a Ready node of its cluster fails.',
+    min: 1_000,
+    default: 1_800_000,
+  }),
+  SERVER_DRAIN_MS: durationMs({
+    desc: 'For so long a server that leaves its cluster is drained before its node is deleted with what is left on it.',
+    min: 0,
+    default: 600_000,
+  }),
   ...mailVariables,
   METRICS_PORT: portOrFree({ desc: 'Port of /metrics, /healthz and /readyz.', default: 9091 }),
   SHUTDOWN_GRACE_MS: durationMs({ desc: 'Longest time that an orderly end takes.', min: 1_000, default: 10_000 }),

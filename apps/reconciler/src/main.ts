@@ -66,7 +66,7 @@ await startOrExit('reconciler', async () => {
     },
   };
   const clusters = clusterDeps(config, metrics, log);
-  const servers = serverDeps(config);
+  const servers = serverDeps(config, clusters);
   const mail = mailDeps(config);
   const settings = { closeMs: config.SHUTDOWN_GRACE_MS / 2, lockMs: config.JOB_LOCK_MS };
   const workers = buildWorkers({ settings, pool, queue, backend, metrics, log, dns, clusters, servers, mail });
@@ -94,11 +94,12 @@ await startOrExit('reconciler', async () => {
 });
 
 /** Null without the keys that open the tokens of connections. */
-function serverDeps(config: Config<typeof reconcilerConfig>): WorkerDeps['servers'] {
+function serverDeps(config: Config<typeof reconcilerConfig>, clusters: WorkerDeps['clusters']): WorkerDeps['servers'] {
   const { SECRET_KEYS: keys } = config;
   if (keys === undefined) return null;
   return {
     keys,
+    nodes: clusters?.garden.nodes ?? null,
     projects: connectProjects({ baseUrl: config.HCLOUD_API_URL, timeoutMs: config.UPSTREAM_TIMEOUT_MS }),
     settings: {
       concurrency: config.SERVER_CONCURRENCY,
@@ -109,6 +110,8 @@ function serverDeps(config: Config<typeof reconcilerConfig>): WorkerDeps['server
         // A call that may still be under way is never taken for one that did not arrive.
         rebuildGraceMs: Math.max(config.SERVER_REBUILD_GRACE_MS, 2 * config.UPSTREAM_TIMEOUT_MS),
         adoptionMsMax: config.SERVER_ADOPTION_MAX_MS,
+        joinMsMax: config.SERVER_JOIN_MS,
+        drainMsMax: config.SERVER_DRAIN_MS,
       },
     },
   };

@@ -1,8 +1,10 @@
 import type { Pool } from '@corral/database';
+import { GardenError, renderJoinUserData, type ShootNodes } from '@corral/garden';
 import type { Projects } from '@corral/hcloud';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
 import type { Log, Metrics } from '@corral/service';
+import { gardenGate } from '../loop/garden-gate.js';
 import { leaseStore } from '../loop/lease-store.js';
 import { oneAtATime } from '../loop/one-at-a-time.js';
 import { tokenOpener } from '../loop/provider-token.js';
@@ -30,6 +32,8 @@ export interface ServerWorkerDeps {
   readonly pool: Pool;
   readonly queue: Queue;
   readonly projects: Projects;
+  /** Null in an installation without a garden: there are no clusters to be nodes of. */
+  readonly nodes: ShootNodes | null;
   /** Opens the tokens of connections. */
   readonly keys: Pick<KeyRing, 'open'>;
   readonly metrics: Metrics;
@@ -50,10 +54,15 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
   const { settings, pool, queue, projects, keys, log } = deps;
   const leases = leaseStore(pool, serverTurns);
   const metrics = serverMetrics(deps.metrics, { leases });
+  // Of its own: a Shoot that does not take us in must not keep this process from working on clusters.
+  const gate = gardenGate({
+    places: settings.concurrency,
+    onPause: (pause) => log.warn('garden left alone by servers', pause),
+  });
   const pass = serverPass({
     ...{ leases, store: serverStore(pool), projects, log, tick: () => performance.now() },
     ...{ image: settings.image, leaseMs: settings.leaseMs, times: settings.times },
-    openToken: tokenOpener(keys),
+    ...{ openToken: tokenOpener(keys), nodes: deps.nodes ?? noNodes, renderJoinUserData, gate },
   });
   const sweep = sweepDue({
     ...{ leases, log },
@@ -68,3 +77,10 @@ export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
     schedule: () => void queue.schedule('sweep-servers', {}, settings.sweepIntervalMs),
   };
 }
+
+const noGarden = async (): Promise<never> => {
+  throw new GardenError('unreachable', 'there is no garden');
+};
+const noNodes: ShootNodes = {
+  ...{ joinData: noGarden, readNode: noGarden, markNode: noGarden, evictPods: noGarden, deleteNode: noGarden },
+};

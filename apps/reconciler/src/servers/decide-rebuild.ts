@@ -1,8 +1,7 @@
 import type { ServerAction, ServerReading } from '@corral/hcloud';
-import type { Seen, ServerTimes, Step, Verdict, WantedServer } from './model.js';
-import { failed, progressAt, resting, waiting } from './verdicts.js';
+import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
+import { failed, isAdoption, progressAt, settle, waiting } from './verdicts.js';
 
-const settle = (verdict: Verdict): Step => ({ do: 'settle', verdict });
 const LOOK_MS_MIN = 1_000;
 const LOOK_MS_MAX = 10_000;
 
@@ -15,39 +14,59 @@ export function newestRebuildSince(actions: readonly ServerAction[], since: Date
   return rebuilds.reduce<ServerAction | null>((newest, each) => (newest && newest.id > each.id ? newest : each), null);
 }
 
-/** From the moment on at which a rebuild may have been asked for: first find out whether it was, then what became of it. */
-export function decideRebuild(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
-  if (wanted.rebuildActionId === null) return decideLostAnswer(wanted, seen, now, times);
+/**
+ * From the moment on at which a rebuild may have been asked for: first find out whether it was, then what became of it.
+ *
+ * @returns null when the server runs from the image that was asked for
+ */
+export function decideRebuild(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
+  return decideAction(wanted, seen, now, times) ?? decideSystem(wanted, seen, now, times);
+}
+
+/** @returns null when nothing of a rebuild is on its way, whatever came of it */
+export function decideUntilOver(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
+  if (wanted.rebuildAskedAt === null) return null;
+  if (wanted.rebuildActionId === null) return decideLostAnswer(wanted, wanted.rebuildAskedAt, seen, now, times);
   if (seen.action === null) return { do: 'readAction', actionId: wanted.rebuildActionId };
-  if (seen.action !== 'absent' && seen.action.status === 'running') {
-    const { progress } = seen.action;
-    const done = progressAt.rebuilding + Math.floor((progress / 100) * (99 - progressAt.rebuilding));
-    return settle(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: done }));
-  }
-  if (seen.action !== 'absent' && seen.action.status === 'error') {
-    return settle(failed('server_rebuild_failed', `The rebuild failed at the provider${codeOf(seen.action)}.`));
-  }
-  if (seen.server === null) return { do: 'readServer' };
-  if (seen.server === 'absent') return settle(failed('server_gone', 'The server went away during its rebuild.'));
-  return settle(endOf(wanted, seen.server, now, times));
+  if (seen.action === 'absent' || seen.action.status !== 'running') return null;
+  const done = progressAt.rebuilding + Math.floor((seen.action.progress / 100) * (99 - progressAt.rebuilding));
+  return settle(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: done }));
+}
+
+/** @returns null when the provider's action is over and has no error, or is forgotten */
+export function decideAction(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
+  const step = decideUntilOver(wanted, seen, now, times);
+  if (step !== null || seen.action === null || seen.action === 'absent') return step;
+  if (seen.action.status !== 'error') return null;
+  const message = `The rebuild failed at the provider${codeOf(seen.action)}.`;
+  return settle(failed(wanted, 'server_rebuild_failed', message));
 }
 
 /** Read after the action: what the server runs from decides, also about an action that the provider forgot. */
-function endOf(wanted: WantedServer, server: ServerReading, now: Date, times: ServerTimes): Verdict {
+export function decideSystem(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
+  if (seen.server === null) return { do: 'readServer' };
+  if (seen.server === 'absent') return goneMeanwhile(wanted);
+  return decideEnd(wanted, seen.server, now, times);
+}
+
+/** A server that is gone has left. What it would be rebuilt for, should it come back, is for a new generation to say. */
+function goneMeanwhile(wanted: WantedServer): Step {
+  if (wanted.phase === 'Leaving') return { do: 'beginLeave' };
+  return settle(failed(wanted, 'server_gone', 'The server went away during its rebuild.'));
+}
+
+function decideEnd(wanted: WantedServer, server: ServerReading, now: Date, times: ServerTimes): Step | null {
   if (server.isLocked || server.status === 'rebuilding') {
-    return waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: 99 });
+    return settle(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: 99 }));
   }
-  if (server.imageId === wanted.imageId) return resting('Ready', '', { to: 'succeeded' });
-  return failed(
-    'server_rebuild_failed',
-    'After the rebuild the server runs from another image than the one asked for.',
-  );
+  if (server.imageId === wanted.imageId) return null;
+  const message = 'After the rebuild the server runs from another image than the one asked for.';
+  return settle(failed(wanted, 'server_rebuild_failed', message));
 }
 
 /** A request whose answer nobody has may still be on its way: it is neither repeated nor given up before it cannot be. */
-function decideLostAnswer(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+function decideLostAnswer(wanted: WantedServer, askedAt: Date, seen: Seen, now: Date, times: ServerTimes): Step {
   if (seen.actions === null) return { do: 'readActions' };
-  const askedAt = wanted.rebuildAskedAt as Date;
   const ours = newestRebuildSince(seen.actions.list, askedAt);
   if (ours !== null) return { do: 'recordAction', actionId: ours.id };
   // Both times are the provider's, in whole seconds.
@@ -59,9 +78,9 @@ function decideLostAnswer(wanted: WantedServer, seen: Seen, now: Date, times: Se
 }
 
 /** At growing distance: a rebuild takes a minute, and each look costs the project one of its calls. */
-function lookMs({ acknowledgedAt }: WantedServer, now: Date): number {
-  const sinceMs = now.getTime() - acknowledgedAt.getTime();
-  return Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, sinceMs / 5));
+function lookMs(wanted: WantedServer, now: Date): number {
+  const since = isAdoption(wanted) ? wanted.acknowledgedAt : wanted.begunAt;
+  return Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, (now.getTime() - since.getTime()) / 5));
 }
 
 const codeOf = ({ errorCode }: ServerAction): string =>

@@ -1,43 +1,12 @@
-import type { ServerAction, ServerReading } from '@corral/hcloud';
 import { describe, expect, it } from '@jest/globals';
+import { ago, anAction, aServer, aWanted, now, ready, said, second, times } from '../../test/support/a-server.js';
 import { decide } from './decide.js';
 import { judgeFailure } from './judge-failure.js';
-import { nothingSeen, type Seen, type ServerTimes, type Step, type WantedServer } from './model.js';
+import { nothingSeen, type Seen, type Step, type WantedServer } from './model.js';
 
-const now = new Date('2026-11-21T12:00:00.400Z');
-const second = new Date('2026-11-21T12:00:00Z');
-const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
-const times: ServerTimes = { rebuildGraceMs: 60_000, adoptionMsMax: 3_600_000 };
-
-const aWanted = (more: Partial<WantedServer> = {}): WantedServer => ({
-  ...{ id: 'row', serverId: 4711, serverType: 'cx22', location: 'hel1', architecture: 'amd64', generation: 1 },
-  ...{ acknowledgedAt: ago(10), phase: 'Adopting', claimToken: 'ours', claimedAt: ago(5), imageId: null },
-  ...{ rebuildAskedAt: null, rebuildActionId: null, deregisterRequestedAt: null, failures: 0 },
-  connection: { id: 'connection', phase: 'Ready' },
-  ...more,
-});
-const aServer = (more: Partial<ServerReading> = {}): ServerReading => ({
-  ...{ id: 4711, name: 'web', status: 'running', isLocked: false, serverType: 'cx22', architecture: 'amd64' },
-  ...{ location: 'hel1', labels: { env: 'prod', 'corral.dev/claim': 'ours' }, imageId: 1, isRebuildProtected: false },
-  ...{ isInRescue: false, hasIso: false, diskGb: 40 },
-  ...more,
-});
-const anAction = (more: Partial<ServerAction> = {}): ServerAction => ({
-  ...{ id: 9, command: 'rebuild_server', status: 'success', progress: 100, startedAt: ago(3_600), errorCode: null },
-  ...more,
-});
-const anImage = { id: 7, name: 'ubuntu-24.04', architecture: 'amd64', diskGb: 5 } as const;
-const ready: Seen = { ...nothingSeen, server: aServer(), image: anImage, actions: { list: [anAction()], at: second } };
 const asked = (more: Partial<WantedServer> = {}) =>
   aWanted({ phase: 'Rebuilding', rebuildAskedAt: new Date(second.getTime() - 20_000), imageId: 7, ...more });
 const rebuilding = asked({ rebuildActionId: 10 });
-
-/** A step in a word, with what a settled one says. */
-function said(step: Step): string {
-  if (step.do !== 'settle') return step.do;
-  const { phase, operation } = step.verdict;
-  return `${phase} ${operation.to}${operation.to === 'failed' ? ` ${operation.code}` : ''}`;
-}
 
 describe('the next step of an adoption', () => {
   it.each<[string, WantedServer, Seen, string]>([

@@ -1,33 +1,35 @@
+import type { ServerPhase } from '@corral/contracts';
 import type { ProjectFailure } from '@corral/hcloud';
 import { backoffMs, spreadMs } from '../loop/backoff.js';
-import type { ServerTimes, Step, Verdict, WantedServer } from './model.js';
-import { failed, progressAt, resting, waiting } from './verdicts.js';
+import type { Stand } from './judge-garden.js';
+import type { Step, Verdict, WantedServer } from './model.js';
+import { failed, isAdoption, progressAt, resting, waiting } from './verdicts.js';
 
 const retry = { firstMs: 1_000, maxMs: 60_000 };
 const LOCKED_MS = 5_000;
 
+/** Phases in which the server is on its way through a rebuild. */
+const rebuilding = new Set<ServerPhase>(['Adopting', 'Rebuilding', 'Joining', 'Leaving']);
 /** Codes of refusals that end by themselves. */
 const passing = new Set(['locked', 'conflict', 'maintenance', 'rate_limit_exceeded', 'resource_unavailable']);
 
 /**
  * What is told when the provider did not do what a step asked for. Only what is surely refused, and stays so, ends an
- * adoption; all else is tried again until its time is over.
- *
- * @param random from 0 to 1
+ * adoption, a joining or a leaving; all else is tried again until its time is over.
  */
 export function judgeFailure(
-  { wanted, now, times, random }: { wanted: WantedServer; now: Date; times: ServerTimes; random: number },
+  { wanted, now, times, random }: Stand,
   step: Step['do'],
   failure: ProjectFailure,
 ): Verdict {
-  const isAdopting = wanted.deregisterRequestedAt === null && ['Adopting', 'Rebuilding'].includes(wanted.phase);
-  const end = isAdopting ? lastingEnd(step, failure) : null;
+  const isOnItsWay = wanted.deregisterRequestedAt === null && rebuilding.has(wanted.phase);
+  const end = isOnItsWay ? lastingEnd(wanted, step, failure) : null;
   if (end !== null) return end;
   const failures = failure.kind === 'throttled' ? wanted.failures : wanted.failures + 1;
   const doubtsToken = failure.kind === 'credentials_refused';
   const inMs = spreadMs(waitMs(failure, wanted.failures), random);
   const message = sentenceOf(failure);
-  if (isAdopting) {
+  if (isOnItsWay) {
     const progress = wanted.rebuildAskedAt === null ? progressAt.begun : progressAt.asked;
     return waiting(wanted, now, times, { message, inMs, progress, failures, doubtsToken });
   }
@@ -35,15 +37,20 @@ export function judgeFailure(
 }
 
 /** Null when the step can be tried again. */
-function lastingEnd(step: Step['do'], failure: ProjectFailure): Verdict | null {
+function lastingEnd(wanted: WantedServer, step: Step['do'], failure: ProjectFailure): Verdict | null {
   const isWrite = step === 'putClaim' || step === 'askRebuild';
-  if (failure.kind === 'absent' && isWrite) return failed('server_gone', 'The cloud project has no such server.');
-  if (failure.kind === 'credentials_refused' && failure.code !== 'unauthorized') {
-    return failed('server_token_rejected', 'The token of the connection may not do what an adoption needs.');
+  if (failure.kind === 'absent' && isWrite && wanted.phase !== 'Leaving') {
+    return failed(wanted, 'server_gone', 'The cloud project has no such server.');
+  }
+  // Whoever is in a cluster, or nearly, waits for a better token: adopting it again would not help.
+  if (failure.kind === 'credentials_refused' && failure.code !== 'unauthorized' && isAdoption(wanted)) {
+    return failed(wanted, 'server_token_rejected', 'The token of the connection may not do what an adoption needs.');
   }
   if (failure.kind !== 'refused' || !isWrite || passing.has(failure.code)) return null;
-  if (failure.code === 'protected') return failed('server_protected', 'The server is protected against rebuilds.');
-  return failed('server_rebuild_refused', `The provider refuses to rebuild the server (${failure.code}).`);
+  if (failure.code === 'protected') {
+    return failed(wanted, 'server_protected', 'The server is protected against rebuilds.');
+  }
+  return failed(wanted, 'server_rebuild_refused', `The provider refuses to rebuild the server (${failure.code}).`);
 }
 
 function waitMs(failure: ProjectFailure, failuresBefore: number): number {

@@ -1,4 +1,5 @@
-import type { ConnectionPhase, ServerErrorCode, ServerPhase } from '@corral/contracts';
+import type { ConnectionPhase, RebuildPurpose, ServerErrorCode, ServerPhase } from '@corral/contracts';
+import type { NodeMarks, NodeReading } from '@corral/garden';
 import type { Architecture, ImageReading, ServerAction, ServerReading } from '@corral/hcloud';
 import type { OperationVerdict as OperationVerdictOf } from '../loop/operation-verdict.js';
 
@@ -13,7 +14,14 @@ export interface WantedServer {
   /** Counts the acknowledgements: one rebuild for each. */
   readonly generation: number;
   readonly acknowledgedAt: Date;
+  /** What the rebuild of this generation is for, and when that began. */
+  readonly purpose: RebuildPurpose;
+  readonly begunAt: Date;
   readonly phase: ServerPhase;
+  /** What clients were told last. */
+  readonly message: string;
+  /** When the provider last told of it. */
+  readonly observedAt: Date | null;
   /** The value of the label that says whose the server is. */
   readonly claimToken: string;
   /** When the label was read back. */
@@ -26,6 +34,35 @@ export interface WantedServer {
   /** Passes in a row that the provider gave no usable answer to. */
   readonly failures: number;
   readonly connection: { readonly id: string; readonly phase: ConnectionPhase };
+  /** What is wanted of it: to be a node of that pool. */
+  readonly claim: { readonly poolId: string; readonly poolName: string; readonly cluster: NodeCluster } | null;
+  /** What it is: the cluster whose node it is, or may be. Null also when that cluster is gone. */
+  readonly member: NodeCluster | null;
+  /** The name of that node. Set from the moment on at which it may join until it was rebuilt clean. */
+  readonly nodeName: string | null;
+}
+
+/** A cluster as far as its nodes need to know it. */
+export interface NodeCluster {
+  readonly id: string;
+  /** Null while the garden has no place for it. */
+  readonly shoot: ShootName | null;
+  readonly isDeleting: boolean;
+  /** It sleeps, or is wanted to. */
+  readonly isAsleep: boolean;
+  /** Its control plane answers, and it has a worker pool whose configuration a node can take. */
+  readonly canTakeNodes: boolean;
+}
+
+export interface ShootName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** One Node of one Shoot. */
+export interface NodeOf {
+  readonly shoot: ShootName;
+  readonly name: string;
 }
 
 /** What a pass has seen so far; null for what it has not looked at. */
@@ -36,9 +73,16 @@ export interface Seen {
   /** The one with the number in the row. */
   readonly action: ServerAction | 'absent' | null;
   readonly image: ImageReading | 'absent' | null;
+  readonly node: NodeReading | 'absent' | null;
+  /** How many pods were on the node after the last eviction. */
+  readonly podsLeft: number | null;
+  /** Holds a secret of short life: for this pass only, and neither stored nor logged. */
+  readonly joinUserData: string | null;
 }
 
-export const nothingSeen: Seen = { server: null, actions: null, action: null, image: null };
+export const nothingSeen: Seen = {
+  ...{ server: null, actions: null, action: null, image: null, node: null, podsLeft: null, joinUserData: null },
+};
 
 export type Step =
   | { readonly do: 'readServer' }
@@ -53,6 +97,17 @@ export type Step =
   | { readonly do: 'recordAction'; readonly actionId: number }
   /** Nothing came of the question, and nothing can any more. */
   | { readonly do: 'forgetAsk' }
+  /** A new generation: membership is written down, and from now on the server may join. */
+  | { readonly do: 'beginJoin'; readonly cluster: NodeCluster; readonly nodeName: string }
+  /** A new generation, without join data. */
+  | { readonly do: 'beginLeave' }
+  /** Has join data made for the rebuild that is about to be asked for. */
+  | { readonly do: 'prepareJoin'; readonly node: NodeOf }
+  | { readonly do: 'readNode'; readonly node: NodeOf }
+  | { readonly do: 'markNode'; readonly node: NodeOf; readonly marks: NodeMarks }
+  | { readonly do: 'cordon'; readonly node: NodeOf }
+  | { readonly do: 'evict'; readonly node: NodeOf }
+  | { readonly do: 'deleteNode'; readonly node: NodeOf }
   | { readonly do: 'removeClaim'; readonly labels: Readonly<Record<string, string>> }
   /** The server is detached: its row goes. */
   | { readonly do: 'forget' }
@@ -68,6 +123,10 @@ export interface Verdict {
   /** The provider refused the token: somebody should show it to the provider once more. */
   readonly doubtsToken: boolean;
   readonly failures: number;
+  /** Null: as it was last seen. */
+  readonly nodeReady: boolean | null;
+  /** Nothing of the server is a node any more. */
+  readonly endsMembership: boolean;
 }
 
 export type OperationVerdict = OperationVerdictOf<ServerErrorCode>;
@@ -77,4 +136,8 @@ export interface ServerTimes {
   readonly rebuildGraceMs: number;
   /** From acknowledgement to end. */
   readonly adoptionMsMax: number;
+  /** From the beginning of joining until the node is Ready. */
+  readonly joinMsMax: number;
+  /** For so long pods are asked to go, and may be kept by their disruption budgets. */
+  readonly drainMsMax: number;
 }

@@ -1,10 +1,14 @@
 import type { ProjectClient, ProjectFailure, ProjectOutcome } from '@corral/hcloud';
 import type { Lease } from '../loop/lease-store.js';
-import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
+import { nothingSeen, type Seen, type ServerTimes, type Step, type WantedServer } from './model.js';
+import { type NodeDeps, type NodeFailure, performNodeStep } from './perform-node.js';
 import type { ServerStore } from './server-store.js';
 
-export interface PerformDeps {
-  readonly store: Pick<ServerStore, 'recordClaim' | 'recordAsk' | 'recordAction' | 'forgetAsk' | 'forget'>;
+export interface PerformDeps extends NodeDeps {
+  readonly store: Pick<
+    ServerStore,
+    'recordClaim' | 'recordAsk' | 'recordAction' | 'forgetAsk' | 'beginJoin' | 'beginLeave' | 'forget'
+  >;
   /** Name of the system image that servers are rebuilt with. */
   readonly image: string;
   readonly times: ServerTimes;
@@ -17,11 +21,13 @@ export interface StepContext {
   readonly wanted: WantedServer;
   readonly seen: Seen;
   readonly project: ProjectClient;
+  readonly signal: AbortSignal;
 }
 
 export type Performed =
   | { readonly kind: 'done'; readonly seen: Seen }
   | { readonly kind: 'failed'; readonly failure: ProjectFailure }
+  | NodeFailure
   /** Somebody wants something else by now, or has the turn: read the row again. */
   | { readonly kind: 'changed' }
   | { readonly kind: 'forgotten' };
@@ -36,9 +42,7 @@ const ASK_WITHIN = 1 / 12;
  * Sent anew with each rebuild: without it the provider would use that of the last time. It holds no secret, because any
  * process on the server can read it.
  */
-const userData = ['#cloud-config', '# Rebuilt by Corral when the server was adopted.', 'ssh_pwauth: false', ''].join(
-  '\n',
-);
+const plainUserData = ['#cloud-config', '# Rebuilt by Corral.', 'ssh_pwauth: false', ''].join('\n');
 
 /** Takes one step. The seen parts that it makes old are forgotten, so that they are read again. */
 export const performStep =
@@ -76,6 +80,17 @@ export const performStep =
         return recorded(await store.forgetAsk(lease, wanted), { ...seen, server: null });
       case 'askRebuild':
         return askRebuild(deps, context, step);
+      case 'beginJoin':
+        return recorded(await store.beginJoin(lease, wanted, step), { ...nothingSeen, server: seen.server });
+      case 'beginLeave':
+        return recorded(await store.beginLeave(lease, wanted), nothingSeen);
+      case 'prepareJoin':
+      case 'readNode':
+      case 'markNode':
+      case 'cordon':
+      case 'evict':
+      case 'deleteNode':
+        return performNodeStep(deps, context, step);
       case 'forget':
         return (await store.forget(lease)) ? { kind: 'forgotten' } : { kind: 'changed' };
     }
@@ -87,6 +102,9 @@ async function askRebuild(
   { askedAt, imageId }: { askedAt: Date; imageId: number },
 ): Promise<Performed> {
   const begunAt = tick();
+  // Whatever was prepared, only who is about to join gets it.
+  const userData = wanted.phase === 'Joining' ? seen.joinUserData : plainUserData;
+  if (userData === null) return { kind: 'changed' };
   if (!(await store.recordAsk(lease, wanted, { askedAt, imageId }))) return { kind: 'changed' };
   const outcome =
     tick() - begunAt > times.rebuildGraceMs * ASK_WITHIN

@@ -6,8 +6,9 @@ import type { TurnOutcome } from '../loop/plan-next.js';
 import { type OpenToken, openOrTell } from '../loop/provider-token.js';
 import { decide } from './decide.js';
 import { judgeFailure } from './judge-failure.js';
+import { judgeGarden, type Stand } from './judge-garden.js';
 import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from './model.js';
-import { type PerformDeps, performStep } from './perform.js';
+import { type PerformDeps, type Performed, performStep } from './perform.js';
 import type { ServerStore } from './server-store.js';
 import { failed, resting } from './verdicts.js';
 
@@ -26,8 +27,8 @@ export interface ServerPassResult {
   readonly steps: readonly Step['do'][];
 }
 
-/** Enough to adopt a server in one pass. More means that somebody else undoes the steps. */
-const STEPS_MAX = 16;
+/** Enough to take a server out of a cluster and to begin its rebuild in one pass. More means that somebody else undoes the steps. */
+const STEPS_MAX = 24;
 const RESTLESS_MS = 5_000;
 const UNREADABLE_MS = 60_000;
 
@@ -62,6 +63,8 @@ async function runTurn(deps: ServerPassDeps, lease: Lease, kept: KeptLease): Pro
   return { end, steps };
 }
 
+type Failed = Extract<Performed, { kind: 'failed' | 'unanswered' | 'paused' }>;
+
 interface Turn {
   readonly lease: Lease;
   readonly kept: KeptLease;
@@ -84,7 +87,7 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
       return settle(deps, lease, wanted, seen, restless(wanted));
     }
     steps.push(step.do);
-    const performed = await performStep(deps)({ lease, wanted, seen, project }, step);
+    const performed = await performStep(deps)({ lease, wanted, seen, project, signal: kept.signal }, step);
     switch (performed.kind) {
       case 'done':
         seen = performed.seen;
@@ -94,17 +97,29 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
         break;
       case 'forgotten':
         return performed;
-      case 'failed': {
+      case 'failed':
+      case 'unanswered':
+      case 'paused': {
+        // A call that our own end cut short says nothing.
+        if (performed.kind !== 'failed' && kept.signal.aborted) break;
         // The row as it is now: the step may have written to it.
         const after = await deps.store.read(lease);
         if (after === null) return { kind: 'overtaken' };
         const stand = { wanted: after.wanted, now: after.now, times, random: random() };
-        const verdict = judgeFailure(stand, step.do, performed.failure);
-        deps.log.warn('provider did not do it', { id: wanted.id, step: step.do, ...performed.failure });
-        return settle(deps, lease, after.wanted, seen, verdict);
+        return settle(deps, lease, after.wanted, seen, judged(deps, stand, step.do, performed));
       }
     }
   }
+}
+
+function judged({ log }: ServerPassDeps, stand: Stand, step: Step['do'], failed: Failed): Verdict {
+  const { id } = stand.wanted;
+  if (failed.kind === 'failed') {
+    log.warn('provider did not do it', { id, step, ...failed.failure });
+    return judgeFailure(stand, step, failed.failure);
+  }
+  if (failed.kind === 'unanswered') log.warn('cluster did not do it', { id, step, error: failed.error });
+  return judgeGarden(stand, step, failed);
 }
 
 async function settle(
@@ -116,10 +131,14 @@ async function settle(
 ): Promise<TurnOutcome> {
   if (verdict.doubtsToken) await store.requestVerification(lease, wanted.connection.id);
   const name = seen.server === null || seen.server === 'absent' ? null : seen.server.name;
-  const released = await store.settle(lease, wanted, verdict, name);
+  const nodeReady = verdict.nodeReady ?? nodeReadyIn(seen);
+  const released = await store.settle(lease, wanted, { ...verdict, nodeReady }, name);
   if (released.kind === 'overtaken') return released;
   return { kind: 'settled', inMs: released.again ? 0 : verdict.lookAgainMs };
 }
+
+/** Null for a node that was not looked at. */
+const nodeReadyIn = ({ node }: Seen): boolean | null => (node === null ? null : node !== 'absent' && node.isReady);
 
 async function stopped({ leases }: ServerPassDeps, lease: Lease): Promise<TurnOutcome> {
   const released = await leases.release(lease, { lookAgainMs: 0 });
@@ -130,7 +149,7 @@ async function stopped({ leases }: ServerPassDeps, lease: Lease): Promise<TurnOu
 function unreadable(wanted: WantedServer): Verdict {
   const message = 'The token of the connection cannot be read. Put it into the connection again.';
   const isUnasked = wanted.phase === 'Adopting' && wanted.rebuildAskedAt === null;
-  if (isUnasked && wanted.deregisterRequestedAt === null) return failed('server_token_rejected', message);
+  if (isUnasked && wanted.deregisterRequestedAt === null) return failed(wanted, 'server_token_rejected', message);
   return resting(wanted.phase, message, { to: 'stay' }, UNREADABLE_MS);
 }
 

@@ -1,13 +1,19 @@
-import type { ConnectionPhase, ServerPhase } from '@corral/contracts';
+import type { ConnectionPhase, RebuildPurpose, ServerPhase } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import type { Architecture } from '@corral/hcloud';
 import { type Lease, leaseValues, ours, type Released } from '../loop/lease-store.js';
 import { operationValues } from '../loop/operation-verdict.js';
 import type { SealedToken } from '../loop/provider-token.js';
-import type { Verdict, WantedServer } from './model.js';
+import type { NodeCluster, Verdict, WantedServer } from './model.js';
+import { clusterFacts } from './node-cluster.js';
 
 /** Nobody has asked for something else since it was read. `$4` is its generation. */
-const stillAdopting = `${ours} AND generation = $4 AND deregister_requested_at IS NULL`;
+const stillWanted = `${ours} AND generation = $4 AND deregister_requested_at IS NULL`;
+
+const begin = (purpose: RebuildPurpose, phase: ServerPhase): string =>
+  `generation = generation + 1, purpose = '${purpose}', phase = '${phase}', message = '', node_ready = false,
+   begun_at = clock_timestamp(), updated_at = clock_timestamp(), failures = 0, image = NULL, rebuild_asked_at = NULL,
+   rebuild_action_id = NULL`;
 
 /** What a pass reads and writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
 export const serverStore = (pool: Pool) => {
@@ -19,10 +25,17 @@ export const serverStore = (pool: Pool) => {
     async read(lease: Lease): Promise<{ wanted: WantedServer; token: SealedToken; now: Date } | null> {
       const { rows } = await pool.query<ServerRow>(
         `SELECT adopted_server.*, clock_timestamp() AS now, connection.phase AS connection_phase,
-                connection.sealed_token, connection.token_key_id
+                connection.sealed_token, connection.token_key_id, node_pool.name AS pool_name,
+                ${clusterFacts('claiming')} AS claiming, ${clusterFacts('member')} AS member
          FROM adopted_server
-         JOIN connection ON connection.id = connection_id AND connection.team_id = adopted_server.team_id
-         WHERE adopted_server.team_id = $1 AND adopted_server.id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL`,
+         JOIN team ON team.id = adopted_server.team_id
+         JOIN connection ON connection.id = adopted_server.connection_id AND connection.team_id = adopted_server.team_id
+         LEFT JOIN node_pool ON node_pool.id = node_pool_id AND node_pool.team_id = adopted_server.team_id
+         LEFT JOIN cluster claiming
+                ON claiming.id = node_pool.cluster_id AND claiming.team_id = adopted_server.team_id
+         LEFT JOIN cluster member ON member.id = member_of_id AND member.team_id = adopted_server.team_id
+         WHERE adopted_server.team_id = $1 AND adopted_server.id = $2 AND adopted_server.lease_fence = $3
+           AND adopted_server.lease_until IS NOT NULL`,
         leaseValues(lease),
       );
       const [row] = rows;
@@ -33,7 +46,7 @@ export const serverStore = (pool: Pool) => {
 
     /** The label was read back from the provider. */
     recordClaim: (lease: Lease, { generation }: WantedServer): Promise<boolean> =>
-      update(`UPDATE adopted_server SET claimed_at = clock_timestamp() WHERE ${stillAdopting}`, [
+      update(`UPDATE adopted_server SET claimed_at = clock_timestamp() WHERE ${stillWanted}`, [
         ...leaseValues(lease),
         generation,
       ]),
@@ -46,21 +59,23 @@ export const serverStore = (pool: Pool) => {
      */
     recordAsk: (
       lease: Lease,
-      { generation }: WantedServer,
+      { generation, claim }: WantedServer,
       ask: { askedAt: Date; imageId: number },
     ): Promise<boolean> =>
       update(
         `WITH asked AS (
-           UPDATE adopted_server SET rebuild_asked_at = $5, image = $6::text, phase = 'Rebuilding', message = '',
-                  updated_at = clock_timestamp()
-           WHERE ${stillAdopting} AND rebuild_asked_at IS NULL
-           RETURNING id, team_id, server_id, generation, image
+           UPDATE adopted_server
+           SET rebuild_asked_at = $5, image = $6::text, message = '', updated_at = clock_timestamp(),
+               phase = CASE WHEN phase = 'Adopting' THEN 'Rebuilding' ELSE phase END
+           WHERE ${stillWanted} AND rebuild_asked_at IS NULL
+             AND (phase <> 'Joining' OR node_pool_id IS NOT DISTINCT FROM $7)
+           RETURNING id, team_id, server_id, generation, image, purpose
          )
          INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
          SELECT team_id, 'server.rebuild', 'AdoptedServer', id, server_id::text,
-                jsonb_build_object('generation', generation, 'image', image)
+                jsonb_build_object('generation', generation, 'image', image, 'purpose', purpose)
          FROM asked`,
-        [...leaseValues(lease), generation, ask.askedAt, ask.imageId],
+        [...leaseValues(lease), generation, ask.askedAt, ask.imageId, claim?.poolId ?? null],
       ),
 
     /** Surely nothing came of the question: it may be asked again. */
@@ -75,6 +90,30 @@ export const serverStore = (pool: Pool) => {
         ...leaseValues(lease),
         ...[generation, actionId],
       ]),
+
+    /**
+     * A new generation that is to become a node: from now on the cluster may have one of that name.
+     *
+     * @returns false when nothing was written: the claim is another one by now
+     */
+    beginJoin: (
+      lease: Lease,
+      { generation, claim }: WantedServer,
+      { cluster, nodeName }: { cluster: Pick<NodeCluster, 'id'>; nodeName: string },
+    ): Promise<boolean> =>
+      update(
+        `UPDATE adopted_server SET ${begin('join', 'Joining')}, member_of_id = $6, node_name = $7
+         WHERE ${stillWanted} AND phase = 'Ready' AND node_name IS NULL AND node_pool_id = $5`,
+        [...leaseValues(lease), generation, claim?.poolId ?? null, cluster.id, nodeName],
+      ),
+
+    /** A new generation that is to be clean. Membership stays until it is. */
+    beginLeave: (lease: Lease, { generation, claim }: WantedServer): Promise<boolean> =>
+      update(
+        `UPDATE adopted_server SET ${begin('leave', 'Leaving')}
+         WHERE ${stillWanted} AND node_pool_id IS NOT DISTINCT FROM $5`,
+        [...leaseValues(lease), generation, claim?.poolId ?? null],
+      ),
 
     /** The provider refused the token: it is asked about it, unless it was just now. */
     async requestVerification({ teamId }: Lease, connectionId: string): Promise<void> {
@@ -115,7 +154,11 @@ export const serverStore = (pool: Pool) => {
              observed_at = CASE WHEN $8::text IS NULL THEN observed_at ELSE clock_timestamp() END,
              adopted_at = CASE WHEN is_current AND $11 = 'succeeded' THEN clock_timestamp() ELSE adopted_at END,
              failures = $15,
-             updated_at = CASE WHEN is_current AND (phase, message) IS DISTINCT FROM ($6, $7)
+             node_ready = CASE WHEN is_current THEN coalesce($16, node_ready) ELSE node_ready END,
+             member_of_id = CASE WHEN is_current AND $17 THEN NULL ELSE member_of_id END,
+             node_name = CASE WHEN is_current AND $17 THEN NULL ELSE node_name END,
+             updated_at = CASE WHEN is_current AND (phase, message, node_ready)
+                                    IS DISTINCT FROM ($6, $7, coalesce($16, node_ready))
                                THEN clock_timestamp() ELSE updated_at END,
              due_at = CASE WHEN again THEN due_at
                            ELSE clock_timestamp() + make_interval(secs => $9::float8 / 1000) END,
@@ -126,6 +169,7 @@ export const serverStore = (pool: Pool) => {
           ...leaseValues(lease),
           ...[wanted.generation, wanted.deregisterRequestedAt !== null, verdict.phase, verdict.message, name],
           ...[verdict.lookAgainMs, operation.to !== 'stay', ...operationValues(operation), verdict.failures],
+          ...[verdict.endsMembership ? false : verdict.nodeReady, verdict.endsMembership],
         ],
       );
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
@@ -161,6 +205,10 @@ interface ServerRow {
   architecture: Architecture;
   generation: number;
   acknowledged_at: Date;
+  purpose: RebuildPurpose;
+  begun_at: Date;
+  message: string;
+  observed_at: Date | null;
   phase: ServerPhase;
   claim_token: string;
   claimed_at: Date | null;
@@ -173,6 +221,11 @@ interface ServerRow {
   connection_phase: ConnectionPhase;
   sealed_token: Buffer;
   token_key_id: string;
+  node_pool_id: string | null;
+  pool_name: string | null;
+  node_name: string | null;
+  claiming: NodeCluster | null;
+  member: NodeCluster | null;
 }
 
 /** Postgres tells 64-bit numbers as texts; those of the provider are safe integers. */
@@ -185,6 +238,10 @@ function wantedOf(row: ServerRow): WantedServer {
     architecture: row.architecture,
     generation: row.generation,
     acknowledgedAt: row.acknowledged_at,
+    purpose: row.purpose,
+    begunAt: row.begun_at,
+    message: row.message,
+    observedAt: row.observed_at,
     phase: row.phase,
     claimToken: row.claim_token,
     claimedAt: row.claimed_at,
@@ -194,5 +251,12 @@ function wantedOf(row: ServerRow): WantedServer {
     deregisterRequestedAt: row.deregister_requested_at,
     failures: row.failures,
     connection: { id: row.connection_id, phase: row.connection_phase },
+    claim: claimOf(row),
+    member: row.member,
+    nodeName: row.node_name,
   };
+}
+
+function claimOf({ node_pool_id: poolId, pool_name: poolName, claiming: cluster }: ServerRow): WantedServer['claim'] {
+  return poolId === null || poolName === null || cluster === null ? null : { poolId, poolName, cluster };
 }

@@ -1,14 +1,19 @@
 import type { ServerErrorCode, ServerPhase } from '@corral/contracts';
-import type { OperationVerdict, ServerTimes, Verdict, WantedServer } from './model.js';
+import { hasToJoin } from './membership.js';
+import type { OperationVerdict, ServerTimes, Step, Verdict, WantedServer } from './model.js';
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
+/** A token that is rejected is looked at again so often; a better one is told of at once. */
+export const TOKEN_MS = 60_000;
+/** A node that is well is looked at so often. */
+export const JOINED_LOOK_MS = 60_000;
 
 interface Waiting {
   readonly message: string;
   readonly inMs: number;
-  /** 0 to 99. */
-  readonly progress: number;
-  /** What it fails of when its time is over. */
+  /** Of an adoption, 0 to 99. */
+  readonly progress?: number;
+  /** What an adoption fails of when its time is over. */
   readonly code?: ServerErrorCode;
   readonly failures?: number;
   readonly doubtsToken?: boolean;
@@ -17,18 +22,44 @@ interface Waiting {
 /** How far an adoption is at each of its marks, for people. */
 export const progressAt = { begun: 5, claimed: 20, asked: 30, rebuilding: 35 } as const;
 
-/** The adoption goes on later; when its time is over, it fails of what it waits for. */
+export const settle = (verdict: Verdict): Step => ({ do: 'settle', verdict });
+
+/** Joining and leaving are told by the phase: the operation of the adoption has ended long before. */
+export const isAdoption = ({ phase }: WantedServer): boolean => phase === 'Adopting' || phase === 'Rebuilding';
+
+/** It goes on later; when its time is over, an adoption fails of what it waits for. */
 export function waiting(wanted: WantedServer, now: Date, times: ServerTimes, wait: Waiting): Verdict {
-  const { message, inMs, progress, code = 'server_adoption_timeout', failures = 0, doubtsToken = false } = wait;
-  if (now.getTime() - wanted.acknowledgedAt.getTime() > times.adoptionMsMax) return failed(code, message);
-  return {
-    ...{ phase: wanted.rebuildAskedAt === null ? 'Adopting' : 'Rebuilding', message, lookAgainMs: inMs },
-    ...{ operation: { to: 'running', progress }, failures, doubtsToken },
-  };
+  const { message, inMs, progress = progressAt.begun, code, failures = 0, doubtsToken = false } = wait;
+  const isOver = isTimeOver(wanted, now, times);
+  if (!isAdoption(wanted)) {
+    if (isOver) return failed(wanted, 'server_join_timeout', timeoutSentence(times));
+    // Why it failed is what people have to read until that is over.
+    const told = wanted.phase === 'Failed' ? wanted.message : message;
+    return { ...resting(wanted.phase, told, { to: 'stay' }, inMs), failures, doubtsToken };
+  }
+  if (isOver) return failed(wanted, code ?? 'server_adoption_timeout', message);
+  const phase = wanted.rebuildAskedAt === null ? 'Adopting' : 'Rebuilding';
+  return { ...resting(phase, message, { to: 'running', progress }, inMs), failures, doubtsToken };
 }
 
-export const failed = (code: ServerErrorCode, message: string): Verdict =>
-  resting('Failed', message, { to: 'failed', code, message }, null);
+/**
+ * Leaving takes as long as it takes: nobody is helped by a node that stays. So does the end of a joining that is not
+ * wanted any more. And no node comes to a cluster that sleeps.
+ */
+function isTimeOver(wanted: WantedServer, now: Date, times: ServerTimes): boolean {
+  if (isAdoption(wanted)) return now.getTime() - wanted.acknowledgedAt.getTime() > times.adoptionMsMax;
+  if (wanted.phase !== 'Joining' || !hasToJoin(wanted) || wanted.member?.isAsleep === true) return false;
+  return now.getTime() - wanted.begunAt.getTime() > times.joinMsMax;
+}
+
+const timeoutSentence = ({ joinMsMax }: ServerTimes): string =>
+  `The node was not Ready within ${Math.ceil(joinMsMax / 60_000)} minutes.`;
+
+/** Without an operation that could tell the code, the message has to. */
+export function failed(wanted: WantedServer, code: ServerErrorCode, message: string): Verdict {
+  if (isAdoption(wanted)) return resting('Failed', message, { to: 'failed', code, message }, null);
+  return { ...resting('Failed', `${message} (${code})`, { to: 'stay' }, null), nodeReady: false };
+}
 
 /** @param lookAgainMs by default in about a day: servers go without telling anybody */
 export function resting(
@@ -37,5 +68,6 @@ export function resting(
   operation: OperationVerdict,
   lookAgainMs: number | null = DAY_MS,
 ): Verdict {
-  return { phase, message, operation, lookAgainMs, failures: 0, doubtsToken: false };
+  const rest = { failures: 0, doubtsToken: false, nodeReady: null, endsMembership: false };
+  return { phase, message, operation, lookAgainMs, ...rest };
 }

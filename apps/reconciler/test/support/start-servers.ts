@@ -12,12 +12,14 @@ import { KeyRing } from '@corral/secrets';
 import { createMetrics, silentLog } from '@corral/service';
 import { buildServerWorkers, type ServerSettings, type ServerWorkers } from '../../src/servers/build-server-workers.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
+import { type FakeShoots, fakeShoots, shootIn } from './fake-shoots.js';
 
 export const PROJECT_TOKEN = 'p'.repeat(64);
 export const OTHER_TOKEN = 'q'.repeat(64);
 
 export interface ServerRow {
   readonly id: string;
+  readonly server_id: string;
   readonly phase: string;
   readonly message: string;
   readonly name: string;
@@ -26,6 +28,11 @@ export interface ServerRow {
   readonly rebuild_asked_at: Date | null;
   readonly rebuild_action_id: string | null;
   readonly adopted_at: Date | null;
+  readonly purpose: string;
+  readonly node_pool_id: string | null;
+  readonly member_of_id: string | null;
+  readonly node_name: string | null;
+  readonly node_ready: boolean;
   readonly due_at: Date | null;
   readonly operation: { readonly state: string; readonly progress: number; readonly error: { readonly code?: string } };
 }
@@ -34,6 +41,8 @@ export interface ServerRow {
 export interface Servers extends ClusterRows {
   readonly cloud: LocalCloud;
   readonly workers: ServerWorkers;
+  /** What is inside of the clusters, by the names of their Shoots. */
+  readonly shoots: FakeShoots;
   readonly connectionId: string;
   readonly team: TestTeam;
   /** Makes a server at the provider, and the acknowledged intent to adopt it. */
@@ -52,9 +61,11 @@ export interface Servers extends ClusterRows {
   useToken(token: string): Promise<void>;
 }
 
+const onTheirWay = ['Adopting', 'Rebuilding', 'Joining', 'Leaving', 'Deregistering'];
+
 const serverSettings: ServerSettings = {
   ...{ concurrency: 4, leaseMs: 5_000, sweepIntervalMs: 1_000, image: 'ubuntu-24.04' },
-  times: { rebuildGraceMs: 12_000, adoptionMsMax: 3_600_000 },
+  times: { rebuildGraceMs: 12_000, adoptionMsMax: 3_600_000, joinMsMax: 1_800_000, drainMsMax: 600_000 },
 };
 
 export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}): Promise<Servers> {
@@ -69,8 +80,9 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
   const keys = new KeyRing([{ id: 'k1', bytes: randomBytes(32) }]);
   const queue = connectQueue({ databaseUrl: rows.url, redisUrl: undefined, log: silentLog });
   let aheadMs = 0;
+  const shoots = fakeShoots();
   const workers = buildServerWorkers({
-    ...{ settings: serverSettings, pool: rows.pool, queue, keys, log: silentLog },
+    ...{ settings: serverSettings, pool: rows.pool, queue, keys, log: silentLog, nodes: shoots.nodes },
     projects: connectProjects({ baseUrl: cloud.apiUrl, timeoutMs: 1_000, tick: () => performance.now() + aheadMs }),
     metrics: createMetrics({ service: 'test' }),
   });
@@ -111,7 +123,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
   };
   return {
     ...rows,
-    ...{ cloud, workers, connectionId, team, server, passNow, useToken },
+    ...{ cloud, workers, shoots, connectionId, team, server, passNow, useToken },
     async acknowledge(options = {}) {
       const made = cloud.admin.addServer(PROJECT_TOKEN, options);
       const { rows: inserted } = await rows.pool.query<{ id: string }>(
@@ -145,7 +157,8 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       for (let passes = 0; passes < 50; passes += 1) {
         await passNow(id);
         const row = await server(id);
-        if (row === undefined || !['Adopting', 'Rebuilding', 'Deregistering'].includes(row.phase)) return row;
+        if (row === undefined || !onTheirWay.includes(row.phase)) return row;
+        bootJoined(cloud, shoots, row);
         // What it waits for is a matter of seconds, on the provider's clock.
         cloud.admin.advanceClock(2_000);
         aheadMs += 2_000;
@@ -163,4 +176,12 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       await rows.close();
     },
   };
+}
+
+/** What runs on a server that was rebuilt with join data does as that says. */
+function bootJoined(cloud: LocalCloud, shoots: FakeShoots, { server_id: serverId }: ServerRow): void {
+  const found = cloud.admin.servers().find(({ id }) => id === Number(serverId));
+  const shootName = shootIn(found?.userData ?? null);
+  const name = /^hostname: (\S+)$/m.exec(found?.userData ?? '')?.[1];
+  if (shootName !== null && name !== undefined && shoots.of(shootName).isUp) shoots.register(shootName, name);
 }

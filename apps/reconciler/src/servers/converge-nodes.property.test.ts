@@ -1,0 +1,226 @@
+import { serverLabels } from '@corral/contracts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { marks } from '../../test/support/a-server.js';
+import { shootIn } from '../../test/support/fake-shoots.js';
+import { serverWorld, troubleArbitrary, worldTimes } from '../../test/support/server-world.js';
+import type { NodeCluster } from './model.js';
+
+/*
+ * The same world, with clusters that claim the server and let it go, that sleep, wake and are deleted, at any moment; and
+ * with a node agent that may come back under its name while nobody has wiped it yet.
+ */
+
+type ClusterName = 'a' | 'b' | 'c';
+type Change =
+  | { readonly kind: 'claim' | 'sleep' | 'wake'; readonly cluster: ClusterName }
+  | { readonly kind: 'release' }
+  /** The last one stays. */
+  | { readonly kind: 'delete' | 'end'; readonly cluster: 'a' | 'b' };
+
+const names = ['a', 'b', 'c'] as const;
+const changeArbitrary: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('claim' as const), cluster: fc.constantFrom(...names) }) },
+  { weight: 3, arbitrary: fc.constant({ kind: 'release' } as const) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom('sleep' as const, 'wake'), cluster: fc.constantFrom(...names) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constantFrom('delete' as const, 'end'), cluster: fc.constantFrom('a', 'b') }),
+  },
+);
+
+const planArbitrary = fc.record({
+  troubles: fc.array(troubleArbitrary, { maxLength: 120 }),
+  rebuildTroubles: fc.array(troubleArbitrary, { maxLength: 6 }),
+  /** What others do before the so manieth call after the last change. */
+  changes: fc.array(fc.record({ afterCalls: fc.integer({ min: 1, max: 40 }), change: changeArbitrary }), {
+    maxLength: 12,
+  }),
+  gapsMs: fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 20 }),
+  /** How often the node agent registers anew after its Node was deleted. */
+  returns: fc.integer({ min: 0, max: 2 }),
+  keepsPods: fc.boolean(),
+  startMs: fc.integer({ min: 0, max: 999 }),
+  wish: fc.constantFrom<'a' | 'c' | null>('a', 'c', null),
+});
+type Plan = typeof planArbitrary extends fc.Arbitrary<infer P> ? P : never;
+
+const BOOT_MS = 30_000;
+const TOKEN_MS = 3_600_000;
+
+function aWorldOfClusters(plan: Plan) {
+  const changes = [...plan.changes];
+  const perGeneration = new Map<number, number>();
+  let callsLeft = changes[0]?.afterCalls ?? 0;
+  const clusters = new Map<string, NodeCluster>(
+    names.map((name) => [
+      name,
+      { id: name, shoot: { namespace: 'garden-t', name }, isDeleting: false, isAsleep: false, canTakeNodes: true },
+    ]),
+  );
+  const world = serverWorld({
+    ...{ troubles: plan.troubles, rebuildTroubles: plan.rebuildTroubles, startMs: plan.startMs, failsRebuild: false },
+    row: { phase: 'Ready', claimedAt: new Date(), observedAt: null },
+    labels: { [serverLabels.claim]: 'token' },
+    onCall() {
+      runAgent();
+      callsLeft -= 1;
+      if (callsLeft > 0) return;
+      const next = changes.shift();
+      if (next !== undefined) apply(next.change);
+      callsLeft = changes[0]?.afterCalls ?? Number.POSITIVE_INFINITY;
+    },
+    onRebuild({ generation, userData }) {
+      const row = world.row();
+      expect(row.generation).toBe(generation);
+      perGeneration.set(generation, (perGeneration.get(generation) ?? 0) + 1);
+      expect(perGeneration.get(generation)).toBe(1);
+      expect(row.nodeName).toBe('web');
+      const joins = shootIn(userData);
+      expect(row.purpose).toBe(joins === null ? 'leave' : 'join');
+      if (joins !== null) {
+        expect([row.member?.id ?? 'gone', 'gone']).toContain(row.member === null ? 'gone' : joins);
+        return;
+      }
+      const isAlive = row.member !== null && !row.member.isDeleting;
+      if (isAlive && plan.returns === 0) expect(world.shoots.of(row.member?.id as string).nodes.size).toBe(0);
+    },
+  });
+  for (const name of names) world.shoots.add(name).keepsPods = plan.keepsPods;
+
+  const setCluster = (name: ClusterName, next: Partial<NodeCluster>): void => {
+    const known = clusters.get(name);
+    if (known === undefined) return;
+    const merged = { ...known, ...next };
+    clusters.set(name, { ...merged, canTakeNodes: !merged.isAsleep && !merged.isDeleting });
+    refresh();
+  };
+  const refresh = (): void => {
+    const { claim, member } = world.row();
+    world.change({
+      claim: claim && { ...claim, cluster: clusters.get(claim.cluster.id) as NodeCluster },
+      member: member && (clusters.get(member.id) ?? null),
+    });
+  };
+  const release = (): void => {
+    if (world.row().claim === null) return;
+    world.change({ claim: null });
+    world.makeDue();
+  };
+  const claim = (name: ClusterName): void => {
+    const row = world.row();
+    const cluster = clusters.get(name);
+    if (cluster === undefined || cluster.isDeleting) return;
+    if (row.phase !== 'Ready' || row.claim !== null || row.nodeName !== null) return;
+    world.change({ claim: { poolId: `pool-${name}`, poolName: 'metal', cluster } });
+    world.makeDue();
+  };
+  const sleep = (name: ClusterName, isAsleep: boolean): void => {
+    if (!clusters.has(name)) return;
+    world.shoots.of(name).isUp = !isAsleep;
+    setCluster(name, { isAsleep });
+  };
+  const remove = (name: ClusterName): void => {
+    if (world.row().claim?.cluster.id === name) release();
+    setCluster(name, { isDeleting: true });
+  };
+  const end = (name: ClusterName): void => {
+    if (clusters.get(name)?.isDeleting !== true) return;
+    clusters.delete(name);
+    world.shoots.of(name).isUp = false;
+    refresh();
+  };
+  const apply = (change: Change): void => {
+    if (change.kind === 'claim') claim(change.cluster);
+    else if (change.kind === 'release') release();
+    else if (change.kind === 'delete') remove(change.cluster);
+    else if (change.kind === 'end') end(change.cluster);
+    else sleep(change.cluster, change.kind === 'sleep');
+  };
+
+  let registered: { rebuild: number; goneMs: number | null } | null = null;
+  let returns = plan.returns;
+  /** What runs on the server does with the clusters that let it. */
+  const runAgent = (): void => {
+    const last = world.rebuilds.at(-1);
+    const now = world.nowMs();
+    const shootName = last === undefined || now < last.endsMs ? null : shootIn(last.userData);
+    for (const { shoot, node } of world.shoots.nodesNamed('web')) node.isReady = shoot === shootName;
+    if (last === undefined || shootName === null || now < last.endsMs + BOOT_MS) return;
+    const shoot = world.shoots.of(shootName);
+    if (!shoot.isUp || shoot.nodes.has('web')) return;
+    if (registered?.rebuild !== last.id) {
+      if (now > last.startedMs + TOKEN_MS) return;
+      world.shoots.register(shootName, 'web');
+      registered = { rebuild: last.id, goneMs: null };
+      return;
+    }
+    registered.goneMs ??= now;
+    if (returns === 0 || now < registered.goneMs + 8_000) return;
+    returns -= 1;
+    registered.goneMs = null;
+    world.shoots.register(shootName, 'web');
+  };
+
+  return {
+    ...world,
+    ...{ apply, claim, release, runAgent, clusters },
+    endTroubles() {
+      changes.length = 0;
+      world.endTroubles();
+    },
+    livingNodes: () => world.shoots.nodesNamed('web').filter(({ shoot }) => clusters.get(shoot)?.isDeleting === false),
+  };
+}
+type WorldOfClusters = ReturnType<typeof aWorldOfClusters>;
+
+/** Others do no more, nothing goes wrong any more, and the team wants one thing. */
+async function convergeTo(world: WorldOfClusters, wish: ClusterName | null): Promise<void> {
+  world.endTroubles();
+  for (const name of names) world.apply({ kind: 'wake', cluster: name });
+  for (let passes = 0; passes < 600; passes += 1) {
+    const { phase, claim, nodeName } = world.row();
+    const isWrong = claim !== null && (claim.cluster.id !== wish || phase === 'Failed');
+    if (isWrong) world.release();
+    else if (wish !== null) world.claim(wish);
+    const isThere = wish === null ? phase === 'Ready' && nodeName === null : phase === 'Joined' && !isWrong;
+    if (isThere && world.last()?.message === '') return;
+    const dueMs = world.dueMs();
+    expect(dueMs).not.toBeNull();
+    world.advance(Math.max(0, (dueMs ?? 0) - world.nowMs()) + 10);
+    world.runAgent();
+    await world.pass();
+  }
+  throw new Error(`It finds no rest: ${JSON.stringify(world.row())}`);
+}
+
+describe('a server that clusters claim and let go, whatever dies or is lost on the way', () => {
+  it('becomes what is wanted of it, with one rebuild at the most for each generation', async () => {
+    await fc.assert(
+      fc.asyncProperty(planArbitrary, async (plan) => {
+        const world = aWorldOfClusters(plan);
+        for (let passes = 0; passes < 60; passes += 1) {
+          world.advance(plan.gapsMs[passes % plan.gapsMs.length] ?? 0);
+          world.runAgent();
+          const dueMs = world.dueMs();
+          if (dueMs !== null && dueMs <= world.nowMs()) await world.pass();
+        }
+        const wish = plan.wish !== null && world.clusters.get(plan.wish)?.isDeleting === false ? plan.wish : null;
+
+        await convergeTo(world, wish);
+
+        world.advance(worldTimes.rebuildGraceMs);
+        const found = world.livingNodes();
+        expect(found.map(({ shoot }) => shoot)).toEqual(wish === null ? [] : [wish]);
+        for (const { node } of found) expect(node).toMatchObject({ isReady: true, isUnschedulable: false, ...marks });
+        const last = world.rebuilds.at(-1);
+        expect(shootIn(last?.userData ?? null)).toBe(wish);
+        expect(world.row().member?.id ?? null).toBe(wish);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

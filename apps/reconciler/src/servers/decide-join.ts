@@ -1,0 +1,49 @@
+import { decideAsk } from './decide-ask.js';
+import { decideAction, decideSystem, decideUntilOver } from './decide-rebuild.js';
+import { hasToJoin, missingMarks, nodeOf, waitsFor } from './membership.js';
+import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
+import { JOINED_LOOK_MS, resting, settle, TOKEN_MS, waiting } from './verdicts.js';
+
+const CLUSTER_MS = 15_000;
+const NODE_MS = 10_000;
+
+/**
+ * On the way into a cluster: a rebuild like any other, with join data, and then the node that comes of it. A cluster that
+ * falls asleep outlasts the join data, so the server begins anew when it is awake.
+ */
+export function decideJoining(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+  const goesOn = hasToJoin(wanted) && wanted.member?.isAsleep === false;
+  if (!goesOn && wanted.rebuildAskedAt === null) return { do: 'beginLeave' };
+  if (wanted.connection.phase === 'Rejected') {
+    const message = 'The provider rejects the token of the connection.';
+    return settle(waiting(wanted, now, times, { message, inMs: TOKEN_MS }));
+  }
+  if (!goesOn) return decideUntilOver(wanted, seen, now, times) ?? { do: 'beginLeave' };
+  if (wanted.rebuildAskedAt === null) return decideUnasked(wanted, seen, now, times);
+  return decideAction(wanted, seen, now, times) ?? decideNode(wanted, seen, now, times);
+}
+
+function decideUnasked(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+  const { member } = wanted;
+  if (member === null || member.canTakeNodes) return decideAsk(wanted, seen, now, times);
+  return settle(waiting(wanted, now, times, { message: waitsFor(member), inMs: CLUSTER_MS }));
+}
+
+/** The node comes a few minutes after the rebuild. Only then the server is read: each look costs the project a call. */
+function decideNode(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+  const node = nodeOf(wanted);
+  if (node === null || seen.node === 'absent') {
+    const message = 'The server is rebuilt, and its node is awaited.';
+    return settle(waiting(wanted, now, times, { message, inMs: NODE_MS }));
+  }
+  if (seen.node === null) return { do: 'readNode', node };
+  const end = decideSystem(wanted, seen, now, times);
+  if (end !== null) return end;
+  const marks = missingMarks(wanted, seen.node);
+  if (marks !== null) return { do: 'markNode', node, marks };
+  if (seen.node.isReady) {
+    return settle({ ...resting('Joined', '', { to: 'stay' }, JOINED_LOOK_MS), nodeReady: true });
+  }
+  const message = 'The node is there, and not Ready yet.';
+  return settle(waiting(wanted, now, times, { message, inMs: NODE_MS }));
+}

@@ -1,0 +1,54 @@
+import { decideAsk } from './decide-ask.js';
+import { decideRebuild } from './decide-rebuild.js';
+import { nodeOf } from './membership.js';
+import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
+import { DAY_MS, resting, settle, TOKEN_MS, waiting } from './verdicts.js';
+
+const ASLEEP_MS = 60_000;
+const DRAIN_MS = 5_000;
+
+/** On the way out of a cluster: drained, its Node deleted, and then a rebuild like any other. */
+export function decideLeaving(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+  const isAsked = wanted.rebuildAskedAt !== null;
+  if (!isAsked) {
+    const step = decideDrain(wanted, seen, now, times);
+    if (step !== null) return step;
+  }
+  if (wanted.connection.phase === 'Rejected') {
+    const message = 'The provider rejects the token of the connection.';
+    return settle(waiting(wanted, now, times, { message, inMs: TOKEN_MS }));
+  }
+  if (!isAsked) return decideAsk(wanted, seen, now, times);
+  return decideRebuild(wanted, seen, now, times) ?? decideDrain(wanted, seen, now, times) ?? settle(left(wanted));
+}
+
+const left = ({ claim }: WantedServer) => ({
+  ...resting('Ready', '', { to: 'stay' }, claim === null ? DAY_MS : 0),
+  ...{ nodeReady: false, endsMembership: true },
+});
+
+/**
+ * A Node that stayed behind would be taken for a lost machine. So one is looked for before the rebuild, and again after
+ * it: until then the server could have come back under the name.
+ *
+ * @returns null when there is no such Node, or nobody to drain it for
+ */
+function decideDrain(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
+  const { member, nodeName, rebuildAskedAt, begunAt } = wanted;
+  if (member === null || nodeName === null || member.isDeleting) return null;
+  const node = nodeOf(wanted);
+  if (node === null || member.isAsleep) {
+    const message = 'The cluster is hibernated. The server leaves it once it is awake.';
+    return settle(waiting(wanted, now, times, { message, inMs: ASLEEP_MS }));
+  }
+  if (seen.node === null) return { do: 'readNode', node };
+  if (seen.node === 'absent') return null;
+  if (rebuildAskedAt !== null) return { do: 'deleteNode', node };
+  if (!seen.node.isUnschedulable) return { do: 'cordon', node };
+  if (seen.podsLeft === null) return { do: 'evict', node };
+  if (seen.podsLeft > 0 && now.getTime() - begunAt.getTime() < times.drainMsMax) {
+    const message = `The node is being drained: ${seen.podsLeft} pods are still on it.`;
+    return settle(waiting(wanted, now, times, { message, inMs: DRAIN_MS }));
+  }
+  return { do: 'deleteNode', node };
+}

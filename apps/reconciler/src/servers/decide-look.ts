@@ -1,0 +1,99 @@
+import { serverLabels } from '@corral/contracts';
+import { putClaim } from './decide-ask.js';
+import { decideUntilOver } from './decide-rebuild.js';
+import { hasToJoin, missingMarks, nodeNameFor, nodeOf, waitsFor } from './membership.js';
+import type { NodeCluster, Seen, ServerTimes, Step, Verdict, WantedServer } from './model.js';
+import { DAY_MS, JOINED_LOOK_MS, resting, settle, TOKEN_MS } from './verdicts.js';
+
+const CLUSTER_MS = 15_000;
+const rejectedSentence = 'The provider rejects the token of the connection, so nobody knows how the server is.';
+
+/** Servers go without telling anybody. What is asked of a claimed one comes before that. */
+export function decideReady(wanted: WantedServer, seen: Seen, now: Date): Step {
+  // Adopted anew while it was a node: nobody has let go of the Node yet.
+  if (wanted.nodeName !== null) return { do: 'beginLeave' };
+  if (wanted.connection.phase === 'Rejected') return settle(resting('Ready', rejectedSentence, { to: 'stay' }));
+  const cluster = wanted.claim?.cluster ?? null;
+  const waitsForCluster = cluster !== null && !cluster.canTakeNodes;
+  if (waitsForCluster && seen.server === null && !isLookDue(wanted, now)) return settle(readyFor(cluster));
+  if (seen.server === null) return { do: 'readServer' };
+  if (seen.server === 'absent') return settle(missing);
+  if (!Object.hasOwn(seen.server.labels, serverLabels.claim)) return putClaim(wanted, seen.server);
+  if (seen.server.labels[serverLabels.claim] !== wanted.claimToken) return settle(claimedElsewhere(wanted));
+  if (cluster === null) return settle(resting('Ready', '', { to: 'stay' }));
+  if (!cluster.canTakeNodes) return settle(readyFor(cluster));
+  return { do: 'beginJoin', cluster, nodeName: nodeNameFor(seen.server.name, wanted.serverId) };
+}
+
+const readyFor = (cluster: NodeCluster): Verdict => resting('Ready', waitsFor(cluster), { to: 'stay' }, CLUSTER_MS);
+
+const missingSentence = 'The cloud project does not have the server any more.';
+const missing = resting('Missing', `${missingSentence} Deregister it here.`, { to: 'stay' });
+
+const elsewhereSentence = `The label ${serverLabels.claim} at the provider is that of somebody else.`;
+const claimedElsewhere = ({ phase, claim }: WantedServer): Verdict =>
+  resting(phase, elsewhereSentence, { to: 'stay' }, claim === null ? DAY_MS : TOKEN_MS);
+
+/** Servers come back when somebody moves them. */
+export function decideMissing(wanted: WantedServer, seen: Seen): Step {
+  const { nodeName, purpose, rebuildActionId, connection, claim } = wanted;
+  if (nodeName !== null && !hasToJoin(wanted)) return { do: 'beginLeave' };
+  if (connection.phase === 'Rejected') return settle(resting('Missing', rejectedSentence, { to: 'stay' }));
+  if (seen.server === null) return { do: 'readServer' };
+  if (seen.server === 'absent') return settle({ ...missing, nodeReady: false });
+  if (nodeName !== null) return settle(resting('Joined', '', { to: 'stay' }, 0));
+  if (purpose === 'leave' && rebuildActionId === null) {
+    const message = 'The server is back, and still is what it was as a node of a cluster. Adopt it again.';
+    return settle(resting('Failed', message, { to: 'stay' }, null));
+  }
+  return settle(resting('Ready', '', { to: 'stay' }, claim === null ? DAY_MS : 0));
+}
+
+/** The node is looked at each time, and the server when the provider has not told of it for a day. */
+export function decideJoined(wanted: WantedServer, seen: Seen, now: Date): Step {
+  if (!hasToJoin(wanted)) return { do: 'beginLeave' };
+  return decideNode(wanted, seen) ?? decideServer(wanted, seen, now) ?? settle(joined(wanted, seen));
+}
+
+function decideNode(wanted: WantedServer, seen: Seen): Step | null {
+  const node = nodeOf(wanted);
+  if (node === null || wanted.member?.isAsleep === true || seen.node === 'absent') return null;
+  if (seen.node === null) return { do: 'readNode', node };
+  const marks = missingMarks(wanted, seen.node);
+  return marks === null ? null : { do: 'markNode', node, marks };
+}
+
+function decideServer(wanted: WantedServer, seen: Seen, now: Date): Step | null {
+  if (wanted.connection.phase === 'Rejected') return null;
+  if (seen.server === null) return isLookDue(wanted, now) ? { do: 'readServer' } : null;
+  if (seen.server === 'absent')
+    return settle({ ...resting('Missing', missingSentence, { to: 'stay' }), nodeReady: false });
+  return Object.hasOwn(seen.server.labels, serverLabels.claim) ? null : putClaim(wanted, seen.server);
+}
+
+function joined(wanted: WantedServer, { node, server }: Seen): Verdict {
+  const nodeReady = node !== null && node !== 'absent' && node.isReady;
+  const rest = (message: string): Verdict => ({
+    ...resting('Joined', message, { to: 'stay' }, JOINED_LOOK_MS),
+    nodeReady,
+  });
+  if (node === null) return rest('The cluster is hibernated, so nobody knows how the node is.');
+  if (node === 'absent') return rest('The cluster does not have the node any more.');
+  if (!node.isReady) return rest('The node is not Ready.');
+  if (wanted.connection.phase === 'Rejected') return rest(rejectedSentence);
+  const claim = server === null || server === 'absent' ? wanted.claimToken : server.labels[serverLabels.claim];
+  return rest(claim === wanted.claimToken ? '' : elsewhereSentence);
+}
+
+/** What failed stays so until its claim is taken away, and leaves then. */
+export function decideFailed(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+  const { message, nodeName, connection, rebuildAskedAt } = wanted;
+  if (nodeName === null || hasToJoin(wanted)) return settle(resting('Failed', message, { to: 'stay' }, null));
+  if (connection.phase === 'Rejected' && rebuildAskedAt !== null) {
+    return settle(resting('Failed', message, { to: 'stay' }, TOKEN_MS));
+  }
+  return decideUntilOver(wanted, seen, now, times) ?? { do: 'beginLeave' };
+}
+
+const isLookDue = ({ observedAt }: WantedServer, now: Date): boolean =>
+  observedAt === null || now.getTime() - observedAt.getTime() >= DAY_MS;

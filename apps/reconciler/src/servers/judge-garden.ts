@@ -1,0 +1,44 @@
+import type { GardenErrorKind } from '@corral/garden';
+import { backoffMs, spreadMs } from '../loop/backoff.js';
+import type { ServerTimes, Step, Verdict, WantedServer } from './model.js';
+import type { NodeFailure } from './perform-node.js';
+import { JOINED_LOOK_MS, waiting } from './verdicts.js';
+
+const retry = { firstMs: 2_000, maxMs: 60_000 };
+
+export interface Stand {
+  readonly wanted: WantedServer;
+  readonly now: Date;
+  readonly times: ServerTimes;
+  /** From 0 to 1. */
+  readonly random: number;
+}
+
+/** What is told when a cluster did not do what a step asked for. That passes: only its time ends a joining. */
+export function judgeGarden(stand: Stand, step: Step['do'], failure: NodeFailure): Verdict {
+  const { wanted, now, times, random } = stand;
+  if (failure.kind === 'paused') {
+    return waiting(wanted, now, times, { message: pausedSentence, inMs: failure.inMs, failures: wanted.failures });
+  }
+  const { kind, retryAfterSeconds } = failure.error;
+  const backedOffMs = backoffMs(wanted.failures, retry);
+  const againMs = wanted.phase === 'Joined' ? JOINED_LOOK_MS : backedOffMs;
+  const inMs = (retryAfterSeconds ?? 0) * 1_000 + spreadMs(againMs, random);
+  const failures = kind === 'throttled' ? wanted.failures : wanted.failures + 1;
+  const verdict = waiting(wanted, now, times, { message: sentenceOf(kind, step), inMs, failures });
+  return wanted.phase === 'Joined' && isSilence(kind) ? { ...verdict, nodeReady: false } : verdict;
+}
+
+const pausedSentence = 'The garden is asked for as little as it wants to be just now. It goes on by itself.';
+
+/** Nobody can say of the node what the cluster does not tell. */
+const isSilence = (kind: GardenErrorKind): boolean =>
+  ['unreachable', 'uncertain', 'server_error', 'unusable', 'not_found'].includes(kind);
+
+function sentenceOf(kind: GardenErrorKind, step: Step['do']): string {
+  if (kind === 'not_found' && step === 'prepareJoin') {
+    return 'The cluster has no managed pool of the architecture of the server, whose configuration its node could take.';
+  }
+  if (isSilence(kind)) return 'The cluster does not answer. It is asked again.';
+  return kind === 'throttled' ? pausedSentence : 'The cluster has put it off. It is tried again.';
+}

@@ -1,0 +1,132 @@
+import { GardenError, type NodeMarks, type NodeReading, type ShootNodes } from '@corral/garden';
+
+export interface FakeNode {
+  readonly uid: string;
+  isReady: boolean;
+  isUnschedulable: boolean;
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+  pods: number;
+}
+
+/** What is inside of one Shoot, by the names of its nodes. */
+export interface FakeShoot {
+  readonly nodes: Map<string, FakeNode>;
+  /** Its API server answers. */
+  isUp: boolean;
+  hasWorkerPool: boolean;
+  /** Disruption budgets forbid every eviction. */
+  keepsPods: boolean;
+  /** Of a node that comes. */
+  podsOfNode: number;
+  /** Evictions that were asked for since a node came. */
+  evictions: number;
+}
+
+export interface FakeShoots {
+  readonly nodes: ShootNodes;
+  add(name: string): FakeShoot;
+  of(name: string): FakeShoot;
+  /** A machine that was given join data comes up: a Node that is there already is its own. */
+  register(shootName: string, nodeName: string): FakeNode;
+  /** Of whatever Shoot, by name. */
+  nodesNamed(nodeName: string): { readonly shoot: string; readonly node: FakeNode }[];
+}
+
+export const apiServerOf = (shootName: string): string => `https://api.${shootName}.example.org`;
+/** @returns the name of the Shoot that user data leads to; null when it leads to none */
+export const shootIn = (userData: string | null): string | null =>
+  /https:\/\/api\.([a-z0-9-]+)\.example\.org/.exec(userData ?? '')?.[1] ?? null;
+
+/** Shoots in memory, as their own API servers show them. */
+export function fakeShoots(): FakeShoots {
+  const shoots = new Map<string, FakeShoot>();
+  let uids = 0;
+  const of = (name: string): FakeShoot => {
+    const shoot = shoots.get(name);
+    if (shoot === undefined) throw new GardenError('not_found', `shoot ${name}`);
+    return shoot;
+  };
+  const upOf = (name: string): FakeShoot => {
+    const shoot = of(name);
+    if (!shoot.isUp) throw new GardenError('unreachable', `shoot ${name}`);
+    return shoot;
+  };
+  const nodeIn = (shootName: string, name: string): FakeNode => {
+    const node = upOf(shootName).nodes.get(name);
+    if (node === undefined) throw new GardenError('not_found', `node ${name}`);
+    return node;
+  };
+  return {
+    of,
+    add(name) {
+      const shoot = {
+        nodes: new Map(),
+        isUp: true,
+        hasWorkerPool: true,
+        keepsPods: false,
+        podsOfNode: 2,
+        evictions: 0,
+      };
+      shoots.set(name, shoot);
+      return shoot;
+    },
+    register(shootName, nodeName) {
+      const shoot = of(shootName);
+      const known = shoot.nodes.get(nodeName);
+      if (known !== undefined) {
+        known.isReady = true;
+        return known;
+      }
+      uids += 1;
+      const fresh = { isReady: true, isUnschedulable: false, labels: {}, annotations: {}, pods: shoot.podsOfNode };
+      const node: FakeNode = { uid: `uid-${uids}`, ...fresh };
+      shoot.nodes.set(nodeName, node);
+      shoot.evictions = 0;
+      return node;
+    },
+    nodesNamed: (nodeName) =>
+      [...shoots].flatMap(([shoot, { nodes }]) => {
+        const node = nodes.get(nodeName);
+        return node === undefined ? [] : [{ shoot, node }];
+      }),
+    nodes: {
+      async joinData({ name }) {
+        if (!upOf(name).hasWorkerPool) throw new GardenError('not_found', 'worker pool');
+        return {
+          ...{
+            server: apiServerOf(name),
+            certificateAuthority: certificate,
+            bootstrapToken: 'abcdef.0123456789abcdef',
+          },
+          ...{ configSecretName: 'gardener-node-agent-p1-77ac3', kubernetesVersion: '1.33.2' },
+          nodeAgentImage: 'registry.example.org/gardener/node-agent:v1.120.0',
+        };
+      },
+      async readNode({ name: shootName }, name): Promise<NodeReading | null> {
+        const node = upOf(shootName).nodes.get(name);
+        if (node === undefined) return null;
+        const { pods: _pods, ...reading } = node;
+        return { name, ...reading };
+      },
+      async markNode({ name: shootName }, name, { labels, annotations, isUnschedulable }: NodeMarks) {
+        const node = nodeIn(shootName, name);
+        node.labels = { ...node.labels, ...labels };
+        node.annotations = { ...node.annotations, ...annotations };
+        node.isUnschedulable = isUnschedulable ?? node.isUnschedulable;
+      },
+      async evictPods({ name: shootName }, name) {
+        const node = nodeIn(shootName, name);
+        const shoot = upOf(shootName);
+        shoot.evictions += 1;
+        if (!shoot.keepsPods) node.pods = Math.max(0, node.pods - 1);
+        return node.pods;
+      },
+      async deleteNode({ name: shootName }, name) {
+        upOf(shootName).nodes.delete(name);
+      },
+    },
+  };
+}
+
+const certificate = '-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----\n';

@@ -1,0 +1,291 @@
+import { GardenError, type ShootNodes } from '@corral/garden';
+import type { ProjectClient, ProjectOutcome, ServerAction, ServerReading } from '@corral/hcloud';
+import { silentLog } from '@corral/service';
+import fc from 'fast-check';
+import { gardenGate } from '../../src/loop/garden-gate.js';
+import type { Lease } from '../../src/loop/lease-store.js';
+import type { ServerTimes, Verdict, WantedServer } from '../../src/servers/model.js';
+import { serverPass } from '../../src/servers/server-pass.js';
+import type { ServerStore } from '../../src/servers/server-store.js';
+import { fakeShoots } from './fake-shoots.js';
+
+/*
+ * One server in virtual time, against a provider and clusters that may not answer, that answer late, or that act without
+ * answering; and with processes that die before or after any call, of the others or of the database, or stand still.
+ */
+
+export type Trouble =
+  | { readonly kind: 'none' }
+  /** The process dies: before the call had its effect, or after it. */
+  | { readonly kind: 'dies'; readonly when: 'before' | 'after' }
+  /** The other side's answer is lost: before it acted, after it acted, or it acts up to that many seconds later. */
+  | { readonly kind: 'lost'; readonly acts: 'never' | 'at once' | 'later'; readonly afterS: number }
+  | { readonly kind: 'refused'; readonly code: string }
+  | { readonly kind: 'throttled' };
+
+export const troubleArbitrary: fc.Arbitrary<Trouble> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({ kind: 'none' } as const) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('dies' as const), when: fc.constantFrom('before', 'after') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('lost' as const),
+      acts: fc.constantFrom('never', 'at once', 'later'),
+      afterS: fc.integer({ min: 0, max: 50 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('refused' as const), code: fc.constantFrom('locked', 'conflict') }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'throttled' } as const) },
+);
+
+export interface WorldOptions {
+  /** Of one call after the other. */
+  readonly troubles: readonly Trouble[];
+  /** Of the calls that ask for a rebuild, where trouble matters most. */
+  readonly rebuildTroubles: readonly Trouble[];
+  readonly failsRebuild: boolean;
+  readonly startMs: number;
+  readonly row?: Partial<WantedServer>;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Before each call of whatever kind: others act too. */
+  readonly onCall?: () => void;
+  /** When the provider begins a rebuild that was asked for in that generation. */
+  readonly onRebuild?: (rebuild: { readonly generation: number; readonly userData: string }) => void;
+}
+
+export interface Rebuild {
+  readonly id: number;
+  readonly startedMs: number;
+  readonly endsMs: number;
+  readonly userData: string;
+}
+
+export const worldTimes: ServerTimes = {
+  ...{ rebuildGraceMs: 60_000, adoptionMsMax: 3_600_000, joinMsMax: 1_800_000, drainMsMax: 600_000 },
+};
+const REBUILD_MS = 20_000;
+
+class Died extends Error {}
+
+export function serverWorld(options: WorldOptions) {
+  const { troubles, rebuildTroubles, failsRebuild, startMs, onCall, onRebuild } = options;
+  const left = [...troubles];
+  const leftOfRebuilds = [...rebuildTroubles];
+  let nowMs = Date.parse('2026-11-21T12:00:00Z') + startMs;
+  const second = () => new Date(Math.floor(nowMs / 1_000) * 1_000);
+  let labels: Record<string, string> = options.labels ?? { env: 'prod' };
+  const rebuilds: Rebuild[] = [];
+  const arrivals: { atMs: number; act: () => void }[] = [];
+  const shoots = fakeShoots();
+  const isRunning = () => rebuilds.some(({ endsMs }) => nowMs < endsMs);
+  const advance = (ms: number): void => {
+    nowMs += ms;
+    for (const arrival of arrivals.splice(0)) {
+      if (arrival.atMs > nowMs) arrivals.push(arrival);
+      else arrival.act();
+    }
+  };
+  let row: WantedServer = {
+    ...{ id: 'row', serverId: 4711, serverType: 'cx22', location: 'hel1', architecture: 'amd64', generation: 1 },
+    ...{ acknowledgedAt: new Date(nowMs), purpose: 'adopt', begunAt: new Date(nowMs), phase: 'Adopting', message: '' },
+    ...{ observedAt: null, claimToken: 'token', claimedAt: null, imageId: null },
+    ...{ rebuildAskedAt: null, rebuildActionId: null, deregisterRequestedAt: null, failures: 0 },
+    ...{ connection: { id: 'connection', phase: 'Ready' }, claim: null, member: null, nodeName: null },
+    ...options.row,
+  };
+  let last: Verdict | null = null;
+  let dueMs: number | null = nowMs;
+
+  /** A call of the database: it happens wholly or not, and the process may not live to learn of it. */
+  const stored = async <T>(work: () => T): Promise<T> => {
+    onCall?.();
+    const trouble = left.shift() ?? { kind: 'none' };
+    if (trouble.kind === 'dies' && trouble.when === 'before') throw new Died();
+    const result = work();
+    if (trouble.kind === 'dies') throw new Died();
+    return result;
+  };
+  const later = (afterS: number, act: () => unknown) =>
+    arrivals.push({ atMs: nowMs + afterS * 1_000, act: () => void act() });
+  const asked = async <T>(act: () => ProjectOutcome<T>, troublesOf = left): Promise<ProjectOutcome<T>> => {
+    onCall?.();
+    const trouble = troublesOf.shift() ?? { kind: 'none' };
+    switch (trouble.kind) {
+      case 'none':
+        return act();
+      case 'dies':
+        if (trouble.when === 'after') act();
+        throw new Died();
+      case 'lost':
+        if (trouble.acts === 'at once') act();
+        if (trouble.acts === 'later') later(trouble.afterS, act);
+        advance(1_000);
+        return { kind: 'uncertain', reason: 'lost' };
+      case 'refused':
+        return { kind: 'refused', status: 423, code: trouble.code };
+      case 'throttled':
+        return { kind: 'throttled', retryAfterMs: 5_000 };
+    }
+  };
+  /** A call of a cluster. What is lost on the way to it never comes later: nobody but its node's pass writes there. */
+  const askedNode = async <T>(act: () => Promise<T>): Promise<T> => {
+    onCall?.();
+    const trouble = left.shift() ?? { kind: 'none' };
+    switch (trouble.kind) {
+      case 'none':
+        return act();
+      case 'dies':
+        if (trouble.when === 'after') await act().catch(() => undefined);
+        throw new Died();
+      case 'lost':
+        if (trouble.acts !== 'never') await act().catch(() => undefined);
+        advance(1_000);
+        throw new GardenError('uncertain', 'lost');
+      case 'refused':
+        throw new GardenError('conflict', 'refused');
+      case 'throttled':
+        throw new GardenError('throttled', 'throttled', { retryAfterSeconds: 5 });
+    }
+  };
+  const { nodes: inner } = shoots;
+  const nodes: ShootNodes = {
+    joinData: (...of) => askedNode(() => inner.joinData(...of)),
+    readNode: (...of) => askedNode(() => inner.readNode(...of)),
+    markNode: (...of) => askedNode(() => inner.markNode(...of)),
+    evictPods: (...of) => askedNode(() => inner.evictPods(...of)),
+    deleteNode: (...of) => askedNode(() => inner.deleteNode(...of)),
+  };
+  const ok = <T>(value: T): ProjectOutcome<T> => ({ kind: 'ok', value, at: second() });
+  const reading = (): ServerReading => ({
+    ...{ id: 4711, name: 'web', serverType: 'cx22', location: 'hel1', architecture: 'amd64', labels: { ...labels } },
+    ...{ isRebuildProtected: false, isInRescue: false, hasIso: false, diskGb: 40 },
+    status: isRunning() ? 'rebuilding' : 'running',
+    isLocked: isRunning(),
+    imageId: rebuilds.length === 0 || isRunning() ? 1 : 7,
+  });
+  const actionOf = ({ id, startedMs, endsMs }: Rebuild): ServerAction => ({
+    ...{ id, command: 'rebuild_server', progress: 50, startedAt: new Date(Math.floor(startedMs / 1_000) * 1_000) },
+    status: nowMs < endsMs ? 'running' : failsRebuild ? 'error' : 'success',
+    errorCode: failsRebuild ? 'action_failed' : null,
+  });
+  const project: ProjectClient = {
+    readServer: () => asked(() => ok(reading())),
+    listServerActions: () => asked(() => ok(rebuilds.map(actionOf).reverse())),
+    readAction: (id) => asked(() => ok(actionOf(rebuilds.find((each) => each.id === id) as Rebuild))),
+    putLabels: (_id, next) =>
+      asked(() => {
+        labels = { ...next };
+        return ok(reading());
+      }),
+    findSystemImage: (name) => asked(() => ok({ id: 7, name, architecture: 'amd64', diskGb: 5 })),
+    rebuild(_id, { userData }) {
+      const { generation } = row;
+      return asked<ServerAction>(() => {
+        if (isRunning()) return { kind: 'refused', status: 423, code: 'locked' };
+        const rebuild = { id: rebuilds.length + 1, startedMs: nowMs, endsMs: nowMs + REBUILD_MS, userData };
+        rebuilds.push(rebuild);
+        onRebuild?.({ generation, userData });
+        return ok(actionOf(rebuild));
+      }, leftOfRebuilds);
+    },
+  };
+  const change = (next: Partial<WantedServer>) => {
+    row = { ...row, ...next };
+    return true;
+  };
+  const isWanted = ({ generation }: WantedServer) => row.generation === generation;
+  const isSameClaim = ({ claim }: WantedServer) => row.claim?.poolId === claim?.poolId;
+  const begin = (next: Partial<WantedServer>) =>
+    change({
+      ...{ generation: row.generation + 1, begunAt: new Date(nowMs), message: '', failures: 0, imageId: null },
+      ...{ rebuildAskedAt: null, rebuildActionId: null, ...next },
+    });
+  const store: ServerStore = {
+    read: () =>
+      stored(() => ({
+        wanted: row,
+        token: { connectionId: 'connection', keyId: 'k', sealed: Buffer.alloc(0) },
+        now: new Date(nowMs),
+      })),
+    recordClaim: (_lease, wanted) => stored(() => isWanted(wanted) && change({ claimedAt: new Date(nowMs) })),
+    recordAsk: (_lease, wanted, { askedAt, imageId }) =>
+      stored(() => {
+        const isAsked = row.rebuildAskedAt !== null || (row.phase === 'Joining' && !isSameClaim(wanted));
+        if (!isWanted(wanted) || isAsked) return false;
+        const phase = row.phase === 'Adopting' ? 'Rebuilding' : row.phase;
+        return change({ rebuildAskedAt: askedAt, imageId, phase });
+      }),
+    forgetAsk: (_lease, wanted) =>
+      stored(() => isWanted(wanted) && row.rebuildActionId === null && change({ rebuildAskedAt: null })),
+    recordAction: (_lease, wanted, rebuildActionId) => stored(() => isWanted(wanted) && change({ rebuildActionId })),
+    beginJoin: (_lease, wanted, { nodeName }) =>
+      stored(() => {
+        const { phase, claim } = row;
+        const isReady = phase === 'Ready' && row.nodeName === null && isSameClaim(wanted);
+        if (!isWanted(wanted) || !isReady || claim === null) return false;
+        return begin({ phase: 'Joining', purpose: 'join', member: claim.cluster, nodeName });
+      }),
+    beginLeave: (_lease, wanted) =>
+      stored(() => isWanted(wanted) && isSameClaim(wanted) && begin({ phase: 'Leaving', purpose: 'leave' })),
+    requestVerification: async () => undefined,
+    settle: (_lease, wanted, verdict, name) =>
+      stored(() => {
+        const again = dueMs !== null && dueMs <= nowMs;
+        if (isWanted(wanted)) {
+          last = verdict;
+          change({ phase: verdict.phase, message: verdict.message });
+          if (verdict.endsMembership) change({ member: null, nodeName: null });
+        }
+        change({ failures: verdict.failures, ...(name === null ? {} : { observedAt: new Date(nowMs) }) });
+        if (!again) dueMs = verdict.lookAgainMs === null ? null : nowMs + verdict.lookAgainMs;
+        return { kind: 'released', again };
+      }),
+    forget: async () => false,
+  };
+  const lease: Lease = { teamId: 'team', id: 'row', fence: 1 };
+  const pass = serverPass({
+    ...{ store, image: 'ubuntu-24.04', times: worldTimes, leaseMs: 60_000, log: silentLog, random: () => 0, nodes },
+    tick: () => nowMs,
+    renderJoinUserData: (join) => `join ${join.server}`,
+    gate: gardenGate({ places: 1, now: () => nowMs, random: () => 0 }),
+    leases: {
+      takeLease: async () => ({ kind: 'taken', lease }),
+      renewLease: async () => true,
+      release: async () => ({ kind: 'released', again: false }),
+    },
+    projects: { within: (_token, work) => work(project) },
+    openToken: () => 'token',
+  });
+  return {
+    ...{ advance, rebuilds, shoots, change },
+    labels: () => labels,
+    row: () => row,
+    last: () => last,
+    nowMs: () => nowMs,
+    dueMs: () => dueMs,
+    /** As the API does with what it changes. */
+    makeDue: () => {
+      dueMs = nowMs;
+    },
+    endTroubles: () => {
+      left.length = 0;
+      leftOfRebuilds.length = 0;
+    },
+    /** @returns false when the process died on the way */
+    async pass(): Promise<boolean> {
+      dueMs = nowMs + 60_000;
+      try {
+        await pass('row', new AbortController().signal);
+        return true;
+      } catch (error) {
+        if (!(error instanceof Died)) throw error;
+        // Its lease ends.
+        dueMs = nowMs;
+        return false;
+      }
+    },
+  };
+}
