@@ -80,6 +80,11 @@ describe('draining a node', () => {
     expect(await evict()).toBe(0);
   });
 
+  it.each(['', 'a,spec.nodeName!=b'])('is not begun for the name %j, which means other nodes', async (name) => {
+    await expect(shoot.client.nodes.evictPods(aShootName, name)).rejects.toThrow(TypeError);
+    expect(shoot.requests).toEqual([]);
+  });
+
   it('reads every page of pods', async () => {
     hold(Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`pod-${n}`, began])));
 

@@ -3,6 +3,7 @@ import { type JsonObject, objectIn, objectsIn, textIn, textMapIn } from '../json
 import { evictionPath, type Named, podsPath } from '../paths.js';
 import { createCall } from '../requests.js';
 import { orAbsent } from '../shoots.js';
+import { isHostName } from './join-rules.js';
 import { listAll } from './list-all.js';
 import type { ShootAccesses } from './shoot-access.js';
 
@@ -22,14 +23,21 @@ export async function evictPods(
   nodeName: string,
   signal?: AbortSignal,
 ): Promise<number> {
+  // Without a name these would be the pods that have no node yet.
+  if (!isHostName(nodeName)) throw new TypeError(`A node cannot have the name ${JSON.stringify(nodeName)}.`);
   const onNode = { fieldSelector: `spec.nodeName=${nodeName}` };
   const listed = { resource: 'shoot pods', path: podsPath, query: onNode, pageSize };
   const pods = (await orAbsent(listAll(accesses, shoot, listed, podToEvict, signal))) ?? [];
   const waiting = pods.filter(({ isEnding }) => !isEnding);
   let gone = 0;
   const evictInTurn = async () => {
-    for (let pod = waiting.shift(); pod !== undefined; pod = waiting.shift()) {
-      if (!(await isThereAfterEviction(accesses, shoot, pod, signal))) gone += 1;
+    try {
+      for (let pod = waiting.shift(); pod !== undefined; pod = waiting.shift()) {
+        if (!(await isThereAfterEviction(accesses, shoot, pod, signal))) gone += 1;
+      }
+    } catch (error) {
+      waiting.length = 0;
+      throw error;
     }
   };
   await Promise.all(Array.from({ length: evictionsAtOnce }, evictInTurn));
