@@ -135,10 +135,10 @@ describe('a pool on adopted servers', () => {
 
 describe('a pool that finds no servers', () => {
   it.each([
-    ['none is there', async () => [], 'has 0'],
-    ['they are of another type', () => servers(2, { serverType: 'cx32' }), 'has 0'],
-    ['they failed', () => servers(2, { phase: 'Failed' }), 'has 0'],
-    ['one is missed', async () => [...(await servers(1)), ...(await servers(1, { phase: 'Missing' }))], 'has 1'],
+    ['none is there', async () => [], 'at most 0'],
+    ['they are of another type', () => servers(2, { serverType: 'cx32' }), 'at most 0'],
+    ['they failed', () => servers(2, { phase: 'Failed' }), 'at most 0'],
+    ['one is missed', async () => [...(await servers(1)), ...(await servers(1, { phase: 'Missing' }))], 'at most 1'],
   ])('is refused when %s, with the number there are', async (_what, given, said) => {
     await given();
     await runningCluster(t, team, 'web');
@@ -161,7 +161,7 @@ describe('a pool that finds no servers', () => {
     const { body } = await put(aClusterSpec(withOwn(own(1)))).expect(422);
 
     expect(body).toMatchObject({ code: 'invalid_node_pool', errors: [{ pointer: '/spec/nodePools/1/maximum' }] });
-    expect(body.errors[0].message).toContain('has 0');
+    expect(body.errors[0].message).toContain('at most 0');
     for (const number of theirs) expect(await rowOf(number)).toMatchObject({ nodePoolId: null, dueAt: null });
   });
 

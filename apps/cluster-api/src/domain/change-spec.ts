@@ -100,7 +100,7 @@ async function attempt(
   change: SpecChange,
   profile: CloudProfile | null,
 ): Promise<Attempted> {
-  const { current, now } = tx;
+  const { current } = tx;
   const operationId = deps.newId();
   const replayed = await claimOrReplay(tx, change.keyed ?? null, operationId);
   if (replayed !== null) return withoutClaims(replayed);
@@ -108,15 +108,18 @@ async function attempt(
   checkPreconditions(change.preconditions, current && (change.tagOf ?? entityTagOf)(current));
   const plan = planChange(current, desired, await contextOf(deps, tx, change, desired, profile));
   if (plan.kind === 'catalogueNeeded') throw new CatalogueNeeded();
-  const claims = plan.kind === 'unchanged' ? noClaims : await claimsOf(tx, desired, change.places);
-  if (change.purpose === 'dryRun') {
-    const [cluster, changes] =
-      plan.kind === 'unchanged'
-        ? [current as ClusterRecord, []]
-        : [asPlanned(current, change.name, plan, now), plan.changes];
-    return withoutClaims({ kind: 'dryRun', cluster, present: current, changes });
+  const isDry = change.purpose === 'dryRun';
+  if (plan.kind === 'unchanged') {
+    const cluster = current as ClusterRecord;
+    return withoutClaims(
+      isDry ? { kind: 'dryRun', cluster, present: cluster, changes: [] } : { kind: 'unchanged', cluster },
+    );
   }
-  if (plan.kind === 'unchanged') return withoutClaims({ kind: 'unchanged', cluster: current as ClusterRecord });
+  const claims = await claimsOf(tx, desired, change.places);
+  if (isDry) {
+    const cluster = asPlanned(current, change.name, plan, tx.now);
+    return withoutClaims({ kind: 'dryRun', cluster, present: current, changes: plan.changes });
+  }
   const { spec, connectionId, prices: _, priorities, shown, changes, kind, ...declaration } = plan;
   const accepted = await tx.accept({
     ...declaration,
