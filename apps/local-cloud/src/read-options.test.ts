@@ -32,6 +32,7 @@ describe('options from the environment', () => {
       LOCAL_CLOUD_SHOOT_PORT: '7443',
       LOCAL_CLOUD_GARDEN_CREATE_MS: '10',
       LOCAL_CLOUD_GARDEN_HISTORY: '20',
+      LOCAL_CLOUD_GARDEN_JOIN_MS: '30',
       LOCAL_CLOUD_KUBECONFIG_SECONDS_MAX: '900',
     });
 
@@ -39,7 +40,7 @@ describe('options from the environment', () => {
       projectTokens: ['b', 'c'],
       gardenPort: 6443,
       shootPort: 7443,
-      garden: { createMs: 10, historyLength: 20, kubeconfigSecondsMax: 900 },
+      garden: { createMs: 10, historyLength: 20, joinMs: 30, kubeconfigSecondsMax: 900 },
     });
   });
 

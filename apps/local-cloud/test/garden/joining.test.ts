@@ -188,6 +188,21 @@ describe('a server that was rebuilt with join data', () => {
     await untilReady('True');
   });
 
+  it('joins after a restart that came in between', async () => {
+    addServer({ joinMs: 30 * 60_000 });
+    await rebuild(joinConfig());
+    shoot.close();
+    await garden.stop();
+
+    // Where the Shoot is reached is part of what the machine was given.
+    const shootPort = Number(new URL(shoot.server).port);
+    garden = await startTestGarden({}, { dataDir, actionMs: 20, shootPort });
+    shoot = await shootClient(garden, 'web');
+    garden.cloud.admin.advanceClock(30 * 60_000);
+
+    await untilReady('True');
+  });
+
   it('waits for an API server that is away', async () => {
     await garden.patch('web', { spec: { hibernation: { enabled: true } } });
     await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));

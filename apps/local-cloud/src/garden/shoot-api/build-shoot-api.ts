@@ -56,6 +56,7 @@ export function buildShootApi(deps: ShootApiDeps): Express {
   });
   app.use(requireCertificate(deps));
   app.get(Object.keys(shootDiscovery), (req, res) => sendJson(res, 200, shootDiscovery[req.path.replace(/\/$/, '')]));
+  app.use(refuseDryRuns);
   app.use('/api/v1', nodeRoutes(deps), secretRoutes(deps), podRoutes(deps));
   app.use((req) => {
     throw routes.find(req.path) === null ? pathNotFound() : methodNotAllowed();
@@ -94,6 +95,12 @@ function userOf({ subject }: X509Certificate): ShootUser {
   const name = /^CN=(.*)$/m.exec(subject)?.[1] ?? '';
   return { name, isViewer: /^O=gardener\.cloud:project:viewers$/m.test(subject) };
 }
+
+/** Better refused than performed. */
+const refuseDryRuns: RequestHandler = (req, _res, next) => {
+  if (req.query.dryRun === undefined) next();
+  else throw badRequest('dryRun is not known to the API servers of local Shoots');
+};
 
 const sendStatusError: ErrorRequestHandler = (error, _req, res, _next) => {
   const refusal =
