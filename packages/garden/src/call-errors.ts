@@ -1,6 +1,6 @@
 import { type Access, type AnswerHeaders, classify } from './classify.js';
 import type { Verb } from './client.js';
-import { GardenError } from './errors.js';
+import { GardenError, type GardenErrorDetails, type GardenErrorKind } from './errors.js';
 import type { Broken } from './exchange.js';
 import type { JsonObject } from './json.js';
 import { parseStatus } from './status.js';
@@ -15,13 +15,15 @@ export interface CallName {
   confidential?: boolean;
   /** what is answered is a credential: a lost answer may be in somebody's hands, though the call may be repeated */
   grants?: boolean;
+  /** it is for a Shoot's own API server */
+  fromShoot?: boolean;
 }
 
 export function brokenError(call: CallName, { stage, reason, untrusted = false }: Broken): GardenError {
   const what = `${nameOf(call)}: ${reason}`;
-  if (stage === 'answering') return new GardenError('unusable', what);
+  if (stage === 'answering') return errorOf(call, 'unusable', what);
   const mayBeDone = stage === 'waiting' && (call.access === 'write' || call.grants === true);
-  return new GardenError(mayBeDone ? 'uncertain' : 'unreachable', what, { untrusted });
+  return errorOf(call, mayBeDone ? 'uncertain' : 'unreachable', what, { untrusted });
 }
 
 /** The error of a failure answer, or of an ERROR event, which is a Status with a code inside a stream. */
@@ -31,19 +33,28 @@ export function failureError(
 ): GardenError {
   const { kind, details } = classify(failure.status, parseStatus(failure.body), failure.headers, call.access);
   const what = `${nameOf(call)}: ${failure.status} ${details.reason ?? 'without a Status'}`;
-  return new GardenError(kind, what, call.confidential ? { ...details, sentences: [], fields: [] } : details);
+  return errorOf(call, kind, what, call.confidential ? { ...details, sentences: [], fields: [] } : details);
 }
 
 export function unusableError(call: CallName, why: string): GardenError {
-  return new GardenError('unusable', `${nameOf(call)}: ${why}`);
+  return errorOf(call, 'unusable', `${nameOf(call)}: ${why}`);
 }
 
 export function unreachableError(call: CallName, why: string): GardenError {
-  return new GardenError('unreachable', `${nameOf(call)}: ${why}`);
+  return errorOf(call, 'unreachable', `${nameOf(call)}: ${why}`);
 }
 
 export function credentialsError(call: CallName, why: string): GardenError {
-  return new GardenError('credentials', `${nameOf(call)}: ${why}`);
+  return errorOf(call, 'credentials', `${nameOf(call)}: ${why}`);
+}
+
+function errorOf(
+  { fromShoot = false }: CallName,
+  kind: GardenErrorKind,
+  what: string,
+  details: GardenErrorDetails = {},
+): GardenError {
+  return new GardenError(kind, what, { ...details, fromShoot });
 }
 
 function nameOf({ verb, resource }: CallName): string {

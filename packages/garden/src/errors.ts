@@ -45,6 +45,7 @@ export interface GardenErrorDetails {
   uidMismatch?: boolean;
   continueToken?: string | null;
   untrusted?: boolean;
+  fromShoot?: boolean;
 }
 
 export interface FieldProblem {
@@ -80,6 +81,8 @@ export class GardenError extends Error {
   readonly continueToken: string | null;
   /** true when there was no connection because the server has no certificate that we trust */
   readonly untrusted: boolean;
+  /** true when a Shoot's own API server failed, which says nothing about the garden */
+  readonly fromShoot: boolean;
 
   /** @param what constants, numbers and names of resources, for the log */
   constructor(
@@ -106,6 +109,7 @@ export class GardenError extends Error {
     this.uidMismatch = details.uidMismatch ?? false;
     this.continueToken = details.continueToken ?? null;
     this.untrusted = details.untrusted ?? false;
+    this.fromShoot = details.fromShoot ?? false;
   }
 }
 

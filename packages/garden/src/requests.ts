@@ -55,6 +55,11 @@ export function confidential(call: Call): Call {
   return { ...call, confidential: true };
 }
 
+/** For calls of a Shoot's own API server. */
+export function ofShoot(call: Call): Call {
+  return { ...call, resource: `shoot ${call.resource}`, fromShoot: true };
+}
+
 function json(type: string, value: JsonObject): { type: string; bytes: Buffer } {
   return { type, bytes: Buffer.from(JSON.stringify(value)) };
 }

@@ -121,9 +121,9 @@ describe('a shoot that is not well', () => {
     shoot.routes = { [`GET ${nodeAt}`]: answer, [`PATCH ${nodeAt}`]: answer };
     const { nodes } = shoot.client;
 
-    await expect(nodes.readNode(aShootName, 'web-1')).rejects.toMatchObject({ name: 'GardenError', kind: ofRead });
+    await expect(nodes.readNode(aShootName, 'web-1')).rejects.toMatchObject({ kind: ofRead, fromShoot: true });
     if (ofWrite === null) return;
-    await expect(nodes.markNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: ofWrite });
+    await expect(nodes.markNode(aShootName, 'web-1', {})).rejects.toMatchObject({ kind: ofWrite, fromShoot: true });
   });
 
   it('and does not answer at all is unreachable, and a write uncertain', async () => {
@@ -143,7 +143,7 @@ describe('a shoot that is not well', () => {
     await shoot.stop();
 
     const join = { nodeName: 'web-1', architecture: 'amd64', tokenSeconds: 3_600 } as const;
-    const unreachable = { kind: 'unreachable', untrusted: false };
+    const unreachable = { kind: 'unreachable', untrusted: false, fromShoot: true };
     await expect(nodes.readNode(aShootName, 'web-1')).rejects.toMatchObject(unreachable);
     await expect(nodes.markNode(aShootName, 'web-1', {})).rejects.toMatchObject(unreachable);
     await expect(nodes.deleteNode(aShootName, 'web-1')).rejects.toMatchObject(unreachable);

@@ -81,7 +81,7 @@ describe('the kubeconfig of a shoot', () => {
     jest.useRealTimers();
 
     wait(3_700);
-    await expect(read()).rejects.toMatchObject({ kind: 'server_error' });
+    await expect(read()).rejects.toMatchObject({ kind: 'server_error', fromShoot: false });
   });
 
   it.each([

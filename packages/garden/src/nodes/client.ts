@@ -44,8 +44,8 @@ export interface NodeMarks {
 
 /**
  * The nodes of Shoots, over admin kubeconfigs that are issued by the garden, kept in memory only, and made anew before
- * they end. Every call may throw a GardenError; `unreachable` also stands for a control plane that is not up. Such an error
- * says nothing about the garden: most come from the Shoot, whose administrators can break what they want to.
+ * they end. Every call may throw a GardenError; `unreachable` also stands for a control plane that is not up. One that is
+ * `fromShoot` says nothing about the garden: who administers a Shoot can make it answer anything, a 429 for everybody too.
  *
  * A Shoot that is absent has no nodes.
  */

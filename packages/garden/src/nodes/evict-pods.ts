@@ -1,7 +1,7 @@
 import { isGardenError } from '../errors.js';
 import { type JsonObject, objectIn, objectsIn, textIn, textMapIn } from '../json.js';
 import { evictionPath, type Named, podsPath } from '../paths.js';
-import { createCall } from '../requests.js';
+import { createCall, ofShoot } from '../requests.js';
 import { orAbsent } from '../shoots.js';
 import { isHostName } from './join-rules.js';
 import { listAll } from './list-all.js';
@@ -26,7 +26,7 @@ export async function evictPods(
   // Without a name these would be the pods that have no node yet.
   if (!isHostName(nodeName)) throw new TypeError(`A node cannot have the name ${JSON.stringify(nodeName)}.`);
   const onNode = { fieldSelector: `spec.nodeName=${nodeName}` };
-  const listed = { resource: 'shoot pods', path: podsPath, query: onNode, pageSize };
+  const listed = { resource: 'pods', path: podsPath, query: onNode, pageSize };
   const pods = (await orAbsent(listAll(accesses, shoot, listed, podToEvict, signal))) ?? [];
   const waiting = pods.filter(({ isEnding }) => !isEnding);
   let gone = 0;
@@ -74,14 +74,14 @@ async function isThereAfterEviction(
   { namespace, name, uid }: Pod,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const call = createCall('shoot pods/eviction', evictionPath({ namespace, name }), {
+  const eviction = createCall('pods/eviction', evictionPath({ namespace, name }), {
     apiVersion: 'policy/v1',
     kind: 'Eviction',
     metadata: { namespace, name },
     deleteOptions: { preconditions: { uid } },
   });
   try {
-    await accesses.perform(shoot, call, signal);
+    await accesses.perform(shoot, ofShoot(eviction), signal);
     return true;
   } catch (error) {
     if (isGardenError(error, 'not_found') || (isGardenError(error, 'conflict') && error.uidMismatch)) return false;

@@ -2,7 +2,7 @@ import type { CallDeps } from '../call.js';
 import { GardenError } from '../errors.js';
 import { type JsonObject, textIn } from '../json.js';
 import { type Named, secretsPath } from '../paths.js';
-import { confidential, createCall, getCall } from '../requests.js';
+import { confidential, createCall, getCall, ofShoot } from '../requests.js';
 import { readShoot } from '../shoots.js';
 import { newBootstrapToken, renderBootstrapToken } from './bootstrap-token.js';
 import type { JoinData, JoinRequest } from './client.js';
@@ -18,7 +18,7 @@ import {
   readWorkerConfig,
 } from './worker-config.js';
 
-const resource = 'shoot secrets';
+const resource = 'secrets';
 const namespace = 'kube-system';
 /** Of up to a megabyte each. */
 const secretsPerPage = 20;
@@ -34,7 +34,7 @@ export async function joinData(
   const pools = poolsOf((await readShoot(deps, shoot, signal))?.spec ?? {}, architecture);
   const secret = await findConfigSecret(accesses, shoot, pools, signal);
   const config = readWorkerConfig(secret);
-  if (config === null) throw unusable('the operating system config of the worker pool cannot be read');
+  if (config === null) throw failure('unusable', 'the operating system config of the worker pool cannot be read');
   const { nodeAgentImage } = config;
   const kubernetesVersion = config.kubernetesVersion ?? (await readVersion(accesses, shoot, signal));
   const configured = { configSecretName: secret.name, nodeAgentImage, kubernetesVersion };
@@ -42,7 +42,7 @@ export async function joinData(
 
   const token = newBootstrapToken();
   const object = renderBootstrapToken(token, nodeName, new Date(Date.now() + tokenSeconds * 1_000));
-  const call = confidential(createCall(resource, secretsPath(namespace), object));
+  const call = ofShoot(confidential(createCall(resource, secretsPath(namespace), object)));
   const { server, certificateAuthority } = (await accesses.perform(shoot, call, signal)).from;
   const reached = { server, certificateAuthority: certificateAuthority ?? '' };
   refuseFlaw(reached);
@@ -70,22 +70,22 @@ async function findConfigSecret(
   const secrets = pools.length === 0 ? [] : await listAll(accesses, shoot, listed, take, signal);
   const chosen = chooseConfigSecret(secrets, pools);
   if (chosen === undefined) {
-    throw new GardenError('not_found', `list ${resource}: no worker pool of the architecture has a config for nodes`);
+    throw failure('not_found', 'no worker pool of the architecture has a config for nodes');
   }
   return chosen;
 }
 
 /** For a config that does not say for which version it is. */
 async function readVersion(accesses: ShootAccesses, shoot: Named, signal?: AbortSignal): Promise<string> {
-  const { body } = await accesses.perform(shoot, getCall('shoot version', '/version'), signal);
+  const { body } = await accesses.perform(shoot, ofShoot(getCall('version', '/version')), signal);
   return /^v(\d+\.\d+\.\d+)/.exec(textIn(body, 'gitVersion') ?? '')?.[1] ?? '';
 }
 
 function refuseFlaw(join: Partial<JoinData>): void {
   const flaw = flawOf(join);
-  if (flaw !== null) throw unusable(`no server can join with this ${flaw}`);
+  if (flaw !== null) throw failure('unusable', `no server can join with this ${flaw}`);
 }
 
-function unusable(why: string): GardenError {
-  return new GardenError('unusable', `join data of a shoot: ${why}`);
+function failure(kind: 'not_found' | 'unusable', why: string): GardenError {
+  return new GardenError(kind, `join data of a shoot: ${why}`, { fromShoot: true });
 }

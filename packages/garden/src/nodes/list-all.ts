@@ -1,7 +1,7 @@
 import { unusableError } from '../call-errors.js';
 import { isObject, type JsonObject, objectIn, textIn } from '../json.js';
 import { type Named, query } from '../paths.js';
-import { listCall } from '../requests.js';
+import { listCall, ofShoot } from '../requests.js';
 import type { ShootAccesses } from './shoot-access.js';
 
 export interface ListedResource {
@@ -24,10 +24,8 @@ export async function listAll<T>(
   const taken: T[] = [];
   let next: string | null = null;
   do {
-    const call = {
-      ...listCall(resource, `${path}${query({ ...listed.query, limit: pageSize, continue: next })}`),
-      confidential,
-    };
+    const page = `${path}${query({ ...listed.query, limit: pageSize, continue: next })}`;
+    const call = { ...ofShoot(listCall(resource, page)), confidential };
     const { body } = await accesses.perform(shoot, call, signal);
     // An empty list of Go may come as null.
     const items: unknown = body.items ?? [];

@@ -2,14 +2,14 @@ import type { CallDeps } from '../call.js';
 import { unusableError } from '../call-errors.js';
 import { type JsonObject, objectIn, objectsIn, textIn, textMapIn } from '../json.js';
 import { type Named, nodePath } from '../paths.js';
-import { deleteCall, getCall, mergePatchCall } from '../requests.js';
+import { deleteCall, getCall, mergePatchCall, ofShoot } from '../requests.js';
 import { orAbsent } from '../shoots.js';
 import type { NodeMarks, NodeReading, ShootNodes } from './client.js';
 import { evictPods } from './evict-pods.js';
 import { joinData } from './join-data.js';
 import type { ShootAccesses } from './shoot-access.js';
 
-const resource = 'shoot nodes';
+const resource = 'nodes';
 
 /** @param deps of the garden */
 export function shootNodes(deps: CallDeps, accesses: ShootAccesses): ShootNodes {
@@ -17,12 +17,12 @@ export function shootNodes(deps: CallDeps, accesses: ShootAccesses): ShootNodes 
     joinData: (shoot, request, signal) => joinData(deps, accesses, shoot, request, signal),
     readNode: (shoot, name, signal) => readNode(accesses, shoot, name, signal),
     async markNode(shoot, name, marks, signal) {
-      const call = mergePatchCall(resource, nodePath(name), deps.fieldManager, patchOf(marks));
+      const call = ofShoot(mergePatchCall(resource, nodePath(name), deps.fieldManager, patchOf(marks)));
       await accesses.perform(shoot, call, signal);
     },
     evictPods: (shoot, name, signal) => evictPods(accesses, shoot, name, signal),
     async deleteNode(shoot, name, signal) {
-      await orAbsent(accesses.perform(shoot, deleteCall(resource, nodePath(name)), signal));
+      await orAbsent(accesses.perform(shoot, ofShoot(deleteCall(resource, nodePath(name))), signal));
     },
   };
 }
@@ -33,7 +33,7 @@ async function readNode(
   name: string,
   signal?: AbortSignal,
 ): Promise<NodeReading | null> {
-  const call = getCall(resource, nodePath(name));
+  const call = ofShoot(getCall(resource, nodePath(name)));
   const answer = await orAbsent(accesses.perform(shoot, call, signal));
   if (answer === null) return null;
   const reading = parseNode(answer.body);
