@@ -100,8 +100,12 @@ async function enter(gate: GardenGate, { shoot }: NodeOf, signal: AbortSignal) {
   }
 }
 
-/** What a failure says about the garden as such. A control plane that is not up looks like one that is away. */
+/**
+ * What a failure says about the garden as such. A control plane that is not up looks like one that is away, and what a
+ * Shoot itself answers must not keep others from the garden.
+ */
 function wordOf(error: GardenError): GardenWord | null {
+  if (error.fromShoot) return null;
   switch (error.kind) {
     case 'throttled': {
       const seconds = error.retryAfterSeconds;
