@@ -1,11 +1,11 @@
 import { serverLabels } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { serverWorld, troubleArbitrary } from '../../test/support/server-world.js';
+import { rebuildTroubleArbitrary, serverWorld, troubleArbitrary } from '../../test/support/server-world.js';
 
 const planArbitrary = fc.record({
   troubles: fc.array(troubleArbitrary, { maxLength: 60 }),
-  rebuildTroubles: fc.array(troubleArbitrary, { maxLength: 4 }),
+  rebuildTroubles: fc.array(rebuildTroubleArbitrary, { maxLength: 4 }),
   /** Between passes. */
   gapsMs: fc.oneof(
     fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 20 }),
@@ -20,7 +20,7 @@ describe('an adoption, whatever dies or is lost on the way', () => {
     await fc.assert(
       fc.asyncProperty(planArbitrary, async (plan) => {
         const world = serverWorld(plan);
-        for (let passes = 0; passes < 200 && ['Adopting', 'Rebuilding'].includes(world.row().phase); passes += 1) {
+        for (let passes = 0; passes < 400 && ['Adopting', 'Rebuilding'].includes(world.row().phase); passes += 1) {
           await world.pass();
           world.advance(plan.gapsMs[passes % plan.gapsMs.length] ?? 0);
           // Also plans without any pause come to an end.

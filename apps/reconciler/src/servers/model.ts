@@ -70,6 +70,8 @@ export interface Seen {
   readonly server: ServerReading | 'absent' | null;
   /** Newest first, and the provider's clock when it told them. */
   readonly actions: { readonly list: readonly ServerAction[]; readonly at: Date } | null;
+  /** Our own clock when they were read, which never goes back. */
+  readonly actionsTick: number | null;
   /** The one with the number in the row. */
   readonly action: ServerAction | 'absent' | null;
   readonly image: ImageReading | 'absent' | null;
@@ -81,7 +83,16 @@ export interface Seen {
 }
 
 export const nothingSeen: Seen = {
-  ...{ server: null, actions: null, action: null, image: null, node: null, podsLeft: null, joinUserData: null },
+  ...{
+    server: null,
+    actions: null,
+    actionsTick: null,
+    action: null,
+    image: null,
+    node: null,
+    podsLeft: null,
+    joinUserData: null,
+  },
 };
 
 export type Step =

@@ -33,8 +33,9 @@ export type Performed =
   | { readonly kind: 'forgotten' };
 
 /**
- * The part of the time of grace within which the request must leave after it was written down. A process that stood
- * still in between must not send it when others have long concluded that nothing came of it.
+ * The part of the time of grace within which the request must leave after the actions were read, whose time is the one
+ * that is written down. A process that stood still in between must not send it when others have long concluded that
+ * nothing came of it.
  */
 const ASK_WITHIN = 1 / 12;
 
@@ -57,7 +58,8 @@ export const performStep =
       case 'readActions': {
         const outcome = await project.listServerActions(serverId);
         if (outcome.kind !== 'ok') return gone(outcome, seen);
-        return { kind: 'done', seen: { ...seen, actions: { list: outcome.value, at: outcome.at } } };
+        const actions = { list: outcome.value, at: outcome.at };
+        return { kind: 'done', seen: { ...seen, actions, actionsTick: deps.tick() } };
       }
       case 'readAction':
         return found(await project.readAction(step.actionId), (action) => ({ ...seen, action }));
@@ -101,15 +103,14 @@ async function askRebuild(
   { lease, wanted, seen, project }: StepContext,
   { askedAt, imageId }: { askedAt: Date; imageId: number },
 ): Promise<Performed> {
-  const begunAt = tick();
+  const isTooLate = () => seen.actionsTick === null || tick() - seen.actionsTick > times.rebuildGraceMs * ASK_WITHIN;
   // Whatever was prepared, only who is about to join gets it.
   const userData = wanted.phase === 'Joining' ? seen.joinUserData : plainUserData;
-  if (userData === null) return { kind: 'changed' };
+  if (userData === null || isTooLate()) return { kind: 'changed' };
   if (!(await store.recordAsk(lease, wanted, { askedAt, imageId }))) return { kind: 'changed' };
-  const outcome =
-    tick() - begunAt > times.rebuildGraceMs * ASK_WITHIN
-      ? ({ kind: 'unreached', reason: 'it was not sent in time' } as const)
-      : await project.rebuild(wanted.serverId, { imageId, userData });
+  const outcome = isTooLate()
+    ? ({ kind: 'unreached', reason: 'it was not sent in time' } as const)
+    : await project.rebuild(wanted.serverId, { imageId, userData });
   if (outcome.kind === 'ok') {
     return recorded(await store.recordAction(lease, wanted, outcome.value.id), { ...seen, server: null });
   }

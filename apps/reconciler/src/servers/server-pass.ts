@@ -131,7 +131,8 @@ async function settle(
 ): Promise<TurnOutcome> {
   if (verdict.doubtsToken) await store.requestVerification(lease, wanted.connection.id);
   const name = seen.server === null || seen.server === 'absent' ? null : seen.server.name;
-  const nodeReady = verdict.nodeReady ?? nodeReadyIn(seen);
+  // A node that is on its way in or out is none to count on.
+  const nodeReady = verdict.nodeReady ?? (verdict.phase === 'Joined' ? nodeReadyIn(seen) : null);
   const released = await store.settle(lease, wanted, { ...verdict, nodeReady }, name);
   if (released.kind === 'overtaken') return released;
   return { kind: 'settled', inMs: released.again ? 0 : verdict.lookAgainMs };

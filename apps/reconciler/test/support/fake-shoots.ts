@@ -29,6 +29,8 @@ export interface FakeShoots {
   of(name: string): FakeShoot;
   /** A machine that was given join data comes up: a Node that is there already is its own. */
   register(shootName: string, nodeName: string): FakeNode;
+  /** How many nodes were deleted whose pods nobody had asked to go. */
+  undrained(): number;
   /** Of whatever Shoot, by name. */
   nodesNamed(nodeName: string): { readonly shoot: string; readonly node: FakeNode }[];
 }
@@ -42,6 +44,7 @@ export const shootIn = (userData: string | null): string | null =>
 export function fakeShoots(): FakeShoots {
   const shoots = new Map<string, FakeShoot>();
   let uids = 0;
+  let undrained = 0;
   const of = (name: string): FakeShoot => {
     const shoot = shoots.get(name);
     if (shoot === undefined) throw new GardenError('not_found', `shoot ${name}`);
@@ -59,6 +62,7 @@ export function fakeShoots(): FakeShoots {
   };
   return {
     of,
+    undrained: () => undrained,
     add(name) {
       const shoot = {
         nodes: new Map(),
@@ -123,7 +127,10 @@ export function fakeShoots(): FakeShoots {
         return node.pods;
       },
       async deleteNode({ name: shootName }, name) {
-        upOf(shootName).nodes.delete(name);
+        const { nodes, evictions } = upOf(shootName);
+        // One whose machine is being wiped has nothing left to drain.
+        if (nodes.get(name)?.isReady === true && evictions === 0) undrained += 1;
+        nodes.delete(name);
       },
     },
   };

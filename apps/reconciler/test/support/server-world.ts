@@ -20,25 +20,38 @@ export type Trouble =
   | { readonly kind: 'dies'; readonly when: 'before' | 'after' }
   /** The other side's answer is lost: before it acted, after it acted, or it acts up to that many seconds later. */
   | { readonly kind: 'lost'; readonly acts: 'never' | 'at once' | 'later'; readonly afterS: number }
+  /** All goes well, and takes its time. */
+  | { readonly kind: 'slow'; readonly seconds: number }
   | { readonly kind: 'refused'; readonly code: string }
   | { readonly kind: 'throttled' };
+
+/** Together with the longest wait within a call it stays below the time of grace. */
+const lostArbitrary: fc.Arbitrary<Trouble> = fc.record({
+  kind: fc.constant('lost' as const),
+  acts: fc.constantFrom('never', 'at once', 'later'),
+  afterS: fc.integer({ min: 0, max: 45 }),
+});
 
 export const troubleArbitrary: fc.Arbitrary<Trouble> = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ kind: 'none' } as const) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('dies' as const), when: fc.constantFrom('before', 'after') }) },
+  { weight: 3, arbitrary: lostArbitrary },
   {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('lost' as const),
-      acts: fc.constantFrom('never', 'at once', 'later'),
-      afterS: fc.integer({ min: 0, max: 50 }),
-    }),
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('slow' as const), seconds: fc.integer({ min: 1, max: 30 }) }),
   },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant('refused' as const), code: fc.constantFrom('locked', 'conflict') }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'throttled' } as const) },
+);
+
+/** Of a question that must not be asked twice. */
+export const rebuildTroubleArbitrary = fc.oneof(
+  troubleArbitrary,
+  lostArbitrary,
+  fc.constant<Trouble>({ kind: 'none' }),
 );
 
 export interface WorldOptions {
@@ -48,10 +61,13 @@ export interface WorldOptions {
   readonly rebuildTroubles: readonly Trouble[];
   readonly failsRebuild: boolean;
   readonly startMs: number;
+  readonly times?: ServerTimes;
   readonly row?: Partial<WantedServer>;
   readonly labels?: Readonly<Record<string, string>>;
   /** Before each call of whatever kind: others act too. */
   readonly onCall?: () => void;
+  /** When a rebuild is being asked for. */
+  readonly onAsk?: () => void;
   /** When the provider begins a rebuild that was asked for in that generation. */
   readonly onRebuild?: (rebuild: { readonly generation: number; readonly userData: string }) => void;
 }
@@ -67,11 +83,13 @@ export const worldTimes: ServerTimes = {
   ...{ rebuildGraceMs: 60_000, adoptionMsMax: 3_600_000, joinMsMax: 1_800_000, drainMsMax: 600_000 },
 };
 const REBUILD_MS = 20_000;
+/** The longest that a call of the provider takes. */
+const SLOW_MS_MAX = 9_000;
 
 class Died extends Error {}
 
 export function serverWorld(options: WorldOptions) {
-  const { troubles, rebuildTroubles, failsRebuild, startMs, onCall, onRebuild } = options;
+  const { troubles, rebuildTroubles, failsRebuild, startMs, onCall, onAsk, onRebuild } = options;
   const left = [...troubles];
   const leftOfRebuilds = [...rebuildTroubles];
   let nowMs = Date.parse('2026-11-21T12:00:00Z') + startMs;
@@ -106,6 +124,7 @@ export function serverWorld(options: WorldOptions) {
     if (trouble.kind === 'dies' && trouble.when === 'before') throw new Died();
     const result = work();
     if (trouble.kind === 'dies') throw new Died();
+    if (trouble.kind === 'slow') advance(trouble.seconds * 1_000);
     return result;
   };
   const later = (afterS: number, act: () => unknown) =>
@@ -116,6 +135,11 @@ export function serverWorld(options: WorldOptions) {
     switch (trouble.kind) {
       case 'none':
         return act();
+      case 'slow': {
+        const outcome = act();
+        advance(Math.min(SLOW_MS_MAX, trouble.seconds * 1_000));
+        return outcome;
+      }
       case 'dies':
         if (trouble.when === 'after') act();
         throw new Died();
@@ -136,6 +160,9 @@ export function serverWorld(options: WorldOptions) {
     const trouble = left.shift() ?? { kind: 'none' };
     switch (trouble.kind) {
       case 'none':
+        return act();
+      case 'slow':
+        advance(trouble.seconds * 1_000);
         return act();
       case 'dies':
         if (trouble.when === 'after') await act().catch(() => undefined);
@@ -183,6 +210,7 @@ export function serverWorld(options: WorldOptions) {
     findSystemImage: (name) => asked(() => ok({ id: 7, name, architecture: 'amd64', diskGb: 5 })),
     rebuild(_id, { userData }) {
       const { generation } = row;
+      onAsk?.();
       return asked<ServerAction>(() => {
         if (isRunning()) return { kind: 'refused', status: 423, code: 'locked' };
         const rebuild = { id: rebuilds.length + 1, startedMs: nowMs, endsMs: nowMs + REBUILD_MS, userData };
@@ -247,7 +275,15 @@ export function serverWorld(options: WorldOptions) {
   };
   const lease: Lease = { teamId: 'team', id: 'row', fence: 1 };
   const pass = serverPass({
-    ...{ store, image: 'ubuntu-24.04', times: worldTimes, leaseMs: 60_000, log: silentLog, random: () => 0, nodes },
+    ...{
+      store,
+      image: 'ubuntu-24.04',
+      times: options.times ?? worldTimes,
+      leaseMs: 60_000,
+      log: silentLog,
+      random: () => 0,
+      nodes,
+    },
     tick: () => nowMs,
     renderJoinUserData: (join) => `join ${join.server}`,
     gate: gardenGate({ places: 1, now: () => nowMs, random: () => 0 }),

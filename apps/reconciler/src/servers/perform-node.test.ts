@@ -1,0 +1,91 @@
+import { GardenError, type GardenErrorKind } from '@corral/garden';
+import { describe, expect, it } from '@jest/globals';
+import { aMember, aNode, ready } from '../../test/support/a-server.js';
+import { fakeShoots } from '../../test/support/fake-shoots.js';
+import { type GardenWord, gardenGate } from '../loop/garden-gate.js';
+import { nothingSeen, type Seen } from './model.js';
+import { performNodeStep } from './perform-node.js';
+
+const node = { shoot: { namespace: 'garden-t1', name: 'c1' }, name: 'web' };
+
+function aGarden() {
+  const shoots = fakeShoots();
+  const shoot = shoots.add('c1');
+  const inner = gardenGate({ places: 4, random: () => 0 });
+  const words: (GardenWord | null)[] = [];
+  const gate: typeof inner = {
+    ...inner,
+    async enter(key, signal) {
+      const leave = await inner.enter(key, signal);
+      return (word) => {
+        words.push(word);
+        leave(word);
+      };
+    },
+  };
+  const deps = { nodes: shoots.nodes, gate, renderJoinUserData: () => '#cloud-config' };
+  const context = (seen: Seen) => ({ wanted: aMember('Leaving'), seen, signal: new AbortController().signal });
+  return { shoots, shoot, deps, context, words, gate };
+}
+
+const throwing = (kind: GardenErrorKind) => async () => {
+  throw new GardenError(kind, 'shoot');
+};
+
+describe('a step in a cluster', () => {
+  it('has the actions read again after join data, so that the time of the question is theirs', async () => {
+    const { deps, context } = aGarden();
+    const performed = await performNodeStep(deps, context(ready), { do: 'prepareJoin', node });
+    expect(performed).toMatchObject({ kind: 'done', seen: { joinUserData: '#cloud-config', actions: null } });
+  });
+
+  it('takes join data of which nothing can be made for no answer', async () => {
+    const { deps, context } = aGarden();
+    const renderJoinUserData = () => {
+      throw new TypeError('No server can join with this server.');
+    };
+    const performed = await performNodeStep({ ...deps, renderJoinUserData }, context(ready), {
+      do: 'prepareJoin',
+      node,
+    });
+    expect(performed).toMatchObject({ kind: 'unanswered', error: { kind: 'unusable' } });
+  });
+
+  it.each(['cordon', 'evict'] as const)('reads a node again that went away before %s', async (step) => {
+    const { deps, context } = aGarden();
+    const seen = { ...nothingSeen, node: aNode(), podsLeft: 2 };
+    const performed = await performNodeStep(deps, context(seen), { do: step, node });
+    expect(performed).toMatchObject({ kind: 'done', seen: { node: null, podsLeft: null } });
+  });
+
+  it.each<[GardenErrorKind, GardenWord | null]>([
+    ['throttled', { kind: 'throttled', retryAfterMs: null }],
+    ['credentials', { kind: 'locked' }],
+    ['unreachable', null],
+    ['server_error', null],
+  ])('tells the gate of %s what that says about the garden', async (kind, word) => {
+    const { deps, context, words } = aGarden();
+    const nodes = { ...deps.nodes, readNode: throwing(kind) };
+    await performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node });
+    expect(words).toEqual([word]);
+  });
+
+  it('is not taken while the garden is left alone', async () => {
+    const { deps, context, words } = aGarden();
+    const nodes = { ...deps.nodes, readNode: throwing('credentials') };
+    await performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node });
+
+    const performed = await performNodeStep(deps, context(nothingSeen), { do: 'readNode', node });
+
+    expect(performed).toMatchObject({ kind: 'paused' });
+    expect(words).toHaveLength(1);
+  });
+
+  it('does not hide what is no answer of the garden', async () => {
+    const { deps, context } = aGarden();
+    const nodes = { ...deps.nodes, readNode: () => Promise.reject(new Error('a bug')) };
+    await expect(performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node })).rejects.toThrow(
+      'a bug',
+    );
+  });
+});

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Lease } from '../../src/loop/lease-store.js';
+import { leaseStore } from '../../src/loop/lease-store.js';
+import type { WantedServer } from '../../src/servers/model.js';
+import { type ServerStore, serverStore } from '../../src/servers/server-store.js';
+import { serverTurns } from '../../src/servers/server-turns.js';
+import { resting } from '../../src/servers/verdicts.js';
+import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';
+import { type Servers, startServers } from '../support/start-servers.js';
+
+let at: Servers;
+let store: ServerStore;
+let cluster: NodeTestCluster;
+let id: string;
+let lease: Lease;
+beforeAll(async () => {
+  at = await startServers();
+  store = serverStore(at.pool);
+});
+afterAll(() => at.close());
+beforeEach(async () => {
+  cluster = await addNodeCluster(at);
+  ({ id } = await at.acknowledge());
+  await at.pool.query(`UPDATE adopted_server SET phase = 'Ready', node_pool_id = $2 WHERE id = $1`, [
+    ...[id, cluster.poolId],
+  ]);
+  lease = await turn();
+});
+
+async function turn(): Promise<Lease> {
+  await at.pool.query(
+    "UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s', lease_until = NULL WHERE id = $1",
+    [id],
+  );
+  const answer = await leaseStore(at.pool, serverTurns).takeLease(id, 60_000);
+  if (answer.kind !== 'taken') throw new Error(`The turn was not taken: ${answer.kind}`);
+  return answer.lease;
+}
+const read = async (): Promise<WantedServer> => {
+  const found = await store.read(lease);
+  if (found === null) throw new Error('The turn is over.');
+  return found.wanted;
+};
+const join = async (wanted: WantedServer) =>
+  store.beginJoin(lease, wanted, { cluster: { id: cluster.id }, nodeName: 'web' });
+
+describe('what a pass reads of clusters', () => {
+  it('is the claim with its pool, and the membership', async () => {
+    expect(await read()).toMatchObject({
+      claim: {
+        ...{ poolId: cluster.poolId, poolName: 'metal' },
+        cluster: {
+          id: cluster.id,
+          shoot: { namespace: `garden-${cluster.team.slug}`, name: cluster.shootName },
+          ...{ isDeleting: false, isAsleep: false, canTakeNodes: true },
+        },
+      },
+      ...{ member: null, nodeName: null, purpose: 'adopt' },
+    });
+
+    await join(await read());
+
+    expect(await read()).toMatchObject({ member: { id: cluster.id }, nodeName: 'web', purpose: 'join' });
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['is not started', () => at.pool.query('UPDATE cluster SET started_at = NULL WHERE id = $1', [cluster.id])],
+    ['is being deleted', () => at.requestDeletion(cluster)],
+    ['sleeps', () => hibernate(at, cluster, true)],
+    ['has no Shoot', () => at.pool.query('UPDATE cluster SET shoot_uid = NULL WHERE id = $1', [cluster.id])],
+    ['has no conditions', () => at.pool.query("UPDATE cluster SET conditions = '[]' WHERE id = $1", [cluster.id])],
+    [
+      'is not up',
+      () =>
+        at.pool.query(`UPDATE cluster SET conditions = jsonb_set(conditions, '{0,status}', '"False"') WHERE id = $1`, [
+          cluster.id,
+        ]),
+    ],
+    [
+      'has no managed pool',
+      () =>
+        at.pool.query("UPDATE node_pool SET maximum = 0 WHERE cluster_id = $1 AND source = 'managed'", [cluster.id]),
+    ],
+    [
+      'has no place on the garden',
+      () => at.pool.query('UPDATE team SET project_namespace = NULL WHERE id = $1', [at.team.id]),
+    ],
+  ])('says that a cluster takes no nodes which %s', async (_what, change) => {
+    await change();
+    expect((await read()).claim?.cluster.canTakeNodes).toBe(false);
+  });
+
+  it('is nothing of another team', async () => {
+    const theirs = await addNodeCluster(at, await at.addTeam());
+    await at.pool.query('UPDATE adopted_server SET node_pool_id = $2, member_of_id = $3 WHERE id = $1', [
+      ...[id, theirs.poolId, theirs.id],
+    ]);
+
+    expect(await read()).toMatchObject({ claim: null, member: null });
+  });
+});
+
+describe('the beginning of joining and leaving', () => {
+  it('is a generation of its own, with nothing of the one before', async () => {
+    await at.pool.query(
+      `UPDATE adopted_server SET image = '7', rebuild_asked_at = now(), rebuild_action_id = 3, failures = 4,
+              message = 'Old.', begun_at = now() - interval '1 day' WHERE id = $1`,
+      [id],
+    );
+
+    expect(await join(await read())).toBe(true);
+
+    expect(await read()).toMatchObject({
+      ...{ generation: 2, phase: 'Joining', message: '', imageId: null, rebuildAskedAt: null, rebuildActionId: null },
+      failures: 0,
+    });
+    expect(Date.now() - (await read()).begunAt.getTime()).toBeLessThan(60_000);
+
+    expect(await store.beginLeave(lease, await read())).toBe(true);
+    expect(await read()).toMatchObject({
+      ...{ generation: 3, phase: 'Leaving', purpose: 'leave', nodeName: 'web', member: { id: cluster.id } },
+    });
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['the claim is gone', () => claim(at, id, null)],
+    ['the claim has moved', async () => claim(at, id, (await addNodeCluster(at)).poolId)],
+    [
+      'it is to be deregistered',
+      () => at.pool.query('UPDATE adopted_server SET deregister_requested_at = now() WHERE id = $1', [id]),
+    ],
+    [
+      'it was acknowledged anew',
+      () => at.pool.query('UPDATE adopted_server SET generation = generation + 1 WHERE id = $1', [id]),
+    ],
+    ['another pass has its turn', () => turn()],
+  ])('writes nothing when %s since it was read', async (_what, change) => {
+    const wanted = await read();
+    await change();
+
+    expect(await join(wanted)).toBe(false);
+    expect(await store.beginLeave(lease, wanted)).toBe(false);
+
+    expect(await at.server(id)).toMatchObject({ phase: 'Ready', node_name: null, member_of_id: null });
+  });
+
+  it('asks for no rebuild with join data once the claim is gone', async () => {
+    await join(await read());
+    const wanted = await read();
+    await claim(at, id, null);
+    const ask = { askedAt: new Date(), imageId: 7 };
+
+    expect(await store.recordAsk(lease, wanted, ask)).toBe(false);
+
+    await store.beginLeave(lease, await read());
+    expect(await store.recordAsk(lease, await read(), ask)).toBe(true);
+    expect(await read()).toMatchObject({ phase: 'Leaving' });
+  });
+});
+
+describe('the end of a turn', () => {
+  it('takes the membership away in the statement that says Ready', async () => {
+    await join(await read());
+    await at.pool.query('UPDATE adopted_server SET node_ready = true WHERE id = $1', [id]);
+    const left = { ...resting('Ready', '', { to: 'stay' }), endsMembership: true };
+
+    await store.settle(lease, await read(), left, null);
+
+    expect(await at.server(id)).toMatchObject({
+      ...{ phase: 'Ready', node_name: null, member_of_id: null, node_ready: false },
+    });
+  });
+
+  it('keeps the membership of a server that begins something else meanwhile', async () => {
+    await join(await read());
+    const wanted = await read();
+    await at.pool.query('UPDATE adopted_server SET generation = generation + 1 WHERE id = $1', [id]);
+    const left = { ...resting('Ready', '', { to: 'stay' }), endsMembership: true };
+
+    await store.settle(lease, wanted, left, null);
+
+    expect(await at.server(id)).toMatchObject({ phase: 'Joining', node_name: 'web', member_of_id: cluster.id });
+  });
+
+  it('writes whether the node is ready, and leaves it as it is when nobody looked', async () => {
+    await join(await read());
+    const joined = resting('Joined', '', { to: 'stay' });
+    await store.settle(lease, await read(), { ...joined, nodeReady: true }, null);
+    expect(await at.server(id)).toMatchObject({ phase: 'Joined', node_ready: true, operation: { state: 'queued' } });
+
+    lease = await turn();
+    await store.settle(lease, await read(), joined, null);
+
+    expect(await at.server(id)).toMatchObject({ node_ready: true });
+  });
+});
