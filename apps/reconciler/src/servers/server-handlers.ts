@@ -20,7 +20,9 @@ export function reconcileServerHandler({ pass, wakeUps, metrics, log }: Reconcil
   return async ({ serverId }: { serverId: string }, { signal }: JobContext): Promise<void> => {
     const { end, steps } = await pass(serverId, signal);
     metrics.passes.inc({ outcome: end.kind.replaceAll(' ', '_') });
-    if (steps.length > 0) log.info('server pass done', { serverId, end: end.kind, steps });
+    // Nodes are looked at every minute.
+    const isMereLook = steps.every((step) => step === 'readNode');
+    if (!isMereLook) log.info('server pass done', { serverId, end: end.kind, steps });
     await planNext(wakeUps, serverId, end, { delayMsMax: SOON_MS });
   };
 }

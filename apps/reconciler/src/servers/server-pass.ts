@@ -157,7 +157,7 @@ function unreadable(wanted: WantedServer): Verdict {
 const restless = (wanted: WantedServer): Verdict =>
   resting(
     wanted.phase,
-    'Somebody else changes the labels of the server. It is tried again.',
+    'Somebody else changes the server, or its provider is slow. It is tried again.',
     { to: 'stay' },
     RESTLESS_MS,
   );
