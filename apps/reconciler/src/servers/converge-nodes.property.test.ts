@@ -239,4 +239,22 @@ describe('a server that clusters claim and let go, whatever dies or is lost on t
       { numRuns: 300 },
     );
   });
+
+  it('is not wiped for the next generation while a question of one that failed may still arrive', async () => {
+    const lost = { kind: 'lost', acts: 'later', afterS: 45 } as const;
+    const world = aWorldOfClusters({
+      ...{ troubles: [], rebuildTroubles: [lost], changes: [], gapsMs: [0], returns: 0, keepsPods: false },
+      ...{ startMs: 0, joinMsMax: 10_000, wish: null },
+    });
+    world.claim('c');
+    while (world.row().phase !== 'Failed') {
+      world.advance(5_000);
+      await world.pass();
+    }
+    world.release();
+
+    await convergeTo(world, null);
+
+    expect(world.rebuilds.map(({ userData }) => shootIn(userData))).toEqual(['c', null]);
+  });
 });
