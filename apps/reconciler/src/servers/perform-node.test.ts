@@ -70,6 +70,16 @@ describe('a step in a cluster', () => {
     expect(words).toEqual([word]);
   });
 
+  it('keeps from the gate what a Shoot itself answers', async () => {
+    const { deps, context, words } = aGarden();
+    const readNode = () => Promise.reject(new GardenError('credentials', 'shoot', { fromShoot: true }));
+    await performNodeStep({ ...deps, nodes: { ...deps.nodes, readNode } }, context(nothingSeen), {
+      do: 'readNode',
+      node,
+    });
+    expect(words).toEqual([null]);
+  });
+
   it('is not taken while the garden is left alone', async () => {
     const { deps, context, words } = aGarden();
     const nodes = { ...deps.nodes, readNode: throwing('credentials') };

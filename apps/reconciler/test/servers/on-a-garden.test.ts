@@ -1,0 +1,102 @@
+import { connectProjects } from '@corral/hcloud';
+import { createMetrics, silentLog } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { buildServerWorkers, type ServerWorkers } from '../../src/servers/build-server-workers.js';
+import type { TestCluster } from '../support/cluster-rows.js';
+import { type Clusters, PROJECT_TOKEN, type Reconciler, startClusters } from '../support/start-clusters.js';
+import { untilEnded } from '../support/until.js';
+
+jest.setTimeout(90_000);
+
+let at: Clusters;
+let reconciler: Reconciler;
+let workers: ServerWorkers;
+let cluster: TestCluster;
+let poolId: string;
+let server: { readonly id: string; readonly serverId: number };
+beforeAll(async () => {
+  at = await startClusters({
+    actionMs: 300,
+    garden: { createMs: 400, reconcileMs: 250, hibernateMs: 250, wakeMs: 250, deleteMs: 300, joinMs: 100 },
+  });
+  reconciler = await at.start();
+  workers = buildServerWorkers({
+    settings: {
+      ...{ concurrency: 4, leaseMs: 5_000, sweepIntervalMs: 1_000, image: 'ubuntu-24.04' },
+      times: { rebuildGraceMs: 60_000, adoptionMsMax: 3_600_000, joinMsMax: 1_800_000, drainMsMax: 600_000 },
+    },
+    ...{ pool: at.pool, queue: reconciler.queue, keys: at.keys, nodes: at.garden.nodes, log: silentLog },
+    projects: connectProjects({ baseUrl: at.cloud.apiUrl, timeoutMs: 3_000 }),
+    metrics: createMetrics({ service: 'test' }),
+  });
+  const { team, connectionId } = await at.addTeamWithConnection();
+  cluster = await at.declare(team, connectionId);
+  await reconciler.wake(cluster.id);
+  await untilEnded(at, cluster.operationId);
+  poolId = await idOf(
+    `INSERT INTO node_pool (team_id, cluster_id, name, position, source, machine_type, image, minimum, maximum, public_ip)
+     VALUES ($1, $2, 'metal', 1, 'pooled', 'cx22', '{}', 0, 1, true) RETURNING id`,
+    [team.id, cluster.id],
+  );
+  const made = at.cloud.admin.addServer(PROJECT_TOKEN, { name: 'Metal-1' });
+  const id = await idOf(
+    `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind)
+     VALUES ($1, $2, $3, $4, $5, 'amd64', 'cloud') RETURNING id`,
+    [team.id, connectionId, made.id, made.serverType, made.location],
+  );
+  server = { id, serverId: made.id };
+});
+afterAll(() => at?.close());
+
+const idOf = async (sql: string, values: unknown[]): Promise<string> => (await at.pool.query(sql, values)).rows[0].id;
+const rowOf = async (id: string) => (await at.pool.query('SELECT * FROM adopted_server WHERE id = $1', [id])).rows[0];
+const claim = (id: string | null) =>
+  at.pool.query('UPDATE adopted_server SET node_pool_id = $2 WHERE id = $1', [server.id, id]);
+/** Passes as if its time had always come. */
+const until = (phase: string) =>
+  waitFor(
+    `the server to be ${phase}`,
+    async () => {
+      await at.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [
+        server.id,
+      ]);
+      await workers.pass(server.id, new AbortController().signal);
+      const row = await rowOf(server.id);
+      if (row.phase !== phase) throw new Error(JSON.stringify({ phase: row.phase, message: row.message }));
+      return row;
+    },
+    { timeoutMs: 30_000 },
+  );
+const nodeOfIt = async () => {
+  const [{ namespace, name }] = (
+    await at.pool.query(
+      `SELECT project_namespace AS namespace, shoot_name AS name FROM cluster JOIN team ON team.id = team_id
+       WHERE cluster.id = $1`,
+      [cluster.id],
+    )
+  ).rows;
+  return at.garden.nodes.readNode({ namespace, name }, 'metal-1');
+};
+
+describe('an adopted server, on a garden', () => {
+  it('becomes a node of a cluster, and is clean again when it was let go', async () => {
+    await until('Ready');
+    await claim(poolId);
+
+    expect(await until('Joined')).toMatchObject({ message: '', node_name: 'metal-1', node_ready: true });
+
+    expect(await nodeOfIt()).toMatchObject({
+      ...{ isReady: true, isUnschedulable: false },
+      annotations: { 'node.machine.sapcloud.io/not-managed-by-mcm': '1' },
+      labels: { 'corral.dev/pool': 'metal' },
+    });
+    await claim(null);
+
+    expect(await until('Ready')).toMatchObject({ message: '', node_name: null, member_of_id: null });
+
+    expect(await nodeOfIt()).toBeNull();
+    const found = at.cloud.admin.servers().find(({ id }) => id === server.serverId);
+    expect(found).toMatchObject({ rebuilds: 3, userData: expect.not.stringContaining('bootstrap-token') });
+  });
+});
