@@ -121,6 +121,8 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     const response = await fetch(`${adminUrl}${path}`, {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    }).catch((cause: unknown) => {
+      throw new Error(`The local cloud does not answer.\n${cloud.output()}`, { cause });
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`The local cloud's admin address answered ${response.status}: ${text}`);

@@ -11,6 +11,8 @@ export interface ProgramSpec {
   readonly name: string;
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Asked at each start, and laid over `env`: what an operator changes while the program runs. */
+  readonly envAtStart?: () => Readonly<Record<string, string | undefined>>;
   /** Given to Node.js itself. */
   readonly nodeArgs?: readonly string[];
   /** Answers 200 when the program is ready. */
@@ -41,7 +43,7 @@ export interface Program {
 const READY_MS = 60_000;
 const STOP_MS = 40_000;
 
-export function program({ name, file, env, nodeArgs = [], readyUrl }: ProgramSpec): Program {
+export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }: ProgramSpec): Program {
   const args = [...nodeArgs, builtFile(file)];
   let running: RunningProcess | null = null;
   let before = '';
@@ -60,7 +62,7 @@ export function program({ name, file, env, nodeArgs = [], readyUrl }: ProgramSpe
     async start() {
       if (isRunning) return;
       before += running?.output() ?? '';
-      running = await startProcess({ command: process.execPath, args, env });
+      running = await startProcess({ command: process.execPath, args, env: { ...env, ...envAtStart?.() } });
       isRunning = true;
     },
     async untilReady() {

@@ -44,7 +44,7 @@ export async function startAll(programs: readonly Program[], ends: Ends): Promis
 
 /** An API that serves at an address of its own; `base` is that address. */
 export async function api(
-  spec: Pick<ProgramSpec, 'name' | 'file' | 'env' | 'nodeArgs'>,
+  spec: Pick<ProgramSpec, 'name' | 'file' | 'env' | 'envAtStart' | 'nodeArgs'>,
 ): Promise<Program & { base: string }> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
@@ -55,7 +55,7 @@ export async function api(
 /** A worker, which is asked for its health at its metrics port. */
 export async function reconciler(
   index: number,
-  spec: Pick<ProgramSpec, 'env' | 'nodeArgs'>,
+  spec: Pick<ProgramSpec, 'env' | 'envAtStart' | 'nodeArgs'>,
 ): Promise<Program & { metricsUrl: string }> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;

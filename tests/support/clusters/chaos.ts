@@ -6,14 +6,9 @@ import { drawer } from '../drawer.js';
 import { killInTurns } from '../killer.js';
 import { type Belief, learn } from './belief.js';
 import { operationIdOf, type TeamClient } from './client.js';
+import type { Sideline, Stage, ToldOperation } from './sideline.js';
 import type { ClusterSystem } from './start-cluster-system.js';
 import { callOf, faultArbitrary, type Step, stepArbitrary } from './steps.js';
-
-/** An operation that a client was told of. */
-export interface ToldOperation {
-  readonly team: string;
-  readonly id: string;
-}
 
 /** What a client that is alone with its clusters knows of one. */
 export interface KnownCluster {
@@ -29,7 +24,7 @@ export interface ClusterChaos {
   readonly resent: number;
   readonly told: readonly ToldOperation[];
   readonly known: readonly KnownCluster[];
-  /** How many wishes were accepted, by their kind. */
+  /** How many wishes were accepted, by their kind, and what was done beside them. */
   readonly accepted: Readonly<Record<string, number>>;
   /** What must never happen, whatever is killed. */
   readonly problems: readonly string[];
@@ -40,6 +35,8 @@ export interface ClusterChaosOptions {
   readonly kills: number;
   /** Something else that goes on meanwhile. */
   readonly disturb?: (isOver: () => boolean) => Promise<void>;
+  /** What others do beside the clusters. */
+  readonly sidelines: readonly Sideline[];
 }
 
 const OWNERS_PER_TEAM = 2;
@@ -61,15 +58,21 @@ const NEEDED = ['declare', 'putPool', 'hibernate', 'resume', 'remove'];
  * of every kind.
  */
 export async function runClusterChaos(system: ClusterSystem, options: ClusterChaosOptions): Promise<ClusterChaos> {
-  const { seed, kills: wanted, disturb } = options;
+  const { seed, kills: wanted, disturb, sidelines } = options;
   const told = new Map<string, ToldOperation>();
   const known: KnownCluster[] = [];
   const accepted: Record<string, number> = {};
   const problems: string[] = [];
   let [kills, requests, resent, changes] = [0, 0, 0, 0];
+  const needed = [...NEEDED, ...sidelines.flatMap((sideline) => sideline.needed)];
   const isOver = (): boolean =>
-    kills >= wanted && changes >= wanted && NEEDED.every((kind) => accepted[kind] !== undefined);
+    kills >= wanted && changes >= wanted && needed.every((kind) => accepted[kind] !== undefined);
   const report = (problem: string): void => void problems.push(problem);
+  const count = (kind: string): void => {
+    accepted[kind] = (accepted[kind] ?? 0) + 1;
+  };
+  const tell = (operation: ToldOperation): void => void told.set(operation.id, operation);
+  const stage: Stage = { isOver, count, tell, report };
   const fits = ({ wish }: Step): boolean => wish.kind !== 'remove' || kills < wanted * DELETIONS_UNTIL;
 
   /** @param beliefs by the name of the cluster; null for a client that is not alone with them */
@@ -90,11 +93,11 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
         const answer = await client.insist(callOf(step.wish, surroundings), { timeoutMs: PATIENCE_MS });
         requests += 1;
         resent += answer.tries - 1;
-        if (answer.status < 300) accepted[step.wish.kind] = (accepted[step.wish.kind] ?? 0) + 1;
+        if (answer.status < 300) count(step.wish.kind);
         const id = operationIdOf(answer);
         if (id !== null) {
           changes += 1;
-          told.set(id, { team: client.team, id });
+          tell({ team: client.team, id });
           operations.add(id);
         }
         if (beliefs !== null) {
@@ -127,6 +130,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   await Promise.all([
     breakCloud(system.cloud, faultArbitrary, { seed: seed + 1, isOver }),
     disturb?.(isOver),
+    ...sidelines.map((sideline) => sideline.run(stage)),
     killInTurns([...system.apis, ...system.reconcilers], killer),
     ...system.teams.flatMap(({ member }, index) => [
       ...times(OWNERS_PER_TEAM, (at) => live(member, owned(at), new Map(), seed + 200 + index * 20 + at)),

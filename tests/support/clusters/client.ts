@@ -52,17 +52,8 @@ export function teamClient({ bases, team, cookie }: TeamClientOptions): TeamClie
       headers: { cookie, ...call.headers },
     });
   };
-  const insist: TeamClient['insist'] = async (call, { timeoutMs = ENDED_WITHIN_MS } = {}) => {
-    const deadline = performance.now() + timeoutMs;
-    for (let tries = 1; ; tries += 1) {
-      const outcome = await attempt(() => send(call));
-      if (outcome.answer !== null) return { ...outcome.answer, tries };
-      if (performance.now() > deadline) {
-        throw new Error(`${call.method} ${call.path} was not done within ${timeoutMs} ms: ${outcome.why}`);
-      }
-      await pause(RETRY_MS);
-    }
-  };
+  const insist: TeamClient['insist'] = (call, { timeoutMs = ENDED_WITHIN_MS } = {}) =>
+    untilAnswered(() => send(call), { what: `${call.method} ${call.path}`, timeoutMs });
   return {
     ...{ team, send, insist },
     async findCluster(name) {
@@ -82,6 +73,26 @@ export function teamClient({ bases, team, cookie }: TeamClientOptions): TeamClie
   };
 }
 
+/**
+ * Sends again and again until there is an answer other than 502 and 503.
+ *
+ * @param what completes the sentence "… was not done"
+ */
+export async function untilAnswered(
+  send: () => Promise<Answer>,
+  { what, timeoutMs }: { readonly what: string; readonly timeoutMs: number },
+): Promise<InsistentAnswer> {
+  const deadline = performance.now() + timeoutMs;
+  for (let tries = 1; ; tries += 1) {
+    const outcome = await attempt(send);
+    if (outcome.answer !== null) return { ...outcome.answer, tries };
+    if (performance.now() > deadline) {
+      throw new Error(`${what} was not done within ${timeoutMs} ms: ${outcome.why}`);
+    }
+    await pause(RETRY_MS);
+  }
+}
+
 /** @returns why to try again, when there was no answer or none that says anything about the request */
 async function attempt(send: () => Promise<Answer>): Promise<{ answer: Answer } | { answer: null; why: string }> {
   try {
@@ -96,6 +107,6 @@ async function attempt(send: () => Promise<Answer>): Promise<{ answer: Answer } 
 
 /** The operation that an accepted change is answered with, in its body or beside it. @returns null when there is none */
 export function operationIdOf({ status, headers, json }: Answer): string | null {
-  if (status === 202) return (json as { operation: Operation }).operation.id;
+  if (status === 202 && 'operation' in json) return (json as { operation: Operation }).operation.id;
   return /\/operations\/([0-9a-f-]{36})\/$/.exec(headers.get('operation-location') ?? '')?.[1] ?? null;
 }

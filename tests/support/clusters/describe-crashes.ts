@@ -3,8 +3,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { forgetfulRedis, restartedPostgres } from '../disturb.js';
 import { restartablePostgres } from '../postgres.js';
 import { restartableRedis } from '../redis.js';
+import { adoptionEnv, adoptions } from './adoptions.js';
+import { billingEnv, billingSystem } from './billing-system.js';
 import { runClusterChaos } from './chaos.js';
+import { keyRotation } from './key-rotation.js';
 import { recordRowChanges } from './row-history.js';
+import { newKey, serviceKeys } from './service-keys.js';
 import { findContradictions, untilSettled } from './settled.js';
 import { type ClusterSystem, startClusterSystem } from './start-cluster-system.js';
 
@@ -27,6 +31,8 @@ export function describeCrashes({ title, kills, clockShiftsMs = [], disturbed }:
     const ends: (() => Promise<unknown>)[] = [];
     let system: ClusterSystem;
     let disturb: ((isOver: () => boolean) => Promise<void>) | undefined;
+    const firstKey = newKey(1);
+    const keys = serviceKeys(firstKey);
 
     beforeAll(async () => {
       let [redisUrl, databaseUrl]: (string | undefined)[] = [];
@@ -46,10 +52,12 @@ export function describeCrashes({ title, kills, clockShiftsMs = [], disturbed }:
       system = await startClusterSystem({
         ...{ apis: 2, reconcilers: 3, teams: ['acme', 'globex'], clockShiftsMs, redisUrl },
         ...(databaseUrl === undefined ? {} : { databaseUrl }),
-        ...{ apiEnv: { LOG_LEVEL: 'error' }, reconcilerEnv: { LOG_LEVEL: 'error' } },
+        apiEnv: { LOG_LEVEL: 'error', ...billingEnv },
+        reconcilerEnv: { LOG_LEVEL: 'error', ...adoptionEnv },
+        secretKeys: keys.valueFor,
       });
       ends.push(system.stop);
-      await recordRowChanges(system.pool, ['cluster', 'operation', 'audit_entry']);
+      await recordRowChanges(system.pool, ['cluster', 'operation', 'audit_entry', 'adopted_server', 'billing_event']);
     }, 120_000);
     afterEach(() => system?.cloud.clearFaults());
     afterAll(async () => {
@@ -60,9 +68,14 @@ export function describeCrashes({ title, kills, clockShiftsMs = [], disturbed }:
       `keeps every promise, whatever is killed and whatever fails (seed ${seed})`,
       async () => {
         process.stderr.write(`Crash test of clusters with ${title}: CORRAL_CRASH_SEED=${seed}\n`);
+        const sidelines = [
+          adoptions(system, seed + 400),
+          billingSystem(system, seed + 500),
+          keyRotation(system, { keys, first: firstKey, seed: seed + 600 }),
+        ];
 
         const chaos = await runClusterChaos(system, {
-          ...{ seed, kills: kills * rounds },
+          ...{ seed, kills: kills * rounds, sidelines },
           ...(disturb === undefined ? {} : { disturb }),
         });
         await Promise.all([...system.apis, ...system.reconcilers].map((program) => program.untilReady()));
@@ -72,7 +85,7 @@ export function describeCrashes({ title, kills, clockShiftsMs = [], disturbed }:
           `${chaos.kills} kills, ${chaos.requests} requests, ${chaos.told.length} operations, ` +
             `accepted: ${JSON.stringify(chaos.accepted)}\n`,
         );
-        expect(await findContradictions(system, chaos)).toEqual([]);
+        expect(await findContradictions(system, chaos, sidelines)).toEqual([]);
         expect(chaos.kills).toBeGreaterThanOrEqual(kills * rounds);
       },
       600_000 + rounds * 600_000,

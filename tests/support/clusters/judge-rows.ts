@@ -33,7 +33,7 @@ export interface ClusterRow {
 type Change<R> = Omit<RowChange, 'row'> & { readonly row: R };
 
 const isOpen = ({ state }: OperationRow): boolean => (openOperationStates as readonly string[]).includes(state);
-const changesOf = <R>(changes: readonly RowChange[], table: string): Change<R>[] =>
+export const changesOf = <R>(changes: readonly RowChange[], table: string): Change<R>[] =>
   changes.filter((change) => change.table === table);
 
 /** Every operation ends, stays as it ended, and never goes back on the way there. */
@@ -73,7 +73,10 @@ function brokenState({ id, state, progress, error }: OperationRow): string[] {
   ];
 }
 
-/** One open operation per cluster whenever a transaction has ended, each of a later generation than the one before. */
+/**
+ * One open operation per target whenever a transaction has ended, each of a later generation than the one before. To
+ * detach a server is no new generation of it.
+ */
 export function findRivalOperations(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.target_id);
   return [...histories].flatMap(([target, history]) => {
@@ -82,7 +85,8 @@ export function findRivalOperations(changes: readonly RowChange[]): string[] {
     return history.flatMap(({ row, kind, transaction }, index) => {
       if (isOpen(row)) open.add(row.id);
       else open.delete(row.id);
-      const overtaken = kind === 'INSERT' && row.generation <= newest;
+      const oldest = row.kind === 'server.deregister' ? newest : newest + 1;
+      const overtaken = kind === 'INSERT' && row.generation < oldest;
       if (kind === 'INSERT') newest = row.generation;
       const isCommitted = history[index + 1]?.transaction !== transaction;
       return [
@@ -95,10 +99,10 @@ export function findRivalOperations(changes: readonly RowChange[]): string[] {
   });
 }
 
-/** What is told as an end has its reason: converged, overtaken, or never begun and gone. */
+/** What is told of a cluster as an end has its reason: converged, overtaken, or never begun and gone. */
 export function findUnfoundedEnds(changes: readonly RowChange[]): string[] {
   const clusters = groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
-  const operations = changesOf<OperationRow>(changes, 'operation');
+  const operations = changesOf<OperationRow>(changes, 'operation').filter(({ row }) => row.kind.startsWith('cluster.'));
   const newest = new Map(operations.map(({ row }) => [row.target_id, row.generation]));
   return [...groupBy(operations, ({ row }) => row.id).values()].flatMap((history) => {
     const end = history.find(({ row }) => !isOpen(row));

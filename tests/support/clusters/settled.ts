@@ -14,6 +14,7 @@ import {
   findUnfoundedEnds,
 } from './judge-rows.js';
 import { readRowChanges } from './row-history.js';
+import type { Sideline } from './sideline.js';
 import type { ClusterSystem } from './start-cluster-system.js';
 
 /** Leases of killed processes, the back-off after faults, and the time after which no late creation can follow. */
@@ -37,7 +38,11 @@ export async function untilSettled({ pool }: ClusterSystem): Promise<void> {
 }
 
 /** All that is wrong once everything has settled, in words: what clients, rows and garden say must be one story. */
-export async function findContradictions(system: ClusterSystem, chaos: ClusterChaos): Promise<string[]> {
+export async function findContradictions(
+  system: ClusterSystem,
+  chaos: ClusterChaos,
+  sidelines: readonly Sideline[],
+): Promise<string[]> {
   const changes = await readRowChanges(system.pool);
   const clusters = await listAll<Cluster>(system, '/clusters/');
   const operations = await listAll<Operation>(system, '/operations/');
@@ -54,6 +59,7 @@ export async function findContradictions(system: ClusterSystem, chaos: ClusterCh
     ...findUnfinished(clusters),
     ...findShootDifferences(clusters, await system.garden.shoots()),
     ...findDoubleCreations(await system.garden.lives(), new Set(rows.map(({ shoot_name }) => shoot_name))),
+    ...(await Promise.all(sidelines.map((sideline) => sideline.findContradictions(changes)))).flat(),
   ];
 }
 

@@ -7,7 +7,7 @@ import { teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
 import { type Gateway, gateway } from '../gateway.js';
 import { type GardenSpeed, type LocalCloud, startLocalCloud } from '../local-cloud.js';
-import type { Program } from '../program.js';
+import type { Program, ProgramSpec } from '../program.js';
 import {
   api,
   type Ends,
@@ -40,6 +40,8 @@ export interface ClusterSystemOptions {
   readonly speed?: Partial<GardenSpeed>;
   /** Whether the reconcilers know the mail server of the local cloud. Default: they do not. */
   readonly mails?: boolean;
+  /** `SECRET_KEYS` of an API or reconciler, asked for each time that it starts. Default: one key, for good. */
+  readonly secretKeys?: (program: string) => string;
   /** Laid over the variables of every API. */
   readonly apiEnv?: Env;
   /** Laid over the variables of every reconciler. */
@@ -126,8 +128,14 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       LOG_LEVEL: 'warn',
       ...shortTimes,
     };
+    const { secretKeys } = options;
+    const keysOf = (program: string) =>
+      secretKeys === undefined ? {} : { envAtStart: () => ({ SECRET_KEYS: secretKeys(program) }) };
     const started = {
-      apis: await many(apis, (at) => clusterApi(at, { ...shared, ...options.apiEnv })),
+      apis: await many(apis, (at) => {
+        const name = `cluster-api ${at}`;
+        return clusterApi({ name, env: { ...shared, ...options.apiEnv }, ...keysOf(name) });
+      }),
       gateways: await many(gateways, (at) => gateway(at, { ...shared, ...options.gatewayEnv?.(at) })),
       reconcilers: await many(reconcilers, (at) =>
         reconciler(at, {
@@ -137,6 +145,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
             ...options.reconcilerEnv,
           },
           nodeArgs: clockShiftsMs[at - 1] === undefined ? [] : ['--import', shiftedClock],
+          ...keysOf(`reconciler ${at}`),
         }),
       ),
     };
@@ -164,10 +173,9 @@ const mailEnv = ({ smtpUrl }: LocalCloud): Env => ({
   MAIL_INTERVAL_MS: '1s',
 });
 
-function clusterApi(index: number, env: Env): Promise<ClusterApi> {
+function clusterApi({ env, ...spec }: Pick<ProgramSpec, 'name' | 'env' | 'envAtStart'>): Promise<ClusterApi> {
   return api({
-    name: `cluster-api ${index}`,
-    file: 'apps/cluster-api/dist/main.js',
+    ...{ ...spec, file: 'apps/cluster-api/dist/main.js' },
     env: {
       ...{ DEV_SIGN_IN: 'true', LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED },
       ...{ GARDEN_FEATURES: 'control-plane-ha,adopted-nodes', ...env },

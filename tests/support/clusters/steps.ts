@@ -117,14 +117,19 @@ const gardenFaults: fc.Arbitrary<FaultRule> = fc.record({
   ),
 });
 
-/** What the provider says to a new connection's token, which is verified now and then. */
+/** What the provider says to tokens, which are verified now and then, and to those who ask for servers. */
 const providerFaults: fc.Arbitrary<FaultRule> = fc.record({
-  match: fc.constant({ api: 'hcloud' }),
+  match: fc
+    .constantFrom({}, { path: '/servers' }, { path: '/servers', method: 'PUT' }, { path: '/servers', method: 'POST' })
+    .map((match) => ({ api: 'hcloud', ...match })),
   times: fc.constant(1),
-  effect: fc.constantFrom<FaultRule['effect']>({ status: 500 }, { reset: 'before' }, { status: 429 }),
+  effect: fc.constantFrom<FaultRule['effect']>(
+    ...[{ status: 500, perform: false }, { status: 500, perform: true }, { status: 429 }, { delayMs: 300 }],
+    ...([{ reset: 'before' }, { reset: 'after' }, { reset: 'after' }] as const),
+  ),
 });
 
 export const faultArbitrary = fc.oneof(
   { weight: 9, arbitrary: gardenFaults },
-  { weight: 1, arbitrary: providerFaults },
+  { weight: 3, arbitrary: providerFaults },
 );

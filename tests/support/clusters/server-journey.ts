@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import type { AdoptedServer, AdoptedServerSpec, Operation } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
+import { operationIdOf, type TeamCall, type TeamClient } from './client.js';
+import type { HeldServer } from './judge-servers.js';
+import type { ClusterSystem, ClusterTeam } from './start-cluster-system.js';
+
+export const adoptedServersPath = '/connections/main/adopted-servers/';
+
+/** What others have put on every server that is made here. */
+export const otherLabels = { env: 'prod' } as const;
+
+/** All that there ever were, as the provider holds them. */
+export const heldServers = async ({ cloud }: Pick<ClusterSystem, 'cloud'>): Promise<HeldServer[]> =>
+  (await cloud.admin<{ servers: HeldServer[] }>('GET', '/servers')).servers;
+
+/** A server of the team's cloud project. @returns as it has to be described to be adopted */
+export async function makeServer(
+  { cloud }: Pick<ClusterSystem, 'cloud'>,
+  { providerToken }: Pick<ClusterTeam, 'providerToken'>,
+  { isArm = false, hasSshKeys = true }: { isArm?: boolean; hasSshKeys?: boolean } = {},
+): Promise<AdoptedServerSpec> {
+  const { server } = await cloud.admin<{ server: HeldServer }>('POST', '/servers', {
+    ...{ token: providerToken, architecture: isArm ? 'arm' : 'x86', labels: otherLabels, hasSshKeys },
+  });
+  const { id: serverID, serverType, location } = server;
+  return { ...{ serverID, serverType, location }, architecture: isArm ? 'arm64' : 'amd64', serverKind: 'cloud' };
+}
+
+export const adoptionOf = (spec: AdoptedServerSpec): TeamCall => ({
+  method: 'POST',
+  path: adoptedServersPath,
+  body: { spec, acknowledge: { confirm: 'WIPE' } },
+  headers: { 'Idempotency-Key': randomUUID() },
+});
+
+/** @returns the operation once that has ended */
+export async function adoptServer(client: TeamClient, spec: AdoptedServerSpec): Promise<Operation> {
+  const answer = await client.insist(adoptionOf(spec));
+  const id = operationIdOf(answer);
+  if (id === null) throw new Error(`server ${spec.serverID} was not adopted: ${answer.status} ${answer.text}`);
+  return client.untilEnded(id);
+}
+
+/** By number. */
+export const adoptedServers = async (client: TeamClient): Promise<AdoptedServer[]> =>
+  (await client.insist({ method: 'GET', path: adoptedServersPath })).json[0].items;
+
+/** @returns the servers as they were first seen to fit */
+export const untilServers = (
+  client: TeamClient,
+  description: string,
+  fits: (servers: readonly AdoptedServer[]) => boolean,
+  { timeoutMs = 90_000 }: { readonly timeoutMs?: number } = {},
+): Promise<AdoptedServer[]> =>
+  waitFor(
+    `servers ${description}`,
+    async () => {
+      const servers = await adoptedServers(client);
+      if (fits(servers)) return servers;
+      throw new Error(JSON.stringify(servers.map(({ metadata, status }) => [metadata.serverID, status])));
+    },
+    { timeoutMs },
+  );

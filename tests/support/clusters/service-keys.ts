@@ -1,0 +1,54 @@
+import { createDecipheriv, randomBytes } from 'node:crypto';
+
+export interface ServiceKey {
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
+/** The keys of stored secrets that services are started with, as an operator changes them. */
+export interface ServiceKeys {
+  /** Newest first: from now on, services that start get these. */
+  give(...keys: readonly ServiceKey[]): void;
+  /** Value of `SECRET_KEYS` for a service that starts just now. */
+  valueFor(service: string): string;
+  /** Whether every service was started with what is given now. */
+  areEverywhere(): boolean;
+}
+
+export const newKey = (number: number): ServiceKey => ({ id: `key-${number}`, bytes: randomBytes(32) });
+
+export const secretKeysValue = (keys: readonly ServiceKey[]): string =>
+  keys.map(({ id, bytes }) => `${id}:${bytes.toString('base64')}`).join(',');
+
+export function serviceKeys(first: ServiceKey): ServiceKeys {
+  let value = secretKeysValue([first]);
+  const startedWith = new Map<string, string>();
+  return {
+    give: (...keys) => {
+      value = secretKeysValue(keys);
+    },
+    valueFor(service) {
+      startedWith.set(service, value);
+      return value;
+    },
+    areEverywhere: () => [...startedWith.values()].every((each) => each === value),
+  };
+}
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Opens a stored secret by its documented form, apart from the code that sealed it.
+ *
+ * @throws Error when it is not what was sealed there
+ */
+export function openSecret(
+  sealed: Buffer,
+  { key, owner }: { readonly key: ServiceKey; readonly owner: string },
+): string {
+  const decipher = createDecipheriv('aes-256-gcm', key.bytes, sealed.subarray(0, NONCE_BYTES))
+    .setAAD(Buffer.from(owner))
+    .setAuthTag(sealed.subarray(-TAG_BYTES));
+  return decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+}
