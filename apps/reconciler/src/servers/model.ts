@@ -54,7 +54,7 @@ export interface NodeCluster {
   readonly canTakeNodes: boolean;
 }
 
-export interface ShootName {
+interface ShootName {
   readonly namespace: string;
   readonly name: string;
 }

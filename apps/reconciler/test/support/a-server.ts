@@ -46,7 +46,7 @@ export const anAction = (more: Partial<ServerAction> = {}): ServerAction => ({
   ...{ id: 9, command: 'rebuild_server', status: 'success', progress: 100, startedAt: ago(3_600), errorCode: null },
   ...more,
 });
-export const anImage = { id: 7, name: 'ubuntu-24.04', architecture: 'amd64', diskGb: 5 } as const;
+const anImage = { id: 7, name: 'ubuntu-24.04', architecture: 'amd64', diskGb: 5 } as const;
 /** Nothing is in the way of a rebuild. */
 export const ready: Seen = {
   ...{ ...nothingSeen, server: aServer(), image: anImage, actions: { list: [anAction()], at: second } },

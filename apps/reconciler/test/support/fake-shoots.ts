@@ -35,7 +35,7 @@ export interface FakeShoots {
   nodesNamed(nodeName: string): { readonly shoot: string; readonly node: FakeNode }[];
 }
 
-export const apiServerOf = (shootName: string): string => `https://api.${shootName}.example.org`;
+const apiServerOf = (shootName: string): string => `https://api.${shootName}.example.org`;
 /** @returns the name of the Shoot that user data leads to; null when it leads to none */
 export const shootIn = (userData: string | null): string | null =>
   /https:\/\/api\.([a-z0-9-]+)\.example\.org/.exec(userData ?? '')?.[1] ?? null;

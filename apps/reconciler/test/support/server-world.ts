@@ -14,7 +14,7 @@ import { fakeShoots } from './fake-shoots.js';
  * answering; and with processes that die before or after any call, of the others or of the database, or stand still.
  */
 
-export type Trouble =
+type Trouble =
   | { readonly kind: 'none' }
   /** The process dies: before the call had its effect, or after it. */
   | { readonly kind: 'dies'; readonly when: 'before' | 'after' }
@@ -54,7 +54,7 @@ export const rebuildTroubleArbitrary = fc.oneof(
   fc.constant<Trouble>({ kind: 'none' }),
 );
 
-export interface WorldOptions {
+interface WorldOptions {
   /** Of one call after the other. */
   readonly troubles: readonly Trouble[];
   /** Of the calls that ask for a rebuild, where trouble matters most. */
@@ -72,7 +72,7 @@ export interface WorldOptions {
   readonly onRebuild?: (rebuild: { readonly generation: number; readonly userData: string }) => void;
 }
 
-export interface Rebuild {
+interface Rebuild {
   readonly id: number;
   readonly startedMs: number;
   readonly endsMs: number;
