@@ -348,7 +348,7 @@ describe('a server that failed as a node', () => {
     expect(await operations()).toEqual(['server.adopt failed 1']);
   });
 
-  it('is adopted again when only its node is left of that, and is none from then on', async () => {
+  it('is adopted again when only its node is left of that, and stays until that is gone', async () => {
     const { body } = await remove().expect(409);
     expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/Adopt it again/)]);
 
@@ -356,10 +356,18 @@ describe('a server that failed as a node', () => {
 
     const [row] = await rows();
     expect(row).toMatchObject({
-      ...{ phase: 'Adopting', purpose: 'adopt', memberOfId: null, nodeName: null, nodeReady: false, generation: 2 },
+      ...{ phase: 'Adopting', purpose: 'adopt', nodeName: 'node', nodeReady: false, generation: 2 },
       begunAt: row?.acknowledgedAt,
     });
+    await remove().expect(409);
+  });
+
+  it('is let go of where the token is rejected, as nobody can rebuild it', async () => {
+    await t.db.connection.updateMany({ where: { teamId: team.id }, data: { phase: 'Rejected' } });
+
     await remove().expect(204);
+
+    expect(await rows()).toEqual([expect.objectContaining({ phase: 'Deregistering' })]);
   });
 });
 

@@ -171,7 +171,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
           const server = await changes.find(serverId);
           if (server === null) throw notFound();
           if (server.deregisterRequestedAt !== null) return underWay(server);
-          checkIsDetachable(server);
+          checkIsDetachable(server, connection);
           const operationId = newId();
           return { server: await changes.deregister(server, operationId), operationId };
         },

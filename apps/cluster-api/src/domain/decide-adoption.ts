@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AdoptedServerSpec, isWipeAcknowledged, serverLabels } from '@corral/contracts';
+import { type AdoptedServerSpec, type ConnectionPhase, isWipeAcknowledged, serverLabels } from '@corral/contracts';
 import type { ServerReading } from '@corral/hcloud';
 import { invalidField, Problem } from '../problem.js';
 import type { AdoptedServerRecord } from './adopted-server-record.js';
@@ -63,18 +63,22 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
 }
 
 /**
- * Checks that nobody runs anything on a server that is to be detached.
+ * Checks that nobody runs anything on a server that is to be detached. Over a connection whose token is rejected it can
+ * never be rebuilt clean, so it is not waited for there.
  *
  * @throws Problem `server_claimed`
  */
-export function checkIsDetachable({ claimedBy, isMember, phase }: AdoptedServerRecord): void {
+export function checkIsDetachable(
+  { claimedBy, isMember, phase }: AdoptedServerRecord,
+  connection: { readonly phase: ConnectionPhase },
+): void {
   if (claimedBy !== null) throw claimedByPool(claimedBy);
-  if (!isMember) return;
+  if (!isMember || connection.phase === 'Rejected') return;
   throw new Problem(
     'server_claimed',
     phase === 'Failed'
       ? 'The server failed on its way into or out of a cluster, and may still be a node. Adopt it again, which rebuilds it, ' +
-          'then deregister it.'
+          'and deregister it once it is Ready.'
       : 'The server is on its way out of a cluster. Deregister it once it is Ready.',
   );
 }

@@ -101,8 +101,8 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
         data: {
           ...{ ...spec, ...acknowledged, operationId, phase: 'Adopting', message: '', failures: 0 },
           ...{ generation: { increment: 1 }, image: null, rebuildAskedAt: null, rebuildActionId: null },
-          // Whatever it was a node of: from now on it is rebuilt for nobody.
-          ...{ purpose: 'adopt', memberOfId: null, nodeName: null, nodeReady: false },
+          // What it was a node of stays: somebody has to let go of the Node.
+          ...{ purpose: 'adopt', nodeReady: false },
         },
         include: withServerNames,
       });
