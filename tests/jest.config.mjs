@@ -1,1 +1,3 @@
-export { default } from '../jest.base.mjs';
+import base from '../jest.base.mjs';
+
+export default { ...base, testSequencer: './longest-first.mjs' };

@@ -81,7 +81,7 @@ await startOrExit(SERVICE, async () => {
       gardenFeatures: new Set(config.GARDEN_FEATURES),
       dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
       adoptedServersPerTeam: config.ADOPTED_SERVERS_PER_TEAM,
-      consoleUrl: () => config.CONSOLE_URL?.replace(/\/+$/, '') ?? publicUrl(),
+      consoleUrl: config.CONSOLE_URL?.replace(/\/+$/, '') ?? null,
       billingSecrets: config.BILLING_WEBHOOK_SECRETS,
       subscriptionRequired: config.SUBSCRIPTION_REQUIRED,
     },

@@ -6,7 +6,7 @@ const SECRET_CHARACTERS_MIN = 16;
 export const teamVariables = {
   CONSOLE_URL: url({
     default: undefined,
-    desc: 'Where people find the console; links in answers begin with it. PUBLIC_URL if not set.',
+    desc: 'Where people find the console; links in answers begin with it. Without one they lead to this API.',
     example: 'https://console.example.org',
   }),
   BILLING_WEBHOOK_SECRETS: variable<readonly string[]>(

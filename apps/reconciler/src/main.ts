@@ -26,6 +26,7 @@ import {
 import { buildWorkers, type WorkerDeps } from './build-workers.js';
 import { reconcilerConfig } from './config.js';
 import { connectMailServer } from './mail/connect-mail-server.js';
+import { placeOf } from './mail/render-invitation.js';
 
 await startOrExit('reconciler', async () => {
   const service = 'reconciler';
@@ -122,12 +123,13 @@ function mailDeps({
   SMTP_URL: url,
   MAIL_FROM: from,
   CONSOLE_URL: consoleUrl,
+  CLUSTER_API_URL: apiUrl,
   MAIL_TIMEOUT_MS: timeoutMs,
   MAIL_INTERVAL_MS: intervalMs,
 }: Config<typeof reconcilerConfig>): WorkerDeps['mail'] {
-  if (url === undefined || from === undefined || consoleUrl === undefined) return null;
-  const settings = { consoleUrl: consoleUrl.replace(/\/+$/, ''), intervalMs };
-  return { settings, mailServer: connectMailServer({ url, from, timeoutMs }) };
+  const place = placeOf(consoleUrl, apiUrl);
+  if (url === undefined || from === undefined || place === null) return null;
+  return { settings: { place, intervalMs }, mailServer: connectMailServer({ url, from, timeoutMs }) };
 }
 
 /** Null without a garden: then clusters are left alone. */

@@ -131,17 +131,19 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
     const { secretKeys } = options;
     const keysOf = (program: string) =>
       secretKeys === undefined ? {} : { envAtStart: () => ({ SECRET_KEYS: secretKeys(program) }) };
+    const servers = await many(apis, (at) => {
+      const name = `cluster-api ${at}`;
+      return clusterApi({ name, env: { ...shared, ...options.apiEnv }, ...keysOf(name) });
+    });
+    const bases = servers.map(({ base }) => base);
     const started = {
-      apis: await many(apis, (at) => {
-        const name = `cluster-api ${at}`;
-        return clusterApi({ name, env: { ...shared, ...options.apiEnv }, ...keysOf(name) });
-      }),
+      apis: servers,
       gateways: await many(gateways, (at) => gateway(at, { ...shared, ...options.gatewayEnv?.(at) })),
       reconcilers: await many(reconcilers, (at) =>
         reconciler(at, {
           env: {
             ...{ ...shared, CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0) },
-            ...(options.mails ? mailEnv(cloud) : {}),
+            ...(options.mails ? mailEnv(cloud, bases[0]) : {}),
             ...options.reconcilerEnv,
           },
           nodeArgs: clockShiftsMs[at - 1] === undefined ? [] : ['--import', shiftedClock],
@@ -153,7 +155,6 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       createTeams(databaseUrl, slugs),
       startAll([...started.apis, ...started.reconcilers, ...started.gateways], ends),
     ]);
-    const bases = started.apis.map(({ base }) => base);
     const teams = await Promise.all(
       slugs.map((slug) => connectTeam(bases, { slug, id: ids.get(slug) ?? '', providerToken: tokens.get(slug) ?? '' })),
     );
@@ -168,8 +169,8 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
   }
 }
 
-const mailEnv = ({ smtpUrl }: LocalCloud): Env => ({
-  ...{ SMTP_URL: smtpUrl, MAIL_FROM: 'Corral <corral@corral.test>', CONSOLE_URL: 'http://console.test' },
+const mailEnv = ({ smtpUrl }: LocalCloud, apiUrl: string | undefined): Env => ({
+  ...{ SMTP_URL: smtpUrl, MAIL_FROM: 'Corral <corral@corral.test>', CLUSTER_API_URL: apiUrl },
   MAIL_INTERVAL_MS: '1s',
 });
 

@@ -11,13 +11,27 @@ import { type Rig, startRig, UNLIMITED } from './rig.js';
 export const TEAM = 'bench';
 const REF = 'main';
 const EMAIL = 'bench@bench.test';
+const RELIST_MS = 600_000;
+
+/** Sends a request to the team's part of an API. @throws Error unless it is answered 2xx */
+type Call = (method: string, path: string, body?: object) => Promise<{ status: number; body: unknown }>;
+
+/** A cluster API as its image runs it. */
+export interface BenchApi {
+  readonly teamUrl: string;
+  readonly cookie: string;
+  readonly call: Call;
+  /** Resident memory, in MiB. */
+  memory(): number;
+}
 
 export interface ClusterRig {
   readonly pool: Pool;
   /** The benchmark's own way to the garden. */
   readonly garden: GardenClient;
-  /** Sends a request to the team's part of the API. @throws Error unless it is answered 2xx */
-  call(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }>;
+  readonly call: Call;
+  /** One more API on the same database. */
+  startApi(): Promise<BenchApi>;
   startReconcilers(count: number): Promise<void>;
   stopReconcilers(): Promise<void>;
   /** Calls that the garden has seen since the last reset, by verb and route. */
@@ -34,7 +48,9 @@ const speed = {
   LOCAL_CLOUD_GARDEN_RECONCILE_MS: '50',
 };
 
-export async function startClusterRig({ relistMs }: { relistMs: number }): Promise<ClusterRig> {
+export async function startClusterRig(
+  { relistMs }: { relistMs: number } = { relistMs: RELIST_MS },
+): Promise<ClusterRig> {
   const rig = await startRig();
   try {
     return await fillRig(rig, relistMs);
@@ -47,7 +63,7 @@ export async function startClusterRig({ relistMs }: { relistMs: number }): Promi
 async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
   const { folder, pool, databaseUrl, run } = rig;
   const token = randomBytes(32).toString('hex');
-  const [cloudPort, adminPort, apiPort] = [await freePort(), await freePort(), await freePort()];
+  const [cloudPort, adminPort] = [await freePort(), await freePort()];
   const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
   const dataDir = join(folder, 'local-cloud');
   const cloud = await run(
@@ -75,18 +91,23 @@ async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
     GARDEN_KUBECONFIG: kubeconfigPath,
     SECRET_KEYS: `bench:${randomBytes(32).toString('base64')}`,
   };
-  const baseUrl = `http://127.0.0.1:${apiPort}`;
-  const api = await run(
-    'apps/cluster-api/dist/main.js',
-    {
-      ...shared,
-      ...{ NODE_ENV: 'development', DEV_SIGN_IN: 'true', PUBLIC_URL: baseUrl },
-      ...{ HOST: '127.0.0.1', PORT: String(apiPort), METRICS_PORT: '0' },
-      ...{ LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED, CLUSTERS_PER_TEAM: UNLIMITED },
-    },
-    `${baseUrl}/readyz`,
-  );
-  const call = caller(`${baseUrl}/api/v1/teams/${TEAM}`, await signIn(databaseUrl, baseUrl));
+  const startApi = async (env: Record<string, string>) => {
+    const port = await freePort();
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const api = await run(
+      'apps/cluster-api/dist/main.js',
+      {
+        ...{ ...shared, PUBLIC_URL: baseUrl, HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0' },
+        ...{ LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED, CLUSTERS_PER_TEAM: UNLIMITED },
+        ...env,
+      },
+      `${baseUrl}/readyz`,
+    );
+    return { baseUrl, teamUrl: `${baseUrl}/api/v1/teams/${TEAM}`, pid: api.pid };
+  };
+  const api = await startApi({ NODE_ENV: 'development', DEV_SIGN_IN: 'true' });
+  const cookie = await signIn(databaseUrl, api.baseUrl);
+  const call = caller(api.teamUrl, cookie);
   await call('PUT', `/connections/${REF}/`, { spec: { provider: 'hcloud', token } });
 
   const reconcilers: RunningProcess[] = [];
@@ -101,6 +122,10 @@ async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
   };
   return {
     ...{ pool, garden, call },
+    async startApi() {
+      const { teamUrl, pid } = await startApi({ NODE_OPTIONS: '--max-semi-space-size=4' });
+      return { teamUrl, cookie, call: caller(teamUrl, cookie), memory: () => residentMiB(pid) };
+    },
     async startReconcilers(count) {
       await Promise.all(Array.from({ length: count }, startReconciler));
     },
@@ -148,7 +173,7 @@ async function signIn(databaseUrl: string, baseUrl: string): Promise<string> {
 }
 
 const caller =
-  (teamUrl: string, cookie: string): ClusterRig['call'] =>
+  (teamUrl: string, cookie: string): Call =>
   async (method, path, body) => {
     const answer = await fetch(`${teamUrl}${path}`, {
       method,

@@ -2,10 +2,12 @@ import { parseArgs } from 'node:util';
 import { startOrExit } from '@corral/service';
 import { benchDns } from './dns.js';
 import { benchReconcile } from './reconcile.js';
+import { benchStreams } from './streams.js';
 
 const usage = [
   'Usage: npm run bench -- dns [--seconds 5] [--sets 1000000]',
   '       npm run bench -- reconcile [--seconds 15] [--clusters 10000]',
+  '       npm run bench -- streams [--seconds 60] [--streams 1000]',
 ].join('\n');
 
 await startOrExit('npm run bench', async () => {
@@ -15,6 +17,7 @@ await startOrExit('npm run bench', async () => {
       seconds: { type: 'string' },
       sets: { type: 'string', default: '1000000' },
       clusters: { type: 'string', default: '10000' },
+      streams: { type: 'string', default: '1000' },
     },
   });
   const [what, ...rest] = positionals;
@@ -22,6 +25,8 @@ await startOrExit('npm run bench', async () => {
   if (what === 'dns' && rest.length === 0) await benchDns({ seconds: seconds(5), sets: Number(values.sets) });
   else if (what === 'reconcile' && rest.length === 0) {
     await benchReconcile({ seconds: seconds(15), clusters: Number(values.clusters) });
+  } else if (what === 'streams' && rest.length === 0) {
+    await benchStreams({ seconds: seconds(60), streams: Number(values.streams) });
   } else throw new Error(usage);
   process.exit(0);
 });

@@ -76,7 +76,7 @@ function builtInCommands({ dnsTlsUrl, caFile }: Running): string[] {
   ];
 }
 
-function clusterCommands({ baseUrl, defaults, teams: [team] }: Running): string[] {
+function clusterCommands({ baseUrl, upstream, defaults, teams: [team] }: Running): string[] {
   if (team === undefined || team.connectionRef === null) return [];
   const { region, kubernetesVersion, machineType } = defaults;
   const spec = {
@@ -93,7 +93,19 @@ function clusterCommands({ baseUrl, defaults, teams: [team] }: Running): string[
     `  curl -sS -b $COOKIE -X POST $CLUSTERS/web/kubeconfig/ | node -p \\`,
     `    'JSON.parse(fs.readFileSync(0)).kubeconfig' > web.kubeconfig`,
     '  kubectl --kubeconfig web.kubeconfig get nodes',
+    ...(upstream.adminUrl === null ? [] : invitationCommands(baseUrl, team.slug)),
     ...adoptionCommands(team, `${baseUrl}/api/v1/teams/${team.slug}/connections/${team.connectionRef}/`),
+  ];
+}
+
+function invitationCommands(baseUrl: string, slug: string): string[] {
+  const email = 'ada@example.org';
+  return [
+    '',
+    '  # invites somebody, who then signs in by address alone and accepts as the mail says: docs/teams.md',
+    `  curl -sS -b $COOKIE -H 'Content-Type: application/json' ${baseUrl}/a/${slug}/team/api/invitations/ \\`,
+    `    -d '${JSON.stringify({ email })}'`,
+    `  curl -sS -c cookies -H 'Content-Type: application/json' ${baseUrl}/auth/dev-login/ -d '${JSON.stringify({ email })}'`,
   ];
 }
 

@@ -32,7 +32,7 @@ export const startConfig = {
   SMTP_URL: url({
     default: undefined,
     protocols: ['smtp', 'smtps'],
-    desc: 'A mail server to use in place of the local one, with MAIL_FROM and CONSOLE_URL beside it.',
+    desc: 'A mail server to use in place of the local one, with MAIL_FROM beside it.',
   }),
   GARDEN_KUBECONFIG: text({
     default: undefined,

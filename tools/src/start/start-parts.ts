@@ -98,11 +98,11 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
       : {
           SMTP_URL: `smtp://${LOOPBACK}:${ports.cloudSmtp}`,
           MAIL_FROM: 'Corral <corral@localhost>',
-          CONSOLE_URL: address(ports.clusterApi),
         };
   await Promise.all([
     runProgram(run, 'reconciler', `${address(ports.reconcilerMetrics)}/readyz`, {
       ...{ ...installation, ...zone, ...demos, ...garden, ...mail },
+      CLUSTER_API_URL: address(ports.clusterApi),
       METRICS_PORT: String(ports.reconcilerMetrics),
     }),
     runProgram(run, 'dns-gateway', `${address(ports.dnsGateway)}/readyz`, {

@@ -9,17 +9,31 @@ import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamIdentity, 
 
 export interface TeamView {
   readonly isAdmin: boolean;
-  /** Base address of the console, without a slash at its end. */
-  readonly consoleUrl: string;
+  readonly urlOf: DashboardUrlOf;
 }
 
+/** Where people look after a team. */
+export type DashboardUrlOf = (team: Pick<TeamIdentity, 'slug' | 'number'>) => string;
+
+export interface DashboardOptions {
+  /** Base addresses without a slash at their ends. Null: there is no console. */
+  readonly consoleUrl: string | null;
+  readonly publicUrl: () => string;
+}
+
+/** Without a console it is where this API tells of the team: a link that leads nowhere would be worse. */
+export const dashboardUrlOf =
+  ({ consoleUrl, publicUrl }: DashboardOptions): DashboardUrlOf =>
+  ({ slug, number }) =>
+    consoleUrl === null ? `${publicUrl()}/teams/api/teams/${number}/` : `${consoleUrl}/teams/${slug}/`;
+
 /** Whom the team has invited is for its administrators to know. */
-export function teamBody(team: TeamRecord, { isAdmin, consoleUrl }: TeamView): TeamBody {
+export function teamBody(team: TeamRecord, { isAdmin, urlOf }: TeamView): TeamBody {
   return {
     ...{ id: team.number, name: team.name, slug: team.slug },
     members: team.members.map(memberBody),
     invitations: isAdmin ? team.invitations.map((invitation) => invitationBody(team, invitation)) : [],
-    dashboard_url: `${consoleUrl}/teams/${team.slug}/`,
+    dashboard_url: urlOf(team),
     is_admin: isAdmin,
     subscription: team.subscription,
     has_active_subscription: team.hasActiveSubscription,

@@ -4,7 +4,7 @@ import type { KeyedRequest } from './keyed-request.js';
 import type { Position } from './position.js';
 import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamIdentity, TeamRecord } from './team-record.js';
 
-/** Who changes a team: a member of it, or who is about to become one. */
+/** Who changes a team: a member of it, or who is about to become one, and maybe a user only now. */
 export type TeamActor = Pick<Caller, 'userId' | 'team' | 'requestId'>;
 
 export interface InvitationTerms {
@@ -24,6 +24,8 @@ export interface TeamTransaction {
   read(): Promise<TeamRecord>;
   rename(name: string): Promise<void>;
 
+  /** Makes the one who acts a user with that address. @returns false when somebody has it by now */
+  createActor(email: string): Promise<boolean>;
   setRole(member: MemberRecord, role: Role): Promise<void>;
   addMember(userId: string, role: Role): Promise<void>;
   /** Takes their invitations with it, so that none leads back in. DNS tokens act for the team, and stay. */

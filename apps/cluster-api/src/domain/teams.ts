@@ -3,20 +3,19 @@ import { invalidField } from '../problem.js';
 import type { Caller } from './caller.js';
 import { decideMemberChange, type MemberWish, requireAdmin } from './member-rules.js';
 import { refuseReadOnlyChanges } from './read-only-fields.js';
-import { memberBody, teamBody } from './team-body.js';
+import { type DashboardUrlOf, memberBody, teamBody } from './team-body.js';
 import type { MemberRecord, TeamRecord } from './team-record.js';
 import type { TeamStore, TeamTransaction } from './team-transaction.js';
 
 export interface TeamServiceDeps {
   readonly store: Pick<TeamStore, 'change'>;
-  /** Base address of the console, without a slash at its end. */
-  readonly consoleUrl: () => string;
+  readonly urlOf: DashboardUrlOf;
 }
 
 export type TeamService = ReturnType<typeof teamService>;
 
 /** Changes of a team and its members. */
-export const teamService = ({ store, consoleUrl }: TeamServiceDeps) => ({
+export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
   /**
    * Gives the team its name.
    *
@@ -34,7 +33,7 @@ export const teamService = ({ store, consoleUrl }: TeamServiceDeps) => ({
         );
       }
       const present = await tx.read();
-      refuseReadOnlyChanges(put, teamBody(present, { isAdmin: true, consoleUrl: consoleUrl() }), ['name', 'slug']);
+      refuseReadOnlyChanges(put, teamBody(present, { isAdmin: true, urlOf }), ['name', 'slug']);
       if (put.name === name) return present;
       await tx.rename(put.name);
       await tx.audit('team.rename', { kind: 'Team', id: tx.team.id, name: slug }, { from: name, to: put.name });

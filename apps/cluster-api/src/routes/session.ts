@@ -1,6 +1,7 @@
 import { type Membership, type Session, type SessionStore, sessionCookieOf, type UserStore } from '@corral/auth';
 import { type ClusterOperationId, parseDevSignIn } from '@corral/contracts';
 import type { RequestHandler } from 'express';
+import type { AdmitInvited } from '../domain/admit-invited.js';
 import { bodyOf } from '../http/body.js';
 import { signedInOf } from '../http/caller.js';
 import type { SessionCookies } from '../http/cookies.js';
@@ -11,10 +12,17 @@ import { Problem } from '../problem.js';
 export interface SessionRoutesDeps {
   readonly sessions: SessionStore;
   readonly users: Pick<UserStore, 'findUser'>;
+  readonly admitInvited: AdmitInvited;
   readonly cookies: SessionCookies;
 }
 
-export function sessionRoutes({ sessions, users, cookies }: SessionRoutesDeps) {
+export function sessionRoutes({ sessions, users, admitInvited, cookies }: SessionRoutesDeps) {
+  const findOrAdmit = async (email: string, requestId: string) => {
+    const known = await users.findUser(email);
+    if (known !== null) return known;
+    return (await admitInvited(email, requestId)) ? users.findUser(email) : null;
+  };
+
   return {
     getMe(_req, res) {
       res.json(meBody(signedInOf(res)));
@@ -30,9 +38,12 @@ export function sessionRoutes({ sessions, users, cookies }: SessionRoutesDeps) {
 
     async devSignIn(req, res) {
       const { email } = parseDevSignIn(bodyOf(req));
-      const user = await users.findUser(email);
+      const user = await findOrAdmit(email, res.locals.requestId);
       if (user === null) {
-        throw new Problem('permission_denied', 'Nobody here has that e-mail address. Create the user first.');
+        throw new Problem(
+          'permission_denied',
+          'Nobody here has that e-mail address, and no invitation to it is open. Have it invited to a team, or make the user: npm run admin -- user create, and the address.',
+        );
       }
       const started = await sessions.start(user.id, sessionCookieOf(req), {
         method: 'development',

@@ -16,13 +16,17 @@ export interface SignInRoutesDeps {
   readonly attempts: AttemptCookies;
   readonly cookies: SessionCookies;
   readonly publicUrl: () => string;
+  /** Whether people may sign in by address alone, too. */
+  readonly devSignIn: boolean;
 }
 
 /** Sign-in by OpenID Connect: to the provider, and back from it with a session. */
-export function signInRoutes({ oidc, identities, sessions, attempts, cookies, publicUrl }: SignInRoutesDeps) {
+export function signInRoutes(deps: SignInRoutesDeps) {
+  const { oidc, identities, sessions, attempts, cookies, publicUrl, devSignIn } = deps;
   const configured = (): OidcClient => {
-    if (oidc === null) throw new Problem('not_found', 'Sign-in by OpenID Connect is not configured here.');
-    return oidc;
+    if (oidc !== null) return oidc;
+    const otherWay = devSignIn ? ' Sign in by address alone: POST /auth/dev-login/ {"email": "…"}.' : '';
+    throw new Problem('not_found', `Sign-in by OpenID Connect is not configured here.${otherWay}`);
   };
   const callbackUrl = () => `${publicUrl()}/auth/callback/`;
 

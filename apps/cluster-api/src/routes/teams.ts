@@ -1,6 +1,6 @@
 import { type ClusterOperationId, parseMemberPut, parseTeamPut } from '@corral/contracts';
 import type { Request, RequestHandler } from 'express';
-import { memberBody, teamBody } from '../domain/team-body.js';
+import { type DashboardUrlOf, memberBody, teamBody } from '../domain/team-body.js';
 import type { TeamStore } from '../domain/team-transaction.js';
 import type { TeamService } from '../domain/teams.js';
 import { bodyOf } from '../http/body.js';
@@ -12,11 +12,11 @@ import { invalidField, notFound } from '../problem.js';
 export interface TeamRoutesDeps {
   readonly teams: TeamService;
   readonly store: Pick<TeamStore, 'find' | 'list' | 'listMembers'>;
-  readonly consoleUrl: () => string;
+  readonly urlOf: DashboardUrlOf;
 }
 
-export function teamRoutes({ teams: service, store, consoleUrl }: TeamRoutesDeps) {
-  const viewOf = (role: string) => ({ isAdmin: role === 'admin', consoleUrl: consoleUrl() });
+export function teamRoutes({ teams: service, store, urlOf }: TeamRoutesDeps) {
+  const viewOf = (role: string) => ({ isAdmin: role === 'admin', urlOf });
   return {
     async listTeamDetails(req, res) {
       const { limit, after } = parsePaging(req, 1);

@@ -93,6 +93,10 @@ async function transactionOf(tx: Transaction, actor: TeamActor, now: Date): Prom
     async rename(name) {
       await tx.team.update({ where: { id: teamId }, data: { name }, select: { id: true } });
     },
+    async createActor(email) {
+      const data = [{ id: actor.userId, email, createdAt: now }];
+      return (await tx.user.createMany({ data, skipDuplicates: true })).count === 1;
+    },
     async setRole({ userId }, role) {
       await tx.membership.update({ where: idOf(userId), data: { role }, select: { number: true } });
     },

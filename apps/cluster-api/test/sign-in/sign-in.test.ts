@@ -245,9 +245,18 @@ describe('without an identity provider', () => {
 
     for (const path of ['/auth/login/', '/auth/callback/?code=a&state=b']) {
       const { body } = await test.api.get(path).expect(404);
-      expect(body).toMatchObject({ code: 'not_found', detail: expect.stringMatching(/not configured/) });
+      expect(body).toMatchObject({ code: 'not_found', detail: expect.stringMatching(/not configured here\.$/) });
     }
     await test.api.as(test.acme.admin).get('/api/v1/me/').expect(200);
+    await test.close();
+  });
+
+  it('developers are told how else to sign in', async () => {
+    const test = await startClusterApi({ config: { devSignIn: true } });
+
+    const { body } = await test.api.get('/auth/login/').expect(404);
+
+    expect(body.detail).toContain('POST /auth/dev-login/');
     await test.close();
   });
 });

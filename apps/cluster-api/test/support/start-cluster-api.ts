@@ -93,7 +93,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       dnsRecordsPerTeam: 200,
       events: eventDefaults,
       adoptedServersPerTeam: 50,
-      consoleUrl: () => CONSOLE_URL,
+      consoleUrl: CONSOLE_URL,
       billingSecrets: [],
       subscriptionRequired: false,
       limits: {

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { CONSOLE_URL, startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
+import {
+  CONSOLE_URL,
+  PUBLIC_URL,
+  startClusterApi,
+  type TestClusterApi,
+  type TestTeam,
+} from '../support/start-cluster-api.js';
 
 let test: TestClusterApi;
 let team: TestTeam;
@@ -36,6 +42,18 @@ describe('GET /teams/api/teams/{id}/', () => {
       dashboard_url: `${CONSOLE_URL}/teams/${team.slug}/`,
       ...{ subscription: {}, has_active_subscription: false },
     });
+  });
+
+  it('leads to where the API tells of the team when there is no console', async () => {
+    const bare = await startClusterApi({ config: { consoleUrl: null } });
+    const { number: id } = await bare.db.team.findUniqueOrThrow({ where: { id: bare.acme.id } });
+    const read = () => bare.api.as(bare.acme.admin).get(path(id)).expect(200);
+
+    const { body } = await read();
+
+    expect(body.dashboard_url).toBe(`${PUBLIC_URL}${path(id)}`);
+    await bare.api.as(bare.acme.admin).put(path(id)).send(body).expect(200);
+    await bare.close();
   });
 
   it('shows invitations that wait to administrators only', async () => {

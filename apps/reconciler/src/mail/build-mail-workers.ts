@@ -4,12 +4,13 @@ import type { Log, Metrics } from '@corral/service';
 import { oneAtATime } from '../loop/one-at-a-time.js';
 import type { MailServer } from './connect-mail-server.js';
 import { mailStore } from './mail-store.js';
+import type { Place } from './render-invitation.js';
 import { sendMails } from './send-mails.js';
 
 export interface MailWorkerDeps {
   readonly settings: {
-    /** Base address of the console, without a slash at its end. */
-    readonly consoleUrl: string;
+    /** Where people accept. */
+    readonly place: Place;
     /** How often mails are looked for that are due and whose wake-up was lost. */
     readonly intervalMs: number;
   };
@@ -36,7 +37,7 @@ export function buildMailWorkers({ settings, pool, queue, mailServer, metrics, l
     labelNames: ['outcome'],
   });
   const send = sendMails({
-    ...{ store: mailStore(pool), deliver: mailServer.deliver, consoleUrl: settings.consoleUrl, log },
+    ...{ store: mailStore(pool), deliver: mailServer.deliver, place: settings.place, log },
     onOutcome: (outcome) => outcomes.inc({ outcome }),
   });
   return {

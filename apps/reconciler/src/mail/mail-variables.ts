@@ -1,6 +1,8 @@
 import { durationMs, refuseValue, url, variable } from '@corral/service';
 
 const sendsMail = ({ SMTP_URL }: Record<string, unknown>): boolean => SMTP_URL !== undefined;
+const namesApi = ({ CONSOLE_URL, ...config }: Record<string, unknown>): boolean =>
+  sendsMail(config) && CONSOLE_URL === undefined;
 
 /** What mails are configured by. Without a mail server invitations are made, and only those who sign in see them. */
 export const mailVariables = {
@@ -23,9 +25,14 @@ export const mailVariables = {
   ),
   CONSOLE_URL: url({
     default: undefined,
-    requiredWhen: sendsMail,
-    desc: 'Where people find the console; links in mails begin with it.',
+    desc: 'Where people find the console; links in mails begin with it. Without one mails say how to use the API.',
     example: 'https://console.example.org',
+  }),
+  CLUSTER_API_URL: url({
+    default: undefined,
+    requiredWhen: namesApi,
+    desc: 'Where people reach the cluster API, as in its PUBLIC_URL, for mails without CONSOLE_URL.',
+    example: 'https://clusters.example.org',
   }),
   MAIL_TIMEOUT_MS: durationMs({
     desc: 'How long the mail server may take for each step.',

@@ -1,14 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type InvitationMail, renderInvitation } from './render-invitation.js';
+import { type InvitationMail, placeOf, renderInvitation } from './render-invitation.js';
 
 const CONSOLE = 'https://console.example.org';
+const API = 'https://clusters.example.org';
 const invitation = (more: Partial<InvitationMail> = {}): InvitationMail => ({
   ...{ id: '0197b2f0-0000-7000-8000-000000000001', email: 'ada@acme.test', role: 'member', teamName: 'Rockets' },
   ...{ inviterName: 'Bob', inviterEmail: 'bob@acme.test', expiresAt: new Date('2026-12-05T12:34:56Z') },
   ...more,
 });
-const render = (more: Partial<InvitationMail> = {}) => renderInvitation(invitation(more), CONSOLE);
+const render = (more: Partial<InvitationMail> = {}) =>
+  renderInvitation(invitation(more), { kind: 'console', url: CONSOLE });
+const renderForApi = (more: Partial<InvitationMail> = {}) =>
+  renderInvitation(invitation(more), { kind: 'api', url: API });
 
 describe('the mail of an invitation', () => {
   it('says who invites to what, where to accept, and until when', () => {
@@ -29,6 +33,35 @@ describe('the mail of an invitation', () => {
     expect(render()).toMatchObject({ to: 'ada@acme.test', subject: 'Invitation to the team Rockets' });
   });
 
+  it('says how to accept over the API where there is no console', () => {
+    const { text, html } = renderForApi();
+
+    expect(text).toBe(
+      [
+        'Bob (bob@acme.test) invites you to be a member of the team “Rockets”.',
+        '',
+        'To accept, sign in to the API with the address ada@acme.test, then send this request with your session:',
+        '',
+        `POST ${API}/invitations/0197b2f0-0000-7000-8000-000000000001/accept/`,
+        '',
+        `How to sign in, and a page that sends requests: ${API}/docs/`,
+        '',
+        'The invitation holds until 5 December 2026, 12:34 UTC.',
+        '',
+        'You get this because somebody entered ada@acme.test. If you do not expect it, do nothing.',
+        '',
+      ].join('\n'),
+    );
+    expect(html).toContain(`<pre>POST ${API}/invitations/0197b2f0-0000-7000-8000-000000000001/accept/</pre>`);
+  });
+
+  it('links only to what is there', () => {
+    const linksIn = ({ html }: { html: string }) => [...html.matchAll(/href="([^"]*)"/g)].map(([, link]) => link);
+
+    expect(linksIn(render())).toEqual([`${CONSOLE}/invitations/0197b2f0-0000-7000-8000-000000000001/`]);
+    expect(linksIn(renderForApi())).toEqual([`${API}/docs/`]);
+  });
+
   it('says what role it is', () => {
     expect(render({ role: 'admin' }).text).toContain('to be an administrator of the team');
   });
@@ -43,6 +76,7 @@ describe('the mail of an invitation', () => {
     expect(html).toContain('&lt;script&gt;&quot;&amp;&#39;&lt;/script&gt;');
     expect(html).toContain('&lt;b&gt;Bob');
     expect(html).not.toMatch(/<script|<b>/);
+    expect(renderForApi({ email: "<i>'@acme.test" }).html).not.toMatch(/<i>/);
   });
 
   it('has a subject of one line and of a bounded length, whatever the name', () => {
@@ -61,5 +95,15 @@ describe('the mail of an invitation', () => {
     const keys = [render(), render(), render({ id: 'other' }), render({ expiresAt: new Date(0) })];
 
     expect(new Set(keys.map(({ messageKey }) => messageKey)).size).toBe(3);
+  });
+});
+
+describe('where people accept', () => {
+  it.each([
+    ['the console, where there is one', `${CONSOLE}//`, API, { kind: 'console', url: CONSOLE }],
+    ['the API, where there is none', undefined, `${API}/`, { kind: 'api', url: API }],
+    ['nowhere that is known', undefined, undefined, null],
+  ])('is %s', (_where, consoleUrl, apiUrl, place) => {
+    expect(placeOf(consoleUrl, apiUrl)).toEqual(place);
   });
 });

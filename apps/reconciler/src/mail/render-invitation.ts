@@ -20,18 +20,28 @@ export interface RenderedMail {
   readonly messageKey: string;
 }
 
+/** Where people accept, by its base address without a slash at its end: in the console, else at the API itself. */
+export interface Place {
+  readonly kind: 'console' | 'api';
+  readonly url: string;
+}
+
+/** @returns null when neither is known */
+export function placeOf(consoleUrl: string | undefined, apiUrl: string | undefined): Place | null {
+  if (consoleUrl !== undefined) return { kind: 'console', url: withoutSlash(consoleUrl) };
+  return apiUrl === undefined ? null : { kind: 'api', url: withoutSlash(apiUrl) };
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
+
 const SUBJECT_NAME_CHARACTERS = 60;
 
-/**
- * Makes the mail of an invitation. Names come from people: in HTML they are text, and a header holds no line break.
- *
- * @param consoleUrl base address of the console, without a slash at its end
- */
-export function renderInvitation(invitation: InvitationMail, consoleUrl: string): RenderedMail {
+/** Makes the mail of an invitation. Names come from people: in HTML they are text, and a header holds no line break. */
+export function renderInvitation(invitation: InvitationMail, place: Place): RenderedMail {
   const { id, email, expiresAt } = invitation;
   const teamName = oneLine(invitation.teamName);
   const inviter = callerOf(invitation);
-  const link = `${consoleUrl}/invitations/${id}/`;
+  const howTo = place.kind === 'console' ? acceptInConsole(invitation, place) : acceptOverApi(invitation, place);
   const role = invitation.role === 'admin' ? 'an administrator' : 'a member';
   const until = dayOf(expiresAt);
   const why = `You get this because somebody entered ${email}. If you do not expect it, do nothing.`;
@@ -41,9 +51,7 @@ export function renderInvitation(invitation: InvitationMail, consoleUrl: string)
     text: [
       `${inviter} invites you to be ${role} of the team “${teamName}”.`,
       '',
-      `To accept, sign in with the address ${email} and open:`,
-      '',
-      link,
+      ...howTo.text,
       '',
       `The invitation holds until ${until}.`,
       '',
@@ -54,8 +62,7 @@ export function renderInvitation(invitation: InvitationMail, consoleUrl: string)
       '<!doctype html>',
       '<html lang="en"><body>',
       `<p>${escaped(inviter)} invites you to be ${role} of the team <strong>${escaped(teamName)}</strong>.</p>`,
-      `<p>To accept, sign in with the address ${escaped(email)} and open:</p>`,
-      `<p><a href="${escaped(link)}">${escaped(link)}</a></p>`,
+      ...howTo.html,
       `<p>The invitation holds until ${until}.</p>`,
       `<p>${escaped(why)}</p>`,
       '</body></html>',
@@ -65,6 +72,31 @@ export function renderInvitation(invitation: InvitationMail, consoleUrl: string)
     messageKey: `${id}.${expiresAt.getTime()}`,
   };
 }
+
+interface Lines {
+  readonly text: readonly string[];
+  readonly html: readonly string[];
+}
+
+function acceptInConsole({ id, email }: InvitationMail, { url }: Place): Lines {
+  const link = `${url}/invitations/${id}/`;
+  const ask = `To accept, sign in with the address ${email} and open:`;
+  return { text: [ask, '', link], html: [`<p>${escaped(ask)}</p>`, `<p>${linkTo(link)}</p>`] };
+}
+
+/** Everything at an address of the API but its reference wants a session or another method than a browser's click. */
+function acceptOverApi({ id, email }: InvitationMail, { url }: Place): Lines {
+  const request = `POST ${url}/invitations/${id}/accept/`;
+  const reference = `${url}/docs/`;
+  const ask = `To accept, sign in to the API with the address ${email}, then send this request with your session:`;
+  const help = 'How to sign in, and a page that sends requests:';
+  return {
+    text: [ask, '', request, '', `${help} ${reference}`],
+    html: [`<p>${escaped(ask)}</p>`, `<pre>${escaped(request)}</pre>`, `<p>${help} ${linkTo(reference)}</p>`],
+  };
+}
+
+const linkTo = (url: string): string => `<a href="${escaped(url)}">${escaped(url)}</a>`;
 
 /** Who is not known by a name is called by the address, and once is enough. */
 function callerOf({ inviterName, inviterEmail }: InvitationMail): string {

@@ -3,14 +3,14 @@ import { backoffMs, spreadMs } from '../loop/backoff.js';
 import { inBatches } from '../loop/in-batches.js';
 import type { Delivery } from './connect-mail-server.js';
 import type { DueMail, MailStore } from './mail-store.js';
-import { type RenderedMail, renderInvitation } from './render-invitation.js';
+import { type Place, type RenderedMail, renderInvitation } from './render-invitation.js';
 
 export interface SendMailsDeps {
   readonly store: MailStore;
   /** Hands a mail to the mail server. Never rejects. */
   readonly deliver: (mail: RenderedMail) => Promise<Delivery>;
-  /** Base address of the console, without a slash at its end. */
-  readonly consoleUrl: string;
+  /** Where people accept. */
+  readonly place: Place;
   readonly onOutcome: (outcome: Delivery['kind']) => void;
   readonly log: Log;
   readonly random?: () => number;
@@ -39,8 +39,8 @@ export const sendMails =
   };
 
 async function sendOne(deps: SendMailsDeps, due: DueMail): Promise<void> {
-  const { store, deliver, consoleUrl, onOutcome, log, random = Math.random } = deps;
-  const delivery = await deliver(renderInvitation(due, consoleUrl));
+  const { store, deliver, place, onOutcome, log, random = Math.random } = deps;
+  const delivery = await deliver(renderInvitation(due, place));
   onOutcome(delivery.kind);
   if (delivery.kind === 'sent') return store.recordSent(due);
   const againMs = retryMs(delivery, due.failures, random());

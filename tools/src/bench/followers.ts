@@ -1,0 +1,62 @@
+import { Agent, type ClientRequest, get } from 'node:http';
+import type { BenchApi } from './cluster-rig.js';
+
+export interface Followers {
+  /** How many events have arrived on each stream. */
+  readonly counts: readonly number[];
+  /** @throws Error when a stream ended, or was answered with anything but events */
+  check(): void;
+  close(): void;
+}
+
+const AT_ONCE = 50;
+
+/** Follows the team's live changes on so many streams, each on a connection of its own. */
+export async function openFollowers({ teamUrl, cookie }: BenchApi, streams: number): Promise<Followers> {
+  const agent = new Agent({ keepAlive: false });
+  const requests: ClientRequest[] = [];
+  const counts = new Array<number>(streams).fill(0);
+  let problem: string | null = null;
+  let isClosing = false;
+
+  const follow = (at: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const request = get(`${teamUrl}/events/`, { agent, headers: { cookie } }, (answer) => {
+        if (answer.statusCode !== 200) return reject(new Error(`A stream was answered ${answer.statusCode}`));
+        const count = eventCounter(() => {
+          counts[at] = (counts[at] as number) + 1;
+        });
+        answer.setEncoding('utf8').on('data', count).once('data', resolve);
+        answer
+          .on('error', () => undefined)
+          .once('close', () => {
+            if (!isClosing) problem = 'A stream ended before its time';
+          });
+      });
+      request.on('error', reject);
+      requests.push(request);
+    });
+  for (let at = 0; at < streams; at += AT_ONCE) {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, streams - at) }, (_, index) => follow(at + index)));
+  }
+  return {
+    counts,
+    check() {
+      if (problem !== null) throw new Error(problem);
+    },
+    close() {
+      isClosing = true;
+      for (const request of requests) request.destroy();
+    },
+  };
+}
+
+/** Counts changes; `ready` and heartbeats are none. Lines may come in pieces. */
+function eventCounter(onEvent: () => void): (text: string) => void {
+  let rest = '';
+  return (text) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() as string;
+    for (const line of lines) if (/^event: \w+\.\w+$/.test(line)) onEvent();
+  };
+}
