@@ -81,9 +81,13 @@ interface Rotating {
 
 /** Runs the command until it has ended by itself; then nothing is left to do, because every service has the new key. */
 async function rotateSecrets(system: ClusterSystem, { ring, kills, stage }: Rotating): Promise<void> {
+  let killed = 0;
   for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts += 1) {
-    const end = await rotateOnce(system, ring, attempts < kills).catch(() => 'failed' as const);
-    if (end === 'killed') stage.count('killRotation');
+    const end = await rotateOnce(system, ring, killed < kills).catch(() => 'failed' as const);
+    if (end === 'killed') {
+      killed += 1;
+      stage.count('killRotation');
+    }
     if (end !== 'done') continue;
     const checked = await askAdmin(system, ring, '--check');
     if (checked.stderr.startsWith('Not under the newest key')) stage.report(`after a rotation: ${checked.stderr}`);
