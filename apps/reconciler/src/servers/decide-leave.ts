@@ -47,7 +47,7 @@ function decideDrain(wanted: WantedServer, seen: Seen, now: Date, times: ServerT
   if (!seen.node.isUnschedulable) return { do: 'cordon', node };
   if (seen.podsLeft === null) return { do: 'evict', node };
   if (seen.podsLeft > 0 && now.getTime() - begunAt.getTime() < times.drainMsMax) {
-    const message = `The node is being drained: ${seen.podsLeft} pods are still on it.`;
+    const message = `The node is being drained. Pods still on it: ${seen.podsLeft}.`;
     return settle(waiting(wanted, now, times, { message, inMs: DRAIN_MS }));
   }
   return { do: 'deleteNode', node };
