@@ -9,6 +9,7 @@ const longest = [
   'dns-soak',
   'cluster-crash-postgres',
   'cluster-crash-redis',
+  'pools-on-servers',
   'images',
   'dns-crash',
   'cluster-shutdown',
