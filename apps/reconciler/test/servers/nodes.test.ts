@@ -270,7 +270,7 @@ describe('a server that its pool lets go', () => {
     await claim(at, id, null);
     await at.passNow(id);
     await at.passNow(id);
-    expect(await at.server(id)).toMatchObject({ phase: 'Leaving', message: expect.stringContaining('2 pods') });
+    expect(await at.server(id)).toMatchObject({ phase: 'Leaving', message: expect.stringContaining('still on it: 2') });
     expect(at.atProvider(serverId).rebuilds).toBe(2);
     await begunAgo(id, '10 minutes');
 

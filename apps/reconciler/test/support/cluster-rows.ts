@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { connectPool, type Pool } from '@corral/database';
+import { connectPool, inTransaction, type Pool, type Queryable } from '@corral/database';
 import { createTestDatabase } from '@corral/testing';
 
-/** A database in which clusters are declared as the cluster API does it: in one statement each, due at once. */
+/** A database in which clusters are declared as the cluster API does it: in one transaction each, due at once. */
 export interface ClusterRows {
   readonly url: string;
   readonly pool: Pool;
@@ -101,45 +101,7 @@ export async function openClusterRows(): Promise<ClusterRows> {
     ...{ databaseUrl: database.url, applicationName: 'cluster test', connectionsMax: 20 },
     onIdleError: () => undefined,
   });
-  const one = async <T>(sql: string, values: unknown[]): Promise<T> => (await pool.query(sql, values)).rows[0] as T;
-
-  const insertPools = async (team: TestTeam, clusterId: string, pools: readonly TestPool[]): Promise<void> => {
-    for (const [position, { name, machineType = 'cpx31', minimum = 1, maximum = 3 }] of pools.entries()) {
-      await pool.query(
-        `INSERT INTO node_pool (team_id, cluster_id, name, position, source, machine_type, image, minimum, maximum, public_ip)
-         VALUES ($1, $2, $3, $4, 'managed', $5, '{}', $6, $7, true)
-         ON CONFLICT (cluster_id, name) DO UPDATE SET machine_type = excluded.machine_type, minimum = excluded.minimum,
-           maximum = excluded.maximum, position = excluded.position`,
-        [team.id, clusterId, name, position, machineType, minimum, maximum],
-      );
-    }
-  };
-  const insertOperation = async (team: TestTeam, target: string, name: string, kind: string, generation: number) =>
-    one<{ id: string }>(
-      `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
-       VALUES ($1, $2, 'Cluster', $3, $4, $5, 'queued', $6) RETURNING id`,
-      [team.id, kind, target, name, generation, `sha256:${randomBytes(32).toString('hex')}`],
-    );
-  const accept = async ({ id, team }: TestCluster, { kind = 'cluster.update', spec = {}, pools }: Changed) => {
-    const row = await one<{ generation: number; name: string }>(
-      `UPDATE cluster SET generation = generation + 1, spec = spec || $2::jsonb, due_at = clock_timestamp() - interval '1 s'
-       WHERE id = $1 RETURNING generation, name`,
-      [id, JSON.stringify(spec)],
-    );
-    await pool.query(
-      `UPDATE operation SET state = 'superseded', finished_at = now() WHERE target_id = $1 AND state IN ('queued', 'running')`,
-      [id],
-    );
-    if (pools !== undefined) {
-      await pool.query('DELETE FROM node_pool WHERE cluster_id = $1 AND name <> ALL ($2)', [
-        id,
-        pools.map((p) => p.name),
-      ]);
-      await insertPools(team, id, pools);
-    }
-    const operation = await insertOperation(team, id, row.name, kind, row.generation);
-    return { generation: row.generation, operationId: operation.id };
-  };
+  const one = <T>(sql: string, values: unknown[]): Promise<T> => rowOf<T>(pool, sql, values);
   return {
     ...{ url: database.url, pool },
     async addTeam(slug = `t-${randomBytes(4).toString('hex')}`) {
@@ -160,23 +122,27 @@ export async function openClusterRows(): Promise<ClusterRows> {
       { name = `c-${randomBytes(4).toString('hex')}`, pools = [aPool], spec = {} } = {},
     ) {
       const isDraft = pools.length === 0;
-      const { id } = await one<{ id: string }>(
-        `INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash, phase, due_at)
-         VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $7 THEN NULL ELSE clock_timestamp() END) RETURNING id`,
-        [
-          ...[team.id, name, connectionId, JSON.stringify({ ...aSpec, ...spec }), `sha256:${randomUUID()}`],
-          ...[isDraft ? 'Draft' : 'Pending', isDraft],
-        ],
-      );
-      await insertPools(team, id, pools);
-      const operation = await insertOperation(team, id, name, 'cluster.create', 1);
-      return { id, team, operationId: operation.id };
+      return inTransaction(pool, async (tx) => {
+        const { id } = await rowOf<{ id: string }>(
+          tx,
+          `INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash, phase, due_at)
+           VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $7 THEN NULL ELSE clock_timestamp() END) RETURNING id`,
+          [
+            ...[team.id, name, connectionId, JSON.stringify({ ...aSpec, ...spec }), `sha256:${randomUUID()}`],
+            ...[isDraft ? 'Draft' : 'Pending', isDraft],
+          ],
+        );
+        await insertPools(tx, team, id, pools);
+        const operation = await insertOperation(tx, { team, target: id, name, kind: 'cluster.create', generation: 1 });
+        return { id, team, operationId: operation.id };
+      });
     },
-    change: (cluster, changed = {}) => accept(cluster, changed),
-    async requestDeletion(cluster) {
-      await pool.query('UPDATE cluster SET deletion_requested_at = clock_timestamp() WHERE id = $1', [cluster.id]);
-      return (await accept(cluster, { kind: 'cluster.delete' })).operationId;
-    },
+    change: (cluster, changed = {}) => inTransaction(pool, (tx) => accept(tx, cluster, changed)),
+    requestDeletion: (cluster) =>
+      inTransaction(pool, async (tx) => {
+        await tx.query('UPDATE cluster SET deletion_requested_at = clock_timestamp() WHERE id = $1', [cluster.id]);
+        return (await accept(tx, cluster, { kind: 'cluster.delete' })).operationId;
+      }),
     row: (clusterId) =>
       one<ClusterRow>(
         `SELECT *, coalesce(due_at <= clock_timestamp(), false) AS is_due,
@@ -203,4 +169,64 @@ export async function openClusterRows(): Promise<ClusterRows> {
       await database.drop();
     },
   };
+}
+
+const rowOf = async <T>(on: Queryable, sql: string, values: unknown[]): Promise<T> =>
+  (await on.query(sql, values)).rows[0] as T;
+
+async function insertPools(
+  tx: Queryable,
+  team: TestTeam,
+  clusterId: string,
+  pools: readonly TestPool[],
+): Promise<void> {
+  for (const [position, { name, machineType = 'cpx31', minimum = 1, maximum = 3 }] of pools.entries()) {
+    await tx.query(
+      `INSERT INTO node_pool (team_id, cluster_id, name, position, source, machine_type, image, minimum, maximum, public_ip)
+       VALUES ($1, $2, $3, $4, 'managed', $5, '{}', $6, $7, true)
+       ON CONFLICT (cluster_id, name) DO UPDATE SET machine_type = excluded.machine_type, minimum = excluded.minimum,
+         maximum = excluded.maximum, position = excluded.position`,
+      [team.id, clusterId, name, position, machineType, minimum, maximum],
+    );
+  }
+}
+
+interface NewOperation {
+  readonly team: TestTeam;
+  readonly target: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly generation: number;
+}
+
+const insertOperation = (tx: Queryable, { team, target, name, kind, generation }: NewOperation) =>
+  rowOf<{ id: string }>(
+    tx,
+    `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
+     VALUES ($1, $2, 'Cluster', $3, $4, $5, 'queued', $6) RETURNING id`,
+    [team.id, kind, target, name, generation, `sha256:${randomBytes(32).toString('hex')}`],
+  );
+
+async function accept(
+  tx: Queryable,
+  { id, team }: TestCluster,
+  { kind = 'cluster.update', spec = {}, pools }: Changed,
+): Promise<{ generation: number; operationId: string }> {
+  const { generation, name } = await rowOf<{ generation: number; name: string }>(
+    tx,
+    `UPDATE cluster SET generation = generation + 1, spec = spec || $2::jsonb, due_at = clock_timestamp() - interval '1 s'
+     WHERE id = $1 RETURNING generation, name`,
+    [id, JSON.stringify(spec)],
+  );
+  await tx.query(
+    `UPDATE operation SET state = 'superseded', finished_at = now() WHERE target_id = $1 AND state IN ('queued', 'running')`,
+    [id],
+  );
+  if (pools !== undefined) {
+    const names = pools.map((pool) => pool.name);
+    await tx.query('DELETE FROM node_pool WHERE cluster_id = $1 AND name <> ALL ($2)', [id, names]);
+    await insertPools(tx, team, id, pools);
+  }
+  const operation = await insertOperation(tx, { team, target: id, name, kind, generation });
+  return { generation, operationId: operation.id };
 }
