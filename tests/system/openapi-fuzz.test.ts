@@ -63,7 +63,6 @@ describeNeeding(fuzzer.kind === 'missing' ? fuzzer.why : null, 'the fuzzer of Op
           revokeSession: 'it would end the session of the run',
           startSignIn: 'it sends the browser to the identity provider, which these processes have none of',
           finishSignIn: 'only the identity provider knows what to send',
-          putTeam: 'the fuzzer makes no values of the pattern of a name, and counts that as an error',
           deleteMember: 'members may remove themselves, and the session of the run would lose its team',
           streamTeamEvents: 'the answer is a stream without end',
         },
