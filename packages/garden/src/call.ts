@@ -1,4 +1,4 @@
-import { sleep } from '@corral/service';
+import { orAborted, sleep } from '@corral/service';
 import { fullJitterMs } from './backoff.js';
 import {
   brokenError,
@@ -170,23 +170,12 @@ async function measured<T>({ onCall }: CallDeps, { verb, resource }: Call, attem
 }
 
 /** A plugin that hangs must not hold a call for longer than its time. */
-async function inTime<T>(credentials: Promise<T>, call: Call, { signal, cause }: Deadline): Promise<T> {
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => {
-      const isLate = cause() === 'time';
-      reject(
-        isLate ? credentialsError(call, 'ours are not there in time') : unreachableError(call, 'the caller gave up'),
-      );
-    };
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([aborted, credentials]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+function inTime<T>(credentials: Promise<T>, call: Call, { signal, cause }: Deadline): Promise<T> {
+  return orAborted(credentials, signal, () =>
+    cause() === 'time'
+      ? credentialsError(call, 'ours are not there in time')
+      : unreachableError(call, 'the caller gave up'),
+  );
 }
 
 function answerOf(call: Call, identity: Identity, done: Exchange): Answer {

@@ -44,6 +44,7 @@ export {
   silentLog,
 } from './log.js';
 export { createMetrics, type Metrics } from './metrics.js';
+export { orAborted } from './or-aborted.js';
 export { redactText } from './redact.js';
 export { requestId, requestLog } from './request-log.js';
 export { buildMetricsApp, type Served, type ServeOptions, serve } from './serve.js';

@@ -1,3 +1,5 @@
+import { orAborted } from '@corral/service';
+
 /** The process is shutting down: what was begun is left for the next one. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
@@ -13,14 +15,5 @@ export class Stopped extends Error {
  */
 export async function unlessStopped<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) throw new Stopped();
-  let stop: () => void = () => undefined;
-  const stopped = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(new Stopped());
-  });
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([read(), stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+  return orAborted(read(), signal, () => new Stopped());
 }
