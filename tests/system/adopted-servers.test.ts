@@ -2,6 +2,8 @@ import type { AdoptedServer, Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TeamClient } from '../support/clusters/client.js';
+import type { HeldServer } from '../support/clusters/judge-servers.js';
+import { heldServers } from '../support/clusters/server-journey.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { killInTurns } from '../support/killer.js';
 
@@ -12,18 +14,6 @@ const SERVERS_PER_LANE = 20;
 const PATIENCE_MS = 120_000;
 const servers = '/connections/main/adopted-servers/';
 
-/** As the local cloud's admin address tells of it. */
-interface Server {
-  readonly id: number;
-  readonly name: string;
-  readonly serverType: string;
-  readonly location: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly rebuilds: number;
-  readonly powerOffs: number;
-  readonly deletedBy: string | null;
-}
-
 let system: ClusterSystem;
 beforeAll(async () => {
   system = await startClusterSystem({
@@ -33,8 +23,7 @@ beforeAll(async () => {
 }, PATIENCE_MS);
 afterAll(() => system?.stop());
 
-const atProvider = async (): Promise<Server[]> =>
-  (await system.cloud.admin<{ servers: Server[] }>('GET', '/servers')).servers;
+const atProvider = (): Promise<HeldServer[]> => heldServers(system);
 
 /** What one acknowledgement became: how often the server may have been rebuilt for it, and what it ended as. */
 interface Adopted {
@@ -45,7 +34,7 @@ interface Adopted {
 
 async function adoptOne({ admin, providerToken }: ClusterTeam, number: number): Promise<Adopted> {
   const architecture = number % 2 === 0 ? 'x86' : 'arm';
-  const made = await system.cloud.admin<{ server: Server }>('POST', '/servers', {
+  const made = await system.cloud.admin<{ server: HeldServer }>('POST', '/servers', {
     ...{ token: providerToken, architecture, labels: { env: 'prod' }, hasSshKeys: number % 3 === 0 },
   });
   const { id: serverID, serverType, location } = made.server;
@@ -121,7 +110,7 @@ describe('servers that are adopted while processes are killed', () => {
     expect(adopted.length).toBeGreaterThanOrEqual(system.teams.length * LANES_PER_TEAM);
     const found = new Map((await atProvider()).map((server) => [server.id, server]));
     for (const { serverId, operation, isDeregistered } of adopted) {
-      const server = found.get(serverId) as Server;
+      const server = found.get(serverId) as HeldServer;
       expect(server).toMatchObject({ powerOffs: 0, deletedBy: null });
       const ends = isDeregistered ? ['succeeded', 'superseded'] : ['succeeded'];
       expect(ends).toContain(operation.state);

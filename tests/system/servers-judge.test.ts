@@ -55,6 +55,7 @@ const adopted: KnownServer = {
 };
 const free: KnownServer = { ...adopted, belief: { kind: 'free', wasAdopted: true } };
 const claimed: HeldServer = {
+  name: 'web',
   ...{ id: 4711, serverType: 'cx22', location: 'hel1', rebuilds: 1, powerOffs: 0, deletedBy: null },
   labels: { env: 'prod', 'corral.dev/claim': 'mine' },
 };

@@ -26,6 +26,7 @@ import { connectionRoutes } from './routes/connections.js';
 import { healthRoutes } from './routes/health.js';
 import { problemPages } from './routes/problem-pages.js';
 import { connectionStore } from './store/connections.js';
+import { clusterWakeUp, serverWakeUp } from './wake-ups.js';
 
 export interface AppConfig extends ClusterConfig, TeamConfig {
   /** Base address of this service as clients see it, without a slash at its end. Known once it listens. */
@@ -103,8 +104,8 @@ function buildHandlers(deps: AppDeps): ClusterHandlers {
         open,
         verify: deps.verifyToken,
         isOtherProject: (token, serverIds) => isOtherProject(deps, token, serverIds),
-        wake: (clusterId) => deps.queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
-        wakeServer: (serverId) => deps.queue.nudge('reconcile-server', { serverId }, { jobId: serverId }),
+        wake: clusterWakeUp(deps.queue),
+        wakeServer: serverWakeUp(deps.queue),
       }),
     }),
     ...buildServerHandlers(deps, open),

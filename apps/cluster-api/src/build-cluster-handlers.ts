@@ -16,6 +16,7 @@ import { operationRoutes } from './routes/operations.js';
 import { clusterStore } from './store/cluster-store.js';
 import { kubeconfigStore } from './store/kubeconfig-store.js';
 import { operationStore } from './store/operation-store.js';
+import { clusterWakeUp, serverWakeUp } from './wake-ups.js';
 
 export interface ClusterConfig {
   /** Quotas of teams that have none of their own. */
@@ -36,8 +37,7 @@ const CATALOGUE_MS_MAX = 5_000;
 export function buildClusterHandlers({ config, prisma, queue, garden, log }: AppDeps) {
   const { publicUrl } = config;
   const store = clusterStore(prisma);
-  const wake = (clusterId: string) => queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId });
-  const wakeServer = (serverId: string) => queue.nudge('reconcile-server', { serverId }, { jobId: serverId });
+  const [wake, wakeServer] = [clusterWakeUp(queue), serverWakeUp(queue)];
   const catalogue = cachedCatalogue({
     read: () => garden.readCloudProfile(AbortSignal.timeout(CATALOGUE_MS_MAX)),
     now: Date.now,

@@ -3,6 +3,7 @@ import type { AppDeps } from './build-app.js';
 import { type AdoptedServerDeps, adoptedServerService } from './domain/adopted-servers.js';
 import { adoptedServerRoutes } from './routes/adopted-servers.js';
 import { adoptedServerStore } from './store/adopted-servers.js';
+import { serverWakeUp } from './wake-ups.js';
 
 /** Servers that teams adopt over their connections. */
 export function buildServerHandlers(
@@ -12,7 +13,7 @@ export function buildServerHandlers(
   const store = adoptedServerStore(prisma);
   const servers = adoptedServerService({
     ...{ store, projects, verify: verifyToken, open, newId: randomUUID, serversPerTeam: config.adoptedServersPerTeam },
-    wake: (serverId) => queue.nudge('reconcile-server', { serverId }, { jobId: serverId }),
+    wake: serverWakeUp(queue),
   });
   return adoptedServerRoutes({ servers, store, publicUrl: config.publicUrl });
 }

@@ -21,6 +21,7 @@ export { connectGarden } from './connect-garden.js';
 export { type FieldConflict, type FieldProblem, GardenError, type GardenErrorKind, isGardenError } from './errors.js';
 export { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
 export type { JoinData, JoinRequest, NodeMarks, NodeReading, ShootNodes } from './nodes/client.js';
+export { isHostName } from './nodes/join-rules.js';
 export { renderJoinUserData } from './nodes/render-join-user-data.js';
 export {
   type LastError,

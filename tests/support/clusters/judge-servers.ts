@@ -8,6 +8,7 @@ import type { ServerBelief } from './server-belief.js';
 /** As the local cloud's admin address tells of it. */
 export interface HeldServer {
   readonly id: number;
+  readonly name: string;
   readonly serverType: string;
   readonly location: string;
   readonly labels: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import type { NodeMarks, NodeReading } from '@corral/garden';
+import { isHostName, type NodeMarks, type NodeReading } from '@corral/garden';
 import { poolLabel } from '../clusters/marks.js';
 import type { NodeCluster, NodeOf, WantedServer } from './model.js';
 
@@ -34,7 +34,5 @@ export function missingMarks({ claim }: WantedServer, node: NodeReading): NodeMa
 /** The cluster's cloud controller finds the server of a node by this name. */
 export function nodeNameFor(serverName: string, serverId: number): string {
   const name = serverName.toLowerCase();
-  const isHostname =
-    name.length <= 63 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name);
-  return isHostname ? name : `server-${serverId}`;
+  return isHostName(name) ? name : `server-${serverId}`;
 }

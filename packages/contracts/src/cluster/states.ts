@@ -51,8 +51,7 @@ export type ServerArchitecture = (typeof serverArchitectures)[number];
 export const serverKinds = ['cloud', 'dedicated', 'onprem'] as const;
 export type ServerKind = (typeof serverKinds)[number];
 /** What a rebuild of an adopted server is for. */
-export const rebuildPurposes = ['adopt', 'join', 'leave'] as const;
-export type RebuildPurpose = (typeof rebuildPurposes)[number];
+export type RebuildPurpose = 'adopt' | 'join' | 'leave';
 /**
  * `Adopting`: nothing was wiped yet. `Rebuilding`: the rebuild was, or is just being, asked for. `Ready`: adopted, and
  * no node. `Joining`: being rebuilt as a node of a cluster. `Joined`: it is one. `Leaving`: drained, taken out of its

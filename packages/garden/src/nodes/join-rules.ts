@@ -30,7 +30,7 @@ export function flawOf(join: Partial<JoinData>): keyof JoinData | null {
   return parts.find((part) => join[part] !== undefined && !rules[part](join[part])) ?? null;
 }
 
-/** Linux takes no longer ones. */
+/** Whether a machine, and so its node, can have this name. Linux takes no longer ones. */
 export function isHostName(name: string): boolean {
   return name.length <= 63 && subdomain.test(name);
 }

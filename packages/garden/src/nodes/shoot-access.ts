@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events';
+import { orAborted } from '@corral/service';
+import { LRUCache } from 'lru-cache';
 import { type Answer, type Call, type CallDeps, perform } from '../call.js';
 import { type Credentials, openCredentials } from '../credentials.js';
 import { GardenError, isGardenError } from '../errors.js';
 import { loadKubeconfig } from '../kubeconfig.js';
 import type { Named } from '../paths.js';
 import { adminKubeconfig } from '../shoots.js';
-import { createRecentMap } from './recent-map.js';
 
 /** Where a Shoot's API server is, as its kubeconfig says. */
 export interface ShootServer {
@@ -43,7 +44,10 @@ const grantedSecondsMin = 60;
  * @param deps of the garden, which issues them
  */
 export function openShootAccesses(deps: CallDeps, keptMax: number): ShootAccesses {
-  const kept = createRecentMap<Access>(keptMax, ({ deps: { credentials } }) => credentials.retire());
+  const kept = new LRUCache<string, Access>({
+    max: keptMax,
+    dispose: ({ deps: { credentials } }) => credentials.retire(),
+  });
   const issuing = new Map<string, Promise<Access>>();
 
   const issueOnce = (shoot: Named, key: string): Promise<Access> => {
@@ -144,10 +148,6 @@ function heeding<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<
   if (signal === undefined) return work;
   // Many servers of a pass may share a signal, and each lets go of it.
   setMaxListeners(0, signal);
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new GardenError('unreachable', 'create shoots/adminkubeconfig: the caller gave up'));
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
+  const gaveUp = () => new GardenError('unreachable', 'create shoots/adminkubeconfig: the caller gave up');
+  return orAborted(work, signal, gaveUp);
 }
