@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { verifyToken } from '@corral/hcloud';
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
@@ -11,12 +12,13 @@ const TIMEOUT_MS = 400;
 let test: TestClusterApi;
 let baseUrl: string;
 beforeAll(async () => {
+  startIntercepting();
   test = await startClusterApi({
     deps: { verifyToken: (token) => verifyToken({ baseUrl, token, timeoutMs: TIMEOUT_MS }) },
   });
 });
 afterAll(async () => {
-  nock.restore();
+  stopIntercepting();
   await test.close();
 });
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { clusterLimits, type Role, type SignInMethod } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import { hashSessionSecret, mintSessionSecret } from './session-cookie.js';
 
 export interface Membership {
@@ -89,7 +89,7 @@ const startSession = {
          RETURNING expires_at AS "expiresAt"`,
 };
 
-const goesOn = 'session.revoked_at IS NULL AND session.idle_expires_at > now() AND session.expires_at > now()';
+const goesOn = `session.revoked_at IS NULL AND least(session.idle_expires_at, session.expires_at) > ${rowClock}`;
 
 /** One look-up by an index for each request; nothing is kept in memory, so a revocation or a new role counts at once. */
 const findSession = {

@@ -10,4 +10,5 @@ export {
   type Queryable,
 } from './pool.js';
 export { connectPrisma, noJson, type Prisma, type Transaction } from './prisma.js';
+export { rowClock } from './row-clock.js';
 export { isUniqueViolation } from './unique-violation.js';

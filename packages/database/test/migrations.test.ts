@@ -1,14 +1,15 @@
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createEmptyDatabase, createTestDatabase, freePort, startPostgres, type TestDatabase } from '@corral/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { applyMigrations } from '../src/migrate/apply-migrations.js';
 import { createMigration, diffMigrations } from '../src/migrate/diff-migrations.js';
 
-const migrationsDir = join(process.cwd(), '../../prisma/migrations');
-const schemaFile = join(process.cwd(), '../../prisma/schema.prisma');
+const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
+const schemaFile = fileURLToPath(new URL('../../../prisma/schema.prisma', import.meta.url));
 
 let database: TestDatabase;
 let folder: string;

@@ -1,5 +1,5 @@
 import { dnsLimits } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import type { RrsetKey, RrsetOwner } from '@corral/dns-mirror';
 import { isClear, noteDemo, ownerOfDemo } from './demo-rows.js';
 
@@ -37,7 +37,7 @@ export const demoEnds = (pool: Pool) => ({
   async endExpired(max: number): Promise<number> {
     const { rows } = await pool.query<{ ended: number }>(
       `WITH due AS MATERIALIZED (
-         SELECT id FROM demo WHERE ended_at IS NULL AND expires_at <= clock_timestamp()
+         SELECT id FROM demo WHERE ended_at IS NULL AND expires_at <= ${rowClock}
          ORDER BY expires_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
        ), ended AS (
          UPDATE demo SET ended_at = demo.expires_at, clear_at = clock_timestamp() FROM due WHERE demo.id = due.id
@@ -57,7 +57,7 @@ export const demoEnds = (pool: Pool) => ({
   async listLeft(max: number): Promise<LeftRrset[]> {
     const { rows } = await pool.query<LeftRow>(
       `SELECT demo.id AS demo_id, demo.team_id, rrset.zone_id, rrset.name, rrset.type FROM ${leftOver}
-       WHERE ${isOver} AND demo.clear_at <= clock_timestamp()
+       WHERE ${isOver} AND demo.clear_at <= ${rowClock}
          AND NOT EXISTS (SELECT 1 FROM dns_audit_entry AS entry
                          WHERE entry.zone_id = rrset.zone_id AND entry.name = rrset.name AND entry.type = rrset.type
                            AND entry.state = 'pending')
@@ -83,7 +83,7 @@ export const demoEnds = (pool: Pool) => ({
       `UPDATE demo SET clear_failures = clear_failures + 1,
                        clear_at = clock_timestamp()
                          + make_interval(secs => least($2, $3 * power(2, least(clear_failures, 10))))
-       WHERE id = $1 AND clear_at <= clock_timestamp()`,
+       WHERE id = $1 AND clear_at <= ${rowClock}`,
       [id, RETRY_SECONDS_MAX, RETRY_SECONDS],
     );
   },
@@ -102,7 +102,7 @@ export const demoEnds = (pool: Pool) => ({
   async readBacklogSeconds(): Promise<number> {
     const { rows } = await pool.query<{ seconds: number | null }>(
       `SELECT extract(epoch FROM clock_timestamp() - min(since))::float8 AS seconds
-       FROM (SELECT expires_at AS since FROM demo WHERE ended_at IS NULL AND expires_at <= clock_timestamp()
+       FROM (SELECT expires_at AS since FROM demo WHERE ended_at IS NULL AND expires_at <= ${rowClock}
              UNION ALL
              SELECT demo.ended_at FROM ${leftOver} WHERE ${isOver}) AS waiting`,
     );

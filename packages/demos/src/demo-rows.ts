@@ -1,3 +1,4 @@
+import { rowClock } from '@corral/database';
 import type { RrsetOwner } from '@corral/dns-mirror';
 
 /** A demo, as its makers see it. */
@@ -17,7 +18,7 @@ export interface DemoRecord {
 }
 
 /** A demo lives until it was ended or its time is over, whichever comes first. By Postgres' clock. */
-export const isLive = 'demo.ended_at IS NULL AND demo.expires_at > clock_timestamp()';
+export const isLive = `demo.ended_at IS NULL AND demo.expires_at > ${rowClock}`;
 
 /** Nothing of an ended demo is left, as far as anybody knows: in the zone, or on its way there. */
 export const isClear = `

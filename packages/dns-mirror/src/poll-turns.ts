@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 
 export type PollTurn =
   /** These are to be asked for now, by this process; others wait until `endPoll`. */
@@ -37,7 +37,7 @@ const claimStatement = {
     ), turn AS (
       INSERT INTO dns_action_poll AS poll (id, next_at)
       SELECT 1, clock_timestamp() + $3 * interval '1 ms' WHERE EXISTS (SELECT FROM due)
-      ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= clock_timestamp()
+      ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= ${rowClock}
       RETURNING next_at
     )
     SELECT (SELECT next_at FROM turn) AS claim, ARRAY(SELECT id FROM due) AS ids,

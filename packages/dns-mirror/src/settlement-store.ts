@@ -1,5 +1,5 @@
 import { ownerLabelOf } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import { recordCountOf } from './rrset-body.js';
 import type { RrsetKey, RrsetOperation } from './rrset-write.js';
 import { settledAction } from './settled-answer.js';
@@ -54,7 +54,7 @@ export const settlementStore = (pool: Pool) => ({
     const { rows } = await pool.query<DueRow>(
       `UPDATE dns_audit_entry
        SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000), lease_fence = lease_fence + 1
-       WHERE id IN (SELECT id FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= clock_timestamp()
+       WHERE id IN (SELECT id FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${rowClock}
                     ORDER BY lease_until, id LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING id, lease_fence, zone_id, name, type, operation, request_body`,
       [max, leaseMs],
@@ -66,7 +66,7 @@ export const settlementStore = (pool: Pool) => ({
   async claimRechecks(max: number, retryMs: number): Promise<DueRecheck[]> {
     const { rows } = await pool.query<RecheckRow>(
       `UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-       WHERE id IN (SELECT id FROM dns_audit_entry WHERE recheck_at <= clock_timestamp()
+       WHERE id IN (SELECT id FROM dns_audit_entry WHERE recheck_at <= ${rowClock}
                     ORDER BY recheck_at, id LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING id, zone_id, name, type, recheck_at`,
       [max, retryMs],
@@ -134,7 +134,7 @@ export const settlementStore = (pool: Pool) => ({
   async readBacklogSeconds(): Promise<number> {
     const { rows } = await pool.query<{ seconds: number | null }>(
       `SELECT extract(epoch FROM clock_timestamp() - min(lease_until))::float8 AS seconds
-       FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= clock_timestamp()`,
+       FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${rowClock}`,
     );
     return rows[0]?.seconds ?? 0;
   },

@@ -1,5 +1,5 @@
 import { ownerLabelOf } from '@corral/contracts';
-import { inTransaction, type Pool } from '@corral/database';
+import { inTransaction, type Pool, rowClock } from '@corral/database';
 import { decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
 import { recordCountOf } from './rrset-body.js';
 import type { RrsetKey, RrsetWrite } from './rrset-write.js';
@@ -91,7 +91,7 @@ const lockOwner = {
   // Whoever ends a demo holds this lock as well: no write can begin once its end was committed.
   demo: {
     name: 'ledger-lock-demo',
-    text: `SELECT ended_at IS NULL AND expires_at > clock_timestamp() AS live FROM demo WHERE id = $1
+    text: `SELECT ended_at IS NULL AND expires_at > ${rowClock} AS live FROM demo WHERE id = $1
            FOR NO KEY UPDATE`,
   },
 };

@@ -1,14 +1,15 @@
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { aClient, aServer, aStatus, notes } from './a-garden.js';
 
+beforeAll(startIntercepting);
 beforeAll(() => nock.disableNetConnect());
 afterEach(() => {
   expect(nock.pendingMocks()).toEqual([]);
   nock.cleanAll();
 });
-// One process runs several files, and a second nock on top of a first one finds nothing.
-afterAll(() => nock.restore());
+afterAll(stopIntercepting);
 
 describe('ensuring a Project', () => {
   const declaration = { name: 't1234567', labels: { a: 'b' }, annotations: { c: 'd' }, description: 'Team acme' };

@@ -1,3 +1,4 @@
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { aClient, aServer, aShoot, aShootName, aStatus, aToken, notes } from './a-garden.js';
@@ -18,13 +19,13 @@ const uidMismatch = aStatus(
   },
 );
 
+beforeAll(startIntercepting);
 beforeAll(() => nock.disableNetConnect());
 afterEach(() => {
   expect(nock.pendingMocks()).toEqual([]);
   nock.cleanAll();
 });
-// One process runs several files, and a second nock on top of a first one finds nothing.
-afterAll(() => nock.restore());
+afterAll(stopIntercepting);
 
 describe('reading a Shoot', () => {
   it('gives what is read of it, with nothing undefined, and without managedFields', async () => {

@@ -1,5 +1,6 @@
 import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { connectProjects, type ProjectClient, type ProjectOutcome } from '../src/index.js';
 import { aBaseUrl, anError, aToken } from './a-client.js';
@@ -22,11 +23,12 @@ const action = {
 };
 
 let upstream: RawServer | undefined;
+beforeAll(startIntercepting);
 beforeEach(() => {
   nock.disableNetConnect();
   nock.enableNetConnect('127.0.0.1');
 });
-afterAll(() => nock.restore());
+afterAll(stopIntercepting);
 afterEach(async () => {
   nock.cleanAll();
   nock.enableNetConnect();

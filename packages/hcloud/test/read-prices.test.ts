@@ -1,10 +1,12 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { readPrices } from '../src/index.js';
 import { aBaseUrl, anError, aToken } from './a-client.js';
 
+beforeAll(startIntercepting);
 beforeEach(() => nock.disableNetConnect());
-afterAll(() => nock.restore());
+afterAll(stopIntercepting);
 afterEach(() => {
   nock.cleanAll();
   nock.enableNetConnect();

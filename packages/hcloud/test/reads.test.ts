@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from '../src/index.js';
 import { aClient, anError } from './a-client.js';
@@ -8,11 +9,12 @@ const zoneText = '{"id": 7001, "name": "example.net", "mode": "primary",  "ttl":
 const rrsetText =
   '{"id": "app/A", "name":"app", "type": "A",\n "ttl": null, "records": [ {"value":"192.0.2.1","comment":""} ]}';
 
+beforeAll(startIntercepting);
 beforeEach(() => {
   nock.disableNetConnect();
 });
 
-afterAll(() => nock.restore());
+afterAll(stopIntercepting);
 afterEach(() => {
   nock.cleanAll();
   nock.enableNetConnect();

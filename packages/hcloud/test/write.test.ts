@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { aBaseUrl, aClient, anError, aToken, aWrite } from './a-client.js';
 
@@ -6,11 +7,12 @@ const path = '/v1/zones/7001/rrsets/app/A/actions/set_records';
 const upstream = () => nock('http://upstream.test');
 const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 1_000) + seconds);
 
+beforeAll(startIntercepting);
 beforeEach(() => {
   nock.disableNetConnect();
 });
 
-afterAll(() => nock.restore());
+afterAll(stopIntercepting);
 afterEach(() => {
   nock.cleanAll();
   nock.enableNetConnect();

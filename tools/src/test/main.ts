@@ -1,66 +1,70 @@
-/** `npm test`: one Postgres for all packages, their tests through turbo, and one line at the end. */
+/** `npm test`: one Postgres and one Jest for all packages, and one line at the end. */
+import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isRedisInstalled, startPostgres, WITHOUT_REDIS } from '@corral/testing';
-import { addUp, summaryLine } from './add-up.js';
-import {
-  chooseTests,
-  forgetResults,
-  listTestedPackages,
-  readResults,
-  SYSTEM_TESTS,
-  type TestedPackage,
-} from './packages.js';
-import { turboRunner } from './turbo-runner.js';
+import { parseArgs } from 'node:util';
+import { startPostgres } from '@corral/testing';
+import { addUp, type JestReport, summaryLine } from './add-up.js';
+import { chooseTests, listPackages } from './packages.js';
+import { type StartedJest, startJest } from './run-jest.js';
 
 const INTERRUPTED = 130;
 
-/** Two packages at a time on a small machine; on a larger one, more of them with more Jest workers each. */
-const PACKAGES_AT_ONCE = Math.max(2, Math.floor(availableParallelism() / 2));
-const JEST_WORKERS = Math.max(1, Math.floor(availableParallelism() / PACKAGES_AT_ONCE));
+/** Tests of the whole system wait for processes more than they compute, so there are more workers than cores. */
+const WORKERS = availableParallelism() + 2;
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const turbo = turboRunner(root);
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, turbo.interrupt);
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'random-order': { type: 'boolean', default: false },
+    seed: { type: 'string' },
+    testNamePattern: { type: 'string', short: 't' },
+  },
+});
 
+let jest: StartedJest | undefined;
+let isInterrupted = false;
+function interrupt(): void {
+  isInterrupted = true;
+  jest?.interrupt();
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
 const parent = process.ppid;
-setInterval(() => process.ppid !== parent && turbo.interrupt(), 500).unref();
+setInterval(() => process.ppid !== parent && interrupt(), 500).unref();
 
-const { chosen, patterns } = chooseTests(await listTestedPackages(root), process.argv.slice(2));
-await forgetResults(root, chosen);
-const succeeded = await runTests(chosen, patterns);
-process.exitCode = turbo.isInterrupted() ? INTERRUPTED : await report(chosen, succeeded);
+const report = await runTests();
+process.exitCode = isInterrupted ? INTERRUPTED : tell(report);
 
-async function runTests(packages: TestedPackage[], patterns: string[]): Promise<boolean> {
-  const hasRedis = Boolean(process.env.CORRAL_TEST_REDIS_URL) || isRedisInstalled();
-  if (!hasRedis) console.log(WITHOUT_REDIS);
+async function runTests(): Promise<JestReport | null> {
+  const { chosen, patterns } = chooseTests(await listPackages(root), positionals);
   const postgres = process.env.CORRAL_TEST_POSTGRES_URL ? null : await startPostgres();
   try {
-    const env = {
-      ...(postgres === null ? {} : { CORRAL_TEST_POSTGRES_URL: postgres.url }),
-      TEST_WITH_REDIS: hasRedis ? 'yes' : 'no', // turbo keeps results with and without apart
-    };
-    const system = packages.filter(({ name }) => name === SYSTEM_TESTS);
-    const others = packages.filter(({ name }) => name !== SYSTEM_TESTS);
-    let allSucceeded = true;
-    for (const group of [others, system]) {
-      const names = group.map(({ name }) => name);
-      // A package that runs alone has the workers of all. System tests wait for processes more than they compute.
-      const workers = names.length === 1 ? PACKAGES_AT_ONCE * JEST_WORKERS : JEST_WORKERS;
-      const run = {
-        ...{ packages: names, patterns, packagesAtOnce: PACKAGES_AT_ONCE },
-        env: { ...env, CORRAL_JEST_WORKERS: String(workers) },
-      };
-      allSucceeded = (await turbo.run(run)) && allSucceeded;
-    }
-    return allSucceeded;
+    if (isInterrupted) return null;
+    const order = randomOrder();
+    jest = await startJest({
+      ...{ folders: chosen.map(({ folder }) => join(root, folder)), patterns, workers: WORKERS },
+      resultsDir: join(root, 'test-results'),
+      env: { ...(postgres === null ? {} : { CORRAL_TEST_POSTGRES_URL: postgres.url }), ...order.env },
+      flags: [...order.flags, ...(options.testNamePattern ? [`--testNamePattern=${options.testNamePattern}`] : [])],
+    });
+    return await jest.ended;
   } finally {
     await postgres?.stop();
   }
 }
 
-async function report(packages: TestedPackage[], tasksSucceeded: boolean): Promise<number> {
-  const totals = addUp(await readResults(root, packages), { tasksSucceeded });
+/** Of files, and of the tests in each. */
+function randomOrder(): { env: Record<string, string>; flags: string[] } {
+  if (!options['random-order']) return { env: {}, flags: [] };
+  const seed = options.seed ?? String(randomInt(1, 2 ** 31 - 1));
+  console.error(`Random order: npm test -- --random-order --seed ${seed}`);
+  return { env: { CORRAL_TEST_ORDER_SEED: seed }, flags: ['--randomize', `--seed=${seed}`] };
+}
+
+function tell(report: JestReport | null): number {
+  const totals = addUp(report, root);
   console.log('');
   for (const failure of totals.failures) console.log(`failed: ${failure}`);
   console.log(summaryLine(totals));

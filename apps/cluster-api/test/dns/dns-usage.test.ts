@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { requestCounter } from '@corral/auth';
 import { connectBudgetStore, connectHcloud, type KeptReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { givenDnsEntry, givenToken, givenZone, ZONE_ID } from '../support/given-audit.js';
@@ -12,6 +13,7 @@ let team: TestTeam;
 /** What is told of the upstream's budget. */
 let readAll: () => Promise<Record<string, KeptReading>>;
 beforeAll(async () => {
+  startIntercepting();
   test = await startClusterApi({
     config: { dnsRecordsPerTeam: 150 },
     deps: { budgets: { readAll: () => readAll() } },
@@ -19,7 +21,7 @@ beforeAll(async () => {
   await givenZone(test);
 });
 afterAll(async () => {
-  nock.restore();
+  stopIntercepting();
   await test.close();
 });
 beforeEach(async () => {

@@ -1,4 +1,5 @@
 import { connectProjects, type Projects } from '@corral/hcloud';
+import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
 import nock from 'nock';
 
 const PROVIDER = 'http://provider.test/v1';
@@ -28,6 +29,7 @@ export function fakeProvider(): FakeProvider {
   const held = new Map<string, FakeServer>();
   let forced: readonly [status: number, body: unknown] | null = null;
   let reads = 0;
+  startIntercepting();
   nock(PROVIDER)
     .persist()
     .get(/\/servers\/\d+$/)
@@ -47,10 +49,7 @@ export function fakeProvider(): FakeProvider {
       forced = answer;
     },
     // Left in place it would read other tests' connections on their behalf, however slow they mean to be.
-    close: () => {
-      nock.cleanAll();
-      nock.restore();
-    },
+    close: stopIntercepting,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 
 /** Credentials on the garden that nobody wants any more. */
 export interface DueCleanup {
@@ -14,7 +14,7 @@ export const cleanupStore = (pool: Pool) => ({
   async claimDue(limit: number, retryMs: number): Promise<DueCleanup[]> {
     const { rows } = await pool.query<DueCleanup>(
       `UPDATE garden_cleanup SET due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-       WHERE id IN (SELECT id FROM garden_cleanup WHERE due_at <= clock_timestamp()
+       WHERE id IN (SELECT id FROM garden_cleanup WHERE due_at <= ${rowClock}
                     ORDER BY due_at, id LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING id, namespace, name, failures`,
       [limit, retryMs],

@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import type { NodePrices } from '@corral/hcloud';
 import type { SealedToken } from '../loop/provider-token.js';
 
@@ -29,7 +29,7 @@ export const priceStore = (pool: Pool) => ({
       `WITH due AS (
          SELECT connection_id FROM price_list
          JOIN connection ON connection.id = price_list.connection_id AND connection.phase = 'Ready'
-         WHERE due_at <= clock_timestamp()
+         WHERE due_at <= ${rowClock}
          ORDER BY due_at, connection_id LIMIT $1 FOR UPDATE OF price_list SKIP LOCKED
        ), claimed AS (
          UPDATE price_list SET due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)

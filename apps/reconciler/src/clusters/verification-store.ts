@@ -1,5 +1,5 @@
 import { type ConnectionStanding, connectionMessages } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import type { SealedToken } from '../loop/provider-token.js';
 
 /** A connection whose token is to be shown to the provider. */
@@ -22,7 +22,7 @@ export const verificationStore = (pool: Pool) => ({
   async claimDue(limit: number, retryMs: number): Promise<DueVerification[]> {
     const { rows } = await pool.query<ConnectionRow>(
       `UPDATE connection SET verify_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-       WHERE id IN (SELECT id FROM connection WHERE verify_at <= clock_timestamp()
+       WHERE id IN (SELECT id FROM connection WHERE verify_at <= ${rowClock}
                     ORDER BY verify_at, id LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING id, token_version, token_key_id, sealed_token, verify_failures`,
       [limit, retryMs],

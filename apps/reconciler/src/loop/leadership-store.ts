@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 
 /** A task that one process of the installation does at a time, by a row that names the process and until when. */
 export const leadershipStore = (pool: Pool) => ({
@@ -10,7 +10,7 @@ export const leadershipStore = (pool: Pool) => ({
        ON CONFLICT (name) DO UPDATE
        SET holder = excluded.holder, until = excluded.until,
            fence = leadership.fence + CASE WHEN leadership.holder = excluded.holder THEN 0 ELSE 1 END
-       WHERE leadership.holder = excluded.holder OR leadership.until <= clock_timestamp()`,
+       WHERE leadership.holder = excluded.holder OR leadership.until <= ${rowClock}`,
       [name, holder, leaseMs],
     );
     return rowCount === 1;

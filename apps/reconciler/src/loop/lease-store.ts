@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 
 /** One turn with a row. Its writes count only while no later turn was given out. */
 export interface Lease {
@@ -44,7 +44,7 @@ export interface Turns {
   readonly onTaken: string;
 }
 
-const isFree = '(lease_until IS NULL OR lease_until <= clock_timestamp())';
+const isFree = `(lease_until IS NULL OR lease_until <= ${rowClock})`;
 
 /** Milliseconds from now, by the database's clock: those of the workers may disagree. */
 const inMs = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
@@ -76,7 +76,7 @@ export const leaseStore = (pool: Pool, { table, isWorkedOn, onTaken }: Turns) =>
         `UPDATE ${table}
          SET lease_fence = lease_fence + 1, lease_until = turn.ends_at, due_at = turn.ends_at ${onTaken}
          FROM (SELECT ${inMs('$2')} AS ends_at) turn
-         WHERE id = $1 AND due_at <= clock_timestamp() AND ${isFree} AND ${isWorkedOn}
+         WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
          RETURNING team_id, lease_fence`,
         [id, leaseMs],
       );
@@ -125,7 +125,7 @@ export const leaseStore = (pool: Pool, { table, isWorkedOn, onTaken }: Turns) =>
     async readDueAgeSeconds(): Promise<number> {
       const { rows } = await pool.query<{ seconds: number | null }>(
         `SELECT extract(epoch FROM clock_timestamp() - min(due_at))::float8 AS seconds
-         FROM ${table} WHERE due_at <= clock_timestamp() AND ${isFree} AND ${isWorkedOn}`,
+         FROM ${table} WHERE due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}`,
       );
       return rows[0]?.seconds ?? 0;
     },

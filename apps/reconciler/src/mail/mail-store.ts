@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import { type Pool, rowClock } from '@corral/database';
 import type { InvitationMail } from './render-invitation.js';
 
 /** A mail that one process took upon itself, until `heldUntil`. */
@@ -17,13 +17,13 @@ export const mailStore = (pool: Pool) => ({
   async claimDue(limit: number, holdMs: number): Promise<DueMail[]> {
     await pool.query(
       `UPDATE invitation SET mail_due_at = NULL
-       WHERE mail_due_at <= clock_timestamp()
-         AND (accepted_at IS NOT NULL OR revoked_at IS NOT NULL OR expires_at <= clock_timestamp())`,
+       WHERE mail_due_at <= ${rowClock}
+         AND (accepted_at IS NOT NULL OR revoked_at IS NOT NULL OR expires_at <= ${rowClock})`,
     );
     const { rows } = await pool.query<DueMail>(
       `WITH due AS (
          SELECT id FROM invitation
-         WHERE mail_due_at <= clock_timestamp() AND accepted_at IS NULL AND revoked_at IS NULL
+         WHERE mail_due_at <= ${rowClock} AND accepted_at IS NULL AND revoked_at IS NULL
            AND expires_at > clock_timestamp()
          ORDER BY mail_due_at, id LIMIT $1 FOR UPDATE SKIP LOCKED
        ), held AS (

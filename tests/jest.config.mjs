@@ -1,3 +1,0 @@
-import base from '../jest.base.mjs';
-
-export default { ...base, testSequencer: './longest-first.mjs' };

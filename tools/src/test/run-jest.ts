@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { endWithUs } from '@corral/testing';
+import type { JestReport } from './add-up.js';
+
+const CONFIG = fileURLToPath(new URL('../../jest/jest.config.mjs', import.meta.url));
+/** Something that a test left open keeps Jest from ending. That is a failure, and none to wait for. */
+const END_MS = 30_000;
+
+export type JestRun = {
+  /** Absolute paths. */
+  folders: string[];
+  /** Of paths of test files; none: all of them. */
+  patterns: string[];
+  workers: number;
+  env: Record<string, string>;
+  /** Further arguments for Jest. */
+  flags: string[];
+  /** Where the report, and all that tests leave to be read, is kept. Emptied first. */
+  resultsDir: string;
+};
+
+export type StartedJest = {
+  interrupt(): void;
+  /** @returns the report, or null when Jest ended before it wrote one */
+  ended: Promise<JestReport | null>;
+};
+
+export async function startJest({ folders, patterns, workers, env, flags, resultsDir }: JestRun): Promise<StartedJest> {
+  await rm(resultsDir, { recursive: true, force: true }); // a run that dies must not show an older one's numbers
+  await mkdir(resultsDir, { recursive: true });
+  const reportFile = join(resultsDir, 'jest.json');
+  const bin = join(createRequire(import.meta.url).resolve('jest/package.json'), '../bin/jest.js');
+  const args = [
+    `--config=${CONFIG}`,
+    `--maxWorkers=${workers}`,
+    '--json',
+    `--outputFile=${reportFile}`,
+    ...flags,
+    '--roots',
+    ...folders,
+    ...(patterns.length > 0 ? ['--testPathPatterns', ...patterns] : []),
+  ];
+  const jest = spawn(process.execPath, [bin, ...args], {
+    // The report is in the file.
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, ...env },
+    // Ctrl-C at the terminal reaches us only, and we end Jest before Postgres.
+    detached: true,
+  });
+  const callOff =
+    jest.pid === undefined ? () => undefined : endWithUs({ pid: jest.pid, signal: 'TERM', whom: 'group' });
+  const interrupt = () => {
+    if (jest.pid !== undefined && jest.exitCode === null) process.kill(-jest.pid, 'SIGTERM');
+  };
+  const watch = setInterval(() => {
+    if (!existsSync(reportFile)) return;
+    clearInterval(watch);
+    setTimeout(() => {
+      process.stderr.write(`Jest has not ended ${END_MS / 1_000} s after its last test: something is left open.\n`);
+      interrupt();
+    }, END_MS).unref();
+  }, 1_000);
+  const ended = new Promise<JestReport | null>((resolve, reject) => {
+    jest.once('error', reject);
+    jest.once('exit', (code) => {
+      clearInterval(watch);
+      callOff();
+      readReport(reportFile).then(
+        (report) => resolve(report && { ...report, success: report.success && code === 0 }),
+        reject,
+      );
+    });
+  });
+  return { interrupt, ended };
+}
+
+async function readReport(file: string): Promise<JestReport | null> {
+  const text = await readFile(file, 'utf8').catch(() => null);
+  return text === null ? null : (JSON.parse(text) as JestReport);
+}
