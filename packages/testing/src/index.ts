@@ -1,3 +1,5 @@
+export { explainFailures } from './failures/explain.js';
+export { tellFailure, writeLogs } from './failures/tell-failure.js';
 export { type FlakyProxy, startFlakyProxy } from './flaky-proxy.js';
 export { freePort } from './free-port.js';
 export { databaseUrl } from './postgres/connection.js';
@@ -8,5 +10,12 @@ export { endWithUs, type Leftovers } from './process/end-with-us.js';
 export { type Ended, type ProcessSpec, type RunningProcess, startProcess } from './process/start-process.js';
 export { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sendRaw } from './raw-http.js';
 export { closedUrl, type RawServer, rawAnswer, startRawServer } from './raw-server.js';
-export { isRedisInstalled, redisForTests, type TestRedis, WITHOUT_REDIS } from './redis-for-tests.js';
+export {
+  isRedisInstalled,
+  missingRedis,
+  missingRedisServer,
+  redisForTests,
+  type TestRedis,
+} from './redis-for-tests.js';
+export type { TestFile } from './test-file.js';
 export { type WaitOptions, waitFor } from './wait-for.js';

@@ -48,7 +48,7 @@ export async function startJest({ folders, patterns, workers, env, flags, result
   const jest = spawn(process.execPath, [bin, ...args], {
     // The report is in the file.
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...env },
+    env: { ...process.env, CORRAL_TEST_RESULTS_DIR: resultsDir, ...env },
     // Ctrl-C at the terminal reaches us only, and we end Jest before Postgres.
     detached: true,
   });
