@@ -2,6 +2,15 @@ export { explainFailures } from './failures/explain.js';
 export { tellFailure, writeLogs } from './failures/tell-failure.js';
 export { type FlakyProxy, startFlakyProxy } from './flaky-proxy.js';
 export { freePort } from './free-port.js';
+export {
+  describeEachNeeding,
+  describeNeeding,
+  type Missing,
+  SKIP_NOTES_FILE,
+  type SkipNote,
+  showsLessWithout,
+  unlessInstalled,
+} from './needing.js';
 export { databaseUrl } from './postgres/connection.js';
 export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres/start-postgres.js';

@@ -8,6 +8,7 @@ import { startPostgres } from '@corral/testing';
 import { addUp, type JestReport, summaryLine } from './add-up.js';
 import { chooseTests, listPackages } from './packages.js';
 import { type StartedJest, startJest } from './run-jest.js';
+import { readSkipNotes, skipLines } from './skips.js';
 
 const INTERRUPTED = 130;
 
@@ -15,6 +16,7 @@ const INTERRUPTED = 130;
 const WORKERS = availableParallelism() + 2;
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
+const resultsDir = join(root, 'test-results');
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -35,7 +37,7 @@ const parent = process.ppid;
 setInterval(() => process.ppid !== parent && interrupt(), 500).unref();
 
 const report = await runTests();
-process.exitCode = isInterrupted ? INTERRUPTED : tell(report);
+process.exitCode = isInterrupted ? INTERRUPTED : await tell(report);
 
 async function runTests(): Promise<JestReport | null> {
   const { chosen, patterns } = chooseTests(await listPackages(root), positionals);
@@ -45,7 +47,7 @@ async function runTests(): Promise<JestReport | null> {
     const order = randomOrder();
     jest = await startJest({
       ...{ folders: chosen.map(({ folder }) => join(root, folder)), patterns, workers: WORKERS },
-      resultsDir: join(root, 'test-results'),
+      resultsDir,
       env: { ...(postgres === null ? {} : { CORRAL_TEST_POSTGRES_URL: postgres.url }), ...order.env },
       flags: [...order.flags, ...(options.testNamePattern ? [`--testNamePattern=${options.testNamePattern}`] : [])],
     });
@@ -63,10 +65,12 @@ function randomOrder(): { env: Record<string, string>; flags: string[] } {
   return { env: { CORRAL_TEST_ORDER_SEED: seed }, flags: ['--randomize', `--seed=${seed}`] };
 }
 
-function tell(report: JestReport | null): number {
-  const totals = addUp(report, root);
+async function tell(report: JestReport | null): Promise<number> {
+  const skips = await readSkipNotes(resultsDir);
+  const totals = addUp(report, root, skips);
   console.log('');
   for (const failure of totals.failures) console.log(`failed: ${failure}`);
+  for (const line of skipLines(skips)) console.log(line);
   console.log(summaryLine(totals));
   return totals.failed === 0 ? 0 : 1;
 }
