@@ -13,6 +13,13 @@ export {
 } from './needing.js';
 export { databaseUrl } from './postgres/connection.js';
 export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
+export {
+  type KeptDatabase,
+  keepServer,
+  keptServers,
+  readKept,
+  removeKeptServers,
+} from './postgres/kept.js';
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres/start-postgres.js';
 export { createEmptyDatabase, createTestDatabase, type TestDatabase } from './postgres/test-database.js';
 export { endWithUs, type Leftovers } from './process/end-with-us.js';
@@ -26,5 +33,5 @@ export {
   redisForTests,
   type TestRedis,
 } from './redis-for-tests.js';
-export type { TestFile } from './test-file.js';
+export { currentTestFile, resultsDir, type TestFile } from './test-file.js';
 export { type WaitOptions, waitFor } from './wait-for.js';
