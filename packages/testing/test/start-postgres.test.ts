@@ -101,8 +101,10 @@ describe('startPostgres', () => {
     await first.stop({ keepData: true });
     const results = join(folder, 'test-results');
     await keepServer(first.dataDir, 'run', results);
+    await keepServer(await mkdtemp(join(folder, 'another-')), 'run', results);
 
     const kept = await keptServers(results);
+    expect([...kept.keys()]).toEqual(['run', 'run-2']);
     const second = await startPostgres({ dataDir: kept.get('run') as string });
 
     expect(await query(second.url, 'SELECT answer FROM keeps')).toEqual({ answer: 42 });

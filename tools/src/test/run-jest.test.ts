@@ -37,7 +37,7 @@ async function run(contents: string): Promise<{ report: JestReport | null; said:
       patterns: [],
       workers: 1,
       env,
-      flags: ['--watchman=false'],
+      flags: [],
       resultsDir: resultsDir(),
       stderr,
     },

@@ -25,12 +25,18 @@ export async function readKept(folder: string): Promise<KeptDatabase[]> {
 }
 
 /**
- * Leaves the data of a server that has ended. They stay where they are, as the checkout may be out of reach for the user who
- * runs Postgres.
+ * Leaves the data of a server that has ended, under this name or, where another one has it, with a number added to it. They
+ * stay where they are, as the checkout may be out of reach for the user who runs Postgres.
  */
 export async function keepServer(dataDir: string, name: string, folder: string): Promise<void> {
   await mkdir(join(folder, SERVERS_FOLDER), { recursive: true });
-  await symlink(dataDir, join(folder, SERVERS_FOLDER, name));
+  for (let number = 1; ; number += 1) {
+    try {
+      return await symlink(dataDir, join(folder, SERVERS_FOLDER, number === 1 ? name : `${name}-${number}`));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
 }
 
 /** @returns their folders by name, without those that somebody has removed */
