@@ -1,7 +1,7 @@
 /**
- * What `npm start`, `npm test`, `npm run admin`, `npm run bench`, `npm run soak` and `npm run reset` enter. It works in a
- * fresh clone, with Node.js and npm alone: it installs and builds what is missing or out of date, then hands over. It has
- * no dependencies. All it says itself goes to stderr, so that `npm run -s admin -- … | jq` gets nothing else.
+ * What `npm start`, `npm test`, `npm run test:database`, `npm run admin`, `npm run bench`, `npm run soak` and `npm run reset`
+ * enter. It works in a fresh clone, with Node.js and npm alone: it installs and builds what is missing or out of date, then
+ * hands over. It has no dependencies. All it says itself goes to stderr, so that `npm run -s admin -- … | jq` gets nothing else.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -31,6 +31,7 @@ const commands = {
   test: { program: 'tools/dist/test/main.js', build: [] },
   bench: { program: 'tools/dist/bench/main.js', build: [] },
   soak: { program: 'tools/dist/soak/main.js', build: [] },
+  'test:database': { program: 'tools/dist/test/database.js', build: ['--filter=@corral/tools'] },
   admin: { program: 'apps/admin/dist/main.js', build: ['--filter=@corral/admin'] },
 };
 
@@ -178,16 +179,23 @@ function isOurs(pid) {
   }
 }
 
-/** Removes the state of `npm start`, and what a link in it leads to: root's Postgres may lie outside of the checkout. */
+/** Removes the state of `npm start`, and what failed tests have left. */
 function reset() {
+  const kept = inRoot('test-results', 'postgres');
+  if (existsSync(kept)) removeWithLinks(kept);
   const folder = inRoot('.corral');
   if (!existsSync(folder)) return say('There is nothing to reset.');
   refuseWhileStarted('`npm start` is running in this folder');
+  removeWithLinks(folder);
+  say('Removed .corral/. The next `npm start` begins anew.');
+}
+
+/** And what a link in it leads to: Postgres may lie outside of the checkout. */
+function removeWithLinks(folder) {
   for (const entry of readdirSync(folder)) {
     const path = join(folder, entry);
     if (lstatSync(path).isSymbolicLink() && existsSync(path))
       rmSync(realpathSync(path), { recursive: true, force: true });
   }
   rmSync(folder, { recursive: true, force: true });
-  say('Removed .corral/. The next `npm start` begins anew.');
 }

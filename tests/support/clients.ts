@@ -1,35 +1,31 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { type Missing, unlessInstalled } from '@corral/testing';
 import { builtFile } from './program.js';
 import { type Command, runCommand } from './run-command.js';
 
 /** A client to run, or why there is none on this machine. */
 export type Client =
   | { readonly kind: 'found'; readonly command: readonly string[] }
-  | { readonly kind: 'missing'; readonly why: string };
+  | { readonly kind: 'missing'; readonly missing: Missing };
 
-const CLI = { module: 'github.com/hetznercloud/cli', version: 'v1.67.0' };
 const BUILD_MS = 240_000;
 
 const found = (...command: string[]): Client => ({ kind: 'found', command });
-const missing = (why: string): Client => ({ kind: 'missing', why });
+const missing = (what: Missing): Client => ({ kind: 'missing', missing: what });
 
-/** The hcloud CLI: `HCLOUD_CLI`, else `hcloud` on PATH, else built with Go. */
+/** For tests that run a client: null when there is one. */
+export const missingOf = (client: Client): Missing | null => (client.kind === 'missing' ? client.missing : null);
+
+/** The hcloud CLI: `HCLOUD_CLI`, else `hcloud` on PATH. A Go module proxy alone does not give what it is built from. */
 export async function hcloudCli(env: NodeJS.ProcessEnv = process.env): Promise<Client> {
   if (env.HCLOUD_CLI) return found(env.HCLOUD_CLI);
   if (await works(['hcloud', 'version'])) return found('hcloud');
-  if (!(await works(['go', 'version']))) return missing('neither hcloud nor Go is installed');
-  return made(`hcloud-cli-${CLI.version}`, 'hcloud', async (folder) => {
-    await writeFile(join(folder, 'go.mod'), `module corral.test/cli\n\ngo 1.24\n`);
-    const tool = `${CLI.module}/cmd/hcloud`;
-    return (
-      (await attempt(['go', 'get', `${tool}@${CLI.version}`], folder)) ??
-      (await attempt(['go', 'build', '-o', 'hcloud', tool], folder))
-    );
-  });
+  const how = 'put hcloud on PATH, or set HCLOUD_CLI to its path';
+  return missing({ what: 'the hcloud CLI', how, isRare: true });
 }
 
 /** The program of `clients/hcloud-go`. */
@@ -39,9 +35,10 @@ export const hcloudGo = (): Promise<Client> => goProgram('hcloud-go');
 export const lego = (): Promise<Client> => goProgram('lego');
 
 async function goProgram(name: string): Promise<Client> {
-  if (!(await works(['go', 'version']))) return missing('Go is not installed');
+  const needed = { what: name, how: 'install Go, and let it reach a module proxy' };
+  if (!(await works(['go', 'version']))) return missing(needed);
   const source = builtFile(`tests/clients/${name}`);
-  return made(`${name}-${await hashOf(source, ['go.sum', 'main.go'])}`, 'walk', async (folder) => {
+  return made(`${name}-${await hashOf(source, ['go.sum', 'main.go'])}`, { file: 'walk', needed }, async (folder) => {
     await cp(source, folder, { recursive: true });
     return attempt(['go', 'build', '-o', 'walk', '.'], folder);
   });
@@ -68,12 +65,13 @@ async function pythonProgram(name: string): Promise<Client> {
 /** A Python with what `clients/<name>/requirements.txt` lists. */
 async function pythonEnvironment(name: string, { atLeast = [3, 0] as [number, number] } = {}): Promise<Client> {
   const check = `import ensurepip, venv, sys; sys.exit(sys.version_info < (${atLeast.join(', ')}))`;
-  if (!(await works(['python3', '-c', check])))
-    return missing(`Python ${atLeast[1] === 0 ? '3' : `${atLeast.join('.')} or newer`} with venv is not installed`);
+  const version = atLeast[1] === 0 ? '3' : `${atLeast.join('.')} or newer`;
+  const needed = { what: name, how: `install Python ${version} with venv, and let pip reach PyPI` };
+  if (!(await works(['python3', '-c', check]))) return missing(needed);
   const source = builtFile(`tests/clients/${name}`);
   const requirements = join(source, 'requirements.txt');
   const environment = `${name}-${await hashOf(source, ['requirements.txt'])}`;
-  return made(environment, join('bin', 'python'), async (folder) => {
+  return made(environment, { file: join('bin', 'python'), needed }, async (folder) => {
     const pip = [join(folder, 'bin', 'python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
     return (
       (await attempt(['python3', '-m', 'venv', folder], folder)) ??
@@ -86,20 +84,25 @@ async function pythonEnvironment(name: string, { atLeast = [3, 0] as [number, nu
  * Makes something once per machine and user, in a folder that later runs find again. What was not finished is not
  * kept.
  *
- * @param file what to run of it
+ * @param wanted `file`: what to run of it
  * @param make fills the folder; gives a sentence when it could not
  */
-async function made(name: string, file: string, make: (folder: string) => Promise<string | null>): Promise<Client> {
+async function made(
+  name: string,
+  { file, needed }: { file: string; needed: Missing },
+  make: (folder: string) => Promise<string | null>,
+): Promise<Client> {
   const cache = join(tmpdir(), `corral-clients-${userInfo().username}`);
   await mkdir(cache, { recursive: true, mode: 0o700 });
-  if ((await stat(cache)).uid !== userInfo().uid) return missing(`${cache} belongs to somebody else`);
+  if ((await stat(cache)).uid !== userInfo().uid)
+    return missing({ ...needed, why: `${cache} belongs to somebody else` });
   const place = join(cache, name);
   if (existsSync(join(place, file))) return found(join(place, file));
   const folder = await mkdtemp(join(cache, 'making-'));
   const failure = await make(folder);
   if (failure === null) await rename(folder, place).catch(() => undefined); // another run was first
   await rm(folder, { recursive: true, force: true });
-  return failure === null ? found(join(place, file)) : missing(failure);
+  return failure === null ? found(join(place, file)) : missing({ ...needed, why: failure });
 }
 
 async function hashOf(folder: string, files: readonly string[]): Promise<string> {
@@ -107,6 +110,18 @@ async function hashOf(folder: string, files: readonly string[]): Promise<string>
   for (const file of files) hash.update(await readFile(join(folder, file)));
   return hash.digest('hex').slice(0, 12);
 }
+
+/** Programs that are on PATH or are not. */
+export const missingCurl = (): Missing | null =>
+  unlessInstalled(['curl', '--version'], { what: 'curl', how: 'put curl on PATH' });
+export const missingDig = (): Missing | null =>
+  unlessInstalled(['dig', '-v'], { what: 'dig', how: 'put dig on PATH (Debian: apt-get install bind9-dnsutils)' });
+export const missingKubectl = (): Missing | null =>
+  unlessInstalled(['kubectl', 'version', '--client'], { what: 'kubectl', how: 'put kubectl on PATH' });
+export const missingOpenssl = (): Missing | null => {
+  const missing = { what: 'openssl', how: 'put openssl and bash on PATH' };
+  return unlessInstalled(['openssl', 'version'], missing) ?? unlessInstalled(['bash', '--version'], missing);
+};
 
 /** Whether a command is installed: it runs and ends with 0. */
 export const works = async (command: Command): Promise<boolean> =>

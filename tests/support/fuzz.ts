@@ -50,7 +50,7 @@ const checks = [
 const SLACK_MS = 120_000;
 
 export async function fuzz(fuzzer: Client, target: FuzzTarget, { seconds, seed }: FuzzSettings): Promise<FuzzOutcome> {
-  if (fuzzer.kind === 'missing') throw new Error(fuzzer.why);
+  if (fuzzer.kind === 'missing') throw new Error(fuzzer.missing.how);
   const leftOut = Object.keys(target.leftOut).flatMap((id) => ['--exclude-operation-id', id]);
   const folder = await mkdtemp(join(tmpdir(), 'corral-fuzz-')); // it keeps notes where it runs
   const config = join(folder, 'schemathesis.toml');

@@ -1,8 +1,17 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { applyMigrations } from '@corral/database';
-import { type Ended, freePort, type PostgresServer, startPostgres } from '@corral/testing';
+import {
+  currentTestFile,
+  type Ended,
+  explainFailures,
+  freePort,
+  keepServer,
+  type PostgresServer,
+  resultsDir,
+  startPostgres,
+} from '@corral/testing';
 import { builtFile } from './program.js';
 
 /** A Postgres that a test may stop and start again, at the same address and with the same data. It is migrated. */
@@ -13,6 +22,12 @@ export async function restartablePostgres() {
   const launch = (): Promise<PostgresServer> => startPostgres({ dataDir: join(folder, 'postgres'), port });
   let server = await launch();
   await applyMigrations({ databaseUrl: server.url, migrationsDir: builtFile('prisma/migrations') });
+  const kept = basename(currentTestFile()?.path ?? 'test', '.test.ts');
+  let isKept = false;
+  const callOff = explainFailures('database', () => {
+    isKept = resultsDir() !== undefined;
+    return isKept ? `its Postgres is kept: npm run test:database -- ${kept}` : '';
+  });
   return {
     name: 'Postgres',
     url: server.url,
@@ -28,7 +43,12 @@ export async function restartablePostgres() {
       server = await launch();
     },
     async remove() {
+      callOff();
       await server.stop();
+      if (isKept) {
+        await rename(server.dataDir, `${folder}-postgres`);
+        await keepServer(`${folder}-postgres`, kept, resultsDir() as string);
+      }
       await rm(folder, { recursive: true, force: true });
     },
   };

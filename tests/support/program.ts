@@ -62,7 +62,7 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
     async start() {
       if (isRunning) return;
       before += running?.output() ?? '';
-      running = await startProcess({ command: process.execPath, args, env: { ...env, ...envAtStart?.() } });
+      running = await startProcess({ name, command: process.execPath, args, env: { ...env, ...envAtStart?.() } });
       isRunning = true;
     },
     async untilReady() {

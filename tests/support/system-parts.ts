@@ -1,5 +1,5 @@
 import { connectPool, type Pool } from '@corral/database';
-import { createTestDatabase, freePort } from '@corral/testing';
+import { createTestDatabase, explainFailures, freePort } from '@corral/testing';
 import { type Program, type ProgramSpec, program } from './program.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -24,8 +24,30 @@ export async function ownDatabase(ends: Ends): Promise<string> {
 
 export function ownPool(databaseUrl: string, ends: Ends): Pool {
   const pool = connectPool({ databaseUrl, applicationName: 'system test', onIdleError: () => undefined });
-  ends.push(() => pool.end());
+  const callOff = explainFailures('last events', () => lastEvents(pool));
+  ends.push(() => {
+    callOff();
+    return pool.end();
+  });
   return pool;
+}
+
+/** Of what the product notes by itself, the newest last. */
+async function lastEvents(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ line: string }>(`
+    SELECT line FROM (
+      SELECT created_at AS at, concat_ws(' ', 'write', id, operation, name, type, state, upstream_status) AS line
+      FROM dns_audit_entry
+      UNION ALL
+      SELECT created_at, concat_ws(' ', 'audit', id, action, target_kind, target_name) FROM audit_entry
+      UNION ALL
+      SELECT updated_at, concat_ws(' ', 'operation', id, kind, target_name, state, progress || '%', nullif(error, '{}'))
+      FROM operation
+    ) AS event ORDER BY at DESC LIMIT 15`);
+  return rows
+    .map(({ line }) => line)
+    .reverse()
+    .join('\n');
 }
 
 /** @param make gets 1, 2, … */

@@ -4,12 +4,11 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueServerCertificate, makeAuthority } from '@corral/pki';
-import { freePort, startProcess } from '@corral/testing';
+import { describeNeeding, freePort, startProcess } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { askNameServer } from '../support/ask-name-server.js';
-import { type Client, hcloudGo, hcloudPython, lego, lexicon, works } from '../support/clients.js';
+import { hcloudGo, hcloudPython, lego, lexicon, missingCurl, missingOf, missingOpenssl } from '../support/clients.js';
 import { type ForwardProxy, startForwardProxy } from '../support/forward-proxy.js';
-import { describeNeeding } from '../support/needing.js';
 import { builtFile } from '../support/program.js';
 import { runCommand } from '../support/run-command.js';
 import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
@@ -20,9 +19,7 @@ const DAY_MS = 86_400_000;
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];
 const [legoChallenge, lexiconRecords] = [await lego(), await lexicon()];
-const hasCurl = await works(['curl', '--version']);
-const hasOpenssl = (await works(['openssl', 'version'])) && (await works(['bash', '--version']));
-const whyNot = (client: Client): string | null => (client.kind === 'missing' ? client.why : null);
+const withoutOpenssl = missingOpenssl();
 
 let folder: string;
 let system: System;
@@ -37,7 +34,7 @@ const recipe = /```sh\n(openssl req -x509[^`]*?)(openssl req -new[^`]*)```/.exec
 
 /** As the guide has it, where openssl is installed. */
 async function makeCertificate(): Promise<void> {
-  if (hasOpenssl) {
+  if (withoutOpenssl === null) {
     await inFolder(recipe.join(''));
     return;
   }
@@ -108,7 +105,7 @@ describe('a client in Node.js whose address is built in', () => {
   });
 });
 
-describeNeeding(hasCurl ? null : 'curl is not installed', 'curl', () => {
+describeNeeding(describe, missingCurl(), 'curl', () => {
   const curl = (...args: string[]) =>
     runCommand([
       ...['curl', '-sS', '--connect-to', `${UPSTREAM_NAME}:443:127.0.0.1:${tlsPort}`, ...args],
@@ -126,7 +123,7 @@ describeNeeding(hasCurl ? null : 'curl is not installed', 'curl', () => {
   });
 });
 
-describeNeeding(whyNot(go), 'hcloud-go at its default endpoint', () => {
+describeNeeding(describe, missingOf(go), 'hcloud-go at its default endpoint', () => {
   it('walks through all that it does with record sets', async () => {
     const steps = await walk(go, [ZONE, 'acme'], builtIn());
 
@@ -138,7 +135,7 @@ describeNeeding(whyNot(go), 'hcloud-go at its default endpoint', () => {
   }, 120_000);
 });
 
-describeNeeding(whyNot(python), 'hcloud-python at its default endpoint', () => {
+describeNeeding(describe, missingOf(python), 'hcloud-python at its default endpoint', () => {
   it('walks through all that it does with record sets', async () => {
     const steps = await walk(python, [ZONE, 'acme'], builtIn());
 
@@ -150,7 +147,7 @@ describeNeeding(whyNot(python), 'hcloud-python at its default endpoint', () => {
   }, 120_000);
 });
 
-describeNeeding(whyNot(legoChallenge), 'lego, whose address cannot be set', () => {
+describeNeeding(describe, missingOf(legoChallenge), 'lego, whose address cannot be set', () => {
   it.each(['acme', 'shop.acme'])(
     'answers the challenge for %s, and clears it away',
     async (at) => {
@@ -176,7 +173,7 @@ describeNeeding(whyNot(legoChallenge), 'lego, whose address cannot be set', () =
   });
 });
 
-describeNeeding(whyNot(lexiconRecords), 'lexicon, whose address cannot be set', () => {
+describeNeeding(describe, missingOf(lexiconRecords), 'lexicon, whose address cannot be set', () => {
   it('creates and deletes records, and waits for each action', async () => {
     const subject = ['lexicon.acme', `acme.${ZONE}`, String(system.cloud.dnsPort)];
 
@@ -191,7 +188,7 @@ describeNeeding(whyNot(lexiconRecords), 'lexicon, whose address cannot be set', 
   }, 60_000);
 });
 
-describeNeeding(hasOpenssl ? null : 'openssl is not installed', 'the authority of the guide', () => {
+describeNeeding(describe, withoutOpenssl, 'the authority of the guide', () => {
   it('vouches for the upstream’s name and for no other', async () => {
     const [, issue = ''] = recipe;
     await inFolder(issue.replaceAll(UPSTREAM_NAME, 'other.example').replaceAll('tls.', 'other.'));

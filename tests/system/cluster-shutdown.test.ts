@@ -1,4 +1,4 @@
-import { isRedisInstalled, waitFor } from '@corral/testing';
+import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { operationIdOf, type TeamClient } from '../support/clusters/client.js';
 import { aCluster, aPool, change, getCluster, untilPhase } from '../support/clusters/journey.js';
@@ -155,7 +155,7 @@ describe('while Postgres is away', () => {
   }, 180_000);
 });
 
-(isRedisInstalled() ? describe : describe.skip)('while Redis is away', () => {
+describeNeeding(describe, missingRedisServer(), 'while Redis is away', () => {
   it('changes are accepted, and made once it is back', async () => {
     const redis = await restartableRedis();
     await redis.start();

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { isRedisInstalled, redisForTests, type TestRedis } from '@corral/testing';
+import { describeEachNeeding, missingRedis, redisForTests, type TestRedis } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AnsweredWrite, runChaos } from '../support/chaos.js';
 import { expectNothingLostOrInvented } from '../support/crash-judge.js';
@@ -16,11 +16,11 @@ const wasFull = (answered: readonly AnsweredWrite[]): boolean =>
   answered.some(({ code }) => code === 'resource_limit_exceeded');
 
 const backends = [
-  { backend: 'Postgres', kills: 40 },
-  ...(isRedisInstalled() || process.env.CORRAL_TEST_REDIS_URL ? [{ backend: 'Redis', kills: 12 }] : []),
+  { backend: 'Postgres', kills: 40, missing: null },
+  { backend: 'Redis', kills: 12, missing: missingRedis() },
 ];
 
-describe.each(backends)('with jobs and limits on $backend', ({ backend, kills }) => {
+describeEachNeeding(describe, backends, 'with jobs and limits on $backend', ({ backend, kills }) => {
   let redis: TestRedis | null = null;
   let system: System;
 

@@ -1,13 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isRedisInstalled, waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Load, startLoad } from '../support/background-load.js';
 import { runChaos } from '../support/chaos.js';
 import { expectNothingLostOrInvented } from '../support/crash-judge.js';
 import { callDns } from '../support/dns-api.js';
 import { killInTurns } from '../support/killer.js';
-import { describeNeeding } from '../support/needing.js';
 import { restartablePostgres } from '../support/postgres.js';
 import { restartableRedis } from '../support/redis.js';
 import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
@@ -22,7 +21,7 @@ const seed = Number(process.env.CORRAL_CRASH_SEED ?? randomInt(1, 1_000_000));
 const KILLS = 12;
 const RECORDS_PER_TEAM = 48;
 
-describeNeeding(isRedisInstalled() ? null : 'no redis-server', 'three gateways and two reconcilers', () => {
+describeNeeding(describe, missingRedisServer(), 'three gateways and two reconcilers', () => {
   const ends: (() => Promise<unknown>)[] = [];
   let redis: Awaited<ReturnType<typeof restartableRedis>>;
   let postgres: Awaited<ReturnType<typeof restartablePostgres>>;

@@ -1,9 +1,8 @@
-import { isRedisInstalled, waitFor } from '@corral/testing';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/answer.js';
 import { readEntries, writesIn } from '../support/crash-judge.js';
 import { callDns, type DnsCall } from '../support/dns-api.js';
-import { describeNeeding } from '../support/needing.js';
 import { restartableRedis } from '../support/redis.js';
 import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
 import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
@@ -17,7 +16,7 @@ const POLL_MS = 500;
 const BUDGET = 400;
 const RECORDS = `/zones/${ZONE}/rrsets`;
 
-const missing = isRedisInstalled() ? null : 'no redis-server';
+const missing = missingRedisServer();
 const ends: (() => Promise<unknown>)[] = [];
 let system: System;
 let proxy: RoundRobin;
@@ -51,7 +50,7 @@ const create = (token: string, name: string): Promise<Answer> =>
 const team = (at: number): Team => system.teams[at] as Team;
 const many = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
-describeNeeding(missing, 'three gateways behind a plain round-robin proxy', () => {
+describeNeeding(describe, missing, 'three gateways behind a plain round-robin proxy', () => {
   beforeAll(() => start({ limitPerToken: String(PER_TOKEN), actionMs: 2_000 }), 120_000);
   afterAll(stopAll, 60_000);
 
@@ -191,7 +190,7 @@ describeNeeding(missing, 'three gateways behind a plain round-robin proxy', () =
   }, 60_000);
 });
 
-describeNeeding(missing, 'an upstream that grants little', () => {
+describeNeeding(describe, missing, 'an upstream that grants little', () => {
   beforeAll(() => start({ limitPerToken: UNLIMITED, actionMs: 0, requestsPerHour: BUDGET }), 120_000);
   afterAll(stopAll, 60_000);
 

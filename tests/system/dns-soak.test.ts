@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isRedisInstalled, waitFor } from '@corral/testing';
+import { isRedisInstalled, missingRedisServer, showsLessWithout, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Chaos, runChaos } from '../support/chaos.js';
@@ -43,6 +43,7 @@ const RSS_GROWTH_MAX = 48 * MIB;
 /** What nobody wants to read in the output of any process. */
 const ALARMING = /unexpected error ends the process|unhandled ?rejection|MaxListenersExceeded|heap out of memory/i;
 
+showsLessWithout(missingRedisServer());
 const ends: (() => Promise<unknown>)[] = [];
 let system: System;
 let url: string;

@@ -1,15 +1,15 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { hcloudCli } from '../support/clients.js';
-import { describeNeeding } from '../support/needing.js';
+import { hcloudCli, missingOf } from '../support/clients.js';
 import { type CommandResult, runCommand } from '../support/run-command.js';
 import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
 
 const cli = await hcloudCli();
 
-describeNeeding(cli.kind === 'missing' ? cli.why : null, 'the hcloud CLI', () => {
+describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
   let system: System;
   let acme: Team;
   let folder: string;

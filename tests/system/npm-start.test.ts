@@ -1,20 +1,20 @@
 import { chmod, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { describeNeeding, type RunningProcess, showsLessWithout, startProcess, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { askNameServer } from '../support/ask-name-server.js';
-import { hcloudCli, works } from '../support/clients.js';
+import { hcloudCli, missingCurl, missingDig, missingKubectl, missingOf } from '../support/clients.js';
 import { callDns } from '../support/dns-api.js';
-import { describeNeeding } from '../support/needing.js';
 import { canListProcesses, descendantsOf, type RunningPid, stillRunning } from '../support/process-tree.js';
 import { builtFile } from '../support/program.js';
 import { runCommand } from '../support/run-command.js';
 
 const cli = await hcloudCli();
-const hasCurl = await works(['curl', '--version']);
-const hasDig = await works(['dig', '-v']);
-const hasKubectl = await works(['kubectl', 'version', '--client']);
+const withoutDig = missingDig();
+showsLessWithout(withoutDig);
+
+const noProc = { what: 'to list processes', how: 'run them on Linux, which has /proc' };
 
 interface DevFile {
   readonly dnsUrl: string;
@@ -160,8 +160,7 @@ describe('the teams of npm start', () => {
 const getJson = async (url: string, sessionid: string): Promise<unknown> =>
   (await fetch(url, { headers: { Cookie: `sessionid=${sessionid}` } })).json();
 
-const lacks = hasCurl ? (hasKubectl ? null : 'kubectl is not installed') : 'curl is not installed';
-describeNeeding(lacks, 'the cluster commands that npm start prints', () => {
+describeNeeding(describe, missingCurl() ?? missingKubectl(), 'the cluster commands that npm start prints', () => {
   it('declare a cluster, wait for it, and end in its nodes', async () => {
     const printed = running.output().split('export CLUSTERS')[1]?.split('Ctrl-C')[0] ?? 'false';
 
@@ -172,8 +171,8 @@ describeNeeding(lacks, 'the cluster commands that npm start prints', () => {
   }, 60_000);
 });
 
-describeNeeding(hasCurl ? null : 'curl is not installed', 'the DNS commands that npm start prints', () => {
-  it('create a name and resolve it', async () => {
+describeNeeding(describe, missingCurl(), 'the DNS commands that npm start prints', () => {
+  it('create a name, and resolve it where there is dig', async () => {
     const { curl, dig } = printedCommands();
     const { dnsServerPort, zoneName } = await readDevFile();
 
@@ -182,11 +181,11 @@ describeNeeding(hasCurl ? null : 'curl is not installed', 'the DNS commands that
     expect(JSON.parse(created.stdout)).toMatchObject({ rrset: { id: 'api.acme/A' } });
     expect(dig).toBe(`dig @127.0.0.1 -p ${dnsServerPort} api.acme.${zoneName} +short`);
     expect(await askNameServer(dnsServerPort, `api.acme.${zoneName}`, 'A')).toEqual(['192.0.2.10']);
-    if (hasDig) expect((await inShell(dig)).stdout).toBe('192.0.2.10\n');
+    if (withoutDig === null) expect((await inShell(dig)).stdout).toBe('192.0.2.10\n');
   });
 });
 
-describeNeeding(hasCurl ? null : 'curl is not installed', 'the commands for clients with a built-in address', () => {
+describeNeeding(describe, missingCurl(), 'the commands for clients with a built-in address', () => {
   it('lead from the upstream’s name to the gateway, over TLS that they trust', async () => {
     const block = /^ {2}export SSL_CERT_FILE=.*?(?=^ {2}#)/ms.exec(running.output())?.[0] ?? 'false';
 
@@ -198,7 +197,7 @@ describeNeeding(hasCurl ? null : 'curl is not installed', 'the commands for clie
   });
 });
 
-describeNeeding(cli.kind === 'missing' ? cli.why : null, 'the hcloud command that npm start prints', () => {
+describeNeeding(describe, missingOf(cli), 'the hcloud command that npm start prints', () => {
   it('lists the record sets of the team', async () => {
     const program = cli.kind === 'found' ? (cli.command[0] as string) : '';
     await symlink((await runCommand(['which', program])).stdout.trim(), join(folder, 'hcloud'));
@@ -209,7 +208,7 @@ describeNeeding(cli.kind === 'missing' ? cli.why : null, 'the hcloud command tha
   });
 });
 
-describeNeeding(canListProcesses() ? null : 'this machine has no /proc', 'what npm start started', () => {
+describeNeeding(describe, canListProcesses() ? null : noProc, 'what npm start started', () => {
   let kept: string[];
   let dev: DevFile;
   let authority: string;

@@ -1,9 +1,9 @@
-import { afterEach, expect, it } from '@jest/globals';
-import { schemathesis } from '../support/clients.js';
+import { describeNeeding } from '@corral/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { missingOf, schemathesis } from '../support/clients.js';
 import { signIn } from '../support/clusters/client.js';
 import { startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { type FuzzTarget, fuzz, fuzzSettings } from '../support/fuzz.js';
-import { describeNeeding } from '../support/needing.js';
 import { startSystem, type Team } from '../support/start-system.js';
 
 /*
@@ -17,7 +17,7 @@ const TIMEOUT_MS = settings.seconds * 1_000 + 240_000;
 /** Far fewer than any run makes: a run that reached nothing must not pass. */
 const REQUESTS_MIN = 30;
 
-describeNeeding(fuzzer.kind === 'missing' ? fuzzer.why : null, 'the fuzzer of OpenAPI documents', () => {
+describeNeeding(describe, missingOf(fuzzer), 'the fuzzer of OpenAPI documents', () => {
   let stop: () => Promise<void> = async () => undefined;
   afterEach(() => stop(), 120_000);
 

@@ -1,15 +1,12 @@
+import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { askNameServer } from '../support/ask-name-server.js';
-import { type Client, hcloudGo, hcloudPython, works } from '../support/clients.js';
-import { describeNeeding } from '../support/needing.js';
+import { hcloudGo, hcloudPython, missingCurl, missingDig, missingOf } from '../support/clients.js';
 import { runCommand } from '../support/run-command.js';
 import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
 import { walk } from '../support/walk.js';
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];
-const hasCurl = await works(['curl', '--version']);
-const hasDig = await works(['dig', '-v']);
-const whyNot = (client: Client): string | null => (client.kind === 'missing' ? client.why : null);
 
 let system: System;
 let acme: Team;
@@ -21,7 +18,7 @@ afterAll(() => system.stop(), 60_000);
 
 const settings = (at: System = system) => ({ HCLOUD_ENDPOINT: at.url, HCLOUD_TOKEN: at.teams[0]?.token });
 
-describeNeeding(whyNot(go), 'hcloud-go', () => {
+describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
   it('creates, changes, labels, lists and deletes record sets, and waits for each action', async () => {
     const steps = await walk(go, [ZONE, 'acme'], settings());
 
@@ -56,7 +53,7 @@ describeNeeding(whyNot(go), 'hcloud-go', () => {
   }, 240_000);
 });
 
-describeNeeding(whyNot(python), 'hcloud-python', () => {
+describeNeeding(describe, missingOf(python), 'hcloud-python', () => {
   it('creates, changes, labels, lists and deletes record sets, and waits for each action', async () => {
     const steps = await walk(python, [ZONE, 'acme'], settings());
 
@@ -101,7 +98,7 @@ describe('a name that was written', () => {
   });
 });
 
-describeNeeding(hasCurl ? null : 'curl is not installed', 'curl', () => {
+describeNeeding(describe, missingCurl(), 'curl', () => {
   it('creates a record set, reads it back and changes it', async () => {
     const curl = async (path: string, ...args: string[]) => {
       const { stdout } = await runCommand([
@@ -124,7 +121,7 @@ describeNeeding(hasCurl ? null : 'curl is not installed', 'curl', () => {
   });
 });
 
-describeNeeding(hasDig ? null : 'dig is not installed', 'dig', () => {
+describeNeeding(describe, missingDig(), 'dig', () => {
   it('resolves what was written, over UDP and TCP', async () => {
     await system.cloud.putRrset('dig.acme', 'A', { records: [{ value: '192.0.2.30' }] });
     const dig = (...args: string[]) =>

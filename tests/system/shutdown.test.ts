@@ -1,4 +1,4 @@
-import { isRedisInstalled, waitFor } from '@corral/testing';
+import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Load, startLoad } from '../support/background-load.js';
 import { callDns } from '../support/dns-api.js';
@@ -81,7 +81,7 @@ describe('while Postgres is away', () => {
   }, 180_000);
 });
 
-(isRedisInstalled() ? describe : describe.skip)('while Redis is away', () => {
+describeNeeding(describe, missingRedisServer(), 'while Redis is away', () => {
   it('serves as before, and jobs go on when it is back', async () => {
     const redis = await restartableRedis();
     await redis.start();

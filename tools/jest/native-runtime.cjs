@@ -41,7 +41,12 @@ module.exports = class NativeRuntime {
   /** A query makes it another module for Node.js, so that a worker that runs the file again evaluates it again. */
   async unstable_importModule(path) {
     evaluations += 1;
-    return import(`${pathToFileURL(path).href}?${evaluations}`);
+    try {
+      return await import(`${pathToFileURL(path).href}?${evaluations}`);
+    } catch (error) {
+      await this.environment.tell('while the file was loaded');
+      throw error;
+    }
   }
 
   jestObject() {

@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { connectQueue } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import {
+  describeEachNeeding,
   freePort,
-  isRedisInstalled,
+  missingRedis,
   type RunningProcess,
   redisForTests,
   startProcess,
@@ -27,9 +28,12 @@ import {
 } from './support/start-reconciling.js';
 
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-const backends = [['Postgres'], ...(isRedisInstalled() || process.env.CORRAL_TEST_REDIS_URL ? [['Redis']] : [])];
+const backends = [
+  { backend: 'Postgres', missing: null },
+  { backend: 'Redis', missing: missingRedis() },
+];
 
-describe.each(backends)('the reconciler as a process, with jobs on %s', (backend) => {
+describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs on $backend', ({ backend }) => {
   let at: Reconciling;
   let redis: TestRedis | null = null;
   let acme: TestTeam;

@@ -1,12 +1,13 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Log } from '@corral/service';
-import { createEmptyDatabase, freePort, redisForTests, waitFor } from '@corral/testing';
+import { createEmptyDatabase, freePort, type Missing, missingRedis, redisForTests, waitFor } from '@corral/testing';
 import type { BackendOptions } from '../src/backend.js';
 import { jobRules } from '../src/jobs.js';
 import type { JobHandlers, WorkerOptions } from '../src/start-worker.js';
 
 export type TestBackend = {
   title: 'Redis' | 'Postgres';
+  missing: Missing | null;
   /** The address behind a gate that a test may close. */
   start(): Promise<{ options: BackendOptions; gate: Gate; stop(): Promise<void> }>;
 };
@@ -16,10 +17,11 @@ export type Gate = { close(): Promise<void>; open(): Promise<void> };
 
 const redis = await redisForTests();
 
-/** Postgres, and Redis where there is one. Each start is empty. */
+/** Each start is empty. */
 export const testBackends: TestBackend[] = [
   {
     title: 'Postgres',
+    missing: null,
     async start() {
       const database = await createEmptyDatabase();
       const { url, gate } = await gateTo(database.url);
@@ -30,18 +32,16 @@ export const testBackends: TestBackend[] = [
       return { options: { databaseUrl: url }, gate, stop };
     },
   },
-  ...(redis === null
-    ? []
-    : [
-        {
-          title: 'Redis' as const,
-          async start() {
-            await redisCommand(redis.url, 'FLUSHALL');
-            const { url, gate } = await gateTo(redis.url);
-            return { options: { redisUrl: url, databaseUrl: 'postgres://unused' }, gate, stop: () => gate.close() };
-          },
-        },
-      ]),
+  {
+    title: 'Redis',
+    missing: missingRedis(),
+    async start() {
+      const redisUrl = redis?.url as string;
+      await redisCommand(redisUrl, 'FLUSHALL');
+      const { url, gate } = await gateTo(redisUrl);
+      return { options: { redisUrl: url, databaseUrl: 'postgres://unused' }, gate, stop: () => gate.close() };
+    },
+  },
 ];
 
 export const stopBackends = async (): Promise<void> => redis?.stop();

@@ -1,7 +1,7 @@
 import { getMaxListeners } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createMetrics, silentLog } from '@corral/service';
-import { startProcess, waitFor } from '@corral/testing';
+import { describeEachNeeding, startProcess, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { BackendOptions } from '../src/backend.js';
 import { connectQueue, type Queue, QueueUnavailable } from '../src/connect-queue.js';
@@ -11,7 +11,7 @@ import { type Gate, heldJob, memoryLog, redisCommand, someQueues, stopBackends, 
 jest.setTimeout(30_000);
 afterAll(stopBackends);
 
-describe.each(testBackends)('the queue on $title', ({ start, title }) => {
+describeEachNeeding(describe, testBackends, 'the queue on $title', ({ start, title }) => {
   let options: BackendOptions;
   let gate: Gate;
   let stopBackend: () => Promise<void>;

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type FlakyProxy, redisForTests, startFlakyProxy, waitFor } from '@corral/testing';
+import {
+  describeEachNeeding,
+  describeNeeding,
+  type FlakyProxy,
+  missingRedis,
+  redisForTests,
+  startFlakyProxy,
+  waitFor,
+} from '@corral/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { memoryBuckets } from '../src/buckets.js';
@@ -7,7 +15,6 @@ import { type RedisBuckets, redisBuckets } from '../src/redis-buckets.js';
 import type { BucketRule, Taken } from '../src/token-bucket.js';
 
 const server = await redisForTests();
-const withRedis = server === null ? describe.skip : describe;
 
 /** Next to nothing flows in while a test runs. */
 const slow: BucketRule = { capacity: 60, periodMs: 36_000_000 };
@@ -71,7 +78,7 @@ async function takeInTurn(replica: Replica, times: number, rule = slow): Promise
   return taken;
 }
 
-withRedis('buckets on Redis', () => {
+describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
   it('never give more than the rule to two replicas together, and all of it in the end', async () => {
     const [one, other] = [await startReplica(), await startReplica()];
 
@@ -174,7 +181,12 @@ withRedis('buckets on Redis', () => {
   });
 });
 
-withRedis.each(['cut', 'hang'] as const)('while Redis is away (%s)', (how) => {
+const waysToBeAway = [
+  { how: 'cut', missing: missingRedis() },
+  { how: 'hang', missing: missingRedis() },
+] as const;
+
+describeEachNeeding(describe, waysToBeAway, 'while Redis is away ($how)', ({ how }) => {
   it('each process counts by itself, and with the others again when Redis is back', async () => {
     let now = Date.now();
     const { hostname: host, port } = new URL(server?.url as string);

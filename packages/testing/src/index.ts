@@ -1,12 +1,37 @@
+export { explainFailures } from './failures/explain.js';
+export { tellFailure, writeLogs } from './failures/tell-failure.js';
 export { type FlakyProxy, startFlakyProxy } from './flaky-proxy.js';
 export { freePort } from './free-port.js';
+export {
+  describeEachNeeding,
+  describeNeeding,
+  type Missing,
+  SKIP_NOTES_FILE,
+  type SkipNote,
+  showsLessWithout,
+  unlessInstalled,
+} from './needing.js';
 export { databaseUrl } from './postgres/connection.js';
 export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
+export {
+  type KeptDatabase,
+  keepServer,
+  keptServers,
+  readKept,
+  removeKeptServers,
+} from './postgres/kept.js';
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres/start-postgres.js';
 export { createEmptyDatabase, createTestDatabase, type TestDatabase } from './postgres/test-database.js';
 export { endWithUs, type Leftovers } from './process/end-with-us.js';
 export { type Ended, type ProcessSpec, type RunningProcess, startProcess } from './process/start-process.js';
 export { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sendRaw } from './raw-http.js';
 export { closedUrl, type RawServer, rawAnswer, startRawServer } from './raw-server.js';
-export { isRedisInstalled, redisForTests, type TestRedis, WITHOUT_REDIS } from './redis-for-tests.js';
+export {
+  isRedisInstalled,
+  missingRedis,
+  missingRedisServer,
+  redisForTests,
+  type TestRedis,
+} from './redis-for-tests.js';
+export { currentTestFile, resultsDir, type TestFile } from './test-file.js';
 export { type WaitOptions, waitFor } from './wait-for.js';

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
+import { type Missing, unlessInstalled } from './needing.js';
 import { type RunningProcess, startProcess } from './process/start-process.js';
 
 export type TestRedis = {
@@ -11,30 +11,31 @@ export type TestRedis = {
   stop(): Promise<void>;
 };
 
-/** The one line that a run without Redis prints. */
-export const WITHOUT_REDIS = 'redis-server is not installed: queue and limiter tests run on Postgres only.';
-
-let hasSaidSo = false;
-
 /**
  * A Redis for one test file: CORRAL_TEST_REDIS_URL where that is set, else a `redis-server` of its own, empty, which
  * the test may flush, pause and stop as it likes.
  *
- * @returns null when there is neither: the caller skips its Redis half
+ * @returns null when there is neither: the caller's Redis half is skipped, see `missingRedis`
  */
 export async function redisForTests(env: NodeJS.ProcessEnv = process.env): Promise<TestRedis | null> {
   if (env.CORRAL_TEST_REDIS_URL) return { url: env.CORRAL_TEST_REDIS_URL, stop: async () => undefined };
-  if (!isRedisInstalled()) {
-    // `npm test` says it once for all packages.
-    if (!hasSaidSo && !env.CORRAL_TEST_POSTGRES_URL) process.stderr.write(`${WITHOUT_REDIS}\n`);
-    hasSaidSo = true;
-    return null;
-  }
-  return startRedis();
+  return isRedisInstalled() ? startRedis() : null;
 }
 
 /** Whether `redis-server` is on PATH. */
-export const isRedisInstalled = (): boolean => spawnSync('redis-server', ['--version']).status === 0;
+export const isRedisInstalled = (): boolean => missingRedisServer() === null;
+
+const REDIS: Missing = {
+  what: 'Redis',
+  how: 'install redis-server (Debian: apt-get install redis-server); for some, CORRAL_TEST_REDIS_URL is enough',
+};
+
+/** For tests that `redisForTests` serves. */
+export const missingRedis = (env: NodeJS.ProcessEnv = process.env): Missing | null =>
+  env.CORRAL_TEST_REDIS_URL ? null : missingRedisServer();
+
+/** For tests that start a `redis-server`, and kill it. */
+export const missingRedisServer = (): Missing | null => unlessInstalled(['redis-server', '--version'], REDIS);
 
 async function startRedis(): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'corral-redis-'));

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
-import { works } from '../clients.js';
+import { missingKubectl } from '../clients.js';
 import { runCommand } from '../run-command.js';
 
-export const hasKubectl = await works(['kubectl', 'version', '--client']);
+export const hasKubectl = missingKubectl() === null;
 
 /** Names of the nodes that the bearer of a kubeconfig sees: by kubectl where there is one, else by its library. */
 export async function nodesOf(kubeconfig: string): Promise<string[]> {

@@ -17,6 +17,23 @@ describe('addUp', () => {
     expect(totals).toEqual({ passed: 7, failed: 0, skipped: 2, failures: [] });
   });
 
+  it('leaves out of the skipped tests those that want what few machines have', () => {
+    const skips = [
+      { what: 'the hcloud CLI', how: 'put it on PATH', isRare: true, tests: 14, lesser: 0 },
+      { what: 'Redis', how: 'install it', tests: 2, lesser: 0 },
+    ];
+
+    const totals = addUp(report({ numPassedTests: 7, numPendingTests: 16 }), '/corral', skips);
+
+    expect(totals).toMatchObject({ passed: 7, skipped: 2 });
+  });
+
+  it('calls it no failure that nothing ran when it is told why', () => {
+    const skips = [{ what: 'the hcloud CLI', how: 'put it on PATH', isRare: true, tests: 14, lesser: 0 }];
+
+    expect(addUp(report({ numPendingTests: 14 }), '/corral', skips)).toMatchObject({ failed: 0, skipped: 0 });
+  });
+
   it('names each failed test and its file', () => {
     const testResults = [
       {

@@ -4,10 +4,11 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { startPostgres } from '@corral/testing';
+import { keepServer, keptServers, type PostgresServer, readKept, startPostgres } from '@corral/testing';
 import { addUp, type JestReport, summaryLine } from './add-up.js';
 import { chooseTests, listPackages } from './packages.js';
 import { type StartedJest, startJest } from './run-jest.js';
+import { readSkipNotes, skipLines } from './skips.js';
 
 const INTERRUPTED = 130;
 
@@ -15,6 +16,7 @@ const INTERRUPTED = 130;
 const WORKERS = availableParallelism() + 2;
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
+const resultsDir = join(root, 'test-results');
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -34,39 +36,59 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 const parent = process.ppid;
 setInterval(() => process.ppid !== parent && interrupt(), 500).unref();
 
+const order = randomOrder();
 const report = await runTests();
-process.exitCode = isInterrupted ? INTERRUPTED : tell(report);
+process.exitCode = isInterrupted ? INTERRUPTED : await tell(report);
 
 async function runTests(): Promise<JestReport | null> {
   const { chosen, patterns } = chooseTests(await listPackages(root), positionals);
   const postgres = process.env.CORRAL_TEST_POSTGRES_URL ? null : await startPostgres();
   try {
     if (isInterrupted) return null;
-    const order = randomOrder();
     jest = await startJest({
       ...{ folders: chosen.map(({ folder }) => join(root, folder)), patterns, workers: WORKERS },
-      resultsDir: join(root, 'test-results'),
-      env: { ...(postgres === null ? {} : { CORRAL_TEST_POSTGRES_URL: postgres.url }), ...order.env },
+      resultsDir,
+      env: { ...(postgres === null ? {} : ownServer(postgres)), ...order.env },
       flags: [...order.flags, ...(options.testNamePattern ? [`--testNamePattern=${options.testNamePattern}`] : [])],
     });
     return await jest.ended;
   } finally {
-    await postgres?.stop();
+    if (postgres !== null) await end(postgres);
   }
 }
 
-/** Of files, and of the tests in each. */
-function randomOrder(): { env: Record<string, string>; flags: string[] } {
-  if (!options['random-order']) return { env: {}, flags: [] };
-  const seed = options.seed ?? String(randomInt(1, 2 ** 31 - 1));
-  console.error(`Random order: npm test -- --random-order --seed ${seed}`);
-  return { env: { CORRAL_TEST_ORDER_SEED: seed }, flags: ['--randomize', `--seed=${seed}`] };
+function ownServer({ url }: PostgresServer): Record<string, string> {
+  return { CORRAL_TEST_POSTGRES_URL: url, CORRAL_TEST_KEEPS_DATABASES: '1' };
 }
 
-function tell(report: JestReport | null): number {
-  const totals = addUp(report, root);
+async function end(postgres: PostgresServer): Promise<void> {
+  const keepData = !isInterrupted && (await readKept(resultsDir)).length > 0;
+  await postgres.stop({ keepData });
+  if (keepData) await keepServer(postgres.dataDir, 'run', resultsDir);
+}
+
+/** Of files, and of the tests in each. */
+function randomOrder(): { seed?: string; env: Record<string, string>; flags: string[] } {
+  if (!options['random-order']) return { env: {}, flags: [] };
+  const seed = options.seed ?? String(randomInt(1, 2 ** 31 - 1));
+  console.error(orderLine(seed));
+  return { seed, env: { CORRAL_TEST_ORDER_SEED: seed }, flags: ['--randomize', `--seed=${seed}`] };
+}
+
+function orderLine(seed: string): string {
+  return `Random order: npm test -- --random-order --seed ${seed}`;
+}
+
+async function tell(report: JestReport | null): Promise<number> {
+  const skips = await readSkipNotes(resultsDir);
+  const totals = addUp(report, root, skips);
   console.log('');
   for (const failure of totals.failures) console.log(`failed: ${failure}`);
+  if (totals.failed > 0 && order.seed !== undefined) console.log(orderLine(order.seed));
+  const kept = [...(await keptServers(resultsDir)).keys()];
+  if (kept.length > 0)
+    console.log(`kept: the databases of tests that failed, to look into with \`npm run test:database\``);
+  for (const line of skipLines(skips)) console.log(line);
   console.log(summaryLine(totals));
   return totals.failed === 0 ? 0 : 1;
 }

@@ -4,7 +4,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endWithUs } from '@corral/testing';
+import { endWithUs, removeKeptServers } from '@corral/testing';
 import type { JestReport } from './add-up.js';
 
 const CONFIG = fileURLToPath(new URL('../../jest/jest.config.mjs', import.meta.url));
@@ -20,6 +20,8 @@ export type JestRun = {
   env: Record<string, string>;
   /** Further arguments for Jest. */
   flags: string[];
+  /** Where its messages go. Default: to our stderr. */
+  stderr?: number;
   /** Where the report, and all that tests leave to be read, is kept. Emptied first. */
   resultsDir: string;
 };
@@ -30,7 +32,9 @@ export type StartedJest = {
   ended: Promise<JestReport | null>;
 };
 
-export async function startJest({ folders, patterns, workers, env, flags, resultsDir }: JestRun): Promise<StartedJest> {
+export async function startJest(run: JestRun): Promise<StartedJest> {
+  const { folders, patterns, workers, env, flags, resultsDir, stderr = 'inherit' } = run;
+  await removeKeptServers(resultsDir);
   await rm(resultsDir, { recursive: true, force: true }); // a run that dies must not show an older one's numbers
   await mkdir(resultsDir, { recursive: true });
   const reportFile = join(resultsDir, 'jest.json');
@@ -47,8 +51,8 @@ export async function startJest({ folders, patterns, workers, env, flags, result
   ];
   const jest = spawn(process.execPath, [bin, ...args], {
     // The report is in the file.
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', stderr],
+    env: { ...process.env, CORRAL_TEST_RESULTS_DIR: resultsDir, ...env },
     // Ctrl-C at the terminal reaches us only, and we end Jest before Postgres.
     detached: true,
   });

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { createLog, type RootLog } from '@corral/service';
+import { explainFailures } from '@corral/testing';
 
 /** A log as in production, whose lines the test reads. */
 export function recordedLog(): { log: RootLog; lines(): Promise<Record<string, unknown>[]>; text(): Promise<string> } {
@@ -15,6 +16,7 @@ export function recordedLog(): { log: RootLog; lines(): Promise<Record<string, u
     await log.flush();
     return written;
   };
+  explainFailures('last lines of the log', async () => (await text()).trimEnd().split('\n').slice(-15).join('\n'));
   return {
     log,
     text,

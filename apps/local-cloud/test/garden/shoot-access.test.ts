@@ -1,10 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { waitFor } from '@corral/testing';
+import { describeNeeding, unlessInstalled, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CoreV1Api, KubeConfig, KubernetesObjectApi, makeInformer, PatchStrategy } from '@kubernetes/client-node';
 import { aShoot, aWorker, NAMESPACE } from './a-shoot.js';
@@ -207,9 +207,12 @@ async function kubectl(kubeconfig: string, ...args: string[]): Promise<string> {
   return out + errors;
 }
 
-const isInstalled = spawnSync('kubectl', ['version', '--client']).status === 0;
+const missingKubectl = unlessInstalled(['kubectl', 'version', '--client'], {
+  what: 'kubectl',
+  how: 'put kubectl on PATH',
+});
 
-(isInstalled ? describe : describe.skip)('kubectl', () => {
+describeNeeding(describe, missingKubectl, 'kubectl', () => {
   it('prints the Shoots of all namespaces', async () => {
     const printed = await kubectl(garden.cloud.gardenKubeconfig, 'get', 'shoots', '-A');
 

@@ -1,4 +1,4 @@
-import { redisForTests, type TestRedis, waitFor } from '@corral/testing';
+import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { TestCluster } from '../support/cluster-rows.js';
@@ -62,49 +62,51 @@ const metric = async (reconciler: Reconciler, name: string): Promise<number> => 
   return values.reduce((sum, { value }) => sum + value, 0);
 };
 
-describe.each([['Postgres', undefined], ...(redis === null ? [] : [['Redis', redis.url]])])(
-  'with wake-ups on %s',
-  (backend, redisUrl) => {
-    it('two reconcilers share the work, and make each cluster once', async () => {
-      const reconcilers = await Promise.all([start({ redisUrl }), start({ redisUrl })]);
-      const clusters = await declare(10);
-      for (const { id } of clusters) await Promise.all(reconcilers.map((reconciler) => reconciler.wake(id)));
+const backends = [
+  { backend: 'Postgres', missing: null },
+  { backend: 'Redis', redisUrl: redis?.url, missing: missingRedis() },
+];
 
-      for (const cluster of clusters) {
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
-        expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
-      }
-    });
+describeEachNeeding(describe, backends, 'with wake-ups on $backend', ({ backend, redisUrl }) => {
+  it('two reconcilers share the work, and make each cluster once', async () => {
+    const reconcilers = await Promise.all([start({ redisUrl }), start({ redisUrl })]);
+    const clusters = await declare(10);
+    for (const { id } of clusters) await Promise.all(reconcilers.map((reconciler) => reconciler.wake(id)));
 
-    it('finds by the sweep what nobody was told of, and says so', async () => {
-      const reconciler = await start({ redisUrl });
-      const cluster = await declareOne();
+    for (const cluster of clusters) {
+      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
+      expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
+    }
+  });
 
+  it('finds by the sweep what nobody was told of, and says so', async () => {
+    const reconciler = await start({ redisUrl });
+    const cluster = await declareOne();
+
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+
+    expect(await metric(reconciler, 'corral_reconcile_sweep_found_total')).toBeGreaterThanOrEqual(1);
+  });
+
+  it('goes on after the queue has lost everything', async () => {
+    const reconciler = await start({ redisUrl });
+    const clusters = await declare(4);
+    for (const { id } of clusters) await reconciler.wake(id);
+    await untilRow(at, (clusters[0] as TestCluster).id, ({ applied_generation }) => applied_generation === 1);
+
+    if (backend === 'Redis') {
+      const client = new Redis(redisUrl as string);
+      await client.flushall();
+      client.disconnect();
+    } else {
+      await at.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE');
+    }
+
+    for (const cluster of clusters) {
       expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-
-      expect(await metric(reconciler, 'corral_reconcile_sweep_found_total')).toBeGreaterThanOrEqual(1);
-    });
-
-    it('goes on after the queue has lost everything', async () => {
-      const reconciler = await start({ redisUrl });
-      const clusters = await declare(4);
-      for (const { id } of clusters) await reconciler.wake(id);
-      await untilRow(at, (clusters[0] as TestCluster).id, ({ applied_generation }) => applied_generation === 1);
-
-      if (backend === 'Redis') {
-        const client = new Redis(redisUrl as string);
-        await client.flushall();
-        client.disconnect();
-      } else {
-        await at.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE');
-      }
-
-      for (const cluster of clusters) {
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-      }
-    });
-  },
-);
+    }
+  });
+});
 
 describe('a reconciler that ends', () => {
   it('gives its turn to another one at once, though the garden hangs', async () => {

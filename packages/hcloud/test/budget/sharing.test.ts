@@ -1,4 +1,4 @@
-import { redisForTests, waitFor } from '@corral/testing';
+import { describeNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BudgetStore } from '../../src/budget/budget-store.js';
 import type { HcloudClient, WriteOutcome } from '../../src/index.js';
@@ -67,7 +67,7 @@ const many = (at: HcloudClient, team: string, count: number): Promise<WriteOutco
 const sentIn = (outcomes: readonly WriteOutcome[]): number => outcomes.filter(({ kind }) => kind === 'accepted').length;
 
 for (const [name, place] of places) {
-  (place === null ? describe.skip : describe)(`replicas that share a budget on ${name}`, () => {
+  describeNeeding(describe, place === null ? missingRedis() : null, `replicas that share a budget on ${name}`, () => {
     const at = place as TestPlace;
     beforeEach(async () => {
       await at.wipe();
@@ -202,10 +202,9 @@ describe('a process that starts while the store is away', () => {
   });
 });
 
-describe('Redis that is not there at all', () => {
+describeNeeding(describe, missingRedis(), 'Redis that is not there at all', () => {
   it('keeps nobody from writing', async () => {
-    const server = await redisForTests();
-    if (server === null) return;
+    const server = (await redisForTests()) as TestRedis;
     upstream = await startBucketUpstream(3_600);
     const { connectBudgetStore } = await import('../../src/index.js');
     const run = () => Promise.reject(new Error('unused'));

@@ -1,3 +1,4 @@
+import { describeNeeding, missingRedis } from '@corral/testing';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type BudgetState, freshState } from '../../src/budget/budget-state.js';
 import type { Change } from '../../src/budget/budget-store.js';
@@ -18,7 +19,7 @@ const countOne: Change<number> = (state, now) => {
 };
 
 for (const [name, place] of places) {
-  (place === null ? describe.skip : describe)(`a store on ${name}`, () => {
+  describeNeeding(describe, place === null ? missingRedis() : null, `a store on ${name}`, () => {
     const at = place as TestPlace;
     let project: string;
     beforeEach(() => {

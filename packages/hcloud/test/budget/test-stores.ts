@@ -37,7 +37,7 @@ export async function postgresPlace(): Promise<TestPlace> {
   };
 }
 
-/** @returns null without a Redis */
+/** @returns null without a Redis: see `missingRedis` */
 export async function redisPlace(): Promise<TestPlace | null> {
   const server = await redisForTests();
   if (server === null) return null;

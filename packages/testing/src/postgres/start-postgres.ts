@@ -23,10 +23,12 @@ export type PostgresServer = {
   /** Of the database `postgres`, as the superuser. */
   url: string;
   port: number;
+  /** The folder of its data. */
+  dataDir: string;
   /** Resolves when the server has ended, for whatever reason. */
   exited: Promise<void>;
   /** Ends the server, and removes its data unless they are to stay. Safe to repeat. */
-  stop(): Promise<void>;
+  stop(options?: { keepData?: boolean }): Promise<void>;
 };
 
 const SUPERUSER = 'corral';
@@ -145,16 +147,17 @@ async function launchOn(
   }
   server.unref();
   let stopping: Promise<void> | undefined;
-  const stop = async (): Promise<void> => {
+  const stop = async (keepData: boolean): Promise<void> => {
     await end(server, exited);
-    await removeAll(temporary);
+    await removeAll(keepData ? temporary.filter((each) => each !== path) : temporary);
   };
   return {
     url,
     port,
+    dataDir: path,
     exited,
-    stop() {
-      stopping ??= stop();
+    stop({ keepData = false } = {}) {
+      stopping ??= stop(keepData);
       return stopping;
     },
   };

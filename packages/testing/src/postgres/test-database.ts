@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { explainFailures } from '../failures/explain.js';
 import { databaseUrl, onConnection } from './connection.js';
+import { noteKept } from './kept.js';
 import { serverOfThisRun } from './server-of-this-run.js';
 import { ensureTemplate } from './template.js';
 
 export type TestDatabase = {
   url: string;
-  /** Cuts every connection to it. Safe to repeat. */
+  /** Cuts every connection to it. Safe to repeat. It is kept when a test has failed meanwhile, see `npm run test:database`. */
   drop(): Promise<void>;
 };
 
@@ -26,10 +28,18 @@ async function copyOf(template: string, serverUrl: string): Promise<TestDatabase
   await onConnection(serverUrl, (client) =>
     client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`),
   );
+  let isKept = false;
+  const callOff = explainFailures('database', () => {
+    isKept ||= noteKept(name);
+    return isKept ? `${name} is kept: npm run test:database` : '';
+  });
+  const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`;
   return {
     url: databaseUrl(serverUrl, name),
     async drop() {
-      await onConnection(serverUrl, (client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+      callOff();
+      const end = isKept ? cut : `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`;
+      await onConnection(serverUrl, (client) => client.query(end));
     },
   };
 }

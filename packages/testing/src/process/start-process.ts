@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { explainByOutput } from '../failures/explain.js';
 import { waitFor } from '../wait-for.js';
 import { endWithUs } from './end-with-us.js';
 
 export type ProcessSpec = {
+  /** Of its log, when a test fails. Default: that of the command, or of the program that Node.js is given. */
+  name?: string;
   command: string;
   args?: string[];
   /** Laid over our own environment; `undefined` takes a variable away. */
@@ -61,6 +65,14 @@ const OUTPUT_DRAIN_MS = 500;
 
 const titleOf = ({ command, args = [] }: ProcessSpec): string => [command, ...args].join(' ');
 
+/** `apps/dns-gateway/dist/main.js` is the program `dns-gateway`. */
+function nameOf({ name, command, args = [] }: ProcessSpec): string {
+  if (name !== undefined) return name;
+  const script = command === process.execPath ? args.find((arg) => /\.[cm]?js$/.test(arg)) : undefined;
+  if (script === undefined) return basename(command);
+  return /([^/]+)\/dist\/main\.js$/.exec(script)?.[1] ?? basename(script);
+}
+
 async function watch(child: ChildProcess, spec: ProcessSpec): Promise<RunningProcess> {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -68,6 +80,7 @@ async function watch(child: ChildProcess, spec: ProcessSpec): Promise<RunningPro
       output += text;
     });
   }
+  explainByOutput(nameOf(spec), () => output);
   const exited = ending(child);
   const pid = await new Promise<number>((resolve, reject) => {
     child.once('spawn', () => resolve(child.pid as number));

@@ -1,0 +1,77 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Explanation, type KnownProcess, resultsDir, type TestFile } from '../test-file.js';
+import { maskSecrets } from './mask-secrets.js';
+
+const LINES_PER_PROCESS = 15;
+const LINE_LENGTH_MAX = 300;
+const CHARACTERS_PER_EXPLANATION = 3_000;
+const CHARACTERS_MAX = 24_000;
+/** What an explanation asks may be what does not answer. */
+const EXPLAIN_MS = 5_000;
+
+/**
+ * What explains a failure, to be read beside Jest's own message. Writes the logs of all processes, too.
+ *
+ * @returns '' when nothing in this file has something to tell
+ */
+export async function tellFailure(file: TestFile, test: string, folder = resultsDir()): Promise<string> {
+  const logs = writeLogs(file, folder);
+  const explained = await Promise.all([...file.explanations].map(toldBy));
+  const parts = [...explained, ...logs.map(({ name, output, path }) => lastLines(name, output, path))].filter(Boolean);
+  if (parts.length === 0) return '';
+  const text = `\n● ${basename(file.path)}: ${test}\n\n${parts.join('\n')}`;
+  const bounded = text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}\n  …` : text;
+  return `${maskSecrets(bounded).trimEnd()}\n\n`;
+}
+
+async function toldBy({ title, explain }: Explanation): Promise<string> {
+  const giveUp = new AbortController();
+  const timeout = pause(EXPLAIN_MS, '(it does not answer)', { signal: giveUp.signal });
+  timeout.catch(() => undefined); // aborted below
+  const answer = async () => explain();
+  const text = await Promise.race([answer(), timeout]).catch((error: unknown) => `(not to be told: ${error})`);
+  giveUp.abort();
+  if (text === '') return '';
+  const bounded = text.length > CHARACTERS_PER_EXPLANATION ? `…${text.slice(-CHARACTERS_PER_EXPLANATION)}` : text;
+  return bounded.includes('\n') ? `  ${title}:\n${indented(bounded)}\n` : `  ${title}: ${bounded}\n`;
+}
+
+function lastLines(name: string, output: string, path: string | undefined): string {
+  const lines = output.trimEnd().split('\n').slice(-LINES_PER_PROCESS);
+  const short = lines.map((line) => (line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX)}…` : line));
+  return `  last output of ${name}${path === undefined ? '' : `, all of it is in ${path}`}:\n${indented(short.join('\n'))}\n`;
+}
+
+const indented = (text: string): string => text.trimEnd().replace(/^/gm, '    ');
+
+type Log = { name: string; output: string; path: string | undefined };
+
+/** One log for all processes of a name, in the order of their starts. Those that said nothing have none. */
+export function writeLogs({ path: testPath, processes }: TestFile, folder = resultsDir()): Log[] {
+  return [...outputsByName(processes)].map(([name, output]) => {
+    if (folder === undefined) return { name, output, path: undefined };
+    const root = dirname(folder);
+    const place = join(
+      folder,
+      relative(root, testPath)
+        .replace(/\.test\.ts$/, '')
+        .replace(/^\W+/, '')
+        .replaceAll('/', '.'),
+    );
+    mkdirSync(place, { recursive: true });
+    const path = join(place, `${name.replace(/[^\w.-]+/g, '-')}.log`);
+    writeFileSync(path, maskSecrets(output));
+    return { name, output, path: relative(root, path) };
+  });
+}
+
+function outputsByName(processes: readonly KnownProcess[]): Map<string, string> {
+  const outputs = new Map<string, string>();
+  for (const { name, output } of processes) {
+    const text = output();
+    if (text !== '') outputs.set(name, (outputs.get(name) ?? '') + text.replace(/\n?$/, '\n'));
+  }
+  return outputs;
+}

@@ -1,0 +1,36 @@
+import type { SkipNote } from '@corral/testing';
+import { describe, expect, it } from '@jest/globals';
+import { skipLines } from './skips.js';
+
+const note = (changes: Partial<SkipNote> = {}): SkipNote => ({
+  ...{ what: 'Redis', how: 'install redis-server', tests: 2, lesser: 0 },
+  ...changes,
+});
+
+describe('skipLines', () => {
+  it('makes one line of all that lacks the same thing', () => {
+    const curl = note({ what: 'curl', how: 'put curl on PATH', tests: 1 });
+
+    expect(skipLines([note(), curl, note({ tests: 4 })])).toEqual([
+      'skipped: 1 test wants curl: put curl on PATH.',
+      'skipped: 6 tests want Redis: install redis-server.',
+    ]);
+  });
+
+  it('gives the reason where somebody tried', () => {
+    const go = note({ what: 'hcloud-go', how: 'let Go reach a module proxy', why: '`go build` failed: no route' });
+
+    expect(skipLines([go])).toEqual([
+      'skipped: 2 tests want hcloud-go (`go build` failed: no route): let Go reach a module proxy.',
+    ]);
+  });
+
+  it('tells of tests that ran and showed less', () => {
+    expect(skipLines([note({ tests: 0, lesser: 1 })])).toEqual([
+      'less shown: 1 test wants Redis: install redis-server.',
+    ]);
+    expect(skipLines([note(), note({ tests: 0, lesser: 1 })])).toEqual([
+      'skipped: 2 tests want Redis, one more shows less: install redis-server.',
+    ]);
+  });
+});
