@@ -93,7 +93,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const upstream = connectHcloud({
     baseUrl: options.upstreamUrl ?? cloud.apiUrl,
     token: UPSTREAM_TOKEN,
-    timeoutMs: options.timeoutMs ?? 2_000,
+    timeoutMs: options.timeoutMs ?? 30_000,
     waitMsMax: options.waitMsMax ?? 1_000,
     budgetStore: connectBudgetStore({
       ...{ redisUrl: undefined, run: (statement) => pool.query(statement), onError: () => undefined },
