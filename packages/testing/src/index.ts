@@ -1,5 +1,6 @@
 export { type FlakyProxy, startFlakyProxy } from './flaky-proxy.js';
 export { freePort } from './free-port.js';
+export { patientPool } from './patient-pool.js';
 export { databaseUrl } from './postgres/connection.js';
 export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres/start-postgres.js';
