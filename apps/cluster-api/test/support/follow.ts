@@ -33,10 +33,20 @@ export interface FollowOptions {
 }
 
 /** @returns once the head of the answer is there */
-export async function follow({ url, team, user = team.member, lastEventId, connect }: FollowOptions): Promise<Following> {
+export async function follow({
+  url,
+  team,
+  user = team.member,
+  lastEventId,
+  connect,
+}: FollowOptions): Promise<Following> {
   const headers = { cookie: user.cookie, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(`${url}${team.path('/events/')}`, { headers, ...(connect === undefined ? { agent: false } : { createConnection: connect }) }, resolve).on('error', reject);
+    get(
+      `${url}${team.path('/events/')}`,
+      { headers, ...(connect === undefined ? { agent: false } : { createConnection: connect }) },
+      resolve,
+    ).on('error', reject);
   });
   const events: EventSourceMessage[] = [];
   let text = '';
