@@ -44,6 +44,7 @@ export async function startReplica(
     connectInMemory() {
       const [ours, theirs] = duplexPair();
       createServer(app).emit('connection', theirs);
+      theirs.once('close', () => ours.destroy()); // of such a pair, neither tells the other that it was cut
       return ours;
     },
     close: () => served.close().then(news.close),
