@@ -4,6 +4,7 @@ import { memoryBuckets } from '@corral/rate-limit';
 import { freePort, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectError } from './support/expect-refusal.js';
+import { startHoldingUpstream } from './support/holding-upstream.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 /*
@@ -13,7 +14,7 @@ import { type Answer, startGateway, type TestGateway, ZONE } from './support/sta
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway({ config: { turnMsMax: 150 } });
+  gateway = await startGateway();
 });
 afterAll(async () => {
   await gateway.close();
@@ -91,13 +92,19 @@ describe('the error table', () => {
 
   it('409 conflict: an earlier write to the set does not end in time', async () => {
     await create({ name: 'busy.acme' });
-    gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { delayMs: 1_000 } });
+    const upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
+    const held = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { turnMsMax: 150 } });
+    const release = upstream.hold('busy.acme');
     const change = (ttl: number) =>
-      gateway.call('POST', `/zones/${ZONE}/rrsets/busy.acme/A/actions/change_ttl`, { body: { ttl } });
+      held.call('POST', `/zones/${ZONE}/rrsets/busy.acme/A/actions/change_ttl`, { body: { ttl } });
     const first = change(600);
+    await waitFor('the earlier write to be sent', () => upstream.calls('busy.acme') === 1);
 
     expectRow(await change(700), 409, 'conflict');
+    release();
     expect((await first).status).toBe(201);
+    await held.close();
+    await upstream.close();
   });
 
   it('429 rate_limit_exceeded: a request limit is exceeded', async () => {
