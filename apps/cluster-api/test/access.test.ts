@@ -83,8 +83,9 @@ describe.each(
 
   if (namesTeam(route)) {
     it('looks to a stranger as if the team did not exist, whether or not it does', async () => {
-      const foreign = await call(route, 'acme', test.globex.admin).expect(404);
-      const absent = await call(route, 'no-such-team', test.globex.admin).expect(404);
+      const stranger = await withOwnSession(test.globex.admin);
+      const foreign = await call(route, 'acme', stranger).expect(404);
+      const absent = await call(route, 'no-such-team', stranger).expect(404);
 
       const same = ({ instance, ...rest }: Record<string, unknown>) => rest;
       expect(same(foreign.body)).toEqual(same(absent.body));

@@ -195,7 +195,7 @@ describe('transactions that end in another order than they began', () => {
     const steady = await live.begin(first);
     const [early, late] = [await transaction('early'), await transaction('late')];
     await late.commit();
-    const between = await live.begin(second);
+    const between = await live.begin(second, { amidTransactions: true });
     await live.addOperation(live.api.acme, 'after');
     const held = await waitFor('an event to be held', async () =>
       (await first.metrics.registry.metrics()).includes('corral_event_teams_held_count{service="test"} 1'),

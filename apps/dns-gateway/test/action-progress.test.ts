@@ -9,7 +9,7 @@ const ACTION_MS = 3_600_000;
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway({ actionMs: ACTION_MS, waitMsMax: 100, config: { actionPollMs: POLL_MS } });
+  gateway = await startGateway({ actionMs: ACTION_MS, waitMsMax: 30_000, config: { actionPollMs: POLL_MS } });
 });
 afterAll(() => gateway.close());
 afterEach(() => gateway.cloud.admin.clearFaults());
@@ -139,10 +139,11 @@ describe('clients that wait at several replicas', () => {
 
 describe('an action that never ends', () => {
   it('is told as failed after the bound, for good, and its set is read again', async () => {
-    const bounded = await startGateway({ beside: gateway, config: { actionRunningMsMax: 200, actionPollMs: POLL_MS } });
+    const bounded = await startGateway({ beside: gateway, config: { actionPollMs: POLL_MS } });
     const id = await startAction(bounded);
     const status = async () => (await bounded.call('GET', `/actions/${id}`)).json.action.status;
     expect(await status()).toBe('running');
+    await gateway.pool.query(`UPDATE dns_action SET started_at = now() - interval '1 day' WHERE id = $1`, [id]);
 
     await waitFor('the action to be given up', async () => (await status()) === 'error');
 

@@ -1,19 +1,24 @@
 import { checkDnsAnswer } from '@corral/contracts';
 import { memoryBuckets } from '@corral/rate-limit';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, type GatewayOptions, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 const LIST = `/zones/${ZONE}/rrsets`;
 const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
 
+let base: TestGateway;
 let gateway: TestGateway;
+beforeAll(async () => {
+  base = await startGateway();
+});
 afterEach(() => gateway.close());
+afterAll(() => base.close());
 
 /** A gateway whose buckets live in a time of their own: real time passes by without filling them. */
 async function start(limits: Partial<typeof many>, config: NonNullable<GatewayOptions['config']> = {}) {
   const clock = { now: 1_000_000 };
   const buckets = memoryBuckets(() => clock.now);
-  gateway = await startGateway({ buckets, config: { limits: { ...many, ...limits }, ...config } });
+  gateway = await startGateway({ beside: base, buckets, config: { limits: { ...many, ...limits }, ...config } });
   return clock;
 }
 

@@ -96,22 +96,18 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     at.cloud.admin.addFaults({ match: { path: '/rrsets' }, times: null, effect: { hang: true } });
     const first = await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });
     const queue = openQueue();
-    await waitFor('the sync of the start', async () => {
+    const runId = await waitFor('the sync of the start', async () => {
       const { rows } = await at.pool.query(`SELECT id FROM dns_sync_run WHERE state = 'running'`);
-      return rows.length === 1;
+      return rows[0]?.id;
     });
 
-    const stoppedAt = performance.now();
-    const end = await first.stop();
+    // It is killed when it does not end by itself.
+    expect(await first.stop()).toEqual({ code: 0, signal: null });
 
-    expect(end).toEqual({ code: 0, signal: null });
-    expect(performance.now() - stoppedAt).toBeLessThan(8_000);
     at.cloud.admin.clearFaults();
     await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });
     await waitFor('a sync by the next process', async () => {
-      const { rows } = await at.pool.query(
-        `SELECT id FROM dns_sync_run WHERE state = 'succeeded' AND finished_at > clock_timestamp() - interval '5 seconds'`,
-      );
+      const { rows } = await at.pool.query(`SELECT FROM dns_sync_run WHERE id = $1 AND state = 'succeeded'`, [runId]);
       return rows.length > 0;
     });
     await queue.close();

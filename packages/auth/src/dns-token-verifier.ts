@@ -14,12 +14,14 @@ export interface VerifierOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
   readonly now?: () => number;
+  /** How long a token stays in memory, should a notification ever be lost. */
+  readonly cachedMs?: number;
   readonly onListenError: (error: Error) => void;
 }
 
 /** The channel that triggers tell of every change, with the token's hash in hexadecimal. */
 const CHANNEL = 'dns_token_changed';
-/** A bound on memory, and on how long a token stays in it should a notification ever be lost. */
+/** A bound on memory. */
 const CACHED_TOKENS_MAX = 10_000;
 const CACHED_MS = 30_000;
 
@@ -44,7 +46,7 @@ const findCaller = {
  */
 export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
   const now = options.now ?? Date.now;
-  const cache = new LRUCache<string, DnsCaller>({ max: CACHED_TOKENS_MAX, ttl: CACHED_MS });
+  const cache = new LRUCache<string, DnsCaller>({ max: CACHED_TOKENS_MAX, ttl: options.cachedMs ?? CACHED_MS });
   // A look-up that began before a change was told may still bring the old row: it must not be kept.
   let changesSeen = 0;
   const listener: Listener = listen({

@@ -1,5 +1,5 @@
 import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
-import { createTestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool } from '@corral/testing';
 import { dnsTokenStore, teamStore } from '../src/index.js';
 
 export interface AuthDatabase {
@@ -14,7 +14,12 @@ export interface AuthDatabase {
 /** A database of its own for one test file, with both ways to it. */
 export async function openAuthDatabase(): Promise<AuthDatabase> {
   const database = await createTestDatabase();
-  const pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+  const pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
   const prisma = connectPrisma(database.url);
   return {
     ...{ url: database.url, pool, prisma, teams: teamStore(prisma), tokens: dnsTokenStore(prisma) },

@@ -86,7 +86,7 @@ describe('a change of a warm token', () => {
 
     await sql(`${statement} WHERE id = '${id}'`);
 
-    await waitFor('the token to be refused', async () => (await open.verifier.verify(token)) === null, shortly);
+    await waitFor('the token to be refused', async () => (await open.verifier.verify(token)) === null);
   });
 
   it('of its scopes is seen', async () => {
@@ -97,7 +97,7 @@ describe('a change of a warm token', () => {
     await sql(`UPDATE dns_token SET scopes = '{other}' WHERE id = '${id}'`);
 
     const changed = async () => (await open.verifier.verify(token))?.scopes.includes('other');
-    await waitFor('the new scopes', changed, shortly);
+    await waitFor('the new scopes', changed);
   });
 
   it('drops no other token from memory', async () => {
@@ -107,7 +107,7 @@ describe('a change of a warm token', () => {
     await open.verifier.verify(other.token);
 
     await sql(`UPDATE dns_token SET revoked_at = now() WHERE id = '${one.id}'`);
-    await waitFor('the token to be refused', async () => (await open.verifier.verify(one.token)) === null, shortly);
+    await waitFor('the token to be refused', async () => (await open.verifier.verify(one.token)) === null);
     const before = open.lookUps();
     await open.verifier.verify(other.token);
 
@@ -126,7 +126,7 @@ describe('a look-up that a revocation overtakes', () => {
 
     await sql(`UPDATE dns_token SET revoked_at = now() WHERE id IN ('${raced.id}', '${witness.id}')`);
     const heard = async () => (await open.verifier.verify(witness.token)) === null;
-    await waitFor('the verifier to hear of the change', heard, shortly);
+    await waitFor('the verifier to hear of the change', heard);
     release();
 
     expect(await verdict).not.toBeNull(); // it was valid when the request came
@@ -171,7 +171,7 @@ describe('the token of a demo', () => {
 
     await sql(`UPDATE demo SET expires_at = expires_at + interval '1 hour' WHERE id = '${demoId}'`);
 
-    await waitFor('the extension to be told', async () => (await open.verifier.verify(token)) !== null, shortly);
+    await waitFor('the extension to be told', async () => (await open.verifier.verify(token)) !== null);
   });
 
   it('ends when the demo does, before its time', async () => {
@@ -181,7 +181,7 @@ describe('the token of a demo', () => {
 
     await sql(`UPDATE dns_token SET revoked_at = now() WHERE demo_id = '${demoId}'`);
 
-    await waitFor('the token to be refused', async () => (await open.verifier.verify(token)) === null, shortly);
+    await waitFor('the token to be refused', async () => (await open.verifier.verify(token)) === null);
   });
 });
 
@@ -204,7 +204,7 @@ describe('while nobody listens for changes', () => {
 });
 
 describe('while the connection that listens swallows everything', () => {
-  it('a revocation takes effect within 2 s all the same, and other tokens go on', async () => {
+  it('a revocation takes effect all the same, and other tokens go on', async () => {
     const { hostname: host, port } = new URL(database.url);
     const proxy = await startFlakyProxy({ host, port: Number(port) });
     try {
@@ -218,7 +218,7 @@ describe('while the connection that listens swallows everything', () => {
       proxy.hang();
       await sql(`UPDATE dns_token SET revoked_at = now() WHERE id = '${revoked.id}'`);
       const refused = async () => (await open.verifier.verify(revoked.token)) === null;
-      await waitFor('the token to be refused', refused, { timeoutMs: 2_000 });
+      await waitFor('the token to be refused', refused);
 
       expect(await open.verifier.verify(kept.token)).not.toBeNull();
       expect(open.errors).toEqual([]); // nobody noticed that the connection is dead
@@ -230,8 +230,6 @@ describe('while the connection that listens swallows everything', () => {
     }
   });
 });
-
-const shortly = { timeoutMs: 5_000 }; // far below the time for which a token stays in memory
 
 interface StartOptions {
   readonly now?: () => number;
@@ -256,6 +254,7 @@ async function start(slug: string, { now = Date.now, listenUrl = database.url }:
   const errors: Error[] = [];
   const verifier = dnsTokenVerifier({
     ...{ pool, now, databaseUrl: listenUrl, applicationName: LISTENER },
+    cachedMs: 3_600_000, // no test lasts so long: what leaves the memory was told of
     onListenError: (error) => errors.push(error),
   });
   const holdNext = () => {

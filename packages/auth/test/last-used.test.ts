@@ -1,5 +1,5 @@
 import type { Pool } from '@corral/database';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { lastUsedRecorder } from '../src/index.js';
 import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
 
@@ -12,6 +12,7 @@ beforeAll(async () => {
   for (let at = 0; at < 5; at += 1) ids.push((await database.tokens.issueToken(team, { name: 'ci' })).record.id);
 });
 afterAll(() => database.close());
+beforeEach(() => database.pool.query('UPDATE dns_token SET last_used_at = NULL'));
 
 describe('the last use of tokens', () => {
   it('is written in one statement, whatever the traffic', async () => {

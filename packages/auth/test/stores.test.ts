@@ -17,7 +17,9 @@ describe('a team', () => {
 
     expect(await teams.findTeam('zeta')).toEqual(created);
     expect(await teams.findTeam('nobody')).toBeNull();
-    expect((await teams.listTeams()).map((team) => team.slug)).toEqual(['alpha', 'zeta']);
+    const slugs = (await teams.listTeams()).map(({ slug }) => slug);
+    expect(slugs.filter((slug) => ['zeta', 'alpha'].includes(slug))).toEqual(['alpha', 'zeta']);
+    expect(slugs).toEqual([...slugs].sort());
     await expect(teams.createTeam('zeta')).rejects.toThrow('A team "zeta" exists already.');
   });
 

@@ -1,7 +1,7 @@
 import { connectPool, type Pool } from '@corral/database';
 import { writeLedger } from '@corral/dns-mirror';
 import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
-import { createTestDatabase, type TestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool, type TestDatabase } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Deletion, deleteLeft, type LeftRrset } from '../src/index.js';
 
@@ -17,7 +17,12 @@ let pool: Pool;
 let demoId: string;
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+  pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
   await pool.query(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, 'demo.example.test', '{}', now())`, [
     ZONE_ID,
   ]);

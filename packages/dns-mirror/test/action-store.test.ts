@@ -1,4 +1,5 @@
 import { connectPool } from '@corral/database';
+import { patientPool } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ActionStore, actionStore, type WriteLedger } from '../src/index.js';
 import {
@@ -85,7 +86,7 @@ describe('the actions of a team', () => {
     const ids: number[] = [];
     for (let at = 0; at < 25; at += 1) ids.push((await startAction(`n${at}.${team.slug}`)).id);
     const open = () =>
-      connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+      connectPool({ databaseUrl: database.url, applicationName: 'test', ...patientPool, onIdleError: () => undefined });
     const pools = [open(), open()];
 
     for (let round = 0; round < 40; round += 1) {

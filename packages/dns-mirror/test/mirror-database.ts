@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { connectPool, type Pool } from '@corral/database';
-import { createTestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool } from '@corral/testing';
 import {
   type BeginOutcome,
   type DeliveryCheck,
@@ -47,7 +47,8 @@ export interface EntryRow {
 export async function openMirrorDatabase(): Promise<MirrorDatabase> {
   const database = await createTestDatabase();
   const pool = connectPool({
-    ...{ databaseUrl: database.url, applicationName: 'test', connectionsMax: 20, connectTimeoutMs: 10_000 },
+    ...{ databaseUrl: database.url, applicationName: 'test', connectionsMax: 20 },
+    ...patientPool,
     onIdleError: () => undefined,
   });
   await pool.query(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, 'example.test', '{}', now())`, [

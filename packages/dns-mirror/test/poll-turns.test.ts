@@ -1,5 +1,5 @@
 import { connectPool } from '@corral/database';
-import { waitFor } from '@corral/testing';
+import { patientPool, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { actionStore, type PollTurn, type PollTurns, pollTurns, type WriteLedger } from '../src/index.js';
 import {
@@ -71,7 +71,7 @@ describe('the turn to ask for actions', () => {
   it('goes to one of many that want it at the same moment', async () => {
     const id = await startAction();
     const open = () =>
-      connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+      connectPool({ databaseUrl: database.url, applicationName: 'test', ...patientPool, onIdleError: () => undefined });
     const pools = Array.from({ length: 6 }, open);
 
     const claims = await Promise.all(pools.map((pool) => pollTurns(pool).claimPoll([id], LONG)));

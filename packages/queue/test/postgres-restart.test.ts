@@ -28,9 +28,9 @@ describe('a restart of Postgres', () => {
     await first.stop();
     const second = await startPostgres({ dataDir, port: first.port });
 
-    await waitFor('the job from before the restart', () => runs === 1, { timeoutMs: 20_000 });
+    await waitFor('the job from before the restart', () => runs === 1);
     await waitFor('a new job to be taken', () => queue.send('settle-writes', {}).then(() => true));
-    await waitFor('the new job to run', () => runs >= 2, { timeoutMs: 20_000 });
+    await waitFor('the new job to run', () => runs >= 2);
     expect(lines.filter(({ message }) => message === 'queue connection failed').length).toBeLessThan(8);
     await Promise.all([worker.close(), queue.close()]);
     await second.stop();

@@ -13,12 +13,13 @@ const POLL_MS_MAX = 200;
  * an `expect` inside it.
  *
  * @param description completes the sentence "waited … for"
- * @throws Error with the description and the last state seen, after `timeoutMs` (default 10,000)
+ * @throws Error with the description and the last state seen, after `timeoutMs` (default 40,000: a bound for what
+ * hangs, which ends a wait before Jest ends the test. It is no measure of how fast anything is)
  */
 export async function waitFor<T>(
   description: string,
   probe: () => T | Promise<T>,
-  { timeoutMs = 10_000 }: WaitOptions = {},
+  { timeoutMs = 40_000 }: WaitOptions = {},
 ): Promise<Exclude<T, undefined | null | false | 0 | ''>> {
   const deadline = performance.now() + timeoutMs;
   let lastSeen = 'nothing yet: the first probe has not ended';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectPool, type Pool } from '@corral/database';
-import { createTestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool } from '@corral/testing';
 import { runAdmin } from '../../src/run-admin.js';
 
 export const ZONE = 'example.test';
@@ -28,7 +28,12 @@ export interface TestAdmin {
 export async function startAdmin({ takenWithinMs = 10_000 } = {}): Promise<TestAdmin> {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'corral-admin-'));
-  const pool = connectPool({ databaseUrl: database.url, applicationName: 'admin test', onIdleError: () => undefined });
+  const pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'admin test',
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
   const runWith = async (env: NodeJS.ProcessEnv, ...argv: string[]): Promise<Ran> => {
     let out = '';
     let err = '';

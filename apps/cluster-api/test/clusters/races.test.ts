@@ -149,7 +149,7 @@ describe('changes at the same time', () => {
       .as(t.acme.member)
       .delete(path())
       .then((answer) => answer);
-    await waitFor('the deletion to wait for the pass', () => isSomebodyWaiting('transactionid'), { timeoutMs: 5_000 });
+    await waitFor('the deletion to wait for the pass', () => isSomebodyWaiting('transactionid'));
     await pass.query('COMMIT');
     pass.release();
 
@@ -218,7 +218,7 @@ describe('changes at the same time', () => {
       .as(t.acme.member)
       .get(path())
       .then((answer) => answer);
-    await waitFor('the reader to wait for the pools', () => isSomebodyWaiting('relation'), { timeoutMs: 5_000 });
+    await waitFor('the reader to wait for the pools', () => isSomebodyWaiting('relation'));
     await writer.query('UPDATE cluster SET generation = 2 WHERE name = $1', [name]);
     await writer.query(
       'UPDATE node_pool SET maximum = 9 FROM cluster WHERE cluster_id = cluster.id AND cluster.name = $1',

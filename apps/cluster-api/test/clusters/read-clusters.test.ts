@@ -68,6 +68,7 @@ describe('reading clusters', () => {
       await declare(t, t.acme, 'abacus');
 
       const second = (await get(`/clusters/?limit=2&cursor=${first.next}`).expect(200)).body;
+      await t.db.cluster.deleteMany({ where: { name: 'abacus' } });
 
       expect([namesIn(first), namesIn(second)]).toEqual([
         ['alpha', 'bravo'],

@@ -134,8 +134,8 @@ describe('at a provider', () => {
 
   it('an invitation opens nothing: the provider has to vouch for the address', async () => {
     await invite();
-    site.idp.accounts.set('ada', { email, email_verified: false });
-    site.idp.person = 'ada';
+    site.idp.accounts.set(email, { email, email_verified: false });
+    site.idp.person = email;
 
     const page = await site.open().visit(`${site.url}/auth/login/`);
 
@@ -146,8 +146,8 @@ describe('at a provider', () => {
   it('somebody who came in by address alone is the same person later', async () => {
     await invite();
     const { body: before } = await signIn().expect(200);
-    site.idp.accounts.set('ada', { email, email_verified: true, name: 'Ada' });
-    site.idp.person = 'ada';
+    site.idp.accounts.set(email, { email, email_verified: true, name: 'Ada' });
+    site.idp.person = email;
 
     const { body: after } = await site.open().visit(`${site.url}/auth/login/`);
 
@@ -157,8 +157,8 @@ describe('at a provider', () => {
 
   it('somebody new makes no entry in the audit log of who invites them', async () => {
     await invite();
-    site.idp.accounts.set('ada', { email, email_verified: true });
-    site.idp.person = 'ada';
+    site.idp.accounts.set(email, { email, email_verified: true });
+    site.idp.person = email;
 
     const { body } = await site.open().visit(`${site.url}/auth/login/`);
 

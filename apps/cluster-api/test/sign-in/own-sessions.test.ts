@@ -1,5 +1,6 @@
 import { sessionStore } from '@corral/auth';
 import { connectPool, type Pool } from '@corral/database';
+import { patientPool } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser } from '../support/browser.js';
 import { type Replica, startReplica } from '../support/start-replica.js';
@@ -15,7 +16,12 @@ let laptop: Browser;
 let phone: Browser;
 beforeAll(async () => {
   site = await startSignIn();
-  pool = connectPool({ databaseUrl: site.test.databaseUrl, applicationName: 'replica', onIdleError: () => undefined });
+  pool = connectPool({
+    databaseUrl: site.test.databaseUrl,
+    applicationName: 'replica',
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
   const sessions = sessionStore(pool, { idleMs: 12 * HOUR_MS, absoluteMs: 168 * HOUR_MS });
   replica = await startReplica(site.test, { deps: { sessions } });
   site.idp.accounts.set('ann', { email: 'ann@acme.test', email_verified: true });

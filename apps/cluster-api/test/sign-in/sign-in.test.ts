@@ -10,8 +10,10 @@ beforeAll(async () => {
 afterAll(() => site.close());
 beforeEach(() => {
   site.idp.clockOffsetMs = 0;
+  site.idp.accounts.set('ann', verified('Ann@Acme.test', annsNames));
 });
 
+const annsNames = { name: 'Ann King', given_name: 'Ann', family_name: 'King' };
 const verified = (email: string, more: object = {}) => ({ email, email_verified: true, ...more });
 const login = (returnTo?: string) =>
   `${site.url}/auth/login/${returnTo === undefined ? '' : `?return_to=${encodeURIComponent(returnTo)}`}`;
@@ -21,8 +23,6 @@ const codeOf = ({ status, body }: Page) => [status, body.code];
 describe('a sign-in', () => {
   it('makes somebody new known here, without a team, and shows who is signed in', async () => {
     const { issuer } = site.idp;
-    const names = { name: 'Ann King', given_name: 'Ann', family_name: 'King' };
-    site.idp.accounts.set('ann', verified('Ann@Acme.test', names));
     site.idp.person = 'ann';
 
     const page = await site.open().visit(login());

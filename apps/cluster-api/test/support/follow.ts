@@ -1,4 +1,5 @@
 import { get, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { checkClusterAnswer, type TeamEvent } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
@@ -27,13 +28,25 @@ export interface FollowOptions {
   /** Default: the team's member. */
   readonly user?: Pick<TestUser, 'cookie'>;
   readonly lastEventId?: string | undefined;
+  /** Default: a socket. */
+  readonly connect?: () => Duplex;
 }
 
 /** @returns once the head of the answer is there */
-export async function follow({ url, team, user = team.member, lastEventId }: FollowOptions): Promise<Following> {
+export async function follow({
+  url,
+  team,
+  user = team.member,
+  lastEventId,
+  connect,
+}: FollowOptions): Promise<Following> {
   const headers = { cookie: user.cookie, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(`${url}${team.path('/events/')}`, { headers, agent: false }, resolve).on('error', reject);
+    get(
+      `${url}${team.path('/events/')}`,
+      { headers, ...(connect === undefined ? { agent: false } : { createConnection: connect }) },
+      resolve,
+    ).on('error', reject);
   });
   const events: EventSourceMessage[] = [];
   let text = '';
@@ -73,7 +86,7 @@ export async function untilChanges(following: Following, count: number): Promise
     if (following.countChanges() < count) throw new Error(`${following.countChanges()} of ${count} changes`);
     return true;
   };
-  await waitFor(`${count} changes`, arrived, { timeoutMs: 60_000 });
+  await waitFor(`${count} changes`, arrived);
   return following.changes();
 }
 

@@ -8,12 +8,18 @@ import { type Replica, type ReplicaOptions, startReplica } from './start-replica
 export interface LiveTest {
   readonly api: TestClusterApi;
   startReplica(options?: ReplicaOptions): Promise<Replica>;
-  /** Follows, and waits until it is known where the stream begins. Default: the member of `acme`. */
-  begin(at: Replica, options?: Partial<FollowOptions>): Promise<Following>;
+  /** Follows what is changed from now on, or what came after an event. Default: the member of `acme`. */
+  begin(at: Replica, options?: BeginOptions): Promise<Following>;
   /** The smallest change that there is. */
   addOperation(team: TestTeam, name: string): Promise<void>;
-  leaveAll(): void;
+  /** Returns once the replicas know of it. */
+  leaveAll(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface BeginOptions extends Partial<FollowOptions> {
+  /** Also while a transaction is open before which no event counts as over. */
+  readonly amidTransactions?: boolean;
 }
 
 /** Inserts an operation about `$2` for the team `$1`. */
@@ -27,9 +33,22 @@ export async function startLiveTest(): Promise<LiveTest> {
   await addConnection(api, api.globex);
   const replicas: Replica[] = [];
   const followings: Following[] = [];
-  const leaveAll = (): void => {
+  const leaveAll = async (): Promise<void> => {
     for (const following of followings.splice(0)) following.leave();
+    // Whoever comes while another still follows begins where that one is.
+    for (const replica of replicas) await waitFor('the streams to end', async () => (await streamsAt(replica)) === 0);
   };
+  /**
+   * A stream begins before the oldest transaction that is open, whichever database of the server it is in: tests of
+   * other files have theirs. What was changed before `begin` must not come after it.
+   */
+  const untilAllIsOver = () =>
+    waitFor('the transactions that were open at the last event to end', async () => {
+      const { rows } = await api.pool.query(
+        'SELECT FROM team_event WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint LIMIT 1',
+      );
+      return rows.length === 0;
+    });
   return {
     api,
     async startReplica(options) {
@@ -37,7 +56,8 @@ export async function startLiveTest(): Promise<LiveTest> {
       replicas.push(started);
       return started;
     },
-    async begin(at, options = {}) {
+    async begin(at, { amidTransactions = false, ...options } = {}) {
+      if (options.lastEventId === undefined && !amidTransactions) await untilAllIsOver();
       const following = await follow({ url: at.url, team: api.acme, ...options });
       followings.push(following);
       if (options.lastEventId === undefined) await waitFor('ready', () => following.events[0]?.event === 'ready');
@@ -46,7 +66,7 @@ export async function startLiveTest(): Promise<LiveTest> {
     addOperation: async (team, name) => void (await api.pool.query(insertOperation, [team.id, name])),
     leaveAll,
     async close() {
-      leaveAll();
+      await leaveAll();
       await Promise.all(replicas.map((each) => each.close()));
       await api.close();
     },

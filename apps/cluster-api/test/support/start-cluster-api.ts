@@ -7,7 +7,7 @@ import type { JobName } from '@corral/queue';
 import { memoryBuckets } from '@corral/rate-limit';
 import { KeyRing } from '@corral/secrets';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
-import { createTestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool } from '@corral/testing';
 import type { Express } from 'express';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
 import type { GardenOfApi } from '../../src/build-cluster-handlers.js';
@@ -75,7 +75,12 @@ export interface TestOptions {
 export async function startClusterApi(options: TestOptions = {}): Promise<TestClusterApi> {
   const database = await createTestDatabase();
   const log = options.log ?? silentLog;
-  const pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+  const pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
   const db = connectPrisma(pool);
   const times = { idleMs: options.idleMs ?? 12 * HOUR_MS, absoluteMs: options.absoluteMs ?? 168 * HOUR_MS };
   const sessions = sessionStore(pool, times);

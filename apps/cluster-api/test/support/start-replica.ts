@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import { type Duplex, duplexPair } from 'node:stream';
 import { createHealth, createMetrics, type Metrics, serve, silentLog } from '@corral/service';
 import { type AppDeps, buildApp } from '../../src/build-app.js';
 import { type EventConfig, eventDefaults } from '../../src/build-event-handlers.js';
@@ -7,6 +9,8 @@ import type { TestClusterApi } from './start-cluster-api.js';
 /** One more process of the service, on the database of the test. */
 export interface Replica {
   readonly url: string;
+  /** A connection that holds no more than a few kilobytes, whatever this machine's sockets hold. */
+  connectInMemory(): Duplex;
   readonly metrics: Metrics;
   /** As on SIGTERM. Safe to repeat. */
   close(): Promise<void>;
@@ -37,6 +41,12 @@ export async function startReplica(
   });
   return {
     ...{ url: served.url, metrics },
+    connectInMemory() {
+      const [ours, theirs] = duplexPair();
+      createServer(app).emit('connection', theirs);
+      theirs.once('close', () => ours.destroy()); // of such a pair, neither tells the other that it was cut
+      return ours;
+    },
     close: () => served.close().then(news.close),
   };
 }

@@ -98,9 +98,10 @@ describe('a label selector', () => {
       .map(([part, times]) => part.repeat(times).slice(0, 2_048));
     fc.assert(
       fc.property(fc.oneof(hostile, fc.string({ unit: 'binary', maxLength: 200 })), (text) => {
-        const startedAt = performance.now();
+        // Of the processor: other work on the machine does not count.
+        const begun = process.cpuUsage();
         parseLabelSelector(text)?.(labels);
-        expect(performance.now() - startedAt).toBeLessThan(200);
+        expect(process.cpuUsage(begun).user / 1_000).toBeLessThan(200);
       }),
     );
   });

@@ -16,7 +16,7 @@ const DAY_SECONDS = 86_400;
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway({ timeoutMs: 400, waitMsMax: 200 });
+  gateway = await startGateway();
 });
 afterAll(() => gateway.close());
 

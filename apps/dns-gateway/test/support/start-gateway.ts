@@ -15,7 +15,7 @@ import { connectBudgetStore, connectHcloud, type HcloudClient } from '@corral/hc
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
 import { type Buckets, memoryBuckets } from '@corral/rate-limit';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
-import { createTestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool } from '@corral/testing';
 import { type AppConfig, buildApp } from '../../src/build-app.js';
 import { renderClientError } from '../../src/http/client-error.js';
 import { buildTestServer } from './test-server.js';
@@ -88,12 +88,17 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const cloud =
     beside === undefined ? await startTestCloud(options.actionMs) : { ...beside.cloud, close: async () => {} };
   const log = options.log ?? silentLog;
-  const pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined });
+  const pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
   const prisma = connectPrisma(database.url);
   const upstream = connectHcloud({
     baseUrl: options.upstreamUrl ?? cloud.apiUrl,
     token: UPSTREAM_TOKEN,
-    timeoutMs: options.timeoutMs ?? 2_000,
+    timeoutMs: options.timeoutMs ?? 30_000,
     waitMsMax: options.waitMsMax ?? 1_000,
     budgetStore: connectBudgetStore({
       ...{ redisUrl: undefined, run: (statement) => pool.query(statement), onError: () => undefined },

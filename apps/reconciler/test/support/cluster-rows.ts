@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { connectPool, inTransaction, type Pool, type Queryable } from '@corral/database';
-import { createTestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool } from '@corral/testing';
 
 /** A database in which clusters are declared as the cluster API does it: in one transaction each, due at once. */
 export interface ClusterRows {
@@ -99,6 +99,7 @@ export async function openClusterRows(): Promise<ClusterRows> {
   const database = await createTestDatabase();
   const pool = connectPool({
     ...{ databaseUrl: database.url, applicationName: 'cluster test', connectionsMax: 20 },
+    ...patientPool,
     onIdleError: () => undefined,
   });
   const one = <T>(sql: string, values: unknown[]): Promise<T> => rowOf<T>(pool, sql, values);

@@ -31,6 +31,8 @@ export interface StartOptions {
   readonly settings?: Partial<ClusterSettings>;
   readonly redisUrl?: string | undefined;
   readonly closeMs?: number;
+  /** How long one call to the garden may take. Default: 30 s. */
+  readonly gardenTimeoutMs?: number;
   readonly log?: Log;
 }
 
@@ -66,9 +68,9 @@ export async function startClusters(
     garden: fast,
     ...cloudOptions,
   });
-  const connect = () =>
+  const connect = (timeoutMs = 30_000) =>
     connectGarden({
-      ...{ kubeconfigText: cloud.gardenKubeconfig, cloudProfileName: 'hcloud', timeoutMs: 3_000 },
+      ...{ kubeconfigText: cloud.gardenKubeconfig, cloudProfileName: 'hcloud', timeoutMs },
       log: silentLog,
     });
   const garden = connect();
@@ -90,11 +92,11 @@ export async function startClusters(
       await seal(connectionId, PROJECT_TOKEN);
       return { team, connectionId };
     },
-    async start({ settings = {}, redisUrl, closeMs = 1_000, log = silentLog } = {}) {
+    async start({ settings = {}, redisUrl, closeMs = 1_000, gardenTimeoutMs, log = silentLog } = {}) {
       const backend: BackendOptions = { redisUrl, databaseUrl: rows.url };
       const metrics = createMetrics({ service: `test-${randomUUID()}` });
       const queue = connectQueue({ ...backend, log });
-      const client = connect();
+      const client = connect(gardenTimeoutMs);
       const workers = buildClusterWorkers({
         ...{
           settings: { ...clusterSettings, ...settings },

@@ -5,7 +5,7 @@ import { connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
 import type { Queue } from '@corral/queue';
 import { createMetrics, type Metrics, silentLog } from '@corral/service';
-import { createTestDatabase } from '@corral/testing';
+import { createTestDatabase, patientPool } from '@corral/testing';
 import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../src/dns/build-dns-workers.js';
 
 export const ZONE = 'example.test';
@@ -42,6 +42,7 @@ export const settings: DnsSettings = {
 export async function startReconciling(
   cloudOptions: Partial<LocalCloudOptions> = {},
   changed: Partial<DnsSettings> = {},
+  { waitMsMax = 30_000 }: { waitMsMax?: number } = {},
 ): Promise<Reconciling> {
   const database = await createTestDatabase();
   const cloud = await startLocalCloud({
@@ -54,13 +55,14 @@ export async function startReconciling(
   const pool = connectPool({
     databaseUrl: database.url,
     applicationName: 'reconciler test',
+    ...patientPool,
     onIdleError: () => undefined,
   });
   const hcloud = connectHcloud({
     baseUrl: cloud.apiUrl,
     token: UPSTREAM_TOKEN,
-    timeoutMs: 500,
-    waitMsMax: 100,
+    timeoutMs: 30_000,
+    waitMsMax,
     log: silentLog,
   });
   const nudges: Reconciling['nudges'] = [];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connectPool, type Pool } from '@corral/database';
-import { createTestDatabase, redisForTests, waitFor } from '@corral/testing';
+import { createTestDatabase, patientPool, redisForTests, waitFor } from '@corral/testing';
 import { Redis } from 'ioredis';
 import type { BudgetStore } from '../../src/budget/budget-store.js';
 import { connectBudgetStore } from '../../src/index.js';
@@ -20,7 +20,12 @@ const ignored = (): void => undefined;
 
 export async function postgresPlace(): Promise<TestPlace> {
   const database = await createTestDatabase();
-  const pool: Pool = connectPool({ databaseUrl: database.url, applicationName: 'test', onIdleError: ignored });
+  const pool: Pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    ...patientPool,
+    onIdleError: ignored,
+  });
   return {
     connect: async () =>
       connectBudgetStore({ redisUrl: undefined, run: (statement) => pool.query(statement), onError: ignored }),

@@ -1,0 +1,5 @@
+/**
+ * For pools of tests, whose statements share a machine with the rest of a run: the bounds of production are there so that
+ * nobody is kept waiting, and a test that is about something else must not meet them.
+ */
+export const patientPool = { connectTimeoutMs: 30_000, statementTimeoutMs: 30_000 } as const;
