@@ -59,7 +59,7 @@ describe('while Postgres is away', () => {
     const postgres = await restartablePostgres();
     ends.push(postgres.remove);
     const { system, acme } = await start({ databaseUrl: postgres.url });
-    const load = startLoad(system);
+    const load = startLoad(system.url, system.teams[0] as Team);
     ends.push(load.stop);
     await untilWritten(load, 20);
 
@@ -87,7 +87,7 @@ describe('while Postgres is away', () => {
     await redis.start();
     ends.push(redis.kill);
     const { system, acme } = await start({ redisUrl: redis.url });
-    const load = startLoad(system);
+    const load = startLoad(system.url, system.teams[0] as Team);
     ends.push(load.stop);
     await untilWritten(load, 20);
 
