@@ -34,7 +34,7 @@ const { seed, minutes } = readCrashPlan({ minutes: Number(soakMinutes ?? 0.75) }
 /** `CORRAL_AWAY_SECONDS=20` keeps Postgres and Redis away for longer; what has to happen meanwhile is the same. */
 const awayMs = Number(process.env.CORRAL_AWAY_SECONDS ?? 0) * 1_000;
 
-const KILLS_MIN = 32;
+const KILLS_MIN = 24;
 const ACCEPTED_MIN = 50;
 const RECORDS_PER_TEAM = 12;
 const RIVALS = ['acme', 'globex', 'initech'];
