@@ -1,7 +1,7 @@
 /**
- * What `npm start`, `npm test`, `npm run test:database`, `npm run admin`, `npm run bench`, `npm run soak` and `npm run reset`
- * enter. It works in a fresh clone, with Node.js and npm alone: it installs and builds what is missing or out of date, then
- * hands over. It has no dependencies. All it says itself goes to stderr, so that `npm run -s admin -- … | jq` gets nothing else.
+ * What `npm start`, `npm test` and the scripts of `package.json` beside them enter. It works in a fresh clone, with Node.js
+ * and npm alone: it installs and builds what is missing or out of date, then hands over. It has no dependencies. All it says
+ * itself goes to stderr, so that `npm run -s admin -- … | jq` gets nothing else.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,9 +29,9 @@ const say = (line) => process.stderr.write(`${line}\n`);
 const commands = {
   start: { program: 'tools/dist/start/main.js', build: [] },
   test: { program: 'tools/dist/test/main.js', build: [] },
-  bench: { program: 'tools/dist/bench/main.js', build: [] },
-  soak: { program: 'tools/dist/soak/main.js', build: [] },
+  'test:long': { program: 'tools/dist/long/main.js', build: [] },
   'test:database': { program: 'tools/dist/test/database.js', build: ['--filter=@corral/tools'] },
+  bench: { program: 'tools/dist/bench/main.js', build: [] },
   admin: { program: 'apps/admin/dist/main.js', build: ['--filter=@corral/admin'] },
 };
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Answer } from './answer.js';
 import { callDns } from './dns-api.js';
-import { type System, ZONE } from './start-system.js';
+import { type Team, ZONE } from './start-system.js';
 
 export interface Load {
   /** Answers so far, oldest first. */
@@ -19,8 +19,7 @@ const THINK_MS = 20;
  *
  * @param url where they send to, ends in `/v1`
  */
-export function startLoad({ url: own, teams }: System, url: string = own): Load {
-  const token = teams[0]?.token as string;
+export function startLoad(url: string, { token, slug }: Pick<Team, 'slug' | 'token'>): Load {
   const answers: (Answer & { isWrite: boolean })[] = [];
   const failures: unknown[] = [];
   let isStopped = false;
@@ -33,7 +32,7 @@ export function startLoad({ url: own, teams }: System, url: string = own): Load 
     }
   };
   const client = async (number: number): Promise<void> => {
-    const name = `load${number}.${teams[0]?.slug}`;
+    const name = `load${number}.${slug}`;
     for (let round = 0; !isStopped; round += 1) {
       const records = [{ value: `192.0.2.${(round % 200) + 1}`, comment: `round ${round}` }];
       if (round % 10 === 0) await send('POST', '/rrsets', { name, type: 'A', records });

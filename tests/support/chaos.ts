@@ -25,6 +25,10 @@ export interface AnsweredWrite {
   readonly code: string | undefined;
 }
 
+/** A run in which too little was accepted shows too little, however long it took. */
+export const countAccepted = (answered: readonly AnsweredWrite[]): number =>
+  answered.filter(({ status }) => status < 300).length;
+
 export interface Chaos {
   readonly kills: number;
   /** Requests that got no answer because a process was killed under them. */
@@ -42,6 +46,8 @@ export interface ChaosPlan {
   readonly seed: number;
   /** Asked all along. @param soFar its kills and answers */
   readonly isOver: (soFar: Pick<Chaos, 'kills' | 'answered'>) => boolean;
+  /** Whose clients write. Default: all. */
+  readonly teams?: readonly Team[];
   /** Where clients send to, each ends in `/v1`. Default: the gateways themselves. */
   readonly urls?: readonly string[];
   /** Who is killed when, until it is over. Default: every gateway and reconciler, each at moments of its own. */
@@ -52,7 +58,8 @@ export interface ChaosPlan {
 
 /** Clients write, the upstream fails, and processes are killed, until it is over. */
 export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> {
-  const { seed, urls = system.gateways.map(({ url }) => url), kill = killEachByItself(system) } = plan;
+  const { seed, teams = system.teams, urls = system.gateways.map(({ url }) => url) } = plan;
+  const { kill = killEachByItself(system) } = plan;
   const chaos = { kills: 0, lost: 0, answered: [] as AnsweredWrite[], problems: [] as string[] };
   const isOver = (): boolean => plan.isOver(chaos);
   let marks = 0;
@@ -101,7 +108,7 @@ export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> 
     breakCloud(system.cloud, faultArbitrary, { seed: seed + 1, isOver }),
     kill(killer),
     plan.beside?.(chaos, isOver),
-    ...system.teams.flatMap((team, index) =>
+    ...teams.flatMap((team, index) =>
       Array.from({ length: CLIENTS_PER_TEAM }, (_, number) => client(team, seed + 200 + index * 10 + number)),
     ),
   ]);

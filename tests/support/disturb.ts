@@ -4,7 +4,8 @@ import { drawer } from './drawer.js';
 import type { restartablePostgres } from './postgres.js';
 import type { restartableRedis } from './redis.js';
 
-type Disturbance = (isOver: () => boolean) => Promise<void>;
+/** Goes on until it is over. */
+export type Disturbance = (isOver: () => boolean) => Promise<void>;
 
 interface Absence {
   readonly beforeMs: number;
@@ -12,7 +13,7 @@ interface Absence {
 }
 
 const awayMs = fc.integer({ min: 0, max: 1_500 });
-const oftenAway: fc.Arbitrary<Absence> = fc.record({ beforeMs: fc.integer({ min: 2_000, max: 8_000 }), awayMs });
+const oftenAway: fc.Arbitrary<Absence> = fc.record({ beforeMs: fc.integer({ min: 4_000, max: 15_000 }), awayMs });
 /** Seldom enough for steady work in between. */
 export const seldomAway: fc.Arbitrary<Absence> = fc.record({
   beforeMs: fc.integer({ min: 10_000, max: 25_000 }),

@@ -11,10 +11,10 @@ export interface FuzzSettings {
   readonly seed: number;
 }
 
-/** `CORRAL_FUZZ_SECONDS` (default 25) and `CORRAL_FUZZ_SEED` (default: drawn). */
+/** `CORRAL_FUZZ_SECONDS` (default 10) and `CORRAL_FUZZ_SEED` (default: drawn). */
 export function fuzzSettings(env: NodeJS.ProcessEnv = process.env): FuzzSettings {
   return {
-    seconds: Number(env.CORRAL_FUZZ_SECONDS ?? 25),
+    seconds: Number(env.CORRAL_FUZZ_SECONDS ?? 10),
     seed: Number(env.CORRAL_FUZZ_SEED ?? randomInt(2 ** 31)),
   };
 }

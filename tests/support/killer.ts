@@ -3,19 +3,32 @@ import fc from 'fast-check';
 import { drawer } from './drawer.js';
 import type { Program } from './program.js';
 
-/** Moments of a process' life: from its first instruction to steady work. */
-const lifetimeArbitrary = fc.oneof(
-  { weight: 1, arbitrary: fc.integer({ min: 50, max: 1_000 }) },
-  { weight: 3, arbitrary: fc.integer({ min: 1_000, max: 9_000 }) },
-);
+export interface Lifetime {
+  /** Counted from when it was ready, which takes a loaded machine long; else from its first instruction. */
+  readonly isReadyFirst: boolean;
+  readonly ms: number;
+}
+
+/** While it starts, or after some steady work. */
+export const lifetimesOf = ({ steadyMsMax }: { steadyMsMax: number }): fc.Arbitrary<Lifetime> =>
+  fc.oneof(
+    {
+      weight: 1,
+      arbitrary: fc.record({ isReadyFirst: fc.constant(false), ms: fc.integer({ min: 50, max: 1_000 }) }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({ isReadyFirst: fc.constant(true), ms: fc.integer({ min: 0, max: steadyMsMax }) }),
+    },
+  );
 
 /** What can be killed and started again. */
 export type Killable = Pick<Program, 'name' | 'start' | 'untilReady' | 'kill' | 'output' | 'exited'>;
 
 export interface Killer {
   readonly seed: number;
-  /** How long a process lives, in milliseconds. Default: from its first instruction to a few seconds of steady work. */
-  readonly lifetimes?: fc.Arbitrary<number>;
+  /** How long a process lives. Default: up to a few seconds of steady work. */
+  readonly lifetimes?: fc.Arbitrary<Lifetime>;
   /** Asked before each kill. */
   isOver(): boolean;
   onKill(): void;
@@ -25,17 +38,29 @@ export interface Killer {
 
 /** Ends a process with SIGKILL and starts it again at the same address, at one drawn moment after the other. */
 export async function killAgainAndAgain(program: Killable, killer: Killer): Promise<void> {
-  const { seed, isOver, onKill, onProblem, lifetimes = lifetimeArbitrary } = killer;
+  const { seed, isOver, onKill, onProblem, lifetimes = lifetimesOf({ steadyMsMax: 7_000 }) } = killer;
   const next = drawer(lifetimes, seed);
   while (!isOver()) {
-    const ended = await Promise.race([program.exited, pause(next()).then(() => null)]);
-    if (ended !== null && !/another process has it/i.test(program.output())) {
-      onProblem(`${program.name} ended by itself: ${JSON.stringify(ended)}\n${program.output()}`);
-    }
+    const problem = await Promise.race([endOf(program), liveFor(program, next())]);
+    if (problem !== null && !/another process has it/i.test(program.output())) onProblem(problem);
     await program.kill();
     onKill();
     await program.start();
   }
+}
+
+const endOf = async (program: Killable): Promise<string> =>
+  `${program.name} ended by itself: ${JSON.stringify(await program.exited)}\n${program.output()}`;
+
+/** @returns what must not be: that it never got ready */
+async function liveFor(program: Killable, { isReadyFirst, ms }: Lifetime): Promise<string | null> {
+  try {
+    if (isReadyFirst) await program.untilReady();
+  } catch (error) {
+    return String(error);
+  }
+  await pause(ms);
+  return null;
 }
 
 /** One turn of a killer that takes care that others go on meanwhile. */

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { findMisfits } from './align.js';
 import { groupBy } from './group-by.js';
 import type { UpstreamRecord, UpstreamRrset, UpstreamWrite } from './local-cloud.js';
 
@@ -83,51 +83,63 @@ export interface AuditEntry {
 }
 
 /**
- * Gives each write that reached the upstream its audit entry, in the order in which both happened.
+ * Gives each write that reached the upstream its audit entry, in the order in which both happened. A settled entry may owe
+ * its effect to how the set was before; one that was answered 2xx owes it to its write.
  *
  * @returns what does not fit: writes without an entry of their own, and entries that claim a write that never happened
  */
 export function findUnmatched(writes: readonly UpstreamWrite[], entries: readonly AuditEntry[]): string[] {
-  const problems: string[] = [];
-  const entriesOf = groupBy(entries, keyOf);
-  const writesOf = groupBy(writes, keyOf);
-  for (const key of new Set([...entriesOf.keys(), ...writesOf.keys()])) {
-    const open = (entriesOf.get(key) ?? []).filter((entry) => entry.state !== 'refused' && entry.state !== 'unsent');
-    for (const write of writesOf.get(key) ?? []) {
-      const at = positionOf(write, open);
-      if (at === -1) problems.push(`write without an entry: ${JSON.stringify(write)}`);
-      else
-        problems.push(
-          ...open
-            .splice(0, at + 1)
-            .slice(0, -1)
-            .flatMap(unfounded),
-        );
-    }
-    problems.push(...open.flatMap(unfounded));
-  }
-  return problems;
-}
-
-/** An entry by the action that its answer named, else one that was settled: its answer was lost. */
-function positionOf(write: UpstreamWrite, entries: readonly AuditEntry[]): number {
-  const operation = operationOf(write.method, write.path);
-  const isSame = (entry: AuditEntry): boolean =>
-    entry.operation === operation &&
-    isDeepStrictEqual(entry.requestBody === null ? null : JSON.parse(entry.requestBody), write.body);
-  const answered = entries.findIndex(
-    (entry) => entry.state === 'completed' && actionIdOf(entry) === write.actionId && isSame(entry),
+  const claims = groupBy(entries.filter(({ state }) => !NEVER_ARRIVED.includes(state)).map(claimOf), ({ entry }) =>
+    keyOf(entry),
   );
-  if (answered !== -1) return answered;
-  const tellsSo = (entry: AuditEntry): boolean => entry.foundApplied === true || write.actionError !== null;
-  return entries.findIndex((entry) => entry.state === 'settled' && tellsSo(entry) && isSame(entry));
+  const arrivals = groupBy(writes.map(arrivalOf), ({ write }) => keyOf(write));
+  return [...new Set([...claims.keys(), ...arrivals.keys()])].flatMap((key) => {
+    const misfits = findMisfits(arrivals.get(key) ?? [], claims.get(key) ?? [], {
+      fits: isOf,
+      mayBeAlone: ({ entry }) => entry.state !== 'completed',
+    });
+    return [
+      ...misfits.ones.map(({ write }) => `write without an entry: ${JSON.stringify(write)}`),
+      ...misfits.others.map(({ entry }) => `entry without a write: ${JSON.stringify(entry)}`),
+    ];
+  });
 }
 
-/** A settled entry may owe its effect to how the set was before; one that was answered 2xx owes it to its write. */
-function unfounded(entry: AuditEntry): string[] {
-  return entry.state === 'completed' ? [`entry without a write: ${JSON.stringify(entry)}`] : [];
+const NEVER_ARRIVED = ['refused', 'unsent'];
+
+interface Arrival {
+  readonly write: UpstreamWrite;
+  readonly wish: string;
 }
 
-function actionIdOf({ upstreamBody }: AuditEntry): number | null {
-  return (JSON.parse(upstreamBody ?? '{}') as { action?: { id: number } }).action?.id ?? null;
+interface Claim {
+  readonly entry: AuditEntry;
+  readonly wish: string;
+  readonly actionId: number | null;
 }
+
+const arrivalOf = (write: UpstreamWrite): Arrival => ({
+  write,
+  wish: wishOf(operationOf(write.method, write.path), write.body),
+});
+
+const claimOf = (entry: AuditEntry): Claim => ({
+  entry,
+  wish: wishOf(entry.operation, entry.requestBody === null ? null : JSON.parse(entry.requestBody)),
+  actionId: (JSON.parse(entry.upstreamBody ?? '{}') as { action?: { id: number } }).action?.id ?? null,
+});
+
+/** An entry names the action of its write, where there is one, unless the answer that named it was lost. */
+function isOf({ write, wish }: Arrival, { entry, wish: claimed, actionId }: Claim): boolean {
+  if (wish !== claimed) return false;
+  if (entry.state === 'completed') return actionId === write.actionId;
+  return entry.state === 'settled' && (entry.foundApplied === true || write.actionError !== null);
+}
+
+/** Equal for two requests that ask for the same, in whatever order their bodies name it. */
+const wishOf = (operation: string, body: unknown): string => `${operation} ${JSON.stringify(body, sortedKeys)}`;
+
+const sortedKeys = (_key: string, value: unknown): unknown =>
+  value === null || typeof value !== 'object' || Array.isArray(value)
+    ? value
+    : Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));

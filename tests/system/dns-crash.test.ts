@@ -1,62 +1,243 @@
-import { randomInt } from 'node:crypto';
-import { describeEachNeeding, missingRedis, redisForTests, type TestRedis } from '@corral/testing';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describeNeeding, isRedisInstalled, missingRedisServer, showsLessWithout, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type AnsweredWrite, runChaos } from '../support/chaos.js';
+import { type Load, startLoad } from '../support/background-load.js';
+import { type AnsweredWrite, countAccepted, runChaos } from '../support/chaos.js';
 import { expectNothingLostOrInvented } from '../support/crash-judge.js';
-import { type System, startSystem } from '../support/start-system.js';
+import { readCrashPlan } from '../support/crash-plan.js';
+import { type Disturbance, forgetfulRedis, restartedPostgres, seldomAway } from '../support/disturb.js';
+import { callDns } from '../support/dns-api.js';
+import { killAgainAndAgain, lifetimesOf } from '../support/killer.js';
+import { restartablePostgres } from '../support/postgres.js';
+import type { Program } from '../support/program.js';
+import { restartableRedis } from '../support/redis.js';
+import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
+import { clearDemos, expectDemosAreGone } from '../support/soak/demos.js';
+import {
+  growthOf,
+  type Holdings,
+  REPORTS_HOLDINGS,
+  readIdleConnections,
+  sampleHoldings,
+  untilIdle,
+} from '../support/soak/holdings.js';
+import { type Answers, sideLoad } from '../support/soak/side-load.js';
+import { summaryOf } from '../support/soak/summary.js';
+import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
+import { untilSettled } from '../support/whole.js';
 
-/** `CORRAL_CRASH_ROUNDS=20` kills twenty times as often; `CORRAL_CRASH_SEED=…` repeats the choices of a run. */
-const rounds = Number(process.env.CORRAL_CRASH_ROUNDS ?? 1);
-const seed = Number(process.env.CORRAL_CRASH_SEED ?? randomInt(1, 1_000_000));
+/** Set by `npm run test:long -- soak`: kills and absences are rarer, so that there is steady work in between. */
+const soakMinutes = process.env.CORRAL_SOAK_MINUTES;
+const isSoak = soakMinutes !== undefined;
+const { seed, minutes } = readCrashPlan({ minutes: Number(soakMinutes ?? 0.75) });
+/** `CORRAL_AWAY_SECONDS=20` keeps Postgres and Redis away for longer; what has to happen meanwhile is the same. */
+const awayMs = Number(process.env.CORRAL_AWAY_SECONDS ?? 0) * 1_000;
+
+const KILLS_MIN = 24;
+const ACCEPTED_MIN = 50;
 const RECORDS_PER_TEAM = 12;
-const TEAMS = ['acme', 'globex', 'initech'];
+const RIVALS = ['acme', 'globex', 'initech'];
+/** A team that nobody takes records from: its clients see nothing but what the processes do. */
+const ALONE = 'hooli';
+const COURSE_CODE = 'CRASH-COURSE';
+const longLifetimes = lifetimesOf({ steadyMsMax: 20_000 });
+/** In less, a program is still getting warm when the first third is over. */
+const MEASURED_FROM_MINUTES = 3;
+const MIB = 2 ** 20;
+/** How much more the steady gateway may hold in the last third of the time than in the first. Its work is the same. */
+const HEAP_GROWTH_MAX = 6 * MIB;
+/** Pages that V8 and malloc keep for later count here. */
+const RSS_GROWTH_MAX = 48 * MIB;
+/** What nobody wants to read in the output of any process. */
+const ALARMING = /unexpected error ends the process|unhandled ?rejection|MaxListenersExceeded|heap out of memory/i;
+
+const ends: (() => Promise<unknown>)[] = [];
+const disturbances: Disturbance[] = [];
+let redis: Awaited<ReturnType<typeof restartableRedis>>;
+let postgres: Awaited<ReturnType<typeof restartablePostgres>>;
+let system: System;
+let proxy: RoundRobin;
+let url: string;
+let load: Load | undefined;
+
+showsLessWithout(missingRedisServer());
+
+beforeAll(async () => {
+  const absences = isSoak ? seldomAway : undefined;
+  postgres = await restartablePostgres();
+  ends.push(postgres.remove);
+  disturbances.push(restartedPostgres(postgres, seed + 1_000, absences));
+  let redisUrl: string | undefined;
+  if (isRedisInstalled()) {
+    redis = await restartableRedis();
+    await redis.start();
+    ends.push(redis.kill);
+    disturbances.push(forgetfulRedis(redis, seed + 2_000, absences));
+    redisUrl = redis.url;
+  }
+  system = await startSystem({
+    ...{ gateways: 3, reconcilers: 2, demos: true, teams: [...RIVALS, ALONE] },
+    ...{ redisUrl, databaseUrl: postgres.url },
+    gatewayEnv: { DNS_RECORDS_PER_TEAM: String(RECORDS_PER_TEAM), LOG_LEVEL: 'error' },
+    gatewayNodeArgs: (index) => (index === 1 ? REPORTS_HOLDINGS : []),
+    reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '3s', DEMO_INTERVAL_MS: '1s', LOG_LEVEL: 'error' },
+  });
+  ends.push(system.stop);
+  proxy = await startRoundRobin(system.gateways.map((gateway) => new URL(gateway.url).origin));
+  ends.push(proxy.stop);
+  url = `${proxy.base}/v1`;
+  await system.admin('course', 'create', COURSE_CODE, '--limit', '8');
+}, 120_000);
+afterEach(async () => {
+  await load?.stop();
+  load = undefined;
+  await system?.cloud.clearFaults();
+});
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+}, 60_000);
+
+describe('three gateways and two reconcilers', () => {
+  it(
+    `lose nothing and invent nothing, whatever is killed, restarted or fails, for ${minutes} minutes (seed ${seed})`,
+    async () => {
+      process.stderr.write(`Crash test of the DNS API for ${minutes} minutes: CORRAL_CRASH_SEED=${seed}\n`);
+      const steady = system.gateways[0] as Program;
+      const others = [...system.gateways.slice(1), ...system.reconcilers];
+      const steadyPid = steady.pid;
+      const idle = await readIdleConnections(steady, system);
+      const beside = sideLoad(system, { seed, url, courseCode: COURSE_CODE });
+      const samples: Holdings[] = [];
+
+      const endsAt = performance.now() + minutes * 60_000;
+      const chaos = await runChaos(system, {
+        ...{ seed, teams: rivals(), urls: [url], beside: beside.run },
+        isOver: ({ kills, answered }) =>
+          performance.now() >= endsAt &&
+          kills >= KILLS_MIN &&
+          countAccepted(answered) >= ACCEPTED_MIN &&
+          wasFull(answered) &&
+          wereAllServed(beside.answers),
+        kill: (killer) =>
+          Promise.all([
+            ...others.map((program, index) =>
+              killAgainAndAgain(program, {
+                ...{ ...killer, seed: killer.seed + index },
+                ...(isSoak ? { lifetimes: longLifetimes } : {}),
+              }),
+            ),
+            ...disturbances.map((disturb) => disturb(killer.isOver)),
+            ...(isSoak ? [sampleHoldings(steady, samples, killer.isOver)] : []),
+          ]),
+      });
+      await clearDemos(system);
+      const judged = await expectNothingLostOrInvented(system, chaos, { recordsPerTeam: RECORDS_PER_TEAM });
+      await expectDemosAreGone(system);
+      const after = await untilIdle(steady, system, idle);
+
+      const growth = isSoak && minutes >= MEASURED_FROM_MINUTES ? growthOf(samples) : null;
+      process.stderr.write(summaryOf({ minutes, chaos, judged, growth, idle, after, beside: beside.answers }));
+      expect(growth?.heap ?? 0).toBeLessThan(HEAP_GROWTH_MAX);
+      expect(growth?.rss ?? 0).toBeLessThan(RSS_GROWTH_MAX);
+      expect(steady.pid).toBe(steadyPid);
+      const outputs = [...system.gateways, ...system.reconcilers].flatMap((program) => program.outputs().split('\n'));
+      expect(outputs.filter((line) => ALARMING.test(line))).toEqual([]);
+    },
+    600_000 + minutes * 2 * 60_000,
+  );
+
+  it('answer 503 with Retry-After while Postgres is away, and go on without a restart', async () => {
+    load = startLoad(url, alone());
+    await untilWritten(load, 20);
+    const servedBefore = [...proxy.served];
+    const pids = pidsOf(system);
+
+    await postgres.stop();
+    const leftAt = performance.now();
+    await waitFor('reads and writes to be refused', () => isRefused(load, false) && isRefused(load, true));
+    await pause(Math.max(0, awayMs - (performance.now() - leftAt)));
+    const whileAway = load.answers.length;
+    await postgres.start();
+    await untilWritten(load, 20);
+    await load.stop();
+
+    expect(load.failures).toEqual([]); // each answer had the documented shape, and each 503 its Retry-After
+    const refused = load.answers.filter(({ status }) => status >= 500);
+    expect(refused.map(({ status, json }) => [status, json.error.code])).toEqual(
+      refused.map(() => [503, 'unavailable']),
+    );
+    expect(whileAway).toBeLessThan(load.answers.length);
+    const servedSince = proxy.served.map((served, at) => served - (servedBefore[at] as number));
+    expect(Math.min(...servedSince)).toBeGreaterThan(0);
+    await expectSettled(await loseAnswer('after-postgres'));
+    expect(pidsOf(system)).toEqual(pids);
+  }, 240_000);
+});
+
+describeNeeding(describe, missingRedisServer(), 'three gateways and two reconcilers on Redis', () => {
+  it('serve as before while Redis is away, and after it', async () => {
+    load = startLoad(url, alone());
+    await untilWritten(load, 20);
+
+    const pids = pidsOf(system);
+    await redis.kill();
+    const leftAt = performance.now();
+    await untilWritten(load, 40);
+    await pause(Math.max(0, awayMs - (performance.now() - leftAt)));
+    await untilWritten(load, 10);
+    await load.stop();
+    const whileAway = await loseAnswer('while-redis-is-away');
+    await redis.start();
+    await expectSettled(whileAway);
+    const later = startLoad(url, alone());
+    await untilWritten(later, 20).finally(later.stop);
+
+    for (const { failures, answers } of [load, later]) {
+      expect(failures).toEqual([]);
+      expect(answers.filter(({ status }) => status >= 500 || status === 429)).toEqual([]);
+    }
+    await expectSettled(await loseAnswer('after-redis'));
+    expect(pidsOf(system)).toEqual(pids);
+  }, 240_000);
+});
+
+const rivals = (): Team[] => system.teams.filter(({ slug }) => slug !== ALONE);
+const alone = (): Team => system.teams.find(({ slug }) => slug === ALONE) as Team;
 
 /** Whether the quota had to refuse something: a run without that says nothing about it. */
 const wasFull = (answered: readonly AnsweredWrite[]): boolean =>
   answered.some(({ code }) => code === 'resource_limit_exceeded');
 
-const backends = [
-  { backend: 'Postgres', kills: 40, missing: null },
-  { backend: 'Redis', kills: 12, missing: missingRedis() },
-];
+const wereAllServed = (answers: Answers): boolean =>
+  ['lists', 'actions', 'demos'].every((kind) => (answers[kind]?.[200] ?? 0) > 0);
 
-describeEachNeeding(describe, backends, 'with jobs and limits on $backend', ({ backend, kills }) => {
-  let redis: TestRedis | null = null;
-  let system: System;
+/** @returns the name of a set whose creation arrived, and whose answer did not */
+async function loseAnswer(label: string): Promise<string> {
+  const { token, slug } = alone();
+  const name = `${label}.${slug}`;
+  await system.cloud.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { reset: 'after' } });
+  const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
+  const { status } = await callDns(system.url, { method: 'POST', path: `/zones/${ZONE}/rrsets`, token, body });
+  expect(status).toBe(502);
+  return name;
+}
 
-  beforeAll(async () => {
-    if (backend === 'Redis') redis = await redisForTests();
-    system = await startSystem({
-      ...{ gateways: 2, reconcilers: 2, teams: TEAMS, redisUrl: redis?.url },
-      gatewayEnv: { DNS_RECORDS_PER_TEAM: String(RECORDS_PER_TEAM), LOG_LEVEL: 'error' },
-      reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '3s', LOG_LEVEL: 'error' },
-    });
-  }, 120_000);
-  afterEach(() => system.cloud.clearFaults());
-  afterAll(async () => {
-    await system.stop();
-    await redis?.stop();
-  }, 60_000);
+/** Reconcilers found out what became of it: so their jobs go on. */
+async function expectSettled(name: string): Promise<void> {
+  await untilSettled(system);
+  const path = `/zones/${ZONE}/rrsets/${name}/A`;
+  const found = await callDns(system.url, { method: 'GET', path, token: alone().token });
+  expect(found.status).toBe(200);
+}
 
-  it(
-    `loses nothing and invents nothing, whatever is killed and whatever fails (seed ${seed})`,
-    async () => {
-      process.stderr.write(`Crash test on ${backend}: CORRAL_CRASH_SEED=${seed}\n`);
+const pidsOf = ({ gateways, reconcilers }: System): number[] => [...gateways, ...reconcilers].map(({ pid }) => pid);
 
-      const chaos = await runChaos(system, {
-        seed,
-        isOver: (soFar) => soFar.kills >= kills * rounds && wasFull(soFar.answered),
-      });
-      process.stderr.write(
-        `${chaos.kills} kills, ${chaos.answered.length} answers, ${chaos.lost} requests without one\n`,
-      );
-      const { writes, settled } = await expectNothingLostOrInvented(system, chaos, {
-        recordsPerTeam: RECORDS_PER_TEAM,
-      });
+const isRefused = (load: Load | undefined, isWrite: boolean): boolean =>
+  load?.answers.some((answer) => answer.status === 503 && answer.isWrite === isWrite) ?? false;
 
-      process.stderr.write(`${writes} writes upstream, ${settled} settled\n`);
-      expect(chaos.kills).toBeGreaterThanOrEqual(kills * rounds);
-    },
-    120_000 + rounds * 120_000,
-  );
-});
+/** Some more writes were accepted after this moment. */
+async function untilWritten(load: Load, count: number): Promise<void> {
+  const accepted = () => load.answers.filter(({ isWrite, status }) => isWrite && status < 300).length;
+  const before = accepted();
+  await waitFor(`${count} more accepted writes`, () => accepted() >= before + count, { timeoutMs: 60_000 });
+}

@@ -1,35 +1,56 @@
-import { createTestDatabase, type FlakyProxy, startFlakyProxy } from '@corral/testing';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { type FlakyProxy, startFlakyProxy, waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/answer.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { callDns } from '../support/dns-api.js';
 import type { Gateway } from '../support/gateway.js';
-import { ZONE } from '../support/system-parts.js';
-
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-}, 60_000);
+import { type Ends, ownDatabase, undo, ZONE } from '../support/system-parts.js';
 
 /** As the gateway names the connection on which it hears of revocations. */
 const LISTENING = 'dns-gateway tokens';
 const EFFECTIVE_WITHIN_MS = 2_000;
 
+const ends: Ends = [];
+let system: ClusterSystem;
+let proxy: FlakyProxy;
+
 /** A cluster API and two gateways. The second one reaches Postgres through a proxy. */
-async function start(): Promise<{ system: ClusterSystem; acme: ClusterTeam; proxy: FlakyProxy }> {
-  const database = await createTestDatabase();
-  ends.push(() => database.drop());
-  const address = new URL(database.url);
-  const proxy = await startFlakyProxy({ host: address.hostname, port: Number(address.port) });
+beforeAll(async () => {
+  const databaseUrl = await ownDatabase(ends);
+  const address = new URL(databaseUrl);
+  proxy = await startFlakyProxy({ host: address.hostname, port: Number(address.port) });
   ends.push(() => proxy.close());
   address.host = `127.0.0.1:${proxy.port}`;
-  const system = await startClusterSystem({
-    ...{ databaseUrl: database.url, gateways: 2, teams: ['acme', 'globex'] },
+  system = await startClusterSystem({
+    ...{ databaseUrl, gateways: 2, teams: ['acme', 'globex'] },
     gatewayEnv: (index) => (index === 2 ? { DATABASE_URL: address.toString() } : {}),
   });
   ends.push(system.stop);
-  return { system, acme: system.teams[0] as ClusterTeam, proxy };
-}
+}, 120_000);
+/** A gateway that is not told of revocations keeps no token in mind, and a test of the news would show nothing. */
+beforeEach(async () => {
+  await waitFor(
+    'both gateways to listen',
+    async () => {
+      const { rows } = await system.pool.query(
+        `SELECT query FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = $1 AND query ~ '^(LISTEN|SELECT 1)'`,
+        [LISTENING],
+      );
+      expect(rows).toHaveLength(system.gateways.length);
+      return true;
+    },
+    { timeoutMs: 30_000 },
+  );
+}, 60_000);
+afterEach(async () => {
+  proxy.restore();
+  await Promise.all(system.gateways.map((gateway) => gateway.start()));
+  await Promise.all(system.gateways.map((gateway) => gateway.untilReady()));
+}, 60_000);
+afterAll(() => undo(ends), 60_000);
+
+const team = (at: number): ClusterTeam => system.teams[at] as ClusterTeam;
 
 async function makeToken({ member }: ClusterTeam, body: object): Promise<{ id: string; token: string }> {
   const { status, json } = await member.send({ method: 'POST', path: '/dns-tokens/', body });
@@ -58,7 +79,7 @@ async function untilRefused(gateway: Gateway, token: string): Promise<number> {
 
 describe('a token that a member makes', () => {
   it('works at every gateway, within what it is narrowed to, and all of it can be looked up', async () => {
-    const { system, acme } = await start();
+    const acme = team(0);
     const [one, two] = system.gateways as [Gateway, Gateway];
     const { id, token } = await makeToken(acme, { name: 'ci', withinName: 'ci.acme', withinTypes: ['TXT'] });
 
@@ -76,7 +97,7 @@ describe('a token that a member makes', () => {
       },
       { dns: { name: 'ci.acme', requestBody: { records: [{ value: '"from a test"' }] } } },
     ]);
-    const foreign = await (system.teams[1] as ClusterTeam).admin.send({ method: 'GET', path: '/audit/export/' });
+    const foreign = await team(1).admin.send({ method: 'GET', path: '/audit/export/' });
     expect(foreign.text).not.toContain('acme');
 
     for (const gateway of system.gateways) await gateway.stop(); // what they counted is written then at the latest
@@ -93,13 +114,13 @@ describe('a token that a member makes', () => {
   ])(
     'ends within 2 s of its revocation, %s',
     async (_what, isSilent) => {
-      const { system, acme, proxy } = await start();
-      const { id, token } = await makeToken(acme, { name: 'ci' });
-      const { token: kept } = await makeToken(acme, { name: 'kept' });
+      const globex = team(1);
+      const { id, token } = await makeToken(globex, { name: 'ci' });
+      const { token: kept } = await makeToken(globex, { name: 'kept' });
       for (const gateway of system.gateways) expect((await read(gateway, token)).status).toBe(200);
 
       if (isSilent) proxy.hang(LISTENING);
-      const { status } = await acme.member.send({ method: 'DELETE', path: `/dns-tokens/${id}/` });
+      const { status } = await globex.member.send({ method: 'DELETE', path: `/dns-tokens/${id}/` });
       const revokedAt = performance.now();
       const accepted = await Promise.all(system.gateways.map((gateway) => untilRefused(gateway, token)));
 

@@ -20,7 +20,7 @@ import { drawer } from '../support/drawer.js';
 import { killInTurns } from '../support/killer.js';
 
 const SERVERS = 3;
-const KILLS = 20;
+const KILLS = 12;
 const SEED = 4_711;
 const PATIENCE_MS = 120_000;
 const patience = { timeoutMs: PATIENCE_MS };
@@ -31,7 +31,7 @@ let team: ClusterTeam;
 beforeAll(async () => {
   system = await startClusterSystem({
     ...{ apis: 2, reconcilers: 2 },
-    reconcilerEnv: { SERVER_REBUILD_GRACE_MS: '6s', SERVER_DRAIN_MS: '20s' },
+    reconcilerEnv: { SERVER_REBUILD_GRACE_MS: '4s', SERVER_DRAIN_MS: '20s', RECONCILE_LEASE_MS: '2s' },
   });
   team = system.teams[0] as ClusterTeam;
   await recordRowChanges(system.pool, ['adopted_server']);
@@ -150,7 +150,7 @@ describe('a node pool on adopted servers', () => {
 describe('a node pool on adopted servers that changes while processes are killed', () => {
   const turns = fc.record({
     maximum: fc.integer({ min: 0, max: SERVERS }),
-    thinkMs: fc.integer({ min: 0, max: 8_000 }),
+    thinkMs: fc.integer({ min: 0, max: 4_000 }),
   });
 
   it('comes to what was asked for last: no server is rebuilt twice for one reason, and no node stays behind', async () => {

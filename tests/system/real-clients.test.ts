@@ -38,7 +38,7 @@ describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
   }, 120_000);
 
   // A default client tries again for as long as a bucket needs to have a token; the whole 300 calls take 90 s.
-  const calls = process.env.CORRAL_SLOW_TESTS ? 300 : 160;
+  const calls = process.env.CORRAL_SLOW_TESTS ? 300 : 140;
   it(`makes ${calls} calls in a row under the default limits and sees no error`, async () => {
     const limits = { LIMIT_PER_ADDRESS: '300', LIMIT_PER_TOKEN: '120', LIMIT_PER_TEAM: '600' };
     const limited = await startSystem({ gatewayEnv: limits });

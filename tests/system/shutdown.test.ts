@@ -1,29 +1,41 @@
-import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Load, startLoad } from '../support/background-load.js';
 import { callDns } from '../support/dns-api.js';
 import { restartablePostgres } from '../support/postgres.js';
-import { restartableRedis } from '../support/redis.js';
-import { type System, type SystemOptions, startSystem, type Team, ZONE } from '../support/start-system.js';
+import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
+import { type Ends, undo } from '../support/system-parts.js';
 import { ownSets, readMirror, untilSettled } from '../support/whole.js';
 
-const ends: (() => Promise<unknown>)[] = [];
+const ends: Ends = [];
+let postgres: Awaited<ReturnType<typeof restartablePostgres>>;
+let system: System;
+let load: Load | undefined;
 
+beforeAll(async () => {
+  postgres = await restartablePostgres();
+  ends.push(postgres.remove);
+  system = await startSystem({
+    ...{ databaseUrl: postgres.url, teams: ['acme', 'globex'] },
+    gatewayEnv: { UPSTREAM_TIMEOUT_MS: '10s' },
+  });
+  ends.push(system.stop);
+}, 120_000);
 afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-}, 60_000);
+  await load?.stop();
+  load = undefined;
+});
+afterAll(() => undo(ends), 60_000);
 
-async function start(options: SystemOptions = {}): Promise<{ system: System; acme: Team }> {
-  const started = await startSystem(options);
-  ends.push(started.stop);
-  return { system: started, acme: started.teams[0] as Team };
-}
+const team = (at: number): Team => system.teams[at] as Team;
 
 const create = ({ url }: System, { token }: Team, name: string) =>
   callDns(url, {
     ...{ method: 'POST', path: `/zones/${ZONE}/rrsets`, token },
     body: { name, type: 'A', records: [{ value: '192.0.2.1' }] },
   });
+
+const creations = async (): Promise<number> => (await system.cloud.calls())['POST /v1/zones/:zone/rrsets'] ?? 0;
 
 async function expectMirrorIsTrue(at: System, team: Team): Promise<void> {
   await untilSettled(at);
@@ -32,16 +44,14 @@ async function expectMirrorIsTrue(at: System, team: Team): Promise<void> {
 
 describe('a gateway that is told to end', () => {
   it('answers every request in flight, then ends with 0', async () => {
-    const { system, acme } = await start({ gatewayEnv: { UPSTREAM_TIMEOUT_MS: '10s' } });
+    const acme = team(0);
     const [gateway] = system.gateways;
     await system.cloud.addFaults({ match: { method: 'POST' }, times: null, effect: { delayMs: 1_000 } });
     const names = Array.from({ length: 20 }, (_, number) => `n${number}.acme`);
 
+    const before = await creations();
     const answers = Promise.all(names.map((name) => create(system, acme, name)));
-    await waitFor('all writes to be upstream', async () => {
-      expect((await system.cloud.calls())['POST /v1/zones/:zone/rrsets']).toBe(names.length);
-      return true;
-    });
+    await waitFor('all writes to be upstream', async () => (await creations()) === before + names.length);
     const ended = await gateway?.stop();
 
     expect((await answers).map(({ status }) => status)).toEqual(names.map(() => 201));
@@ -56,16 +66,12 @@ describe('a gateway that is told to end', () => {
 
 describe('while Postgres is away', () => {
   it('answers 503 with Retry-After, and goes on by itself when it is back', async () => {
-    const postgres = await restartablePostgres();
-    ends.push(postgres.remove);
-    const { system, acme } = await start({ databaseUrl: postgres.url });
-    const load = startLoad(system);
-    ends.push(load.stop);
+    load = startLoad(system.url, team(1));
     await untilWritten(load, 20);
 
     await postgres.stop();
     await waitFor('reads and writes to be refused', () => {
-      const refused = load.answers.filter(({ status }) => status === 503);
+      const refused = load?.answers.filter(({ status }) => status === 503) ?? [];
       return refused.some(({ isWrite }) => isWrite) && refused.some(({ isWrite }) => !isWrite);
     });
     await postgres.start();
@@ -77,32 +83,7 @@ describe('while Postgres is away', () => {
     expect(refused.map(({ json }) => json.error.code)).toEqual(refused.map(() => 'unavailable'));
     expect(refused.filter(({ headers }) => !/^[1-9]\d*$/.test(headers.get('retry-after') ?? ''))).toEqual([]);
     expect(load.answers.filter(({ status }) => status === 500)).toEqual([]);
-    await expectMirrorIsTrue(system, acme);
-  }, 180_000);
-});
-
-describeNeeding(describe, missingRedisServer(), 'while Redis is away', () => {
-  it('serves as before, and jobs go on when it is back', async () => {
-    const redis = await restartableRedis();
-    await redis.start();
-    ends.push(redis.kill);
-    const { system, acme } = await start({ redisUrl: redis.url });
-    const load = startLoad(system);
-    ends.push(load.stop);
-    await untilWritten(load, 20);
-
-    await redis.kill();
-    await untilWritten(load, 40);
-    await load.stop();
-    await system.cloud.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { reset: 'after' } });
-    const uncertain = await create(system, acme, 'uncertain.acme');
-    await redis.start();
-
-    expect(uncertain.status).toBe(502);
-    await expectMirrorIsTrue(system, acme);
-    expect(Object.keys(await readMirror(system, acme))).toContain('uncertain.acme/A');
-    expect(load.failures).toEqual([]);
-    expect(load.answers.filter(({ status }) => status >= 500 || status === 429)).toEqual([]);
+    await expectMirrorIsTrue(system, team(1));
   }, 180_000);
 });
 

@@ -6,15 +6,12 @@ import TestSequencer from '@jest/test-sequencer';
  * whatever long file it begins last is waited for alone.
  */
 const longest = [
-  'tests/system/cluster-crash-clocks',
-  'tests/system/dns-soak',
-  'tests/system/cluster-crash-postgres',
-  'tests/system/cluster-crash-redis',
+  'tests/system/cluster-crash',
+  'tests/system/dns-crash',
   'tests/system/pools-on-servers',
   'tests/system/images',
-  'tests/system/dns-crash',
   'tests/system/cluster-shutdown',
-  'tests/system/dns-replicas-faults',
+  'tests/system/dns-replicas',
   'tests/system/',
   'apps/reconciler/test/clusters/on-a-garden',
 ];

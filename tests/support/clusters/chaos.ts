@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Operation, openOperationStates } from '@corral/contracts';
 import { UndocumentedAnswer } from '../answer.js';
 import { breakCloud } from '../break-cloud.js';
+import type { Disturbance } from '../disturb.js';
 import { drawer } from '../drawer.js';
 import { killInTurns } from '../killer.js';
 import { type Belief, learn } from './belief.js';
@@ -32,9 +33,12 @@ export interface ClusterChaos {
 
 export interface ClusterChaosOptions {
   readonly seed: number;
+  /** At least so many. */
   readonly kills: number;
-  /** Something else that goes on meanwhile. */
-  readonly disturb?: (isOver: () => boolean) => Promise<void>;
+  /** For at least so long. */
+  readonly minutes: number;
+  /** What else goes on meanwhile. */
+  readonly disturbances: readonly Disturbance[];
   /** What others do beside the clusters. */
   readonly sidelines: readonly Sideline[];
 }
@@ -54,11 +58,13 @@ const PATIENCE_MS = 90_000;
 const NEEDED = ['declare', 'putPool', 'hibernate', 'resume', 'remove'];
 
 /**
- * Clients have wishes, the garden fails, and processes are killed, until there were so many kills and as many changes,
- * of every kind.
+ * Clients have wishes, the garden fails, and processes are killed, until so much time has passed, and there were so many
+ * kills and as many changes, of every kind.
  */
 export async function runClusterChaos(system: ClusterSystem, options: ClusterChaosOptions): Promise<ClusterChaos> {
-  const { seed, kills: wanted, disturb, sidelines } = options;
+  const { seed, kills: wanted, minutes, disturbances, sidelines } = options;
+  const begunAt = performance.now();
+  const hasLasted = (part: number): boolean => performance.now() - begunAt >= part * minutes * 60_000;
   const told = new Map<string, ToldOperation>();
   const known: KnownCluster[] = [];
   const accepted: Record<string, number> = {};
@@ -66,14 +72,15 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   let [kills, requests, resent, changes] = [0, 0, 0, 0];
   const needed = [...NEEDED, ...sidelines.flatMap((sideline) => sideline.needed)];
   const isOver = (): boolean =>
-    kills >= wanted && changes >= wanted && needed.every((kind) => accepted[kind] !== undefined);
+    hasLasted(1) && kills >= wanted && changes >= wanted && needed.every((kind) => accepted[kind] !== undefined);
+  const mayDelete = (): boolean => kills < wanted * DELETIONS_UNTIL || !hasLasted(DELETIONS_UNTIL);
   const report = (problem: string): void => void problems.push(problem);
   const count = (kind: string): void => {
     accepted[kind] = (accepted[kind] ?? 0) + 1;
   };
   const tell = (operation: ToldOperation): void => void told.set(operation.id, operation);
   const stage: Stage = { isOver, count, tell, report };
-  const fits = ({ wish }: Step): boolean => wish.kind !== 'remove' || kills < wanted * DELETIONS_UNTIL;
+  const fits = ({ wish }: Step): boolean => wish.kind !== 'remove' || mayDelete();
 
   /** @param beliefs by the name of the cluster; null for a client that is not alone with them */
   const live = async (
@@ -129,7 +136,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
     Array.from({ length: count }, (_, at) => make(at));
   await Promise.all([
     breakCloud(system.cloud, faultArbitrary, { seed: seed + 1, isOver }),
-    disturb?.(isOver),
+    ...disturbances.map((disturb) => disturb(isOver)),
     ...sidelines.map((sideline) => sideline.run(stage)),
     killInTurns([...system.apis, ...system.reconcilers], killer),
     ...system.teams.flatMap(({ member }, index) => [

@@ -42,7 +42,7 @@ export interface Connections {
   readonly connections: number;
 }
 
-export const readConnections = async (program: Program, system: System): Promise<Connections> => ({
+const readConnections = async (program: Program, system: System): Promise<Connections> => ({
   sockets: (await readHoldings(program)).sockets,
   connections: await countConnections(system),
 });
@@ -73,8 +73,45 @@ async function countConnections({ pool }: System): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
+/** Connections that were opened for the load are closed again. */
+export const untilIdle = (program: Program, system: System, idle: Connections): Promise<Connections> =>
+  waitFor(
+    'the connections to be as few as before the load',
+    async () => {
+      const now = await readConnections(program, system);
+      if (now.sockets <= idle.sockets && now.connections <= idle.connections) return now;
+      throw new Error(JSON.stringify({ now, idle }));
+    },
+    { timeoutMs: 90_000 },
+  );
+
+const SAMPLE_EVERY_MS = 4_000;
+
+/** Notes what a program holds now and then, until it is over. */
+export async function sampleHoldings(program: Program, samples: Holdings[], isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    samples.push(await readHoldings(program));
+    await pause(SAMPLE_EVERY_MS);
+  }
+}
+
+/** In bytes. */
+export interface Growth {
+  readonly heap: number;
+  readonly rss: number;
+}
+
+/** How much more a program held in the last third of the time than in the first. */
+export const growthOf = (samples: readonly Holdings[]): Growth => {
+  const of = (kind: 'heapUsed' | 'rss'): number => {
+    const values = samples.map((sample) => sample[kind]);
+    return medianOfThird(values, 2) - medianOfThird(values, 0);
+  };
+  return { heap: of('heapUsed'), rss: of('rss') };
+};
+
 /** The middle one of the values that lie in one third of all: 0 for the first, 2 for the last. */
-export function medianOfThird(values: readonly number[], third: 0 | 1 | 2): number {
+function medianOfThird(values: readonly number[], third: 0 | 1 | 2): number {
   const length = values.length / 3;
   const own = values.slice(Math.floor(third * length), Math.floor((third + 1) * length)).sort((a, b) => a - b);
   return own[Math.floor(own.length / 2)] ?? Number.NaN;

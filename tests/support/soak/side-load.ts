@@ -5,6 +5,7 @@ import type { ChaosSoFar } from '../chaos.js';
 import { callDns, type DnsCall } from '../dns-api.js';
 import { drawer } from '../drawer.js';
 import { DEMO_ZONE, type System, ZONE } from '../start-system.js';
+import { endDemos } from './demos.js';
 
 export interface SideLoadPlan {
   readonly seed: number;
@@ -111,16 +112,6 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
         ...[1, 2].map((number) => demoMaker(chaos, isOver, seed + number)),
       ]),
   };
-}
-
-/** The time of every demo is over that was made so long ago. */
-export async function endDemos(pool: System['pool'], seconds: number): Promise<void> {
-  await pool.query(
-    `UPDATE demo SET created_at = created_at - interval '1 hour', expires_at = expires_at - interval '1 hour'
-     WHERE ended_at IS NULL AND expires_at > clock_timestamp()
-       AND created_at <= clock_timestamp() - make_interval(secs => $1)`,
-    [seconds],
-  );
 }
 
 const demoArbitrary = fc.record({

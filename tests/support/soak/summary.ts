@@ -1,14 +1,14 @@
 import type { Chaos } from '../chaos.js';
 import type { Judged } from '../crash-judge.js';
-import type { Connections } from './holdings.js';
+import type { Connections, Growth } from './holdings.js';
 import type { Answers } from './side-load.js';
 
 export interface SoakResult {
   readonly minutes: number;
   readonly chaos: Chaos;
   readonly judged: Judged;
-  /** Bytes. */
-  readonly growth: { readonly heap: number; readonly rss: number };
+  /** Null: it was not measured. */
+  readonly growth: Growth | null;
   readonly idle: Connections;
   readonly after: Connections;
   readonly beside: Answers;
@@ -27,8 +27,12 @@ export function summaryOf({ minutes, chaos, judged, growth, idle, after, beside 
     ]),
     ['writes without an answer', String(chaos.lost)],
     ['writes upstream', `${judged.writes}, ${judged.settled} of them settled`],
-    ['heap, last third over first', mebibytes(growth.heap)],
-    ['RSS, last third over first', mebibytes(growth.rss)],
+    ...(growth === null
+      ? []
+      : ([
+          ['heap, last third over first', mebibytes(growth.heap)],
+          ['RSS, last third over first', mebibytes(growth.rss)],
+        ] as [string, string][])),
     ['sockets of the steady gateway', `${idle.sockets} before, ${after.sockets} after`],
     ['connections to Postgres', `${idle.connections} before, ${after.connections} after`],
     ['problems', String(chaos.problems.length)],

@@ -1,0 +1,35 @@
+import { waitFor } from '@corral/testing';
+import { expect } from '@jest/globals';
+import { readEntries, writesIn } from '../crash-judge.js';
+import { DEMO_ZONE, type System } from '../start-system.js';
+import { findUnmatched } from '../upstream-history.js';
+
+/** The time of every demo is over that was made so long ago. */
+export async function endDemos(pool: System['pool'], seconds: number): Promise<void> {
+  await pool.query(
+    `UPDATE demo SET created_at = created_at - interval '1 hour', expires_at = expires_at - interval '1 hour'
+     WHERE ended_at IS NULL AND expires_at > clock_timestamp()
+       AND created_at <= clock_timestamp() - make_interval(secs => $1)`,
+    [seconds],
+  );
+}
+
+/** Every demo ends, and what they left is deleted, whatever became of earlier tries. */
+export async function clearDemos({ gateways, reconcilers, pool, cloud }: System): Promise<void> {
+  await Promise.all([...gateways, ...reconcilers].map((program) => program.untilReady()));
+  await endDemos(pool, 0);
+  await waitFor('the demo zone to be empty', async () => (await cloud.namesIn(DEMO_ZONE)).length === 0, {
+    timeoutMs: 180_000,
+  });
+}
+
+export async function expectDemosAreGone(system: System): Promise<void> {
+  const entries = await readEntries(system, DEMO_ZONE);
+  expect(findUnmatched(await writesIn(system, DEMO_ZONE), entries)).toEqual([]);
+  expect(entries.filter(({ state }) => state === 'pending')).toEqual([]);
+  const { rows } = await system.pool.query(
+    `SELECT demo.label FROM demo LEFT JOIN dns_token AS token ON token.demo_id = demo.id
+     WHERE ended_at IS NULL OR token.revoked_at IS NULL`,
+  );
+  expect(rows).toEqual([]);
+}

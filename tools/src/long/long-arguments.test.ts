@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseLongArguments } from './long-arguments.js';
+
+describe('the arguments of a long test', () => {
+  it.each([
+    [['crash'], ['tests', 'system/cluster-crash', 'system/dns-crash'], { CORRAL_CRASH_MINUTES: '30' }, 1],
+    [['crash', 'clusters', '--minutes', '60'], ['tests', 'system/cluster-crash'], { CORRAL_CRASH_MINUTES: '60' }, 1],
+    [['crash', '--times=2', 'dns'], ['tests', 'system/dns-crash'], { CORRAL_CRASH_MINUTES: '30' }, 2],
+    [['soak'], ['tests', 'system/dns-crash.test'], { CORRAL_SOAK_MINUTES: '9' }, 1],
+    [['soak', '--minutes=0.5'], ['tests', 'system/dns-crash.test'], { CORRAL_SOAK_MINUTES: '0.5' }, 1],
+    [['orders'], ['--random-order'], {}, 3],
+    [['orders', '--times', '10'], ['--random-order'], {}, 10],
+  ])('%j', (args, testArgs, env, times) => {
+    expect(parseLongArguments(args)).toMatchObject({ run: { args: testArgs, env }, times });
+  });
+
+  it.each([
+    [['everything'], 'no part "everything"'],
+    [['crash', 'mail'], '"mail" is none of clusters, dns'],
+    [['crash', 'dns', 'clusters'], '"dns clusters" is none of'],
+    [['crash', '--minutes'], 'minutes'],
+    [['crash', '--minutes', ''], 'not ""'],
+    [['crash', '--minutes', 'ten'], 'not "ten"'],
+    [['soak', '--minutes', '0'], 'above 0'],
+    [['soak', '--minutes=-1'], 'above 0'],
+    [['soak', '--minutes', 'Infinity'], 'at most'],
+    [['soak', 'dns'], '"dns" is not understood'],
+    [['soak', '--hours', '1'], '--hours'],
+    [['orders', '--times', '0'], 'from 1'],
+    [['orders', '--times', '1.5'], 'whole number'],
+    [['orders', '--minutes', '5'], '--minutes'],
+  ])('that are refused with the usage: %j', (args, reason) => {
+    const refused = () => parseLongArguments(args);
+    expect(refused).toThrow(reason);
+    expect(refused).toThrow('Usage: npm run test:long');
+  });
+});

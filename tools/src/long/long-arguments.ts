@@ -1,0 +1,100 @@
+import { parseArgs } from 'node:util';
+
+/** One run of `npm test`, with what it is told. */
+export interface LongRun {
+  /** Arguments of `npm test`. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether it draws its choices from `CORRAL_CRASH_SEED`. */
+  readonly isSeeded: boolean;
+}
+
+export interface LongTest {
+  readonly run: LongRun;
+  /** One after the other, each with a seed of its own. */
+  readonly times: number;
+}
+
+const MINUTES = { crash: 30, soak: 9 };
+const TIMES = { crash: 1, soak: 1, orders: 3 };
+/** A week: what runs for longer is an installation. */
+const MINUTES_MAX = 10_080;
+const TIMES_MAX = 1_000;
+
+/** Of test files, for each product whose processes are killed. */
+const CRASHES: Readonly<Record<string, string>> = {
+  clusters: 'system/cluster-crash',
+  dns: 'system/dns-crash',
+};
+
+export const usage = `Usage: npm run test:long -- <part> [options]
+
+  crash [clusters|dns] [--minutes ${MINUTES.crash}] [--times ${TIMES.crash}]
+          processes are killed and all around them fails, in both products at once or in one of them.
+          It takes --minutes, and up to 5 more until all has settled.
+  soak [--minutes ${MINUTES.soak}] [--times ${TIMES.soak}]
+          the DNS API under load, with rarer kills: what a gateway holds must not grow. It takes --minutes, and up to 5 more.
+  orders [--times ${TIMES.orders}]
+          all tests in a random order, again and again. Each time takes as long as \`npm test\`: 10 minutes on two cores.
+
+Each of the --times has a seed of its own, which is printed. CORRAL_CRASH_SEED repeats the choices of a crash or soak.`;
+
+/** @throws Error with what is wrong and the usage */
+export function parseLongArguments([part, ...args]: readonly string[]): LongTest {
+  switch (part) {
+    case 'crash': {
+      const { words, minutes, times } = parse(args, { minutes: MINUTES.crash, times: TIMES.crash });
+      const [product, ...rest] = words;
+      const isKnown = product === undefined || Object.hasOwn(CRASHES, product);
+      if (!isKnown || rest.length > 0)
+        throw refusal(`"${words.join(' ')}" is none of ${Object.keys(CRASHES).join(', ')}.`);
+      const patterns = product === undefined ? Object.values(CRASHES) : [CRASHES[product] as string];
+      const env = { CORRAL_CRASH_MINUTES: String(minutes) };
+      return { run: { args: ['tests', ...patterns], env, isSeeded: true }, times };
+    }
+    case 'soak': {
+      const { words, minutes, times } = parse(args, { minutes: MINUTES.soak, times: TIMES.soak });
+      refuseWords(words);
+      const env = { CORRAL_SOAK_MINUTES: String(minutes) };
+      return { run: { args: ['tests', 'system/dns-crash.test'], env, isSeeded: true }, times };
+    }
+    case 'orders': {
+      const { words, times } = parse(args, { times: TIMES.orders });
+      refuseWords(words);
+      return { run: { args: ['--random-order'], env: {}, isSeeded: false }, times };
+    }
+    default:
+      throw refusal(`There is no part "${part}".`);
+  }
+}
+
+function parse(args: readonly string[], defaults: { minutes?: number; times: number }) {
+  const { positionals, values } = parsed(args, Object.keys(defaults));
+  const minutes = numberOf(values.minutes, defaults.minutes ?? 0);
+  if (defaults.minutes !== undefined && !(minutes > 0 && minutes <= MINUTES_MAX)) {
+    throw refusal(`--minutes has to be a number above 0 and at most ${MINUTES_MAX}, not "${values.minutes}".`);
+  }
+  const times = numberOf(values.times, defaults.times);
+  if (!(Number.isInteger(times) && times > 0 && times <= TIMES_MAX)) {
+    throw refusal(`--times has to be a whole number from 1 to ${TIMES_MAX}, not "${values.times}".`);
+  }
+  return { words: positionals, minutes, times };
+}
+
+function parsed(args: readonly string[], names: readonly string[]) {
+  try {
+    const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+    return parseArgs({ args: [...args], allowPositionals: true, options });
+  } catch (error) {
+    throw refusal((error as Error).message);
+  }
+}
+
+const numberOf = (value: string | undefined, otherwise: number): number =>
+  value === undefined ? otherwise : Number(value.trim() || Number.NaN);
+
+function refuseWords(words: readonly string[]): void {
+  if (words.length > 0) throw refusal(`"${words.join(' ')}" is not understood.`);
+}
+
+const refusal = (reason: string): Error => new Error(`${reason}\n\n${usage}`);
