@@ -92,7 +92,7 @@ export const demoEnds = (pool: Pool) => ({
   async releaseLabels(): Promise<number> {
     const { rowCount } = await pool.query(
       `UPDATE demo SET released_at = clock_timestamp()
-       WHERE ${isOver} AND ended_at <= clock_timestamp() - make_interval(secs => $1) AND ${isClear}`,
+       WHERE ${isOver} AND ended_at <= ${rowClock} - make_interval(secs => $1) AND ${isClear}`,
       [dnsLimits.demoLabelHeldSeconds],
     );
     return rowCount ?? 0;

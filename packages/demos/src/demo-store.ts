@@ -1,6 +1,6 @@
 import { DNS_SCOPE, hashDnsToken, mintDnsToken } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
-import { inTransaction, type Pool, type Queryable } from '@corral/database';
+import { inTransaction, type Pool, type Queryable, rowClock } from '@corral/database';
 import { hashCourseCode } from './course-code.js';
 import { type DemoRecord, demoColumns, isClear, isLive, noteDemo } from './demo-rows.js';
 
@@ -150,7 +150,7 @@ async function releaseLabel(tx: Queryable, { zoneId, label }: NewDemo): Promise<
   await tx.query(
     `UPDATE demo SET released_at = clock_timestamp()
      WHERE zone_id = $1 AND label = $2 AND released_at IS NULL
-       AND ended_at <= clock_timestamp() - make_interval(secs => $3) AND ${isClear}`,
+       AND ended_at <= ${rowClock} - make_interval(secs => $3) AND ${isClear}`,
     [zoneId, label, dnsLimits.demoLabelHeldSeconds],
   );
 }

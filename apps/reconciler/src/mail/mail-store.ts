@@ -24,7 +24,7 @@ export const mailStore = (pool: Pool) => ({
       `WITH due AS (
          SELECT id FROM invitation
          WHERE mail_due_at <= ${rowClock} AND accepted_at IS NULL AND revoked_at IS NULL
-           AND expires_at > clock_timestamp()
+           AND expires_at > ${rowClock}
          ORDER BY mail_due_at, id LIMIT $1 FOR UPDATE SKIP LOCKED
        ), held AS (
          UPDATE invitation SET mail_due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
