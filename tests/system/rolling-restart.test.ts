@@ -70,13 +70,16 @@ it('the DNS API loses no request of a rolling restart, writes included', async (
   const [team] = system.teams;
   const authorization = `Bearer ${team?.token}`;
   const rrsets = `/v1/zones/${ZONE}/rrsets`;
-  const [{ base }] = system.gateways as [Replica];
   for (let index = 0; index < CLIENTS; index += 1) {
     const { headers, body } = json({ name: `c${index}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] });
-    await fetch(`${base}${rrsets}`, { method: 'POST', headers: { ...headers, authorization }, body });
+    await fetch(`${system.gateways[0]?.base}${rrsets}`, {
+      method: 'POST',
+      headers: { ...headers, authorization },
+      body,
+    });
   }
 
-  const failures = await failuresWhileRestarting(system.gateways as readonly Replica[], (at, index, turn) => {
+  const failures = await failuresWhileRestarting(system.gateways, (at, index, turn) => {
     const url = `${at}${rrsets}/c${index}.acme/A`;
     if (turn % WRITE_EVERY !== 0) return fetch(url, { headers: { authorization } });
     const { headers, body } = json({ records: [{ value: `192.0.2.${turn % 250}` }] });
