@@ -2,6 +2,8 @@ import type { Program } from './program.js';
 import { api, type Env, UNLIMITED } from './system-parts.js';
 
 export interface Gateway extends Program {
+  /** Without a path. */
+  readonly base: string;
   /** Ends in `/v1`. */
   readonly url: string;
 }

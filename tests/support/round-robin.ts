@@ -1,4 +1,11 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
@@ -7,8 +14,19 @@ export interface RoundRobin {
   readonly base: string;
   /** How many requests each target has got, in the order of the targets. */
   readonly served: readonly number[];
+  /** Whether each target was found ready when it was last asked. */
+  readonly ready: readonly boolean[];
   stop(): Promise<void>;
 }
+
+export interface RoundRobinOptions {
+  /** Where each target tells whether it is ready; one that is not gets no requests. Default: all count as ready. */
+  readonly readyUrls?: readonly string[];
+  readonly checkEveryMs?: number;
+}
+
+/** A target that does not answer its check for so long is not ready. */
+const CHECK_MS_MAX = 10_000;
 
 /** They are about one connection, and there are two. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding'];
@@ -19,16 +37,33 @@ const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding'];
  *
  * @param targets addresses without a path
  */
-export async function startRoundRobin(targets: readonly string[]): Promise<RoundRobin> {
+export async function startRoundRobin(
+  targets: readonly string[],
+  { readyUrls, checkEveryMs = 1_000 }: RoundRobinOptions = {},
+): Promise<RoundRobin> {
   const served = targets.map(() => 0);
+  const isReady = targets.map(() => true);
+  // Connections are kept, as proxies do: one that is closed under a request shows.
+  const agent = readyUrls === undefined ? false : new Agent({ keepAlive: true });
   let turn = 0;
+  const check = async (index: number, url: string): Promise<void> => {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(CHECK_MS_MAX) }).catch(() => null);
+    isReady[index] = answer?.ok ?? false;
+  };
+  const checking = setInterval(() => readyUrls?.forEach((url, index) => void check(index, url)), checkEveryMs);
+  const nextTarget = (): number => {
+    for (let tries = 0; tries < targets.length; tries += 1) {
+      const at = turn++ % targets.length;
+      if (isReady[at]) return at;
+    }
+    return turn++ % targets.length;
+  };
 
   const forward = (incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, triesLeft: number): void => {
-    const at = turn % targets.length;
-    turn += 1;
+    const at = nextTarget();
     const headers = { ...endToEnd(incoming.headers), 'content-length': String(body.length) };
     const url = new URL(incoming.url ?? '/', targets[at]);
-    const sent = request(url, { agent: false, method: incoming.method ?? 'GET', headers });
+    const sent = request(url, { agent, method: incoming.method ?? 'GET', headers });
     const giveUp = (): void => void sent.destroy();
     outgoing.once('close', giveUp);
     sent.on('response', (answer) => {
@@ -53,9 +88,11 @@ export async function startRoundRobin(targets: readonly string[]): Promise<Round
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    served,
+    ...{ served, ready: isReady },
     stop: () =>
       new Promise((resolve) => {
+        clearInterval(checking);
+        if (agent !== false) agent.destroy();
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -4,6 +4,7 @@ import {
   type Config,
   ConfigError,
   type ConfigProblem,
+  drainVariables,
   durationMs,
   flag,
   gardenVariables,
@@ -47,7 +48,7 @@ export const clusterApiConfig = {
     example: '10.0.0.0/8',
   }),
   DATABASE_CONNECTIONS: integer({ default: 10, min: 2, desc: 'Connections to Postgres at most, the queue’s aside.' }),
-  SHUTDOWN_GRACE_MS: durationMs({ default: 25_000, desc: 'How long requests in flight may take to end.' }),
+  ...drainVariables,
 
   SESSION_IDLE_MS: durationMs({
     default: 43_200_000,

@@ -49,8 +49,15 @@ await startOrExit(SERVICE, async () => {
     run: (statement) => pool.query(statement),
     onError: report('upstream budget: Redis connection lost'),
   });
+  // However many requests wait for a connection, this one answers: the service can serve.
+  const readiness = connectPool({
+    databaseUrl: config.DATABASE_URL,
+    applicationName: `${SERVICE} readiness`,
+    connectionsMax: 1,
+    onIdleError: report('database connection of the readiness check lost'),
+  });
   // Garden, provider and Redis are not among them: most requests need none of these.
-  const health = createHealth({ checks: { database: () => pool.query('SELECT 1') }, log });
+  const health = createHealth({ checks: { database: () => readiness.query('SELECT 1') }, log });
 
   const oidc = oidcSettings(config);
   const eventNews = listenToTeamEvents({
@@ -104,11 +111,12 @@ await startOrExit(SERVICE, async () => {
     metrics,
     health,
     log,
+    drainDelayMs: config.DRAIN_DELAY_MS,
     shutdownGraceMs: config.SHUTDOWN_GRACE_MS,
     onClientError: renderClientError(publicUrl),
   });
   listening = server.url;
-  onShutdown({ log, graceMs: config.SHUTDOWN_GRACE_MS + CLOSE_MARGIN_MS }, [
+  onShutdown({ log, graceMs: config.DRAIN_DELAY_MS + config.SHUTDOWN_GRACE_MS + CLOSE_MARGIN_MS }, [
     { name: 'server', close: server.close },
     { name: 'notifications of live changes', close: eventNews.close },
     { name: 'use of sessions', close: sessionUse.close },
@@ -116,6 +124,6 @@ await startOrExit(SERVICE, async () => {
     { name: 'upstream budget', close: budgets.close },
     { name: 'queue', close: queue.close },
     { name: 'garden', close: garden.close },
-    { name: 'database', close: () => prisma.$disconnect().then(() => pool.end()) },
+    { name: 'database', close: () => prisma.$disconnect().then(() => Promise.all([pool.end(), readiness.end()])) },
   ]);
 });

@@ -1,5 +1,6 @@
 import { dnsLimits } from '@corral/contracts';
 import {
+  drainVariables,
   durationMs,
   flag,
   installationVariables,
@@ -30,7 +31,7 @@ export const dnsGatewayConfig = {
     desc: 'Which proxies may state the client’s address.',
     example: '10.0.0.0/8',
   }),
-  SHUTDOWN_GRACE_MS: durationMs({ default: 25_000, desc: 'How long requests in flight may take to end.' }),
+  ...drainVariables,
 
   DATABASE_CONNECTIONS: integer({ default: 10, min: 2, desc: 'Connections to Postgres at most.' }),
   WRITE_TURN_MS: durationMs({ default: 5_000, desc: 'How long a write waits for earlier ones to its record set.' }),

@@ -70,14 +70,21 @@ await startOrExit(SERVICE, async () => {
   const lastUsed = lastUsedRecorder(pool, report('last use of tokens not recorded'));
   const requests = requestCounter(pool, report('requests of teams not counted'));
   const buckets = connectBuckets(config.REDIS_URL, report('request limits count per process'));
-  const mirror = mirrorStore(pool);
   const demos = demoConfig(config);
+  // However many requests wait for a connection, this one answers: the service can serve.
+  const readiness = connectPool({
+    databaseUrl: config.DATABASE_URL,
+    applicationName: `${SERVICE} readiness`,
+    connectionsMax: 1,
+    onIdleError: report('database connection of the readiness check lost'),
+  });
+  const zones = mirrorStore(readiness);
   const health = createHealth({
     checks: {
-      database: () => pool.query('SELECT 1'),
+      database: () => readiness.query('SELECT 1'),
       zone: async () => {
         for (const name of [config.DNS_ZONE_NAME, ...(demos === null ? [] : [demos.zoneName])]) {
-          if ((await mirror.findZone(name)) === null) throw new Error(`the zone ${name} was not synced yet`);
+          if ((await zones.findZone(name)) === null) throw new Error(`the zone ${name} was not synced yet`);
         }
       },
     },
@@ -111,10 +118,11 @@ await startOrExit(SERVICE, async () => {
     metrics,
     health,
     log,
+    drainDelayMs: config.DRAIN_DELAY_MS,
     shutdownGraceMs: config.SHUTDOWN_GRACE_MS,
     onClientError: renderClientError,
   });
-  onShutdown({ log, graceMs: config.SHUTDOWN_GRACE_MS + LEASE_MARGIN_MS }, [
+  onShutdown({ log, graceMs: config.DRAIN_DELAY_MS + config.SHUTDOWN_GRACE_MS + LEASE_MARGIN_MS }, [
     { name: 'server', close: server.close },
     { name: 'deliveries', close: answered.close },
     { name: 'last use', close: lastUsed.close },
@@ -123,7 +131,7 @@ await startOrExit(SERVICE, async () => {
     { name: 'token notifications', close: verifier.close },
     { name: 'upstream', close: upstream.close },
     { name: 'upstream budget', close: budgetStore.close },
-    { name: 'database', close: () => pool.end() },
+    { name: 'database', close: () => Promise.all([pool.end(), readiness.end()]) },
   ]);
 });
 

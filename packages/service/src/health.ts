@@ -27,15 +27,18 @@ export interface Health {
   /** `/healthz` and `/readyz`. */
   router(): Router;
   readiness(): Promise<Readiness>;
-  /** Aborted when shutdown begins: long answers end themselves on it. */
+  /** Aborted when no more connections are taken: long answers end themselves on it. */
   readonly draining: AbortSignal;
-  /** From now on not ready, for good. */
+  /** From now on not ready, for good, while requests are still served. */
+  retire(): void;
+  /** Not ready either, and long answers end. */
   drain(): void;
 }
 
 /** Liveness and readiness of a process. */
 export function createHealth({ checks, deadlineMs = 2_000, freshMs = 500, log }: HealthOptions): Health {
   const drained = new AbortController();
+  let isRetired = false;
   const failingBefore = new Set<string>();
   let latest: { readonly at: number; readonly answer: Promise<Readiness> } | undefined;
 
@@ -63,13 +66,13 @@ export function createHealth({ checks, deadlineMs = 2_000, freshMs = 500, log }:
       latest = { at: performance.now(), answer: runChecks() };
     }
     const answer = await latest.answer;
-    return drained.signal.aborted ? { ready: false, failing: ['shutdown'] } : answer;
+    return isRetired ? { ready: false, failing: ['shutdown'] } : answer;
   };
   const live: RequestHandler = (_req, res) => {
     res.set('Cache-Control', 'no-store').json({ status: 'ok' });
   };
   const ready: RequestHandler = async (_req, res) => {
-    const state = drained.signal.aborted ? { ready: false, failing: ['shutdown'] } : await readiness();
+    const state = isRetired ? { ready: false, failing: ['shutdown'] } : await readiness();
     res.set('Cache-Control', 'no-store').status(state.ready ? 200 : 503);
     res.json(state.ready ? { status: 'ok' } : { status: 'unavailable', failing: state.failing });
   };
@@ -79,7 +82,13 @@ export function createHealth({ checks, deadlineMs = 2_000, freshMs = 500, log }:
     router: () => Router().get('/healthz', live).get('/readyz', ready),
     readiness,
     draining: drained.signal,
-    drain: () => drained.abort(),
+    retire() {
+      isRetired = true;
+    },
+    drain() {
+      isRetired = true;
+      drained.abort();
+    },
   };
 }
 

@@ -39,6 +39,8 @@ function constructorsOf(app: Express) {
 
 export interface DrainableServer<S extends Server = Server> {
   readonly server: S;
+  /** From now on every answer ends its connection. New connections are still taken. */
+  announceEnd(): void;
   /**
    * Accepts no new connection, closes unused ones at once, lets requests in flight end, and cuts what is left after
    * `graceMs`.
@@ -76,12 +78,13 @@ export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions
 export function serveApp<S extends Server>(server: S, app: Express, options: HttpServerOptions): DrainableServer<S> {
   const { timeouts: { idleMs = 120_000 } = {}, onClientError } = options;
   const inFlight = new Set<ServerResponse>();
+  let isEnding = false;
   let draining = false;
 
   server.setTimeout(idleMs, (socket) => socket.destroy());
   server.on('request', (_req, res) => {
     inFlight.add(res);
-    if (draining) closeAfter(res);
+    if (isEnding) closeAfter(res);
     res.once('close', () => {
       inFlight.delete(res);
       // An answer that had begun before could not announce the end of its connection.
@@ -97,11 +100,15 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     });
   }
 
+  const announceEnd = (): void => {
+    isEnding = true;
+    for (const res of inFlight) closeAfter(res);
+  };
   const drain = async (graceMs: number): Promise<number> => {
+    announceEnd();
     draining = true;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeIdleConnections();
-    for (const res of inFlight) closeAfter(res);
     let cut = 0;
     const timer = setTimeout(() => {
       cut = inFlight.size;
@@ -113,7 +120,7 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     await nextTurn();
     return cut;
   };
-  return { server, drain };
+  return { server, announceEnd, drain };
 }
 
 function closeAfter(res: ServerResponse): void {

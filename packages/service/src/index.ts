@@ -50,6 +50,7 @@ export { requestId, requestLog } from './request-log.js';
 export { buildMetricsApp, type Served, type ServeOptions, serve } from './serve.js';
 export { type ServiceAppOptions, serviceApp } from './service-app.js';
 export {
+  drainVariables,
   gardenVariables,
   installationVariables,
   tlsOptions,

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import express, { type Express } from 'express';
 import type { Health } from './health.js';
 import { buildHttpServer, type ClientErrorRenderer, type HttpTimeouts } from './http-server.js';
@@ -21,7 +22,12 @@ export interface ServeOptions {
   metrics: Metrics;
   health: Health;
   log: Log;
-  /** How long requests in flight may take to end when closing. */
+  /**
+   * How long it goes on serving, not ready any more, before it takes no new connections: those who send requests here have
+   * to find out first. Default: 0.
+   */
+  drainDelayMs?: number;
+  /** How long requests in flight may take to end after that. */
   shutdownGraceMs: number;
   timeouts?: HttpTimeouts;
   /** Answers what is no HTTP. Default: Node's bare status line. */
@@ -36,8 +42,12 @@ export interface Served {
   readonly tlsUrl: string | undefined;
   readonly metricsUrl: string | undefined;
   readonly metricsPort: number | undefined;
-  /** Not ready any more, no new connections, requests in flight end. The metrics port closes last. */
-  close(): Promise<void>;
+  /**
+   * Not ready any more; after the delay no new connections, and requests in flight end. The metrics port closes last.
+   *
+   * @param how `atOnce`: without the delay, or without what is left of it
+   */
+  close(how?: { readonly atOnce?: boolean }): Promise<void>;
 }
 
 /**
@@ -46,7 +56,7 @@ export interface Served {
  * @throws Error that names the port when it cannot be had, or the file when a certificate cannot be used
  */
 export async function serve(options: ServeOptions): Promise<Served> {
-  const { app, host = '::', port, tls, metricsPort, metrics, health, log, shutdownGraceMs } = options;
+  const { app, host = '::', port, tls, metricsPort, metrics, health, log, shutdownGraceMs, drainDelayMs = 0 } = options;
   const secure = tls === undefined ? undefined : await buildTlsServer(app, tls, options);
   const plain = tls === undefined || tls.port !== undefined ? buildHttpServer(app, options) : undefined;
   const watch = metricsPort === undefined ? undefined : buildHttpServer(buildMetricsApp(metrics, health));
@@ -66,7 +76,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
   };
   log.info('listening', { url: served.url, tlsUrl: served.tlsUrl, metricsUrl: served.metricsUrl });
   let closing: Promise<void> | undefined;
+  const serveOn = new AbortController();
   const close = async (): Promise<void> => {
+    health.retire();
+    plain?.announceEnd();
+    secure?.announceEnd();
+    await pause(drainDelayMs, null, { signal: serveOn.signal }).catch(() => undefined);
     health.drain();
     const [cut = 0, cutSecure = 0] = await Promise.all([plain?.drain(shutdownGraceMs), secure?.drain(shutdownGraceMs)]);
     const requests = cut + cutSecure;
@@ -75,7 +90,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   };
   return {
     ...served,
-    close: () => {
+    close: ({ atOnce = false } = {}) => {
+      if (atOnce) serveOn.abort();
       closing ??= close();
       return closing;
     },

@@ -46,6 +46,15 @@ export const gardenVariables = {
   GARDEN_TIMEOUT_MS: durationMs({ default: 15_000, min: 100, desc: 'Longest duration of one call of the garden.' }),
 };
 
+/** What a service is told that others send requests to. */
+export const drainVariables = {
+  DRAIN_DELAY_MS: durationMs({
+    default: 0,
+    desc: 'After SIGTERM: how long requests are still served, not ready any more, until proxies know. 5 s in the images.',
+  }),
+  SHUTDOWN_GRACE_MS: durationMs({ default: 25_000, desc: 'How long requests in flight may take to end after that.' }),
+};
+
 const speaksTls = (config: Record<string, unknown>): boolean =>
   [config.TLS_CERT_FILE, config.TLS_KEY_FILE, config.TLS_PORT].some((value) => value !== undefined);
 

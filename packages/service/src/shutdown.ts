@@ -3,7 +3,8 @@ import type { Log } from './log.js';
 
 export interface ShutdownStep {
   readonly name: string;
-  close(): unknown;
+  /** @param how `atOnce`: something unexpected ends the process, and nobody is given time to find out */
+  close(how: { readonly atOnce: boolean }): unknown;
   /** Default: what is left of the grace. */
   readonly deadlineMs?: number;
 }
@@ -27,10 +28,10 @@ const STEP_MS_MIN = 500;
  */
 export function onShutdown({ log, graceMs }: ShutdownOptions, steps: readonly ShutdownStep[]): () => void {
   let begun = false;
-  const shutdown = async (exitCode: number): Promise<void> => {
+  const shutdown = async (exitCode: number, atOnce = false): Promise<void> => {
     if (begun) return;
     begun = true;
-    const clean = await closeAll(steps, graceMs, log);
+    const clean = await closeAll(steps, { graceMs, atOnce }, log);
     await log.flush?.();
     process.exit(clean ? exitCode : 1);
   };
@@ -44,18 +45,22 @@ export function onShutdown({ log, graceMs }: ShutdownOptions, steps: readonly Sh
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       log.error('unexpected error ends the process', { event, error });
-      void shutdown(1);
+      void shutdown(1, true);
     });
   }
   return () => void shutdown(0);
 }
 
-async function closeAll(steps: readonly ShutdownStep[], graceMs: number, log: Log): Promise<boolean> {
+async function closeAll(
+  steps: readonly ShutdownStep[],
+  { graceMs, atOnce }: { readonly graceMs: number; readonly atOnce: boolean },
+  log: Log,
+): Promise<boolean> {
   const endsAt = performance.now() + graceMs;
   let clean = true;
   for (const step of steps) {
     const leftMs = Math.max(endsAt - performance.now(), STEP_MS_MIN);
-    const failure = await closeWithin(step, Math.min(step.deadlineMs ?? leftMs, leftMs));
+    const failure = await closeWithin(step, { atOnce }, Math.min(step.deadlineMs ?? leftMs, leftMs));
     if (failure === undefined) continue;
     clean = false;
     log.error('shutdown step failed', { step: step.name, error: failure });
@@ -64,13 +69,17 @@ async function closeAll(steps: readonly ShutdownStep[], graceMs: number, log: Lo
   return clean;
 }
 
-async function closeWithin(step: ShutdownStep, deadlineMs: number): Promise<Error | undefined> {
+async function closeWithin(
+  step: ShutdownStep,
+  how: { readonly atOnce: boolean },
+  deadlineMs: number,
+): Promise<Error | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Error>((resolve) => {
     timer = setTimeout(() => resolve(new Error(`not closed within ${Math.round(deadlineMs)} ms`)), deadlineMs);
   });
   try {
-    const closed = Promise.resolve(step.close()).then(() => undefined);
+    const closed = Promise.resolve(step.close(how)).then(() => undefined);
     return await Promise.race([closed, late]);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));

@@ -44,9 +44,9 @@ export async function buildTlsServer(
   const handshakes = trackHandshakes(tls);
   takeRenewals(tls, files, certificate, options);
 
-  const { server, drain } = serveApp(tls, app, options);
+  const { server, announceEnd, drain } = serveApp(tls, app, options);
   return {
-    server,
+    ...{ server, announceEnd },
     drain(graceMs) {
       const drained = drain(graceMs);
       for (const connection of handshakes.values()) connection.destroy();

@@ -11,7 +11,7 @@ import { openRaw } from './service-process.js';
 
 let served: Served | undefined;
 afterEach(async () => {
-  await served?.close();
+  await served?.close({ atOnce: true });
   served = undefined;
 });
 
@@ -41,7 +41,7 @@ async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOp
       const line = text.split('\n').find((candidate) => candidate.includes('"message":"request"'));
       return line === undefined ? undefined : (JSON.parse(line) as Record<string, unknown>);
     });
-  return { ...served, app, requestLine, logText: () => text };
+  return { ...served, app, health, requestLine, logText: () => text };
 }
 
 describe('serve', () => {
@@ -93,6 +93,43 @@ describe('serve', () => {
     await client.closed;
 
     expect(client.text()).toBe('HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}');
+  });
+});
+
+describe('a server that is told to end', () => {
+  const start60 = () => start((app) => app.get('/x', (_req, res) => res.json({})), { drainDelayMs: 60_000 });
+
+  it('goes on serving until proxies know: not ready, and with the end of each connection announced', async () => {
+    const { url, metricsUrl, close } = await start60();
+
+    const closed = close();
+    const answer = await fetch(`${url}/x`);
+    const readiness = await fetch(`${metricsUrl}/readyz`);
+
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'unavailable', failing: ['shutdown'] }]);
+    await close({ atOnce: true });
+    await closed;
+    await expect(fetch(`${url}/x`)).rejects.toThrow();
+  });
+
+  it('serves no longer than that', async () => {
+    const { url, close } = await start((app) => app.get('/x', (_req, res) => res.json({})), { drainDelayMs: 1 });
+
+    await close();
+
+    await expect(fetch(`${url}/x`)).rejects.toThrow();
+  });
+
+  it('lets long answers go on while it serves, and ends them when it takes no more connections', async () => {
+    const { health, close } = await start60();
+
+    const closed = close();
+
+    expect(health.draining.aborted).toBe(false);
+    await close({ atOnce: true });
+    await closed;
+    expect(health.draining.aborted).toBe(true);
   });
 });
 

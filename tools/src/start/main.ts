@@ -65,7 +65,7 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
     ...given('cloudGarden', config.LOCAL_CLOUD_GARDEN_PORT),
   });
   const run: Run = { folder, ports, secrets, repository, say, started };
-  const databaseUrl = config.DATABASE_URL ?? (await startEmbeddedPostgres(run, () => void postgresLost(run)));
+  const databaseUrl = config.DATABASE_URL ?? (await startEmbeddedPostgres(run));
   await applyMigrations({ databaseUrl, migrationsDir: join(repository, 'prisma', 'migrations') });
 
   const ownDns = config.HCLOUD_API_URL !== undefined;
@@ -126,13 +126,6 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
       stateDir: config.CORRAL_STATE_DIR ?? null,
     }),
   );
-}
-
-async function postgresLost({ folder }: Run): Promise<void> {
-  if (ending !== undefined) return;
-  say(`Postgres ended unexpectedly; its log is ${folder.path('postgres', 'log')}. Run npm start again.`);
-  await end();
-  process.exit(1);
 }
 
 /** An option that is not given is left out. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { startPostgres } from '@corral/testing';
 import type { DevCertificate } from './dev-certificate.js';
 import type { DevSecrets } from './dev-secrets.js';
@@ -19,12 +20,46 @@ export interface Run {
 
 export const LOOPBACK = '127.0.0.1';
 
-/** @param onLost told when Postgres ends by itself */
-export async function startEmbeddedPostgres({ folder, started }: Run, onLost: () => void): Promise<string> {
-  const postgres = await startPostgres({ dataDir: folder.path('postgres') });
-  started.push(postgres);
-  void postgres.exited.then(onLost);
-  return postgres.url;
+const POSTGRES_RESTART_MS = 500;
+
+/** Like the services it is started again, at the same address, whenever it ends by itself. */
+export async function startEmbeddedPostgres({ folder, say, started }: Run): Promise<string> {
+  const dataDir = folder.path('postgres');
+  const stopping = new AbortController();
+  let running = await startPostgres({ dataDir });
+  const { port, url } = running;
+
+  const startAgain = async (): Promise<void> => {
+    for (let told = ''; !stopping.signal.aborted; ) {
+      try {
+        running = await startPostgres({ dataDir, port });
+        return;
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        if (reason !== told) say(`Postgres cannot be started again yet: ${reason}`);
+        told = reason;
+        await pause(POSTGRES_RESTART_MS, null, { signal: stopping.signal }).catch(() => undefined);
+      }
+    }
+  };
+  const runs = (async () => {
+    for (;;) {
+      await running.exited;
+      if (stopping.signal.aborted) return;
+      say(`Postgres ended by itself. Starting it again; what it said last is in ${join(dataDir, 'log.before')}`);
+      await startAgain();
+    }
+  })();
+  started.push({
+    async stop() {
+      stopping.abort();
+      await running.stop();
+      await runs;
+      // It may have been on its way up when the end was told.
+      await running.stop();
+    },
+  });
+  return url;
 }
 
 export interface LocalCloudUrls {

@@ -123,6 +123,8 @@ async function launchOn(
 ): Promise<PostgresServer> {
   const { path, runAs } = directory;
   const logFile = join(path, 'log');
+  // Why the last one ended is in its log.
+  if (existsSync(logFile)) await rename(logFile, `${logFile}.before`);
   const log = openSync(logFile, 'w', 0o600);
   const flags = settings.flatMap((setting) => ['-c', setting]);
   const server = spawn(binaries.postgres, ['-D', join(path, 'data'), '-p', String(port), ...flags], {

@@ -1,0 +1,108 @@
+import { waitFor } from '@corral/testing';
+import { afterEach, expect, it } from '@jest/globals';
+import { signIn } from '../support/clusters/client.js';
+import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import type { Program } from '../support/program.js';
+import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
+import { startSystem, ZONE } from '../support/start-system.js';
+
+/** Of each service. `npm run test:long` raises it. */
+const REQUESTS = Number(process.env.CORRAL_ROLLING_REQUESTS ?? 600);
+/** Fewer than a service has connections to Postgres: nobody waits for one, however slow the machine. */
+const CLIENTS = 8;
+/** Every so many requests of a client one is a write. */
+const WRITE_EVERY = 4;
+const CHECK_EVERY_MS = 200;
+const patient = { DRAIN_DELAY_MS: '5s', UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_TURN_MS: '30s' };
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+}, 60_000);
+
+type Replica = Program & { readonly base: string };
+/** @param index of the client; @param turn of its requests */
+type Send = (base: string, index: number, turn: number) => Promise<Response>;
+
+/** Each replica is restarted in its turn, again and again, until all requests are answered. */
+async function failuresWhileRestarting(replicas: readonly Replica[], send: Send): Promise<string[]> {
+  const proxy = await startRoundRobin(
+    replicas.map(({ base }) => base),
+    { readyUrls: replicas.map(({ base }) => `${base}/readyz`), checkEveryMs: CHECK_EVERY_MS },
+  );
+  ends.push(proxy.stop);
+  const failures: string[] = [];
+  let left = REQUESTS;
+  let rounds = 0;
+  const client = async (index: number): Promise<void> => {
+    // Until every replica was restarted, too: the load must not end before what it is there for.
+    for (let turn = 0; left > 0 || rounds === 0; turn += 1) {
+      left -= 1;
+      const failure = await send(proxy.base, index, turn).then(
+        async (answer) => (answer.status < 300 ? null : `${answer.status} ${await answer.text()}`),
+        (error: Error) => `${error.message}: ${String((error.cause as Error | undefined)?.message)}`,
+      );
+      if (failure !== null) failures.push(failure);
+    }
+  };
+  const restarts = async (): Promise<void> => {
+    while (left > 0 || rounds === 0) {
+      for (const [index, replica] of replicas.entries()) await restart(proxy, replica, index);
+      rounds += 1;
+    }
+  };
+  await Promise.all([restarts(), ...Array.from({ length: CLIENTS }, (_, index) => client(index))]);
+  return failures;
+}
+
+async function restart(proxy: RoundRobin, replica: Replica, index: number): Promise<void> {
+  expect(await replica.stop()).toEqual({ code: 0, signal: null });
+  await replica.start();
+  await replica.untilReady();
+  await waitFor('the proxy to find it ready', () => proxy.ready[index]);
+}
+
+const json = (body: unknown) => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+
+it('the DNS API loses no request of a rolling restart, writes included', async () => {
+  const system = await startSystem({ gateways: 2, actionMs: 0, gatewayEnv: patient });
+  ends.push(system.stop);
+  const [team] = system.teams;
+  const authorization = `Bearer ${team?.token}`;
+  const rrsets = `/v1/zones/${ZONE}/rrsets`;
+  for (let index = 0; index < CLIENTS; index += 1) {
+    const { headers, body } = json({ name: `c${index}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] });
+    await fetch(`${system.gateways[0]?.base}${rrsets}`, {
+      method: 'POST',
+      headers: { ...headers, authorization },
+      body,
+    });
+  }
+
+  const failures = await failuresWhileRestarting(system.gateways, (at, index, turn) => {
+    const url = `${at}${rrsets}/c${index}.acme/A`;
+    if (turn % WRITE_EVERY !== 0) return fetch(url, { headers: { authorization } });
+    const { headers, body } = json({ records: [{ value: `192.0.2.${turn % 250}` }] });
+    return fetch(`${url}/actions/set_records`, { method: 'POST', headers: { ...headers, authorization }, body });
+  });
+
+  expect(failures).toEqual([]);
+}, 600_000);
+
+it('the cluster API loses no request of a rolling restart, writes included', async () => {
+  const system: ClusterSystem = await startClusterSystem({ apis: 2, apiEnv: { DRAIN_DELAY_MS: '5s' } });
+  ends.push(system.stop);
+  const cookie = await signIn(system.apis[0]?.base as string, 'member@acme.test');
+  const clusters = '/api/v1/teams/acme/clusters';
+
+  const failures = await failuresWhileRestarting(system.apis, (at, index, turn) => {
+    if (turn % WRITE_EVERY !== 0) return fetch(`${at}${clusters}/`, { headers: { cookie } });
+    const versions = ['1.33', '1.34'];
+    const { headers, body } = json({
+      spec: { ...system.surroundings, kubernetesVersion: versions[(turn / WRITE_EVERY) % versions.length] },
+    });
+    return fetch(`${at}${clusters}/c${index}/`, { method: 'PUT', headers: { ...headers, cookie }, body });
+  });
+
+  expect(failures).toEqual([]);
+}, 600_000);
