@@ -23,6 +23,7 @@ export const signInRoutes = [
     access: 'session',
     answers: { 204: null },
     problems: ['not_found'],
+    privatePath: true,
   },
   {
     operationId: 'startSignIn',
