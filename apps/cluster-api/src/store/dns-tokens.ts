@@ -28,7 +28,10 @@ export const dnsTokenStore = (prisma: Prisma): DnsTokenStore => ({
     prisma.$transaction(async (tx) => {
       // Before anything else, as every change of a team begins: two that wait for each other would wait for ever.
       await tx.$queryRaw`SELECT id FROM team WHERE id = ${caller.team.id}::uuid FOR NO KEY UPDATE`;
-      return work(changesOf(tx, caller));
+      // Who was removed since the request came in would leave a token behind that nobody revokes.
+      const key = { teamId: caller.team.id, userId: caller.userId };
+      const membership = await tx.membership.findUnique({ where: { teamId_userId: key }, select: { role: true } });
+      return membership && work(changesOf(tx, { ...caller, ...membership }));
     }),
 });
 
