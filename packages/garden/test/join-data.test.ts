@@ -208,7 +208,10 @@ describe('the end of a joining', () => {
   it('deletes the tokens that were made for the node, and asks for no others', async () => {
     hold(...tokens);
     shoot.routes[`DELETE ${secrets}/bootstrap-token-abc123`] = saying(200, { kind: 'Status' });
-    shoot.routes[`DELETE ${secrets}/bootstrap-token-def456`] = saying(404, aStatus(404, 'NotFound', 'gone', { name: 'x', kind: 'secrets' }));
+    shoot.routes[`DELETE ${secrets}/bootstrap-token-def456`] = saying(
+      404,
+      aStatus(404, 'NotFound', 'gone', { name: 'x', kind: 'secrets' }),
+    );
 
     await end();
 
