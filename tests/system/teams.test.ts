@@ -57,7 +57,7 @@ it('somebody new is invited by mail, signs in, joins as the mail says, is promot
   const path = `/a/acme/team/api/members/${member.id}/`;
   expect((await ask(admin, 'PUT', path, { role: 'admin' })).status).toBe(200);
   expect((await ask(ada, 'GET', invitations)).status).toBe(200);
-  expect((await ask(admin, 'DELETE', path)).status).toBe(204);
+  expect((await ask(admin, 'DELETE', path)).status).toBe(200);
   expect(await clustersOf(ada)).toBe(404);
   expect((await ask(ada, 'POST', accept)).status).toBe(404);
 

@@ -24,6 +24,7 @@ describe('team', () => {
   it.each([
     ['a reserved word', 'www', /cannot be a team's name/],
     ['no label', 'Not A Label', /cannot be a team's name/],
+    ['shown as another one', 'xn--cme-kla', /cannot be a team's name: .* no xn--/],
     ['taken', 'acme', /exists already/],
   ])('refuses a name that is %s, in one sentence', async (_why, slug, sentence) => {
     const { code, out, err } = await admin.run('team', 'create', slug);

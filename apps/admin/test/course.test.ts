@@ -23,7 +23,9 @@ describe('course', () => {
     expect([usual.code, large.code]).toEqual([0, 0]);
     expect(usual.out).toBe('Course code WORKSHOP-2027 is active: 20 demos may live at the same time.\n');
     const { out } = await admin.run('course', 'list');
-    expect(out).toMatch(/^CODE {11}STATE {3}LIVE DEMOS {2}LIMIT {2}CREATED\nWORKSHOP-2027 {2}active {2}0 {11}20 {5}20/);
+    expect(out).toMatch(
+      /^CODE {11}STATE {3}LIVE DEMOS {2}LIMIT {2}PER ADDRESS {2}CREATED\nWORKSHOP-2027 {2}active {2}0 {11}20 {5}20 {11}20/,
+    );
     expect(await listed('summer.school')).toMatchObject({ liveDemosMax: 200, liveDemos: 0, deactivatedAt: null });
   });
 
@@ -53,7 +55,45 @@ describe('course', () => {
     expect(again.err).toContain('already');
   });
 
+  it('ends a course with its live demos, and no others', async () => {
+    for (const code of ['ENDED-ONE', 'GOES-ON']) {
+      await admin.run('course', 'create', code);
+      await admin.pool.query(
+        `WITH made AS (
+           INSERT INTO demo (zone_id, label, name, course_code_id, made_from, ttl_seconds, created_at, expires_at)
+           SELECT 1, lower(code) || '-' || n, 'x', id, '192.0.2.7', 600, now(), now() + interval '1 hour'
+           FROM course_code, generate_series(1, 3) AS n WHERE code = $1 RETURNING id, label
+         )
+         INSERT INTO dns_token (demo_id, name, hash, scopes, within_types)
+         SELECT id, label, sha256(label::bytea), '{dns}', '{}' FROM made`,
+        [code],
+      );
+    }
+
+    const first = await admin.json<object>('course', 'end', 'ENDED-ONE');
+    const again = await admin.run('course', 'end', 'ENDED-ONE');
+
+    expect(first).toEqual({ code: 'ENDED-ONE', active: false, ended: 3 });
+    expect(again.out).toBe('Course code ENDED-ONE is deactivated, and its live demos ended: 0.\n');
+    expect(await listed('ENDED-ONE')).toMatchObject({ liveDemos: 0, deactivatedAt: expect.any(String) });
+    expect(await listed('GOES-ON')).toMatchObject({ liveDemos: 3, deactivatedAt: null });
+    const { rows } = await admin.pool.query(
+      `SELECT label, made_from IS NULL AS forgotten, clear_at IS NOT NULL AS clears, revoked_at IS NOT NULL AS revoked,
+              (SELECT count(*)::int FROM dns_audit_entry AS entry
+               WHERE entry.demo_id = demo.id AND operation = 'delete' AND actor = 'service') AS entries
+       FROM demo JOIN dns_token ON demo_id = demo.id ORDER BY label`,
+    );
+    const ended = { forgotten: true, clears: true, revoked: true, entries: 1 };
+    const live = { forgotten: false, clears: false, revoked: false, entries: 0 };
+    expect(rows).toEqual([
+      ...[1, 2, 3].map((n) => ({ label: `ended-one-${n}`, ...ended })),
+      ...[1, 2, 3].map((n) => ({ label: `goes-on-${n}`, ...live })),
+    ]);
+  });
+
   it.each([
+    ['an end of a code that nobody made', ['end', 'NO-SUCH-CODE'], 1],
+    ['a bound of nothing', ['create', 'BOUNDED', '--per-address', '0'], 2],
     ['a code that is too short', ['create', 'SHORT'], 1],
     ['a code with blanks', ['create', 'two words'], 1],
     ['a code that is too long', ['create', 'x'.repeat(65)], 1],

@@ -22,6 +22,7 @@ import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
 import { securityHeaders } from './http/security-headers.js';
 import type { OidcClient } from './oidc/oidc-client.js';
+import { Problem } from './problem.js';
 import { connectionRoutes } from './routes/connections.js';
 import { healthRoutes } from './routes/health.js';
 import { problemPages } from './routes/problem-pages.js';
@@ -73,7 +74,12 @@ export interface AppDeps {
 export function buildApp(deps: AppDeps): Express {
   const { config, sessions, sessionUse, buckets, health, metrics, log } = deps;
   const limits = requestLimits(buckets, config.limits);
-  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics });
+  const app = serviceApp({
+    trustProxy: config.trustProxy,
+    log,
+    metrics,
+    refuse: (sentence) => new Problem('invalid_http', sentence),
+  });
   app.use(securityHeaders());
   app.use(healthRoutes(health));
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));

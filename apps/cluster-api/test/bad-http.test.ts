@@ -105,6 +105,8 @@ describe('what is no HTTP', () => {
     ['a target with a space', 'GET /api/v1/m e/ HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a NUL in the path', 'GET /api/v1/\0/ HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a header with a space before its colon', 'GET /api/v1/me/ HTTP/1.1\r\nHost : x\r\n\r\n'],
+    ['two Host headers', 'GET /api/v1/me/ HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n'],
+    ['the same Host twice', 'GET /api/v1/me/ HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n'],
     ['a line that continues another', 'GET /api/v1/me/ HTTP/1.1\r\nHost: x\r\n Cookie: y\r\n\r\n'],
   ])('%s gets a problem', async (_what, request) => {
     expectProblem(await bytes(request), 'invalid_http');

@@ -101,3 +101,25 @@ it('the text of a DNS token is in the answer to its creation and nowhere else', 
   }
   expect(JSON.stringify(rows)).toContain(id);
 });
+
+it('the ids of sessions are in no log line, wherever in a path they are', async () => {
+  const { api, globex } = test;
+  const cookie = await test.signIn(globex.member);
+  const { body } = await api.as({ cookie }).get('/api/v1/me/sessions/').expect(200);
+  const { id } = body.items.find(({ current }: { current: boolean }) => current);
+  const at = `/api/v1/me/sessions/${id}`;
+
+  await api.as(globex.admin).delete(`${at}/`).expect(404);
+  await api.as(globex.admin).get(`${at}/`).expect(405);
+  await api.as(globex.admin).delete(`${at}/more/`).expect(404);
+  await api.as(globex.admin).delete(`${at.toUpperCase()}/`).expect(404);
+  await api.delete(`${at}/`).expect(401);
+  await api.as({ cookie }).delete(at).expect(204);
+
+  const lines = (await recorded.lines()).filter(({ path }) => /sessions\/.+/i.test(String(path)));
+  expect(lines.map(({ path }) => path)).toEqual([
+    ...['/api/v1/me/sessions/{id}/', '/api/v1/me/sessions/{id}/', '/api/v1/me/sessions/{id}/more/'],
+    ...['/API/V1/ME/SESSIONS/{id}/', '/api/v1/me/sessions/{id}/', '/api/v1/me/sessions/{id}/'],
+  ]);
+  expect((await recorded.text()).toLowerCase()).not.toContain(id);
+});

@@ -94,7 +94,12 @@ export function buildApp(deps: AppDeps): Express {
     if (teamId !== null) requests.note(teamId);
   };
   const served: readonly DnsRoute[] = config.demos === null ? dnsZoneRoutes : dnsRoutes;
-  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics });
+  const app = serviceApp({
+    trustProxy: config.trustProxy,
+    log,
+    metrics,
+    refuse: (sentence) => new DnsError('invalid_input', sentence),
+  });
   app.use('/v1', limits.perAddress);
   app.use('/v1', requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic }));
   app.use('/v1', limits.perToken, limits.perTeam);

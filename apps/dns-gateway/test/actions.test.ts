@@ -98,6 +98,56 @@ describe.each(['/actions', '/zones/actions'])('GET %s?id=', (path) => {
   });
 });
 
+describe('a narrowed token', () => {
+  const narrowings: [string, object, string][] = [
+    ['a name', { withinName: 'ci.acme' }, 'ci.acme/A'],
+    ['types', { withinTypes: ['AAAA'] }, 'acme/AAAA'],
+    ['both', { withinName: 'ci.acme', withinTypes: ['AAAA'] }, 'below.ci.acme/AAAA'],
+  ];
+
+  it.each(narrowings)(
+    'to %s follows writes of that only, and takes all others for absent',
+    async (_to, narrowing, own) => {
+      const { token } = await gateway.issueToken(gateway.acme, narrowing);
+      const idOf = new Map<string, number>();
+      for (const name of ['ci.acme', 'acme', 'xci.acme', 'below.ci.acme']) {
+        for (const [type, value] of [
+          ['A', '192.0.2.1'],
+          ['AAAA', '2001:db8::1'],
+        ]) {
+          const body = { name, type, records: [{ value }] };
+          const { json } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
+          idOf.set(`${name}/${type}`, json.action.id);
+        }
+      }
+      const ids = [...idOf.values()];
+      const isOwn = (key: string): boolean => {
+        const [name = '', type = ''] = key.split('/');
+        const { withinName = 'acme', withinTypes = [type] } = narrowing as {
+          withinName?: string;
+          withinTypes?: string[];
+        };
+        return `.${name}`.endsWith(`.${withinName}`) && withinTypes.includes(type);
+      };
+
+      for (const path of ['/actions', '/zones/actions']) {
+        const listed = await get(`${path}?${ids.map((id) => `id=${id}`).join('&')}`, token);
+        const shown = listed.json.actions.map((action: { id: number }) => action.id);
+
+        expect(shown).toEqual([...idOf].filter(([key]) => isOwn(key)).map(([, id]) => id));
+        expect(shown).toContain(idOf.get(own));
+        const absent = await get(`${path}/4000000000`, token);
+        for (const [key, id] of idOf) {
+          const { status, text } = await get(`${path}/${id}`, token);
+          expect([key, status]).toEqual([key, isOwn(key) ? 200 : 404]);
+          if (!isOwn(key)) expect(text).toBe(absent.text);
+        }
+      }
+      for (const key of idOf.keys()) await gateway.call('DELETE', `/zones/${ZONE}/rrsets/${key}`);
+    },
+  );
+});
+
 describe('a finished action', () => {
   it('is served at no upstream call, from now on', async () => {
     const id = await start();

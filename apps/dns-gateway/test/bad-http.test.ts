@@ -158,6 +158,8 @@ describe('what is no HTTP', () => {
     ['a NUL in a header', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \0\r\n\r\n'],
     ['a header without a name', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
     ['a header with a space before its colon', 'GET /v1/zones HTTP/1.1\r\nHost : x\r\n\r\n'],
+    ['two Host headers', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n'],
+    ['the same Host twice', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n'],
     ['a line that continues another', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n Authorization: Bearer y\r\n\r\n'],
   ])('%s gets an answer in the shape of this API', async (_what, request) => {
     const answer = await bytes(request);

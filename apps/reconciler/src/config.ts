@@ -108,6 +108,7 @@ export const reconcilerConfig = {
     default: 600_000,
   }),
   ...mailVariables,
+  HOST: text({ default: '::', desc: 'Address to listen on.' }),
   METRICS_PORT: portOrFree({ desc: 'Port of /metrics, /healthz and /readyz.', default: 9091 }),
   SHUTDOWN_GRACE_MS: durationMs({ desc: 'Longest time that an orderly end takes.', min: 1_000, default: 10_000 }),
 };

@@ -78,6 +78,7 @@ await startOrExit('reconciler', async () => {
   });
   const served = await serve({
     app: buildMetricsApp(metrics, health),
+    host: config.HOST,
     port: config.METRICS_PORT,
     shutdownGraceMs: 1_000,
     ...{ metrics, health, log },

@@ -113,6 +113,13 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     await queue.close();
   }, 60_000);
 
+  it('listens where HOST says', async () => {
+    const reconciler = await startReconciler({ HOST: '127.0.0.1' });
+
+    await waitFor('the line of the address', () => reconciler.output().includes('"message":"listening"'));
+    expect(reconciler.output()).toContain(`"url":"${reconciler.metricsUrl.replace('/metrics', '')}"`);
+  }, 60_000);
+
   if (backend === 'Redis') {
     it('goes on after Redis lost everything', async () => {
       await startReconciler();

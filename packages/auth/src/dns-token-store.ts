@@ -1,4 +1,4 @@
-import { dnsLimits } from '@corral/contracts';
+import { dnsLimits, type LeftTokenFate } from '@corral/contracts';
 import type { Prisma, Transaction } from '@corral/database';
 import { displayNameOf } from './display-name.js';
 import { DNS_SCOPE } from './dns-caller.js';
@@ -13,7 +13,7 @@ export interface DnsTokenRecord {
   readonly withinName: string | null;
   readonly withinTypes: readonly string[];
   readonly createdAt: Date;
-  /** Null: an operator. */
+  /** Null: nobody's own. An operator made it, or it was handed over to the team. */
   readonly createdBy: { readonly id: number; readonly email: string; readonly displayName: string } | null;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
@@ -122,15 +122,43 @@ export async function revokeDnsToken(
   return true;
 }
 
+export interface LeftDnsToken {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * Revokes a person's own tokens of a team that are in force, or makes them the team's and nobody's own, in a transaction of
+ * the caller's that holds the team; each with its audit entry.
+ *
+ * @returns them, by name
+ */
+export async function leaveDnsTokens(
+  tx: Transaction,
+  team: Pick<Team, 'id'>,
+  { id: createdById }: { readonly id: string },
+  fate: LeftTokenFate,
+  by: DnsTokenActor,
+): Promise<LeftDnsToken[]> {
+  const now = new Date();
+  const left = await tx.dnsToken.updateManyAndReturn({
+    where: { teamId: team.id, createdById, ...inForce(now) },
+    data: fate === 'revoke' ? { revokedAt: now } : { createdById: null },
+    select: { id: true, name: true },
+  });
+  for (const token of left) await recordAudit(tx, team, by, { action: `dns_token.${fate}`, token, detail: {} });
+  return left.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
 interface TokenChange {
-  readonly action: 'dns_token.create' | 'dns_token.revoke';
+  readonly action: 'dns_token.create' | `dns_token.${LeftTokenFate}`;
   readonly token: { readonly id: string; readonly name: string };
   readonly detail: object;
 }
 
 async function recordAudit(
   tx: Transaction,
-  { id: teamId }: Team,
+  { id: teamId }: Pick<Team, 'id'>,
   { userId, requestId }: DnsTokenActor,
   { action, token, detail }: TokenChange,
 ): Promise<void> {

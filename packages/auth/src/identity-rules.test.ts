@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { decideIdentity, type IdentityClaims, type Person } from './identity-rules.js';
+import { decideIdentity, type Holder, type IdentityClaims, type Person } from './identity-rules.js';
 
 const person = (id: string, email: string): Person => ({ id, email, firstName: '', lastName: '', displayName: '' });
 const ann = person('ann', 'ann@acme.test');
@@ -10,9 +10,12 @@ const claims: IdentityClaims = {
   ...{ firstName: null, lastName: null, displayName: null },
 };
 
+const free = (person: Person): Holder => ({ person, isKnownToIssuer: false });
+const taken = (person: Person): Holder => ({ person, isKnownToIssuer: true });
+
 describe('whose sign-in it is', () => {
-  it.each<[string, IdentityClaims, Person | null, Person | null, object]>([
-    ['a known identity with its address', claims, ann, ann, { kind: 'update', id: 'ann', changes: {} }],
+  it.each<[string, IdentityClaims, Person | null, Holder | null, object]>([
+    ['a known identity with its address', claims, ann, taken(ann), { kind: 'update', id: 'ann', changes: {} }],
     [
       'a known identity with a free address',
       { ...claims, email: 'new@acme.test' },
@@ -24,7 +27,7 @@ describe('whose sign-in it is', () => {
       'a known identity with a taken address',
       { ...claims, email: 'bob@acme.test' },
       ann,
-      bob,
+      taken(bob),
       { kind: 'update', id: 'ann', changes: {} },
     ],
     [
@@ -41,14 +44,28 @@ describe('whose sign-in it is', () => {
       null,
       { kind: 'update', id: 'ann', changes: {} },
     ],
-    ['a new identity with a known address', claims, null, ann, { kind: 'link', id: 'ann', changes: {} }],
+    ['a new identity with a known address', claims, null, free(ann), { kind: 'link', id: 'ann', changes: {} }],
+    [
+      'a second identity of the issuer with a known address',
+      claims,
+      null,
+      taken(ann),
+      { kind: 'refuse', reason: 'another_identity' },
+    ],
+    [
+      'an address that only Unicode takes for a known one',
+      { ...claims, email: 'an\u212a@acme.test' },
+      null,
+      null,
+      { kind: 'create', person: { email: 'an\u212a@acme.test' } },
+    ],
     ['a new identity with a new address', claims, null, null, { kind: 'create', person: { email: 'ann@acme.test' } }],
     [
       'a new identity whose address is not vouched for',
       { ...claims, emailVerified: false },
       null,
       null,
-      { kind: 'refuse' },
+      { kind: 'refuse', reason: 'unverified' },
     ],
   ])('is decided for %s', (_what, said, known, holder, decision) => {
     expect(decideIdentity(said, { known, holder })).toEqual(decision);
@@ -59,7 +76,9 @@ describe('whose sign-in it is', () => {
       fc.property(fc.string(), fc.option(fc.constant(ann)), (email, known) => {
         const decision = decideIdentity({ ...claims, email, emailVerified: false }, { known, holder: null });
 
-        expect(decision).toEqual(known === null ? { kind: 'refuse' } : { kind: 'update', id: 'ann', changes: {} });
+        expect(decision).toEqual(
+          known === null ? { kind: 'refuse', reason: 'unverified' } : { kind: 'update', id: 'ann', changes: {} },
+        );
       }),
     );
   });
@@ -67,7 +86,7 @@ describe('whose sign-in it is', () => {
   it('takes names that can be stored and fit a line, whatever the provider says', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (displayName) => {
-        const decision = decideIdentity({ ...claims, displayName }, { known: ann, holder: ann });
+        const decision = decideIdentity({ ...claims, displayName }, { known: ann, holder: taken(ann) });
         const name = (decision as { changes: { displayName?: string } }).changes.displayName;
 
         expect(name ?? 'none').toMatch(/^[^\p{Cc}\p{Cs}]{1,200}$/u);

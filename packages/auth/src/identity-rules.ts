@@ -1,4 +1,4 @@
-import { clusterLimits, isEmail } from '@corral/contracts';
+import { clusterLimits, isEmail, normalEmail } from '@corral/contracts';
 
 /** What an identity provider says of a person, its signature checked. */
 export interface IdentityClaims {
@@ -30,10 +30,20 @@ export type IdentityDecision =
   /** The person is known by the address, and from now on by the identity. */
   | { readonly kind: 'link'; readonly id: string; readonly changes: PersonChanges }
   | { readonly kind: 'create'; readonly person: PersonChanges & { readonly email: string } }
-  | { readonly kind: 'refuse' };
+  | { readonly kind: 'refuse'; readonly reason: RefusedIdentity };
 
-/** Two spellings of an address are one person: addresses are kept and compared in lower case. */
-export const normalEmail = (email: string): string => email.trim().toLowerCase();
+/**
+ * Why an identity gets nobody in. `unverified`: the provider vouches for no address. `another_identity`: whoever has the
+ * address is known at the same issuer as somebody else.
+ */
+export type RefusedIdentity = 'unverified' | 'another_identity';
+
+/** Whom the vouched address belongs to. */
+export interface Holder {
+  readonly person: Person;
+  /** Whether the issuer knows them already, by another subject. */
+  readonly isKnownToIssuer: boolean;
+}
 
 /** The address that the provider vouches for; null when there is none that could be a person's here. */
 export function vouchedEmail({ email, emailVerified }: IdentityClaims): string | null {
@@ -43,14 +53,14 @@ export function vouchedEmail({ email, emailVerified }: IdentityClaims): string |
 
 /**
  * Whose sign-in it is. The identity comes first, for it stays when an address changes hands; an address counts only if
- * the provider vouches for it, else anybody could take over an account by claiming its address there.
+ * the provider vouches for it, else anybody could take over an account by claiming its address there. And it leads to a
+ * person once per issuer: a second subject is a second person, to whom the address was handed on.
  *
  * @param known whom the identity belongs to
- * @param holder whom the vouched address belongs to
  */
 export function decideIdentity(
   claims: IdentityClaims,
-  { known, holder }: { readonly known: Person | null; readonly holder: Person | null },
+  { known, holder }: { readonly known: Person | null; readonly holder: Holder | null },
 ): IdentityDecision {
   const email = vouchedEmail(claims);
   if (known !== null) {
@@ -58,8 +68,12 @@ export function decideIdentity(
     const moved = email !== null && holder === null ? { email } : {};
     return { kind: 'update', id: known.id, changes: changesOf(known, { ...moved, ...namesOf(claims) }) };
   }
-  if (email === null) return { kind: 'refuse' };
-  if (holder !== null) return { kind: 'link', id: holder.id, changes: changesOf(holder, namesOf(claims)) };
+  if (email === null) return { kind: 'refuse', reason: 'unverified' };
+  if (holder?.isKnownToIssuer) return { kind: 'refuse', reason: 'another_identity' };
+  if (holder !== null) {
+    const { person } = holder;
+    return { kind: 'link', id: person.id, changes: changesOf(person, namesOf(claims)) };
+  }
   return { kind: 'create', person: { email, ...namesOf(claims) } };
 }
 

@@ -1,18 +1,41 @@
 import { isUniqueViolation, type Prisma, type Transaction } from '@corral/database';
-import { decideIdentity, type IdentityClaims, type Person, vouchedEmail } from './identity-rules.js';
+import {
+  decideIdentity,
+  type Holder,
+  type IdentityClaims,
+  type Person,
+  type RefusedIdentity,
+  vouchedEmail,
+} from './identity-rules.js';
+import type { UserRecord } from './user-store.js';
 
 const personFields = { id: true, email: true, firstName: true, lastName: true, displayName: true } as const;
 /** Each lost race means that somebody else got on, so a second try is nearly always the last. */
 const ATTEMPTS_MAX = 5;
+
+/** A sign-in that leads to nobody here. */
+export class IdentityRefused extends Error {
+  override readonly name = 'IdentityRefused';
+  constructor(readonly reason: RefusedIdentity) {
+    super(`The identity is refused: ${reason}.`);
+  }
+}
+
+/** How an identity provider knows a person. */
+export interface IdentityRecord {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly createdAt: Date;
+}
 
 /** People as identity providers know them. */
 export const identityStore = (prisma: Prisma) => ({
   /**
    * Finds the person of an identity, or makes them, and takes over what the provider says of them.
    *
-   * @returns null for somebody new whose e-mail address the provider does not vouch for
+   * @throws IdentityRefused
    */
-  async signIn(claims: IdentityClaims): Promise<Person | null> {
+  async signIn(claims: IdentityClaims): Promise<Person> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await prisma.$transaction((tx) => apply(tx, claims));
@@ -22,15 +45,39 @@ export const identityStore = (prisma: Prisma) => ({
       }
     }
   },
+
+  /** Those that a person was known by first, first. */
+  listIdentities({ id: userId }: Pick<UserRecord, 'id'>): Promise<IdentityRecord[]> {
+    const select = { issuer: true, subject: true, createdAt: true };
+    return prisma.userIdentity.findMany({ where: { userId }, orderBy: { createdAt: 'asc' }, select });
+  },
+
+  /**
+   * Parts a person from an identity, and ends the sessions that may have come of it. The next one with the vouched address
+   * takes its place.
+   *
+   * @returns false when the person is not known by it
+   */
+  unlink(
+    { id: userId }: Pick<UserRecord, 'id'>,
+    { issuer, subject }: Pick<IdentityRecord, 'issuer' | 'subject'>,
+  ): Promise<boolean> {
+    return prisma.$transaction(async (tx) => {
+      const { count } = await tx.userIdentity.deleteMany({ where: { userId, issuer, subject } });
+      if (count === 0) return false;
+      await tx.session.updateMany({ where: { userId, revokedAt: null }, data: { revokedAt: new Date() } });
+      return true;
+    });
+  },
 });
 export type IdentityStore = ReturnType<typeof identityStore>;
 
-async function apply(tx: Transaction, claims: IdentityClaims): Promise<Person | null> {
+async function apply(tx: Transaction, claims: IdentityClaims): Promise<Person> {
   const { issuer, subject } = claims;
   const decision = decideIdentity(claims, await readPersons(tx, claims));
   switch (decision.kind) {
     case 'refuse':
-      return null;
+      throw new IdentityRefused(decision.reason);
     case 'create':
       return tx.user.create({
         data: { ...decision.person, identities: { create: { issuer, subject } } },
@@ -48,7 +95,17 @@ async function readPersons(tx: Transaction, claims: IdentityClaims) {
   const { issuer, subject } = claims;
   const key = { issuer_subject: { issuer, subject } };
   const identity = await tx.userIdentity.findUnique({ where: key, select: { user: { select: personFields } } });
+  return { known: identity?.user ?? null, holder: await readHolder(tx, claims) };
+}
+
+async function readHolder(tx: Transaction, claims: IdentityClaims): Promise<Holder | null> {
   const email = vouchedEmail(claims);
-  const holder = email === null ? null : await tx.user.findUnique({ where: { email }, select: personFields });
-  return { known: identity?.user ?? null, holder };
+  if (email === null) return null;
+  // Held until the end: of two subjects that come at once, the second one meets the first.
+  await tx.$queryRaw`SELECT id FROM app_user WHERE email = ${email} FOR NO KEY UPDATE`;
+  const ofIssuer = { where: { issuer: claims.issuer }, select: { subject: true } };
+  const row = await tx.user.findUnique({ where: { email }, select: { ...personFields, identities: ofIssuer } });
+  if (row === null) return null;
+  const { identities, ...person } = row;
+  return { person, isKnownToIssuer: identities.length > 0 };
 }

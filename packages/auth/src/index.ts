@@ -18,12 +18,15 @@ export {
   dnsTokenStore,
   inForce,
   issueDnsToken,
+  type LeftDnsToken,
+  leaveDnsTokens,
   revokeDnsToken,
   shownOfDnsToken,
 } from './dns-token-store.js';
 export { type DnsTokenVerifier, dnsTokenVerifier } from './dns-token-verifier.js';
+export { endUser, type LeftTeam, type UserEnd } from './end-user.js';
 export type { IdentityClaims, Person } from './identity-rules.js';
-export { type IdentityStore, identityStore } from './identity-store.js';
+export { type IdentityRecord, IdentityRefused, type IdentityStore, identityStore } from './identity-store.js';
 export { lastUsedRecorder, sessionUseRecorder } from './last-used.js';
 export { countRequests, type RequestCounter, requestCounter } from './request-counter.js';
 export { roleCovers } from './roles.js';

@@ -1,6 +1,5 @@
-import { isEmail, type Role } from '@corral/contracts';
+import { isEmail, normalEmail, type Role } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-import { normalEmail } from './identity-rules.js';
 import { type TeamRecord, TeamRuleError } from './team-store.js';
 
 export interface UserRecord {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type IdentityClaims, type IdentityStore, identityStore, userStore } from '../src/index.js';
+import { type IdentityClaims, type IdentityStore, identityStore, sessionStore, userStore } from '../src/index.js';
 import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
 
 let database: AuthDatabase;
@@ -56,6 +56,51 @@ describe('a person known by an identity', () => {
     expect(person).toMatchObject({ id, firstName: 'Gilbert', displayName: 'Gil' });
   });
 
+  it('is not another one who was given the address, until an operator parts the two', async () => {
+    const first = await identities.signIn(claimsOf('ida'));
+    const handedOn = () => identities.signIn(claimsOf('ida-2', { email: 'ida@acme.test' }));
+    const known = { issuer: 'https://id.test', subject: 'ida' };
+
+    await expect(handedOn()).rejects.toMatchObject({ reason: 'another_identity' });
+    const sessions = sessionStore(database.pool, { idleMs: 60_000, absoluteMs: 60_000 });
+    const { secret } = await sessions.start(first.id, null);
+    expect(await identities.listIdentities(first)).toEqual([expect.objectContaining(known)]);
+    expect(await identities.unlink(first, { ...known, subject: 'bob' })).toBe(false);
+    expect(await sessions.find(secret)).not.toBeNull();
+    expect(await identities.unlink(first, known)).toBe(true);
+
+    expect(await sessions.find(secret)).toBeNull();
+    expect((await handedOn()).id).toBe(first.id);
+    await expect(identities.signIn(claimsOf('ida'))).rejects.toMatchObject({ reason: 'another_identity' });
+  });
+
+  it('is taken by one of many subjects that come at once with the address of somebody made before', async () => {
+    const { id } = await userStore(database.prisma).createUser({ email: 'jo@acme.test' });
+    const subjects = Array.from({ length: 6 }, (_, index) => claimsOf(`jo-${index}`, { email: 'jo@acme.test' }));
+
+    const outcomes = await Promise.allSettled(subjects.map((claims) => identities.signIn(claims)));
+
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await database.prisma.userIdentity.count({ where: { userId: id } })).toBe(1);
+  });
+
+  it.each([
+    ['the Kelvin sign is no k', 'kim@acme.test', '\u212aim@acme.test'],
+    ['a long s is no s', 'sam@acme.test', '\u017fam@acme.test'],
+    ['an i without a dot is no i', 'ian@acme.test', '\u0131an@acme.test'],
+    ['an I with a dot is no i', 'ivy@acme.test', '\u0130vy@acme.test'],
+    ['a letter is another in capitals beyond ASCII', '\u00e9va@acme.test', '\u00c9va@acme.test'],
+    ['a blank of another script is no blank', 'nia@acme.test', '\u3000nia@acme.test'],
+  ])('is found by an address in which %s by nobody else', async (_what, own, other) => {
+    const users = userStore(database.prisma);
+    const { id } = await users.createUser({ email: own });
+
+    expect(await users.findUser(other)).toBeNull();
+    const stranger = await identities.signIn(claimsOf(`of ${other}`, { email: other })).catch(() => null);
+    expect(stranger?.id).not.toBe(id);
+    expect((await users.findUser(` ${own.replace('acme', 'ACME')} `))?.id).toBe(id);
+  });
+
   it('is gone with the user', async () => {
     const person = await identities.signIn(claimsOf('hal'));
     await database.prisma.user.delete({ where: { id: person?.id as string } });
@@ -73,7 +118,7 @@ describe('somebody new', () => {
   ])('%s does not get in, and leaves nothing behind', async (_who, more) => {
     const before = await database.prisma.user.count();
 
-    expect(await identities.signIn(claimsOf('mallory', more))).toBeNull();
+    await expect(identities.signIn(claimsOf('mallory', more))).rejects.toMatchObject({ reason: 'unverified' });
 
     expect(await database.prisma.user.count()).toBe(before);
   });

@@ -3,10 +3,13 @@ const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d
 /** What `parseTime` reads, for schemas. */
 export const timePattern = rfc3339.source;
 
+/** In UTC: what can be written with four digits, and kept by Postgres, which knows no year 0. */
+const [yearMin, yearMax] = [1, 9_999];
+
 /**
  * Reads a time (RFC 3339), to the millisecond.
  *
- * @returns null for anything else, days that no calendar has included
+ * @returns null for anything else, days that no calendar has and years outside of 1 to 9999 included
  */
 export function parseTime(text: string): Date | null {
   const [, year, month, day] = rfc3339.exec(text) ?? [];
@@ -14,5 +17,7 @@ export function parseTime(text: string): Date | null {
   const time = new Date(text);
   // JavaScript takes the 30th of February for the 2nd of March.
   const isOfCalendar = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
-  return Number.isNaN(time.getTime()) || !isOfCalendar ? null : time;
+  // An offset may lead out of the years that can be written.
+  const yearInUtc = time.getUTCFullYear();
+  return isOfCalendar && yearInUtc >= yearMin && yearInUtc <= yearMax ? time : null;
 }

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { dnsLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
+import { isLive, noteDemo } from './demo-rows.js';
 
 export interface CourseRecord {
   readonly code: string;
   readonly liveDemosMax: number;
+  /** Of those, demos that one address may have made. */
+  readonly liveDemosPerAddressMax: number;
   readonly liveDemos: number;
   readonly createdAt: Date;
   /** Null while demos can be made with it. */
@@ -29,8 +32,12 @@ export function hashCourseCode(code: string): Uint8Array<ArrayBuffer> {
 /** What an operator does with course codes. */
 export const courseStore = (prisma: Prisma) => ({
   /** @returns false when the code exists already, active or not */
-  async createCourse(code: string, liveDemosMax: number): Promise<boolean> {
-    const data = { code, hash: hashCourseCode(code), liveDemosMax };
+  async createCourse(
+    code: string,
+    liveDemosMax: number,
+    liveDemosPerAddressMax: number = dnsLimits.demosPerAddress,
+  ): Promise<boolean> {
+    const data = { code, hash: hashCourseCode(code), liveDemosMax, liveDemosPerAddressMax };
     const { count } = await prisma.courseCode.createMany({ data: [data], skipDuplicates: true });
     return count === 1;
   },
@@ -41,8 +48,8 @@ export const courseStore = (prisma: Prisma) => ({
       orderBy: { createdAt: 'asc' },
       include: { _count: { select: { demos: { where: live } } } },
     });
-    return rows.map(({ code, liveDemosMax, createdAt, deactivatedAt, _count }) => ({
-      ...{ code, liveDemosMax, createdAt, deactivatedAt },
+    return rows.map(({ code, liveDemosMax, liveDemosPerAddressMax, createdAt, deactivatedAt, _count }) => ({
+      ...{ code, liveDemosMax, liveDemosPerAddressMax, createdAt, deactivatedAt },
       liveDemos: _count.demos,
     }));
   },
@@ -55,5 +62,34 @@ export const courseStore = (prisma: Prisma) => ({
     });
     return count === 1;
   },
+
+  /**
+   * Ends a course: no demo is made with its code any more, and those that live end now. Their tokens are refused; their
+   * records are the reconciler's to delete.
+   *
+   * @returns how many demos ended; null when there is no such code, active or not
+   */
+  endCourse: (code: string): Promise<number | null> =>
+    prisma.$transaction(async (tx) => {
+      // Whoever makes a demo holds the row: behind this nobody does.
+      const [course] = await tx.$queryRaw<{ id: string }[]>`
+        UPDATE course_code SET deactivated_at = coalesce(deactivated_at, clock_timestamp())
+        WHERE code = ${code} RETURNING id`;
+      if (course === undefined) return null;
+      const [row] = await tx.$queryRawUnsafe<{ ended: number }[]>(endDemosOfCourse, course.id);
+      return row?.ended ?? 0;
+    }),
 });
+
+const endDemosOfCourse = `
+  WITH ended AS (
+    UPDATE demo SET ended_at = clock_timestamp(), clear_at = clock_timestamp(), made_from = NULL
+    WHERE course_code_id = $1::uuid AND ${isLive} RETURNING id, team_id, zone_id, label, ended_at
+  ), revoked AS (
+    UPDATE dns_token SET revoked_at = ended.ended_at FROM ended WHERE dns_token.demo_id = ended.id
+  ), noted AS (
+    ${noteDemo({ actor: `'service'`, tokenId: 'NULL', operation: `'delete'`, request: 'NULL', from: 'ended' })}
+  )
+  SELECT count(*)::int AS ended FROM ended`;
+
 export type CourseStore = ReturnType<typeof courseStore>;

@@ -40,7 +40,8 @@ export const demoEnds = (pool: Pool) => ({
          SELECT id FROM demo WHERE ended_at IS NULL AND expires_at <= ${rowClock}
          ORDER BY expires_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
        ), ended AS (
-         UPDATE demo SET ended_at = demo.expires_at, clear_at = clock_timestamp() FROM due WHERE demo.id = due.id
+         UPDATE demo SET ended_at = demo.expires_at, clear_at = clock_timestamp(), made_from = NULL
+         FROM due WHERE demo.id = due.id
          RETURNING demo.id, demo.team_id, demo.zone_id, demo.label, demo.ended_at
        ), revoked AS (
          UPDATE dns_token SET revoked_at = ended.ended_at FROM ended WHERE dns_token.demo_id = ended.id

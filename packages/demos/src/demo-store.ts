@@ -7,7 +7,12 @@ import { type DemoRecord, demoColumns, isClear, isLive, noteDemo } from './demo-
 /** Who makes a demo: a team by one of its tokens, or whoever knows a course code. */
 export type DemoMaker =
   | { readonly kind: 'team'; readonly teamId: string; readonly tokenId: string }
-  | { readonly kind: 'course'; readonly code: string };
+  | {
+      readonly kind: 'course';
+      readonly code: string;
+      /** Where the request came from, as far as one client can be told from another by it. */
+      readonly address: string;
+    };
 
 export interface NewDemo {
   readonly zoneId: number;
@@ -21,8 +26,8 @@ export type CreateOutcome =
   | { kind: 'created'; demo: DemoRecord; token: string }
   /** No such code, or one that is not in use any more: nobody is told which. */
   | { kind: 'unknown_course' }
-  /** The team or the course has so many live demos. */
-  | { kind: 'full'; max: number }
+  /** The team, the course, or the address within the course has so many live demos. */
+  | { kind: 'full'; of: 'team' | 'course' | 'address'; max: number }
   /** The label is another demo's, was one's until lately, or holds records that nobody's demo made. */
   | { kind: 'taken' };
 
@@ -38,7 +43,9 @@ export interface DemoStoreOptions {
 interface Maker {
   readonly teamId: string | null;
   readonly courseCodeId: string | null;
+  readonly address: string | null;
   readonly max: number;
+  readonly perAddressMax: number;
 }
 
 const inReach = `demo.label = $1 AND (demo.team_id = $2 OR demo.id = $3) AND ${isLive}`;
@@ -51,7 +58,9 @@ export const demoStore = (pool: Pool, { demosPerTeam, clearLeaseMs }: DemoStoreO
     return inTransaction<CreateOutcome>(pool, async (tx) => {
       const locked = await lockMaker(tx, maker, demosPerTeam);
       if (locked === null) return { kind: 'unknown_course' };
-      if ((await countLive(tx, locked)) >= locked.max) return { kind: 'full', max: locked.max };
+      const live = await countLive(tx, locked);
+      if (live.all >= locked.max) return { kind: 'full', of: maker.kind, max: locked.max };
+      if (live.ofAddress >= locked.perAddressMax) return { kind: 'full', of: 'address', max: locked.perAddressMax };
       await releaseLabel(tx, wanted);
       const demo = await insertDemo(tx, locked, wanted);
       if (demo === null) return { kind: 'taken' };
@@ -107,7 +116,7 @@ export const demoStore = (pool: Pool, { demosPerTeam, clearLeaseMs }: DemoStoreO
   async end(reach: DemoReach, label: string, tokenId: string): Promise<DemoRecord | null> {
     const { rows } = await pool.query<DemoRecord>(
       `WITH demo AS (
-         UPDATE demo SET ended_at = clock_timestamp(),
+         UPDATE demo SET ended_at = clock_timestamp(), made_from = NULL,
                          clear_at = clock_timestamp() + make_interval(secs => $5::float8 / 1000)
          WHERE ${inReach} RETURNING *
        ), revoked AS (
@@ -127,22 +136,27 @@ export type DemoStore = ReturnType<typeof demoStore>;
 async function lockMaker(tx: Queryable, maker: DemoMaker, demosPerTeam: number): Promise<Maker | null> {
   if (maker.kind === 'team') {
     await tx.query('SELECT id FROM team WHERE id = $1 FOR NO KEY UPDATE', [maker.teamId]);
-    return { teamId: maker.teamId, courseCodeId: null, max: demosPerTeam };
+    return { teamId: maker.teamId, courseCodeId: null, address: null, max: demosPerTeam, perAddressMax: demosPerTeam };
   }
-  const { rows } = await tx.query<{ id: string; max: number }>(
-    `SELECT id, live_demos_max AS max FROM course_code WHERE hash = $1 AND deactivated_at IS NULL FOR NO KEY UPDATE`,
+  const { rows } = await tx.query<{ courseCodeId: string; max: number; perAddressMax: number }>(
+    `SELECT id AS "courseCodeId", live_demos_max AS max, live_demos_per_address_max AS "perAddressMax"
+     FROM course_code WHERE hash = $1 AND deactivated_at IS NULL FOR NO KEY UPDATE`,
     [hashCourseCode(maker.code)],
   );
   const course = rows[0];
-  return course === undefined ? null : { teamId: null, courseCodeId: course.id, max: course.max };
+  return course === undefined ? null : { teamId: null, address: maker.address, ...course };
 }
 
-async function countLive(tx: Queryable, { teamId, courseCodeId }: Maker): Promise<number> {
-  const { rows } = await tx.query<{ live: number }>(
-    `SELECT count(*)::int AS live FROM demo WHERE (team_id = $1 OR course_code_id = $2) AND ${isLive}`,
-    [teamId, courseCodeId],
+async function countLive(
+  tx: Queryable,
+  { teamId, courseCodeId, address }: Maker,
+): Promise<{ readonly all: number; readonly ofAddress: number }> {
+  const { rows } = await tx.query<{ all: number; ofAddress: number }>(
+    `SELECT count(*)::int AS all, (count(*) FILTER (WHERE made_from = $3))::int AS "ofAddress"
+     FROM demo WHERE (team_id = $1 OR course_code_id = $2) AND ${isLive}`,
+    [teamId, courseCodeId, address],
   );
-  return rows[0]?.live ?? 0;
+  return rows[0] ?? { all: 0, ofAddress: 0 };
 }
 
 /** Whoever wants a label that is due to be free need not wait for the reconciler. */
@@ -159,15 +173,16 @@ async function releaseLabel(tx: Queryable, { zoneId, label }: NewDemo): Promise<
 async function insertDemo(tx: Queryable, maker: Maker, wanted: NewDemo): Promise<DemoRecord | null> {
   const { rows } = await tx.query<DemoRecord>(
     `WITH demo AS (
-       INSERT INTO demo (zone_id, label, name, team_id, course_code_id, ttl_seconds, created_at, expires_at)
-       SELECT $1, $2, $3, $4, $5, $6::int, at.now, at.now + make_interval(secs => $6::int)
+       INSERT INTO demo (zone_id, label, name, team_id, course_code_id, made_from, ttl_seconds, created_at,
+                         expires_at)
+       SELECT $1, $2, $3, $4, $5, $7, $6::int, at.now, at.now + make_interval(secs => $6::int)
        FROM (SELECT clock_timestamp()::timestamptz(3) AS now) AS at
        WHERE NOT EXISTS (SELECT 1 FROM dns_rrset WHERE zone_id = $1 AND owner_label = $2)
        ON CONFLICT (zone_id, label) WHERE released_at IS NULL DO NOTHING
        RETURNING *
      )
      SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id`,
-    [wanted.zoneId, wanted.label, wanted.name, maker.teamId, maker.courseCodeId, wanted.ttlSeconds],
+    [wanted.zoneId, wanted.label, wanted.name, maker.teamId, maker.courseCodeId, wanted.ttlSeconds, maker.address],
   );
   return rows[0] ?? null;
 }

@@ -28,6 +28,15 @@ describe('the label of a name', () => {
     );
   });
 
+  it('is never shown as another one than it is, whatever the name begins with', () => {
+    fc.assert(
+      fc.property(names, (name) => {
+        expect(labelOf(`xn--${name}`)).not.toMatch(/^xn--/);
+      }),
+    );
+    expect([labelOf('xn--cme-kla'), isLabel('xn--cme-kla')]).toEqual(['xn-cme-kla', false]);
+  });
+
   it('of a word that could be a team’s is that word', () => {
     const words = fc
       .array(fc.stringMatching(/^[a-z0-9]{1,9}$/), { minLength: 1, maxLength: 6 })

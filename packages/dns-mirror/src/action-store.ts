@@ -4,6 +4,9 @@ export interface ActionRecord {
   readonly id: number;
   /** `running`, `success` or `error`. */
   readonly status: string;
+  /** The record set that it is about. */
+  readonly name: string;
+  readonly type: string;
   /** The upstream's JSON text. */
   readonly body: string;
   readonly startedAt: Date;
@@ -16,8 +19,10 @@ export const OWN_ACTION_ID_BASE = 2 ** 52;
 
 const findOfOwner = {
   name: 'actions-of-owner',
-  text: `SELECT id, status, body, started_at AS "startedAt", checked_at AS "checkedAt" FROM dns_action
-         WHERE coalesce(demo_id, team_id) = $1 AND id = ANY($2::bigint[]) ORDER BY id`,
+  text: `SELECT action.id, action.status, entry.name, entry.type, action.body, action.started_at AS "startedAt",
+                action.checked_at AS "checkedAt"
+         FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
+         WHERE coalesce(action.demo_id, action.team_id) = $1 AND action.id = ANY($2::bigint[]) ORDER BY action.id`,
 };
 
 export const actionStore = (pool: Pool) => ({

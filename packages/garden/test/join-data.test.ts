@@ -57,7 +57,7 @@ function hold(...secrets: object[]): void {
 }
 
 const join = (architecture: 'amd64' | 'arm64' = 'amd64') =>
-  shoot.client.nodes.joinData(aShootName, { nodeName: 'web-1', architecture, tokenSeconds: 3_600 });
+  shoot.client.nodes.joinData(aShootName, { nodeName: 'web-1', architecture, tokenSeconds: 900 });
 const created = () => shoot.requests.filter(({ method }) => method === 'POST').map(({ body }) => body);
 const text = (value: string) => Buffer.from(value, 'base64').toString();
 
@@ -94,8 +94,8 @@ describe('join data', () => {
     expect([text(data['token-id'] ?? ''), text(data['token-secret'] ?? '')]).toEqual([id, secret]);
     expect(text(data.description ?? '')).toContain('web-1');
     const seconds = (Date.parse(text(data.expiration ?? '')) - before) / 1_000;
-    expect(seconds).toBeGreaterThan(3_590);
-    expect(seconds).toBeLessThan(3_610);
+    expect(seconds).toBeGreaterThan(890);
+    expect(seconds).toBeLessThan(910);
   });
 
   it('has another token each time', async () => {
@@ -196,5 +196,37 @@ describe('join data', () => {
 
     const ids = created().map(({ metadata }) => metadata.name);
     expect(new Set(ids).size).toBe(2);
+  });
+});
+
+describe('the end of a joining', () => {
+  const secrets = '/api/v1/namespaces/kube-system/secrets';
+  const tokens = ['bootstrap-token-abc123', 'bootstrap-token-def456'].map((name) => ({ metadata: { name } }));
+  const end = () => shoot.client.nodes.endJoin(aShootName, 'web-1');
+  const deleted = () => shoot.requests.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
+
+  it('deletes the tokens that were made for the node, and asks for no others', async () => {
+    hold(...tokens);
+    shoot.routes[`DELETE ${secrets}/bootstrap-token-abc123`] = saying(200, { kind: 'Status' });
+    shoot.routes[`DELETE ${secrets}/bootstrap-token-def456`] = saying(
+      404,
+      aStatus(404, 'NotFound', 'gone', { name: 'x', kind: 'secrets' }),
+    );
+
+    await end();
+
+    expect(deleted()).toEqual([`${secrets}/bootstrap-token-abc123`, `${secrets}/bootstrap-token-def456`]);
+    const asked = shoot.requests[0]?.query;
+    expect([asked?.get('labelSelector'), asked?.get('fieldSelector')]).toEqual([
+      'corral.dev/joins-as=web-1',
+      'type=bootstrap.kubernetes.io/token',
+    ]);
+  });
+
+  it('has not come while a token may still be there', async () => {
+    hold(...tokens);
+    shoot.routes[`DELETE ${secrets}/bootstrap-token-abc123`] = saying(403, aStatus(403, 'Forbidden', 'no'));
+
+    await expect(end()).rejects.toMatchObject({ fromShoot: true });
   });
 });

@@ -17,9 +17,14 @@ export function requestId(): RequestHandler {
 }
 
 const ROUTES_MAX = 300;
+const PATH_MAX = 512;
+const UNMATCHED = 'unmatched';
 
 /**
  * One line and one observation at the end of each request. The query is never logged: it may hold secrets.
+ *
+ * The path is `res.locals.path` where a router set it, because what was sent is not for logs. A request that met no route
+ * may have been meant for such a one: ids are taken out of its path.
  *
  * The route label is `res.locals.route` where a router set it, else what Express matched; a request that met no route
  * is `unmatched`. After 300 different routes the rest is `other`, so that no client can grow the metrics.
@@ -44,7 +49,7 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
       const line: Record<string, unknown> = {
         requestId: res.locals.requestId,
         method: req.method,
-        path: pathOf(req),
+        path: pathOf(req, res, route),
         route,
         status: res.statusCode,
         ms: Math.round(seconds * 1e5) / 100,
@@ -75,9 +80,14 @@ function cachedObserver(histogram: Metrics['httpRequestSeconds']): (labels: Requ
   };
 }
 
-function pathOf(req: Request): string {
+const uuids = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+
+function pathOf(req: Request, res: Response, route: string): string {
+  const shown: unknown = res.locals.path;
+  if (typeof shown === 'string') return shown;
   const query = req.originalUrl.indexOf('?');
-  return (query === -1 ? req.originalUrl : req.originalUrl.slice(0, query)).slice(0, 512);
+  const path = (query === -1 ? req.originalUrl : req.originalUrl.slice(0, query)).slice(0, PATH_MAX);
+  return route === UNMATCHED ? path.replaceAll(uuids, '{id}') : path;
 }
 
 /** Bytes of the answer's body; for a streamed answer what went over the connection meanwhile. */
@@ -90,7 +100,7 @@ function routeOf(req: Request, res: Response): string {
   const named: unknown = res.locals.route;
   if (typeof named === 'string') return named;
   const route: { path: unknown } | undefined = req.route;
-  if (route === undefined) return 'unmatched';
+  if (route === undefined) return UNMATCHED;
   return req.baseUrl === '' ? String(route.path) : `${mountPattern(req)}${String(route.path)}`;
 }
 

@@ -3,6 +3,7 @@ import { canonicalUrl } from './canonical-url.js';
 import type { TrustProxy } from './config-variables.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
+import { oneHost } from './one-host.js';
 import { requestId, requestLog } from './request-log.js';
 
 export interface ServiceAppOptions {
@@ -10,13 +11,15 @@ export interface ServiceAppOptions {
   readonly trustProxy: TrustProxy;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Makes the API's own error, with status 400, of a request that can be read in two ways. */
+  readonly refuse: (sentence: string) => Error;
 }
 
 /**
- * An Express app with what every API of ours wants before its first route: requests are numbered, logged, counted and have
- * one spelling of their address; Express adds no header of its own and reads no query.
+ * An Express app with what every API of ours wants before its first route: requests are numbered, logged, counted, and have
+ * one host and one spelling of their address; Express adds no header of its own and reads no query.
  */
-export function serviceApp({ trustProxy, log, metrics }: ServiceAppOptions): Express {
+export function serviceApp({ trustProxy, log, metrics, refuse }: ServiceAppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -25,6 +28,7 @@ export function serviceApp({ trustProxy, log, metrics }: ServiceAppOptions): Exp
   app.set('trust proxy', trustProxy);
   app.use(requestId());
   app.use(requestLog(log, metrics));
+  app.use(oneHost(() => refuse('The request has more than one Host header. Send one.')));
   app.use(canonicalUrl());
   return app;
 }

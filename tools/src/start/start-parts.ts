@@ -138,6 +138,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
     runProgram(run, 'reconciler', `${address(ports.reconcilerMetrics)}/readyz`, {
       ...{ ...installation, ...zone, ...demos, ...garden, ...mail },
       CLUSTER_API_URL: address(ports.clusterApi),
+      HOST: LOOPBACK,
       METRICS_PORT: String(ports.reconcilerMetrics),
     }),
     runProgram(run, 'dns-gateway', `${address(ports.dnsGateway)}/readyz`, {

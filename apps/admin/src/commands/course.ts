@@ -6,25 +6,39 @@ import { wholeNumber } from '../option-parsers.js';
 import { renderTable } from '../output/table.js';
 import type { WithContext } from '../run-admin.js';
 
+interface CreateOptions {
+  readonly limit: number;
+  readonly perAddress: number;
+}
+
 export function courseCommand(withContext: WithContext): Command {
   const command = new Command('course').description('codes with which people of no team make demos');
   command
     .command('create <code>')
     .description('make a course code; whoever knows it can make demos')
     .option('--limit <n>', 'demos that may live at the same time', wholeNumber(1_000), dnsLimits.demosPerCourse)
+    .option(
+      '--per-address <n>',
+      'of those, demos that one address may have made',
+      wholeNumber(1_000),
+      dnsLimits.demosPerAddress,
+    )
     .action(
-      withContext(async ({ prisma, print }, code: string, { limit }: { limit: number }) => {
+      withContext(async ({ prisma, print }, code: string, { limit, perAddress }: CreateOptions) => {
         if (!isCourseCode(code)) {
           throw new OperatorError(
             `"${code}" cannot be a course code: take 6 to ${dnsLimits.courseCodeCharacters} letters, digits, dots, hyphens and underscores.`,
           );
         }
-        if (!(await courseStore(prisma).createCourse(code, limit))) {
+        if (!(await courseStore(prisma).createCourse(code, limit, perAddress))) {
           throw new OperatorError(
             `There is a course code "${code}" already. \`course list\` shows whether it is active.`,
           );
         }
-        print({ code, limit }, `Course code ${code} is active: ${limit} demos may live at the same time.\n`);
+        print(
+          { code, limit, perAddress },
+          `Course code ${code} is active: ${limit} demos may live at the same time.\n`,
+        );
       }),
     );
   command
@@ -48,6 +62,21 @@ export function courseCommand(withContext: WithContext): Command {
         print({ code, active: false }, `Course code ${code} is deactivated.\n`);
       }),
     );
+  command
+    .command('end <code>')
+    .description('make no more demos with a course code, and end those that live')
+    .action(
+      withContext(async ({ prisma, print }, code: string) => {
+        const ended = await courseStore(prisma).endCourse(code);
+        if (ended === null) {
+          throw new OperatorError(`There is no course code "${code}". \`course list\` shows those there are.`);
+        }
+        print(
+          { code, active: false, ended },
+          `Course code ${code} is deactivated, and its live demos ended: ${ended}.\n`,
+        );
+      }),
+    );
   return command;
 }
 
@@ -57,6 +86,7 @@ function courseTable(courses: readonly CourseRecord[]): string {
     STATE: ({ deactivatedAt }) => (deactivatedAt === null ? 'active' : 'deactivated'),
     'LIVE DEMOS': ({ liveDemos }) => liveDemos,
     LIMIT: ({ liveDemosMax }) => liveDemosMax,
+    'PER ADDRESS': ({ liveDemosPerAddressMax }) => liveDemosPerAddressMax,
     CREATED: ({ createdAt }) => createdAt.toISOString(),
   });
 }

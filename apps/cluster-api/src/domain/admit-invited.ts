@@ -1,4 +1,4 @@
-import { clusterLimits } from '@corral/contracts';
+import { clusterLimits, normalEmail } from '@corral/contracts';
 import { standingOf } from './invitation-rules.js';
 import { invitationTarget } from './invitations.js';
 import type { TeamStore } from './team-transaction.js';
@@ -18,7 +18,7 @@ export type AdmitInvited = (email: string, requestId: string) => Promise<boolean
 export const admitInvited =
   ({ store, newId }: AdmissionDeps): AdmitInvited =>
   async (spelt, requestId) => {
-    const email = spelt.toLowerCase();
+    const email = normalEmail(spelt);
     const page = { limit: clusterLimits.listItemsMax, after: null };
     for (const { id, team } of await store.listReceived(email, page)) {
       const isAdmitted = await store.change({ userId: newId(), requestId, team }, async (tx) => {

@@ -34,7 +34,8 @@ export interface DnsTokenStore {
   /** Newest first. */
   list(caller: Caller, query: DnsTokenQuery): Promise<DnsTokenRecord[]>;
   find(caller: Caller, id: string): Promise<DnsTokenRecord | null>;
-  change<T>(caller: Caller, work: (changes: DnsTokenChanges) => Promise<T>): Promise<T>;
+  /** With the role that the caller has now. @returns null for who is no member any more */
+  change<T>(caller: Caller, work: (changes: DnsTokenChanges) => Promise<T>): Promise<T | null>;
 }
 
 export type DnsTokenService = ReturnType<typeof dnsTokenService>;
@@ -48,7 +49,7 @@ export const dnsTokenService = ({ store, newId }: { store: DnsTokenStore; newId:
   async create(caller: Caller, wish: DnsTokenWish, request: KeyedRequest | null): Promise<IssuedDnsToken> {
     const wanted = { ...wish, expiresAt: expiryOf(wish) };
     try {
-      return await store.change(caller, async (changes) => {
+      const issued = await store.change(caller, async (changes) => {
         const id = newId();
         const madeBefore = await changes.claimKey(request, id);
         if (madeBefore === null) return changes.issue(id, wanted);
@@ -56,6 +57,8 @@ export const dnsTokenService = ({ store, newId }: { store: DnsTokenStore; newId:
         if (record === null) throw notFound();
         return { record, token: null };
       });
+      if (issued === null) throw notFound();
+      return issued;
     } catch (error) {
       throw error instanceof DnsTokenRefused ? problemOf(error) : error;
     }
@@ -67,11 +70,13 @@ export const dnsTokenService = ({ store, newId }: { store: DnsTokenStore; newId:
    * @throws Problem `not_found`
    */
   async revoke(caller: Caller, id: string): Promise<void> {
-    await store.change(caller, async (changes) => {
+    const done = await store.change(caller, async (changes) => {
       const token = await changes.find(id);
       if (token === null) throw notFound();
       if (token.revokedAt === null) await changes.revoke(id);
+      return true;
     });
+    if (done === null) throw notFound();
   },
 });
 

@@ -1,4 +1,4 @@
-import type { InvitationWish } from '@corral/contracts';
+import { type InvitationWish, normalEmail } from '@corral/contracts';
 import { notFound } from '../problem.js';
 import type { Caller } from './caller.js';
 import {
@@ -108,7 +108,7 @@ async function inviteOnce(
   newId: string,
 ): Promise<InvitationRecord> {
   checkInvitedTeam(team, tx.team.number);
-  const email = spelt.toLowerCase();
+  const email = normalEmail(spelt);
   const present = await tx.findInvitation({ email });
   const isMember = tx.members.some((member) => member.email === email);
   const keyOf = present !== null && present.acceptedAt === null && present.revokedAt === null ? present.id : newId;

@@ -8,7 +8,8 @@ const aMember = (number: number, role: Role): RuledMember => ({ number, role, us
 const team = [aMember(1, 'admin'), aMember(2, 'member'), aMember(3, 'admin')];
 const oneAdmin = [aMember(1, 'admin'), aMember(2, 'member')];
 const to = (role: Role): MemberWish => ({ kind: 'role', role });
-const remove: MemberWish = { kind: 'remove' };
+const remove: MemberWish = { kind: 'remove', dnsTokens: 'revoke' };
+const handOver: MemberWish = { kind: 'remove', dnsTokens: 'hand_over' };
 
 describe('a change of a member', () => {
   it.each<[string, RuledMember[], string, number, MemberWish, string]>([
@@ -20,6 +21,8 @@ describe('a change of a member', () => {
     ['a removal', oneAdmin, 'u1', 2, remove, 'remove'],
     ['a member who leaves', oneAdmin, 'u2', 2, remove, 'remove'],
     ['one of two administrators who leaves', team, 'u1', 1, remove, 'remove'],
+    ['a removal whose tokens the team keeps', oneAdmin, 'u1', 2, handOver, 'remove'],
+    ['an administrator who leaves the team their tokens', team, 'u1', 1, handOver, 'remove'],
   ])('%s is %5$s', (_what, members, callerId, number, wish, kind) => {
     expect(decideMemberChange(members, callerId, number, wish)).toEqual({
       kind,
@@ -30,6 +33,7 @@ describe('a change of a member', () => {
   it.each<[string, RuledMember[], string, number, MemberWish, string]>([
     ['the only administrator who leaves', oneAdmin, 'u1', 1, remove, 'last_admin'],
     ['the only administrator who steps back', oneAdmin, 'u1', 1, to('member'), 'last_admin'],
+    ['a member who leaves and hands their tokens over', team, 'u2', 2, handOver, 'permission_denied'],
     ['a member who removes another', team, 'u2', 1, remove, 'permission_denied'],
     ['a member who promotes themselves', team, 'u2', 2, to('admin'), 'permission_denied'],
     ['a membership that is not there', team, 'u1', 9, remove, 'not_found'],
@@ -41,7 +45,7 @@ describe('a change of a member', () => {
 
   it('leaves the team an administrator, whoever asks for what in whatever order', () => {
     const role = fc.constantFrom<Role>('admin', 'member');
-    const wish = fc.oneof(fc.constant(remove), role.map(to));
+    const wish = fc.oneof(fc.constantFrom(remove, handOver), role.map(to));
     const asked = fc.tuple(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), wish);
     fc.assert(
       fc.property(fc.array(role, { maxLength: 6 }), fc.array(asked, { maxLength: 30 }), (roles, requests) => {

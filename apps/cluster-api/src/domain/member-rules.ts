@@ -1,8 +1,10 @@
-import type { Role } from '@corral/contracts';
+import type { LeftTokenFate, Role } from '@corral/contracts';
 import { notFound, Problem } from '../problem.js';
 import type { MemberRecord } from './team-record.js';
 
-export type MemberWish = { readonly kind: 'role'; readonly role: Role } | { readonly kind: 'remove' };
+export type MemberWish =
+  | { readonly kind: 'role'; readonly role: Role }
+  | { readonly kind: 'remove'; readonly dnsTokens: LeftTokenFate };
 
 export type MemberDecision = { readonly kind: 'unchanged' | 'change' | 'remove'; readonly member: RuledMember };
 
@@ -41,7 +43,9 @@ export function decideMemberChange<M extends RuledMember>(
   const member = members.find(({ number }) => number === memberNumber);
   if (caller === undefined || member === undefined) throw notFound();
   const leaves = wish.kind === 'remove' && member.userId === callerId;
-  if (caller.role !== 'admin' && !leaves) throw adminNeeded();
+  // What goes on with a token after its maker has gone is for the team to say, not for the maker.
+  const handsOver = wish.kind === 'remove' && wish.dnsTokens === 'hand_over';
+  if (caller.role !== 'admin' && (!leaves || handsOver)) throw adminNeeded();
   if (wish.kind === 'role' && wish.role === member.role) return { kind: 'unchanged', member };
   const staysAdmin = wish.kind === 'role' && wish.role === 'admin';
   if (member.role === 'admin' && !staysAdmin && members.filter(({ role }) => role === 'admin').length === 1) {

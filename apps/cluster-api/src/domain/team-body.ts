@@ -1,11 +1,13 @@
 import type {
   InvitationBody,
+  MemberRemovalBody,
   ReceivedInvitationBody,
   SentInvitationBody,
   TeamBody,
   TeamMemberBody,
 } from '@corral/contracts';
 import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamIdentity, TeamRecord } from './team-record.js';
+import type { Removal } from './teams.js';
 
 export interface TeamView {
   readonly isAdmin: boolean;
@@ -43,6 +45,10 @@ export function teamBody(team: TeamRecord, { isAdmin, urlOf }: TeamView): TeamBo
 export const memberBody = ({ number, userNumber, role, ...person }: MemberRecord): TeamMemberBody => ({
   ...{ id: number, user_id: userNumber, role },
   ...{ first_name: person.firstName, last_name: person.lastName, display_name: person.displayName },
+});
+
+export const memberRemovalBody = ({ revoked, handedOver }: Removal): MemberRemovalBody => ({
+  dns_tokens: { revoked: [...revoked], handed_over: [...handedOver] },
 });
 
 type Team = Pick<TeamIdentity, 'number'>;

@@ -1,4 +1,5 @@
-import type { AuditAction, Role } from '@corral/contracts';
+import type { LeftDnsToken } from '@corral/auth';
+import type { AuditAction, LeftTokenFate, Role } from '@corral/contracts';
 import type { Caller } from './caller.js';
 import type { KeyedRequest } from './keyed-request.js';
 import type { Position } from './position.js';
@@ -28,10 +29,10 @@ export interface TeamTransaction {
   createActor(email: string): Promise<boolean>;
   setRole(member: MemberRecord, role: Role): Promise<void>;
   addMember(userId: string, role: Role): Promise<void>;
-  /** Takes their invitations with it, so that none leads back in. DNS tokens act for the team, and stay. */
+  /** Takes their invitations with it, so that none leads back in. */
   removeMember(member: MemberRecord): Promise<void>;
-  /** Names of the DNS tokens in force that a user has made for the team, by name. */
-  dnsTokensOf(userId: string): Promise<string[]>;
+  /** Revokes the DNS tokens in force that a member has made for the team, or makes them the team's. @returns them, by name */
+  leaveDnsTokens(member: MemberRecord, fate: LeftTokenFate): Promise<LeftDnsToken[]>;
 
   findInvitation(by: { readonly id: string } | { readonly email: string }): Promise<InvitationRecord | null>;
   countWaitingInvitations(): Promise<number>;

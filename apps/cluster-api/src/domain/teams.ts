@@ -1,4 +1,5 @@
-import type { MemberPut, TeamPut } from '@corral/contracts';
+import type { LeftDnsToken } from '@corral/auth';
+import type { LeftTokenFate, MemberPut, TeamPut } from '@corral/contracts';
 import { invalidField } from '../problem.js';
 import type { Caller } from './caller.js';
 import { decideMemberChange, type MemberWish, requireAdmin } from './member-rules.js';
@@ -10,6 +11,12 @@ import type { TeamStore, TeamTransaction } from './team-transaction.js';
 export interface TeamServiceDeps {
   readonly store: Pick<TeamStore, 'change'>;
   readonly urlOf: DashboardUrlOf;
+}
+
+/** The DNS tokens of somebody who left, by name. */
+export interface Removal {
+  readonly revoked: readonly LeftDnsToken[];
+  readonly handedOver: readonly LeftDnsToken[];
 }
 
 export type TeamService = ReturnType<typeof teamService>;
@@ -52,17 +59,30 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       return { ...member, role };
     }),
 
-  /** @throws Problem `not_found`, `permission_denied`, `last_admin` */
-  removeMember: (caller: Caller, memberNumber: number): Promise<void> =>
+  /**
+   * What runs with a token of somebody who left would go on in their hands: so it ends with the membership, unless an
+   * administrator knows better.
+   *
+   * @throws Problem `not_found`, `permission_denied`, `last_admin`
+   */
+  removeMember: (caller: Caller, memberNumber: number, dnsTokens: LeftTokenFate): Promise<Removal> =>
     store.change(caller, async (tx) => {
-      const wish: MemberWish = { kind: 'remove' };
+      const wish: MemberWish = { kind: 'remove', dnsTokens };
       const { member } = decideMemberChange(tx.members, caller.userId, memberNumber, wish);
-      const dnsTokens = await tx.dnsTokensOf(member.userId);
+      const left = await tx.leaveDnsTokens(member, dnsTokens);
       await tx.removeMember(member);
       const action = member.userId === caller.userId ? 'member.leave' : 'member.remove';
-      await tx.audit(action, targetOf(member), { role: member.role, dnsTokensLeft: dnsTokens.join(', ') });
+      const [revoked, handedOver] = dnsTokens === 'revoke' ? [left, []] : [[], left];
+      await tx.audit(action, targetOf(member), {
+        role: member.role,
+        dnsTokensRevoked: namesOf(revoked),
+        dnsTokensHandedOver: namesOf(handedOver),
+      });
+      return { revoked, handedOver };
     }),
 });
+
+const namesOf = (tokens: readonly LeftDnsToken[]): string => tokens.map(({ name }) => name).join(', ');
 
 const targetOf = ({ userId, email }: MemberRecord): Parameters<TeamTransaction['audit']>[1] => ({
   ...{ kind: 'Member', id: userId, name: email },

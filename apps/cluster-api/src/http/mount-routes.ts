@@ -15,7 +15,12 @@ export function mountRoutes(routes: readonly ClusterRoute[], handlers: ClusterHa
   const router = Router({ caseSensitive: true });
   for (const [path, rows] of groupByPath(routes)) {
     const mounted = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
-    mounted.all(nameRoute(path));
+    mounted.all(
+      nameRoute(
+        path,
+        rows.some((row) => row.privatePath),
+      ),
+    );
     mounted.get(endInSlash());
     for (const row of rows) {
       const handler = handlers[row.operationId as ClusterOperationId];
@@ -33,9 +38,10 @@ function groupByPath(routes: readonly ClusterRoute[]): [string, ClusterRoute[]][
   return [...groups];
 }
 
-function nameRoute(path: string): RequestHandler {
+function nameRoute(path: string, isPrivate: boolean): RequestHandler {
   return (_req, res, next) => {
     res.locals.route = path;
+    if (isPrivate) res.locals.path = path;
     // Whatever a route answers is about a team or a person.
     res.setHeader('Cache-Control', 'no-store');
     next();

@@ -64,10 +64,10 @@ const cursorAt = ({ createdAt, source, number }: AuditPosition): Cursor => [
 const entryId = /^([a-z]+)-(\d{1,18})$/;
 
 function positionOf([time, id]: Cursor): AuditPosition {
-  const createdAt = new Date(time as string);
+  const createdAt = parseTime(time as string);
   const [, name, number] = entryId.exec(id as string) ?? [];
   const source = auditSources.find((known) => known === name);
-  if (Number.isNaN(createdAt.getTime()) || source === undefined || number === undefined) {
+  if (createdAt === null || source === undefined || number === undefined) {
     throw invalidField('validation_failed', '/query/cursor', 'must be the `next` of a page');
   }
   return { createdAt, source, number: BigInt(number) };

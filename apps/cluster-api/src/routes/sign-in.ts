@@ -1,4 +1,11 @@
-import { type IdentityStore, type SessionStore, sessionCookieOf } from '@corral/auth';
+import {
+  type IdentityClaims,
+  IdentityRefused,
+  type IdentityStore,
+  type Person,
+  type SessionStore,
+  sessionCookieOf,
+} from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
 import type { Request, RequestHandler } from 'express';
 import { defaultReturnPath, parseReturnPath } from '../domain/return-path.js';
@@ -50,18 +57,34 @@ export function signInRoutes(deps: SignInRoutesDeps) {
         throw new Problem('sign_in_expired', detail);
       }
       const claims = await provider.finish(new URL(`${callbackUrl()}?${query}`), { state, ...attempt });
-      const person = await identities.signIn(claims);
-      if (person === null) {
-        const detail =
-          'The identity provider does not say that your e-mail address is verified. Verify it there, then start again.';
-        throw new Problem('email_not_verified', detail);
-      }
+      const person = await personOf(identities, claims);
       const origin = { method: 'oidc', userAgent: req.headers['user-agent'] ?? '' } as const;
       cookies.set(res, await sessions.start(person.id, sessionCookieOf(req), origin));
       res.status(303).location(new URL(attempt.returnTo, publicUrl()).href).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }
+
+async function personOf(identities: SignInRoutesDeps['identities'], claims: IdentityClaims): Promise<Person> {
+  try {
+    return await identities.signIn(claims);
+  } catch (error) {
+    throw error instanceof IdentityRefused ? refusals[error.reason]() : error;
+  }
+}
+
+const refusals: Readonly<Record<IdentityRefused['reason'], () => Problem>> = {
+  unverified: () =>
+    new Problem(
+      'email_not_verified',
+      'The identity provider does not say that your e-mail address is verified. Verify it there, then start again.',
+    ),
+  another_identity: () =>
+    new Problem(
+      'another_identity',
+      'Somebody else whom the identity provider knows has signed in with your e-mail address before. Ask the operators.',
+    ),
+};
 
 function returnPathOf(req: Request): string {
   const wanted = queryOf(req).get('return_to');

@@ -1,12 +1,18 @@
-import { type ClusterOperationId, parseMemberPut, parseTeamPut } from '@corral/contracts';
+import {
+  type ClusterOperationId,
+  type LeftTokenFate,
+  leftTokenFates,
+  parseMemberPut,
+  parseTeamPut,
+} from '@corral/contracts';
 import type { Request, RequestHandler } from 'express';
-import { type DashboardUrlOf, memberBody, teamBody } from '../domain/team-body.js';
+import { type DashboardUrlOf, memberBody, memberRemovalBody, teamBody } from '../domain/team-body.js';
 import type { TeamStore } from '../domain/team-transaction.js';
 import type { TeamService } from '../domain/teams.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf, signedInOf } from '../http/caller.js';
 import { pageOf } from '../http/cursor.js';
-import { parsePaging } from '../http/query.js';
+import { parsePaging, queryOf } from '../http/query.js';
 import { invalidField, notFound } from '../problem.js';
 
 export interface TeamRoutesDeps {
@@ -54,8 +60,8 @@ export function teamRoutes({ teams: service, store, urlOf }: TeamRoutesDeps) {
     },
 
     async deleteMember(req, res) {
-      await service.removeMember(callerOf(res), memberNumberOf(req));
-      res.status(204).end();
+      const fate = (queryOf(req).get('dns_tokens') ?? leftTokenFates[0]) as LeftTokenFate;
+      res.json(memberRemovalBody(await service.removeMember(callerOf(res), memberNumberOf(req), fate)));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

@@ -1,4 +1,4 @@
-import type { AuditOutcome } from '@corral/contracts';
+import { type AuditOutcome, normalEmail } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { AuditQuery, AuditRecord, ReadLog } from '../domain/audit-log.js';
 
@@ -51,7 +51,7 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
       AND CASE WHEN ${actor}::text IS NULL THEN true
                WHEN ${actor}::text = 'user' THEN entry.user_id IS NOT NULL
                WHEN ${actor}::text = 'service' THEN entry.user_id IS NULL
-               ELSE email = lower(${actor}::text) END
+               ELSE email = ${actor === null ? null : normalEmail(actor)}::text END
     ORDER BY entry.created_at DESC, entry.id DESC LIMIT ${limit}`;
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from '../domain/caller.js';
 import type { DnsTokenChanges, DnsTokenStore } from '../domain/dns-tokens.js';
 import { claimKey } from './idempotency-keys.js';
 import { isBehind, newestFirst } from './newest-first.js';
-import type { Transaction } from './transaction.js';
+import { lockTeam, patience, type Transaction } from './transaction.js';
 
 /** The tokens of a team, as far as its members may see them. */
 export const dnsTokenStore = (prisma: Prisma): DnsTokenStore => ({
@@ -26,10 +26,12 @@ export const dnsTokenStore = (prisma: Prisma): DnsTokenStore => ({
 
   change: (caller, work) =>
     prisma.$transaction(async (tx) => {
-      // Before anything else, as every change of a team begins: two that wait for each other would wait for ever.
-      await tx.$queryRaw`SELECT id FROM team WHERE id = ${caller.team.id}::uuid FOR NO KEY UPDATE`;
-      return work(changesOf(tx, caller));
-    }),
+      await lockTeam(tx, caller.team.id);
+      // Who was removed since the request came in would leave a token behind that nobody revokes.
+      const key = { teamId: caller.team.id, userId: caller.userId };
+      const membership = await tx.membership.findUnique({ where: { teamId_userId: key }, select: { role: true } });
+      return membership && work(changesOf(tx, { ...caller, ...membership }));
+    }, patience),
 });
 
 function changesOf(tx: Transaction, caller: Caller): DnsTokenChanges {

@@ -1,4 +1,4 @@
-import { inForce } from '@corral/auth';
+import { leaveDnsTokens } from '@corral/auth';
 import type { Prisma } from '@corral/database';
 import type { TeamActor, TeamStore, TeamTransaction } from '../domain/team-transaction.js';
 import { recordAudit } from './audit.js';
@@ -110,11 +110,7 @@ async function transactionOf(tx: Transaction, actor: TeamActor, now: Date): Prom
       });
       await tx.membership.delete({ where: idOf(userId), select: { number: true } });
     },
-    async dnsTokensOf(createdById) {
-      const where = { teamId, createdById, ...inForce() };
-      const tokens = await tx.dnsToken.findMany({ where, orderBy: { name: 'asc' }, select: { name: true } });
-      return tokens.map(({ name }) => name);
-    },
+    leaveDnsTokens: ({ userId }, fate) => leaveDnsTokens(tx, { id: teamId }, { id: userId }, fate, actor),
     claimKey: (request, resourceId) => claimKey(tx, actor, request, resourceId),
     async audit(action, target, detail = {}) {
       await recordAudit(tx, actor, { action, target, detail });

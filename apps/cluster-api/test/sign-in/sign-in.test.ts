@@ -98,6 +98,20 @@ describe('a sign-in', () => {
     expect(await site.test.db.userIdentity.count({ where: { subject: 'mallory' } })).toBe(0);
   });
 
+  it('is refused to a second identity with the address of somebody who signs in here', async () => {
+    site.idp.accounts.set('hal', verified('hal@acme.test'));
+    site.idp.accounts.set('hal-again', verified('HAL@acme.test'));
+    await site.signedIn('hal');
+    site.idp.person = 'hal-again';
+    const browser = site.open();
+
+    const page = await browser.visit(login());
+
+    expect(codeOf(page)).toEqual([403, 'another_identity']);
+    expect(page.setCookies.some((cookie) => cookie.startsWith('sessionid='))).toBe(false);
+    expect(await site.test.db.userIdentity.count({ where: { user: { email: 'hal@acme.test' } } })).toBe(1);
+  });
+
   it('has a session that takes the place of the one before', async () => {
     site.idp.accounts.set('gil', verified('gil@acme.test'));
     const browser = await site.signedIn('gil');

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { type UserStore, userStore } from '@corral/auth';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } from '../support/start-cluster-api.js';
 
 let test: TestClusterApi;
 let team: TestTeam;
+let users: UserStore;
 beforeAll(async () => {
   test = await startClusterApi();
+  users = userStore(test.db);
 });
 afterAll(() => test.close());
 beforeEach(async () => {
@@ -20,7 +23,12 @@ const setRole = async (who: TestUser, body: object, by = team.admin) =>
     .as(by)
     .put(path(await numberOf(who)))
     .send(body);
-const remove = async (who: TestUser, by = team.admin) => test.api.as(by).delete(path(await numberOf(who)));
+const remove = async (who: TestUser, by = team.admin, query = '') =>
+  test.api.as(by).delete(`${path(await numberOf(who))}${query}`);
+const makeToken = async (by: TestUser, name: string): Promise<string> =>
+  (await test.api.as(by).post(team.path('/dns-tokens/')).send({ name }).expect(201)).body.id;
+const inForce = async (ids: string[]): Promise<string[]> =>
+  (await test.db.dnsToken.findMany({ where: { id: { in: ids }, revokedAt: null } })).map(({ id }) => id).sort();
 const secondAdmin = (name = 'ada') => test.createUser(`${name}@${team.slug}.test`, [{ team, role: 'admin' }]);
 const rolesNow = async () =>
   (await test.db.membership.findMany({ where: { teamId: team.id }, orderBy: { number: 'asc' } })).map(
@@ -108,7 +116,7 @@ describe('DELETE …/members/{id}/', () => {
   it('takes the team from the sessions of who is removed, at once', async () => {
     await test.api.as(team.member).get(team.path('/clusters/')).expect(200);
 
-    expect(await remove(team.member)).toMatchObject({ status: 204 });
+    expect(await remove(team.member)).toMatchObject({ status: 200 });
 
     await test.api.as(team.member).get(team.path('/clusters/')).expect(404);
     await test.api.as(team.member).get(path()).expect(404);
@@ -117,7 +125,7 @@ describe('DELETE …/members/{id}/', () => {
 
   it('lets a member leave, and nobody else be removed by them', async () => {
     expect(await remove(team.admin, team.member)).toMatchObject({ status: 403, body: { code: 'permission_denied' } });
-    expect(await remove(team.member, team.member)).toMatchObject({ status: 204 });
+    expect(await remove(team.member, team.member)).toMatchObject({ status: 200 });
 
     expect(await audits()).toEqual([
       expect.objectContaining({ action: 'member.leave', targetName: team.member.email, userId: team.member.id }),
@@ -129,21 +137,91 @@ describe('DELETE …/members/{id}/', () => {
 
     expect([status, body.code]).toEqual([409, 'last_admin']);
     await secondAdmin();
-    expect(await remove(team.admin)).toMatchObject({ status: 204 });
+    expect(await remove(team.admin)).toMatchObject({ status: 200 });
   });
 
-  it('leaves the DNS tokens that they made, and says in the audit log which', async () => {
-    const created = await test.api.as(team.member).post(team.path('/dns-tokens/')).send({ name: 'ci' }).expect(201);
+  it('revokes the DNS tokens that they made, and says which in the answer and the audit log', async () => {
+    const own = [await makeToken(team.member, 'ci'), await makeToken(team.member, 'backup')];
+    const others = await makeToken(team.admin, 'monitor');
+    const elsewhere = await test.createUser(`x@${team.slug}.test`, [{ team: test.globex, role: 'member' }]);
+    const foreign = await test.api
+      .as(elsewhere)
+      .post(test.globex.path('/dns-tokens/'))
+      .send({ name: 'ci' })
+      .expect(201);
 
-    await remove(team.member);
+    const { status, body } = await remove(team.member);
 
-    expect(await test.db.dnsToken.findUniqueOrThrow({ where: { id: created.body.id } })).toMatchObject({
-      revokedAt: null,
-    });
+    const [ci, backup] = own;
+    const revoked = [
+      { id: backup, name: 'backup' },
+      { id: ci, name: 'ci' },
+    ];
+    expect([status, body]).toEqual([200, { dns_tokens: { revoked, handed_over: [] } }]);
+    expect(await inForce([...own, others, foreign.body.id])).toEqual([others, foreign.body.id].sort());
     expect(await audits()).toContainEqual({
       ...{ action: 'member.remove', targetName: team.member.email, userId: team.admin.id },
-      detail: { role: 'member', dnsTokensLeft: 'ci' },
+      detail: { role: 'member', dnsTokensRevoked: 'backup, ci', dnsTokensHandedOver: '' },
     });
+    const revocations = (await audits()).filter(({ action }) => action === 'dns_token.revoke');
+    expect(revocations.map(({ targetName }) => targetName).sort()).toEqual(['backup', 'ci']);
+  });
+
+  it('leaves their DNS tokens to the team where an administrator says so', async () => {
+    const id = await makeToken(team.member, 'ci');
+
+    const { body } = await remove(team.member, team.admin, '?dns_tokens=hand_over');
+
+    expect(body).toEqual({ dns_tokens: { revoked: [], handed_over: [{ id, name: 'ci' }] } });
+    expect(await inForce([id])).toEqual([id]);
+    expect((await test.api.as(team.admin).get(team.path(`/dns-tokens/${id}/`))).body.createdBy).toBeNull();
+    expect(await audits()).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ action: 'dns_token.hand_over', targetName: 'ci', userId: team.admin.id }),
+        expect.objectContaining({
+          action: 'member.remove',
+          detail: { role: 'member', dnsTokensRevoked: '', dnsTokensHandedOver: 'ci' },
+        }),
+      ]),
+    );
+    // Back in the team, they have no more of it than others.
+    await users.saveMember(team, team.member, 'member');
+    await test.api
+      .as(team.member)
+      .get(team.path(`/dns-tokens/${id}/`))
+      .expect(404);
+    expect((await remove(team.member)).body.dns_tokens.revoked).toEqual([]);
+  });
+
+  it('revokes the DNS tokens of who leaves, who cannot hand them over', async () => {
+    const id = await makeToken(team.member, 'ci');
+
+    const kept = await remove(team.member, team.member, '?dns_tokens=hand_over');
+    expect([kept.status, kept.body.code]).toEqual([403, 'permission_denied']);
+    expect((await remove(team.member, team.member, '?dns_tokens=keep')).status).toBe(422);
+    expect(await inForce([id])).toEqual([id]);
+
+    expect((await remove(team.member, team.member)).body.dns_tokens.revoked).toEqual([{ id, name: 'ci' }]);
+    expect(await inForce([id])).toEqual([]);
+  });
+
+  it('leaves no DNS token behind that was asked for at the same time', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const user = await test.createUser(`r${round}@${team.slug}.test`, [{ team, role: 'member' }]);
+      const number = await numberOf(user);
+
+      const [made] = await Promise.all([
+        test.api
+          .as(user)
+          .post(team.path('/dns-tokens/'))
+          .send({ name: `r${round}` }),
+        test.api.as(team.admin).delete(path(number)),
+      ]);
+
+      expect([201, 404]).toContain(made.status);
+      const left = await test.db.dnsToken.count({ where: { createdById: user.id, revokedAt: null } });
+      expect(left).toBe(0);
+    }
   });
 
   it('leaves no invitation by which they come back', async () => {

@@ -1,11 +1,17 @@
+import type { DnsCaller } from '@corral/auth';
 import type { ActionRecord } from '@corral/dns-mirror';
 import { describe, expect, it } from '@jest/globals';
 import { actionProgress, givenUp } from './action-progress.js';
 
+const caller: DnsCaller = {
+  ...{ tokenId: 't', kind: 'team', ownerId: 'team', ownerLabel: 'acme', teamId: 'team', accountId: 'team' },
+  ...{ scopes: ['dns'], withinName: null, withinTypes: [], expiresAt: null },
+};
 const NOW = Date.parse('2026-01-02T03:04:05Z');
 const running: ActionRecord = {
   id: 880001,
   status: 'running',
+  ...{ name: 'www.acme', type: 'A' },
   body: '{"id":880001,"status":"running","progress":10,"finished":null,"error":null,"later":{"field":1.0}}',
   startedAt: new Date(NOW - 5_000),
   checkedAt: new Date(NOW - 5_000),
@@ -22,7 +28,7 @@ describe('following an action', () => {
       runningMsMax: 60_000,
     });
 
-    expect(await progress.find('team', [running.id])).toEqual([running]);
+    expect(await progress.find(caller, [running.id])).toEqual([running]);
   });
 });
 

@@ -1,5 +1,7 @@
+import type { DnsCaller } from '@corral/auth';
 import type { ActionRecord, ActionStore } from '@corral/dns-mirror';
 import type { Followed } from './follow-actions.js';
+import { mayFollow } from './rrset-access.js';
 
 export interface ActionProgressDeps {
   readonly store: Pick<ActionStore, 'findActions' | 'recordActions'>;
@@ -13,8 +15,8 @@ export interface ActionProgressDeps {
 }
 
 export interface ActionProgress {
-  /** The asked actions that are the owner's, by id. Finished ones cost no upstream call. */
-  find(ownerId: string, ids: readonly number[]): Promise<readonly ActionRecord[]>;
+  /** The asked actions that are the caller's to follow, by id. Finished ones cost no upstream call. */
+  find(caller: DnsCaller, ids: readonly number[]): Promise<readonly ActionRecord[]>;
 }
 
 /** How long an answer may wait for the upstream's word. */
@@ -23,18 +25,22 @@ const REFRESH_MS_MAX = 3_000;
 /** Tells how actions get on, as the upstream said a moment ago. */
 export function actionProgress(deps: ActionProgressDeps): ActionProgress {
   return {
-    async find(ownerId, ids) {
-      const known = await deps.store.findActions(ownerId, ids);
+    async find(caller, ids) {
+      const read = async () => {
+        const ofOwner = await deps.store.findActions(caller.ownerId, ids);
+        return ofOwner.filter((action) => mayFollow(caller, action));
+      };
+      const known = await read();
       const stale = known.filter((action) => isStale(action, deps.now(), deps.pollIntervalMs));
       if (stale.length === 0) return known;
       // A slow upstream holds nobody up for longer than clients wait: they get what was last known, and ask again.
       const followed = deps.follow(stale);
       await Promise.race([followed.told, deps.pause(REFRESH_MS_MAX)]).finally(followed.stop);
-      const fresh = await deps.store.findActions(ownerId, ids);
+      const fresh = await read();
       const overdue = fresh.filter((action) => isOverdue(action, deps.now(), deps.runningMsMax));
       if (overdue.length === 0) return fresh;
       await deps.store.recordActions(overdue.map((action) => givenUp(action, new Date(deps.now()))));
-      return deps.store.findActions(ownerId, ids);
+      return read();
     },
   };
 }

@@ -38,18 +38,23 @@ export const demos = ({ store, zone, drawLabel, clear }: DemosDeps) => {
   return {
     /**
      * @param caller null for nobody, who then has to know a course code
+     * @param address where the request came from
      * @throws DnsError `invalid_input` for a name that makes no label, `unauthorized`, `forbidden` for a demo's token or a
      *   wrong course code, `resource_limit_exceeded`, `uniqueness_error`
      */
-    async create(caller: DnsCaller | null, body: CreateDemo): Promise<{ demo: DemoBody; token: string }> {
+    async create(
+      caller: DnsCaller | null,
+      body: CreateDemo,
+      address: string,
+    ): Promise<{ demo: DemoBody; token: string }> {
       const label = body.name == null ? null : parseLabel(body.name);
-      const maker = makerOf(caller, body.course_code ?? null);
+      const maker = makerOf(caller, body.course_code ?? null, address);
       const ttlSeconds = body.ttl ?? dnsLimits.demoTtlSecondsDefault;
       for (let draw = 1; ; draw += 1) {
         const wished = label ?? drawLabel();
         const outcome = await createWith(maker, wished, { name: body.name ?? wished, ttlSeconds });
         if (outcome.kind === 'created') return { demo: demoBody(outcome.demo), token: outcome.token };
-        if (outcome.kind !== 'taken' || label !== null || draw === DRAWS_MAX) throw refusalOf(outcome, maker);
+        if (outcome.kind !== 'taken' || label !== null || draw === DRAWS_MAX) throw refusalOf(outcome);
       }
     },
 
@@ -96,9 +101,9 @@ function parseLabel(name: string): string {
 }
 
 /** A token decides, if there is one; then a course code is not even looked at. */
-function makerOf(caller: DnsCaller | null, courseCode: string | null): DemoMaker {
+function makerOf(caller: DnsCaller | null, courseCode: string | null, address: string): DemoMaker {
   if (caller !== null) return { kind: 'team', teamId: teamOf(caller), tokenId: caller.tokenId };
-  if (courseCode !== null) return { kind: 'course', code: courseCode };
+  if (courseCode !== null) return { kind: 'course', code: courseCode, address };
   throw new DnsError(
     'unauthorized',
     'A token or a course code is required: send a header Authorization, or course_code.',
@@ -130,13 +135,19 @@ function found(demo: DemoRecord | null): DemoRecord {
   return demo;
 }
 
-function refusalOf(outcome: Exclude<CreateOutcome, { kind: 'created' }>, maker: DemoMaker): DnsError {
+const fullOf = {
+  team: { who: 'A team may have', name: 'demos_per_team' },
+  course: { who: 'A course may have', name: 'demos_per_course' },
+  address: { who: 'Of this course one address may have made', name: 'demos_per_address' },
+} as const;
+
+function refusalOf(outcome: Exclude<CreateOutcome, { kind: 'created' }>): DnsError {
   switch (outcome.kind) {
     case 'unknown_course':
       return new DnsError('forbidden', 'The course code is wrong.');
     case 'full': {
-      const [who, name] = maker.kind === 'team' ? ['team', 'demos_per_team'] : ['course', 'demos_per_course'];
-      return new DnsError('resource_limit_exceeded', `A ${who} may have ${outcome.max} live demos. Delete one first.`, {
+      const { who, name } = fullOf[outcome.of];
+      return new DnsError('resource_limit_exceeded', `${who} ${outcome.max} live demos. Delete one first.`, {
         details: { limits: [{ name }] },
       });
     }

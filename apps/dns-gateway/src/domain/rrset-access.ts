@@ -52,3 +52,11 @@ export function writableRrset(caller: DnsCaller, zone: ZoneRecord, name: string,
   }
   return { zoneId: zone.id, name, type };
 }
+
+/** Whether an action is about a set that the caller's token covers. Those of all other sets look like none. */
+export function mayFollow(
+  caller: DnsCaller,
+  { name, type }: { readonly name: string; readonly type: string },
+): boolean {
+  return maySee(caller, name) && mayWriteType(caller, type);
+}

@@ -12,16 +12,16 @@ export interface ActionRoutesDeps {
 
 type ActionRoute = 'listActions' | 'listZoneActions' | 'getAction' | 'getZoneAction';
 
-/** Progress of the caller's own writes. What is foreign or unknown is not there. */
+/** Progress of writes to the names and types that the caller's token covers. What is foreign or unknown is not there. */
 export function actionRoutes({ actions }: ActionRoutesDeps): Record<ActionRoute, RequestHandler> {
   const list: RequestHandler = async (req, res) => {
     const ids = parseActionIds(queryOf(req));
-    const found = await actions.find(dnsCallerOf(res).ownerId, ids);
+    const found = await actions.find(dnsCallerOf(res), ids);
     sendJsonText(res, 200, `{"actions":[${found.map((action) => action.body).join(',')}]}`);
   };
   const get: RequestHandler = async (req, res) => {
     const id = parseId(req.params.id as string);
-    const [action] = id === null ? [] : await actions.find(dnsCallerOf(res).ownerId, [id]);
+    const [action] = id === null ? [] : await actions.find(dnsCallerOf(res), [id]);
     if (action === undefined) throw notFound('action');
     sendJsonText(res, 200, `{"action":${action.body}}`);
   };

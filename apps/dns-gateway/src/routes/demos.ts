@@ -1,5 +1,6 @@
 import { dnsCallerOf, findDnsCaller } from '@corral/auth';
 import { type dnsDemoRoutes, parseCreateDemo, parseExtendDemo } from '@corral/contracts';
+import { addressOf } from '@corral/rate-limit';
 import type { Demos } from '../domain/demos.js';
 import { pageOf, paginationOf, parsePage } from '../domain/list-query.js';
 import { jsonObjectBody } from '../http/json-body.js';
@@ -12,7 +13,7 @@ export function demoRoutes({ demos }: { readonly demos: Demos }): HandlersOf<(ty
   return {
     async createDemo(req, res) {
       const body = parseCreateDemo(jsonObjectBody(req).value);
-      sendJsonText(res, 201, JSON.stringify(await demos.create(findDnsCaller(res), body)));
+      sendJsonText(res, 201, JSON.stringify(await demos.create(findDnsCaller(res), body, addressOf(req))));
     },
 
     async listDemos(req, res) {

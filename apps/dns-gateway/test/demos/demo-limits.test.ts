@@ -93,6 +93,36 @@ describe('the live demos of a course', () => {
   });
 });
 
+describe('the live demos of one address', () => {
+  it('are bounded within a course, whoever asks at once, and are forgotten when they end', async () => {
+    const trusting = await startGateway({ beside: gateway, config: { trustProxy: ['loopback'] } });
+    await addCourse(gateway, 'SHARED', 20, 3);
+    const from = (address: string) =>
+      trusting.call('POST', '/demos', {
+        token: null,
+        body: { course_code: 'SHARED' },
+        headers: { 'X-Forwarded-For': address },
+      });
+
+    const answers = await Promise.all(Array.from({ length: 12 }, () => from('192.0.2.1')));
+
+    expect(tally(answers)).toEqual({ 201: 3, 403: 9 });
+    const refused = answers.find(({ status }) => status === 403) as Answer;
+    expect([refused.json.error.code, limitsOf(refused)]).toEqual(['resource_limit_exceeded', ['demos_per_address']]);
+    expect((await from('192.0.2.2')).status).toBe(201);
+    // All addresses of a network of IPv6 are one client's.
+    const network = await Promise.all([1, 2, 3, 4].map((host) => from(`2001:db8:1:2::${host}`)));
+    expect(tally(network)).toEqual({ 201: 3, 403: 1 });
+
+    const one = answers.find(({ status }) => status === 201)?.json;
+    await trusting.call('DELETE', `/demos/${one.demo.label}`, { token: one.token });
+    expect((await from('192.0.2.1')).status).toBe(201);
+    const { rows } = await gateway.pool.query('SELECT made_from FROM demo WHERE label = $1', [one.demo.label]);
+    expect(rows).toEqual([{ made_from: null }]);
+    await trusting.close();
+  });
+});
+
 describe('a label', () => {
   it('is one demo’s, however many ask for it at once', async () => {
     const teams = await Promise.all(['one', 'two', 'three', 'four'].map((slug) => gateway.createTeam(`race-${slug}`)));

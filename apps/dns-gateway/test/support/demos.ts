@@ -23,8 +23,13 @@ export function createWithCode(gateway: TestGateway, body: object): Promise<Answ
   return gateway.call('POST', '/demos', { token: null, body });
 }
 
-export async function addCourse({ prisma }: TestGateway, code: string, liveDemosMax = 20): Promise<void> {
-  expect(await courseStore(prisma).createCourse(code, liveDemosMax)).toBe(true);
+export async function addCourse(
+  { prisma }: TestGateway,
+  code: string,
+  liveDemosMax = 20,
+  perAddressMax?: number,
+): Promise<void> {
+  expect(await courseStore(prisma).createCourse(code, liveDemosMax, perAddressMax)).toBe(true);
 }
 
 /** A set of type A in the demo zone, with so many records. */

@@ -96,6 +96,7 @@ describe('a bootstrap token', () => {
     ['with an id of capitals', aToken({ 'token-id': 'ABCDEF' }), 422, 'data[token-id]'],
     ['with a short secret', aToken({ 'token-secret': 'short' }), 422, 'data[token-secret]'],
     ['named after another id', aToken({ 'token-id': 'fedcba' }), 422, 'metadata.name'],
+    ['that may sign', aToken({ 'usage-bootstrap-signing': 'true' }), 422, 'data[usage-bootstrap-signing]'],
     ['that ends at no time', aToken({ expiration: 'tomorrow' }), 422, 'data[expiration]'],
   ])('is refused %s', async (_what, secret, status, text) => {
     const { body } = await shoot.call('POST', SECRETS, secret);

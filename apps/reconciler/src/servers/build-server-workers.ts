@@ -82,5 +82,6 @@ const noGarden = async (): Promise<never> => {
   throw new GardenError('unreachable', 'there is no garden');
 };
 const noNodes: ShootNodes = {
-  ...{ joinData: noGarden, readNode: noGarden, markNode: noGarden, evictPods: noGarden, deleteNode: noGarden },
+  ...{ joinData: noGarden, endJoin: noGarden, readNode: noGarden, markNode: noGarden, evictPods: noGarden },
+  deleteNode: noGarden,
 };

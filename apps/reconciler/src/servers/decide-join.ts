@@ -2,7 +2,7 @@ import { decideAsk } from './decide-ask.js';
 import { decideAction, decideSystem, decideUntilOver } from './decide-rebuild.js';
 import { hasToJoin, missingMarks, nodeOf, waitsFor } from './membership.js';
 import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
-import { JOINED_LOOK_MS, resting, settle, TOKEN_MS, waiting } from './verdicts.js';
+import { JOIN_TOKEN_MS, JOINED_LOOK_MS, resting, settle, TOKEN_MS, waiting } from './verdicts.js';
 
 const CLUSTER_MS = 15_000;
 const NODE_MS = 10_000;
@@ -42,8 +42,13 @@ function decideNode(wanted: WantedServer, seen: Seen, now: Date, times: ServerTi
   const marks = missingMarks(wanted, seen.node);
   if (marks !== null) return { do: 'markNode', node, marks };
   if (seen.node.isReady) {
+    if (!seen.isJoinEnded && isTokenGood(wanted, now)) return { do: 'endJoin', node };
     return settle({ ...resting('Joined', '', { to: 'stay' }, JOINED_LOOK_MS), nodeReady: true });
   }
   const message = 'The node is there, and not Ready yet.';
   return settle(waiting(wanted, now, times, { message, inMs: NODE_MS }));
 }
+
+/** One that is over cannot be misused, so no node waits for its deletion. It was made before the rebuild was asked for. */
+const isTokenGood = ({ rebuildAskedAt }: WantedServer, now: Date): boolean =>
+  rebuildAskedAt !== null && now.getTime() - rebuildAskedAt.getTime() < JOIN_TOKEN_MS;

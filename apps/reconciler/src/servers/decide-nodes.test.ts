@@ -80,6 +80,7 @@ describe('the next step of a Ready server', () => {
 describe('the next step of a joining', () => {
   const joining = (more: Partial<WantedServer> = {}, cluster = aCluster()) => aMember('Joining', more, cluster);
   const asked = { rebuildAskedAt: new Date(second.getTime() - 20_000), imageId: 7 };
+  const askedLongAgo = { rebuildAskedAt: ago(900), begunAt: ago(901) };
   const rebuilding = joining({ ...asked, rebuildActionId: 10 });
   const unclaimed = { claim: null };
   const moved = { claim: aClaim(other) };
@@ -138,11 +139,19 @@ describe('the next step of a joining', () => {
     ],
     ['marks the node', rebuilding, { ...up, node: aNode({ annotations: {} }) }, 'markNode'],
     ['waits until it is Ready', rebuilding, { ...up, node: aNode({ isReady: false }) }, 'Joining stay'],
-    ['is done then', rebuilding, { ...up, node: aNode() }, 'Joined stay'],
+    ['ends what it joined with then', rebuilding, { ...up, node: aNode() }, 'endJoin'],
+    ['is done then', rebuilding, { ...up, node: aNode(), isJoinEnded: true }, 'Joined stay'],
+    [
+      'is done when that is over by itself',
+      { ...rebuilding, ...askedLongAgo },
+      { ...up, node: aNode() },
+      'Joined stay',
+    ],
   ])('%s', check);
 
   it('ends with a node that is counted', () => {
-    expect(verdictOf(rebuilding, { ...up, node: aNode() })).toMatchObject({ nodeReady: true, lookAgainMs: 60_000 });
+    const seen = { ...up, node: aNode(), isJoinEnded: true };
+    expect(verdictOf(rebuilding, seen)).toMatchObject({ nodeReady: true, lookAgainMs: 60_000 });
   });
 
   it('marks the node as none of the garden’s machines, and as one of its pool', () => {

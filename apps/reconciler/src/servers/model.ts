@@ -80,6 +80,8 @@ export interface Seen {
   readonly podsLeft: number | null;
   /** Holds a secret of short life: for this pass only, and neither stored nor logged. */
   readonly joinUserData: string | null;
+  /** No token with which the node could join is left in the cluster. */
+  readonly isJoinEnded: boolean;
 }
 
 export const nothingSeen: Seen = {
@@ -92,6 +94,7 @@ export const nothingSeen: Seen = {
     node: null,
     podsLeft: null,
     joinUserData: null,
+    isJoinEnded: false,
   },
 };
 
@@ -114,6 +117,8 @@ export type Step =
   | { readonly do: 'beginLeave' }
   /** Has join data made for the rebuild that is about to be asked for. */
   | { readonly do: 'prepareJoin'; readonly node: NodeOf }
+  /** Deletes the tokens that join data was made with. */
+  | { readonly do: 'endJoin'; readonly node: NodeOf }
   | { readonly do: 'readNode'; readonly node: NodeOf }
   | { readonly do: 'markNode'; readonly node: NodeOf; readonly marks: NodeMarks }
   | { readonly do: 'cordon'; readonly node: NodeOf }

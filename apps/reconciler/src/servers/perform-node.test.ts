@@ -39,6 +39,17 @@ describe('a step in a cluster', () => {
     expect(performed).toMatchObject({ kind: 'done', seen: { joinUserData: '#cloud-config', actions: null } });
   });
 
+  it('leaves no token in the cluster once the joining has ended', async () => {
+    const { deps, context, shoot } = aGarden();
+    await performNodeStep(deps, context(ready), { do: 'prepareJoin', node });
+    expect([...shoot.tokens]).toEqual(['web']);
+
+    const performed = await performNodeStep(deps, context(nothingSeen), { do: 'endJoin', node });
+
+    expect(performed).toMatchObject({ kind: 'done', seen: { isJoinEnded: true } });
+    expect([...shoot.tokens]).toEqual([]);
+  });
+
   it('takes join data of which nothing can be made for no answer', async () => {
     const { deps, context } = aGarden();
     const renderJoinUserData = () => {

@@ -2,6 +2,7 @@ import { GardenError, isGardenError, type JoinData, type ShootNodes } from '@cor
 import type { GardenGate, GardenWord } from '../loop/garden-gate.js';
 import { Stopped } from '../loop/unless-stopped.js';
 import type { NodeOf, Seen, Step, WantedServer } from './model.js';
+import { JOIN_TOKEN_MS } from './verdicts.js';
 
 export interface NodeDeps {
   readonly nodes: ShootNodes;
@@ -23,9 +24,6 @@ interface NodeContext {
   readonly seen: Seen;
   readonly signal: AbortSignal;
 }
-
-/** Long enough for the rebuild and the first steps of the node agent. */
-const TOKEN_SECONDS = 3_600;
 
 /** Takes one step in a cluster. The seen parts that it makes old are forgotten, so that they are read again. */
 export async function performNodeStep(
@@ -60,11 +58,14 @@ async function take({ nodes, renderJoinUserData }: NodeDeps, context: NodeContex
   switch (step.do) {
     case 'prepareJoin': {
       const { architecture } = wanted;
-      const request = { nodeName: name, architecture, tokenSeconds: TOKEN_SECONDS };
+      const request = { nodeName: name, architecture, tokenSeconds: JOIN_TOKEN_MS / 1_000 };
       const join = await nodes.joinData(shoot, request, signal);
       // That took its time, and the time at which a rebuild is asked for has to be that of the actions.
       return { ...seen, joinUserData: rendered(() => renderJoinUserData(join, name)), actions: null };
     }
+    case 'endJoin':
+      await nodes.endJoin(shoot, name, signal);
+      return { ...seen, isJoinEnded: true };
     case 'readNode':
       return { ...seen, node: (await nodes.readNode(shoot, name, signal)) ?? 'absent' };
     case 'markNode':

@@ -87,6 +87,7 @@ export const performStep =
       case 'beginLeave':
         return recorded(await store.beginLeave(lease, wanted), nothingSeen);
       case 'prepareJoin':
+      case 'endJoin':
       case 'readNode':
       case 'markNode':
       case 'cordon':

@@ -8,6 +8,9 @@ export const TOKEN_MS = 60_000;
 /** A node that is well is looked at so often. */
 export const JOINED_LOOK_MS = 60_000;
 
+/** So long a token with which a server joins is good: for the rebuild and the first steps of the node agent. */
+export const JOIN_TOKEN_MS = 900_000;
+
 interface Waiting {
   readonly message: string;
   readonly inMs: number;

@@ -12,6 +12,8 @@ export interface FakeNode {
 /** What is inside of one Shoot, by the names of its nodes. */
 export interface FakeShoot {
   readonly nodes: Map<string, FakeNode>;
+  /** Names of nodes that somebody with a token could join as. */
+  readonly tokens: Set<string>;
   /** Its API server answers. */
   isUp: boolean;
   hasWorkerPool: boolean;
@@ -66,6 +68,7 @@ export function fakeShoots(): FakeShoots {
     add(name) {
       const shoot = {
         nodes: new Map(),
+        tokens: new Set<string>(),
         isUp: true,
         hasWorkerPool: true,
         keepsPods: false,
@@ -95,8 +98,9 @@ export function fakeShoots(): FakeShoots {
         return node === undefined ? [] : [{ shoot, node }];
       }),
     nodes: {
-      async joinData({ name }) {
+      async joinData({ name }, { nodeName }) {
         if (!upOf(name).hasWorkerPool) throw new GardenError('not_found', 'worker pool');
+        of(name).tokens.add(nodeName);
         return {
           ...{
             server: apiServerOf(name),
@@ -106,6 +110,9 @@ export function fakeShoots(): FakeShoots {
           ...{ configSecretName: 'gardener-node-agent-p1-77ac3', kubernetesVersion: '1.33.2' },
           nodeAgentImage: 'registry.example.org/gardener/node-agent:v1.120.0',
         };
+      },
+      async endJoin({ name: shootName }, nodeName) {
+        upOf(shootName).tokens.delete(nodeName);
       },
       async readNode({ name: shootName }, name): Promise<NodeReading | null> {
         const node = upOf(shootName).nodes.get(name);

@@ -180,6 +180,7 @@ export function serverWorld(options: WorldOptions) {
   const { nodes: inner } = shoots;
   const nodes: ShootNodes = {
     joinData: (...of) => askedNode(() => inner.joinData(...of)),
+    endJoin: (...of) => askedNode(() => inner.endJoin(...of)),
     readNode: (...of) => askedNode(() => inner.readNode(...of)),
     markNode: (...of) => askedNode(() => inner.markNode(...of)),
     evictPods: (...of) => askedNode(() => inner.evictPods(...of)),

@@ -24,6 +24,7 @@ import {
 import { billingOutcomeSchema } from './subscription.js';
 import {
   invitationSchema,
+  memberRemovalSchema,
   receivedInvitationSchema,
   sentInvitationSchema,
   teamMemberSchema,
@@ -189,6 +190,7 @@ export const clusterAnswerSchemas = {
   teamList: list(membershipSchema),
   team: teamSchema,
   teamDetailList: list(teamSchema),
+  memberRemoval: memberRemovalSchema,
   teamMember: teamMemberSchema,
   teamMemberList: list(teamMemberSchema),
   invitation: invitationSchema,

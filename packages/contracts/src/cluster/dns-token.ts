@@ -49,7 +49,7 @@ export const dnsTokenPostSchema = {
 /** Who made a token over this API. */
 const creatorSchema = {
   anyOf: [exactly({ id: { type: 'integer' }, email: filled, displayName: filled }), { type: 'null' }],
-  description: 'Null: an operator of the service.',
+  description: 'Null: nobody’s own. An operator of the service made it, or it was handed over to the team.',
 } as const;
 
 const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;

@@ -75,6 +75,12 @@ export const problemCodes = {
     meaning:
       'Who is new here needs an address that the identity provider vouches for. Verify it there, then sign in again.',
   },
+  another_identity: {
+    status: 403,
+    title: 'The e-mail address belongs to another identity',
+    meaning:
+      'Whoever has the address here signs in as another person of the identity provider. Ask the operators of the service.',
+  },
   subscription_required: {
     status: 403,
     title: 'Subscription required',

@@ -225,3 +225,10 @@ export const isPoolName = (text: string): boolean =>
   text.length <= clusterLimits.poolNameCharacters && poolName.test(text);
 export const isConnectionRef = (text: string): boolean => ref.test(text);
 export const isEmail = (text: string): boolean => text.length <= emailSchema.maxLength && email.test(text);
+
+/**
+ * How addresses are kept and compared: in lower case, by ASCII alone. Unicode takes letters for each other that mail servers
+ * do not, such as the Kelvin sign for a k: two people would be one.
+ */
+export const normalEmail = (text: string): string =>
+  text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '').replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

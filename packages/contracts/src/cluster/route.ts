@@ -28,6 +28,8 @@ export interface ClusterRoute {
   readonly query?: readonly ClusterQueryParameter[];
   /** Takes parameters that are not in the list: somebody else says what is sent, and what is unknown is passed over. */
   readonly anyQuery?: boolean;
+  /** What its path names is not for logs. */
+  readonly privatePath?: boolean;
   /** Takes `If-Match`. */
   readonly conditional?: boolean;
   /** Takes `Idempotency-Key`. */

@@ -23,6 +23,7 @@ export const signInRoutes = [
     access: 'session',
     answers: { 204: null },
     problems: ['not_found'],
+    privatePath: true,
   },
   {
     operationId: 'startSignIn',
@@ -49,7 +50,7 @@ export const signInRoutes = [
     answers: { 303: null },
     problems: [
       ...(['not_found', 'sign_in_expired', 'sign_in_cancelled', 'sign_in_refused'] as const),
-      ...(['email_not_verified', 'upstream_unavailable'] as const),
+      ...(['email_not_verified', 'another_identity', 'upstream_unavailable'] as const),
     ],
     anyQuery: true,
   },

@@ -1,6 +1,6 @@
 import { type ClusterRoute, paging } from './route.js';
 import { billingEventSchema } from './subscription.js';
-import { invitationPostSchema, memberPutSchema, teamPutSchema } from './team.js';
+import { invitationPostSchema, leftTokenFates, memberPutSchema, teamPutSchema } from './team.js';
 
 const invitations = '/a/{team_slug}/team/api/invitations/';
 const members = '/a/{team_slug}/team/api/members/';
@@ -101,10 +101,19 @@ export const teamRoutes = [
     operationId: 'deleteMember',
     method: 'delete',
     path: `${members}{id}/`,
-    summary: 'Remove a member; members may remove themselves',
+    summary: 'Remove a member with their own DNS tokens; members may remove themselves',
     access: 'member',
-    answers: { 204: null },
+    answers: { 200: 'memberRemoval' },
     problems: ['permission_denied', 'last_admin'],
+    query: [
+      {
+        name: 'dns_tokens',
+        type: 'string',
+        description:
+          'What becomes of the DNS tokens that the person made: revoked, or the team’s own, which administrators may say. Default `revoke`.',
+        values: leftTokenFates,
+      },
+    ],
   },
   {
     operationId: 'listReceivedInvitations',

@@ -49,6 +49,19 @@ export const teamMemberSchema = exactly({
   role: roleSchema,
 });
 
+/** What becomes of the DNS tokens of somebody who leaves a team; the first is what happens unless it is said. */
+export const leftTokenFates = ['revoke', 'hand_over'] as const;
+export type LeftTokenFate = (typeof leftTokenFates)[number];
+
+const leftTokens = { type: 'array', items: exactly({ id: uuid, name: filled }) } as const;
+
+export const memberRemovalSchema = exactly({
+  dns_tokens: exactly({
+    revoked: { ...leftTokens, description: 'Tokens that the person had made and that are refused from now on.' },
+    handed_over: { ...leftTokens, description: 'Those that are the team’s from now on.' },
+  }),
+});
+
 export const teamSchema = exactly({
   id: number,
   name: filled,
@@ -121,6 +134,7 @@ export const memberPutSchema = {
   },
 } as const;
 
+export type MemberRemovalBody = FromSchema<typeof memberRemovalSchema>;
 export type TeamBody = FromSchema<typeof teamSchema>;
 export type TeamMemberBody = FromSchema<typeof teamMemberSchema>;
 export type InvitationBody = FromSchema<typeof invitationSchema>;

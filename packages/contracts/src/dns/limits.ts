@@ -27,6 +27,8 @@ export const dnsLimits = {
   demosPerTeam: 10,
   /** Demos of a course that live at the same time, unless the course has a limit of its own. */
   demosPerCourse: 20,
+  /** Of those, demos that one address may have made, unless the course says otherwise: a class may share one. */
+  demosPerAddress: 20,
   recordsPerDemo: 20,
   demoTtlSecondsDefault: 14_400,
   demoTtlSecondsMin: 300,

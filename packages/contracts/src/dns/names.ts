@@ -50,9 +50,17 @@ export const reservedSlugs: readonly string[] = [
 ];
 
 /**
- * True for a team's name: 1 to 63 of `a-z0-9-`, no hyphen at either end, not reserved. An underscore cannot be part
- * of it, which keeps service labels such as `_dmarc` and `_acme-challenge` of the zone itself out of reach.
+ * True for a label that browsers may show as another text than it is (RFC 5890 section 2.3.2.1), one that looks like
+ * somebody else's name.
+ */
+export function isEncodedLabel(label: string): boolean {
+  return label.startsWith('xn--');
+}
+
+/**
+ * True for a team's name: 1 to 63 of `a-z0-9-`, no hyphen at either end, not reserved, and as it reads. An underscore
+ * cannot be part of it, which keeps service labels such as `_dmarc` and `_acme-challenge` of the zone itself out of reach.
  */
 export function isTeamSlug(text: string): boolean {
-  return slugPattern.test(text) && !reservedSlugs.includes(text);
+  return slugPattern.test(text) && !reservedSlugs.includes(text) && !isEncodedLabel(text);
 }

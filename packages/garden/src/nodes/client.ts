@@ -57,6 +57,8 @@ export interface ShootNodes {
    *   yet; `unusable` when that config cannot be read, or names what no server can be told
    */
   joinData(shoot: Named, request: JoinRequest, signal?: AbortSignal): Promise<JoinData>;
+  /** Deletes the bootstrap tokens that were made for the node. */
+  endJoin(shoot: Named, nodeName: string, signal?: AbortSignal): Promise<void>;
   /** @returns null when there is no such Node */
   readNode(shoot: Named, name: string, signal?: AbortSignal): Promise<NodeReading | null>;
   /** @throws GardenError `not_found` */

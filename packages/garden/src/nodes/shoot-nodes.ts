@@ -5,6 +5,7 @@ import { type Named, nodePath } from '../paths.js';
 import { deleteCall, getCall, mergePatchCall, ofShoot } from '../requests.js';
 import { orAbsent } from '../shoots.js';
 import type { NodeMarks, NodeReading, ShootNodes } from './client.js';
+import { endJoin } from './end-join.js';
 import { evictPods } from './evict-pods.js';
 import { joinData } from './join-data.js';
 import type { ShootAccesses } from './shoot-access.js';
@@ -15,6 +16,7 @@ const resource = 'nodes';
 export function shootNodes(deps: CallDeps, accesses: ShootAccesses): ShootNodes {
   return {
     joinData: (shoot, request, signal) => joinData(deps, accesses, shoot, request, signal),
+    endJoin: (shoot, nodeName, signal) => endJoin(accesses, shoot, nodeName, signal),
     readNode: (shoot, name, signal) => readNode(accesses, shoot, name, signal),
     async markNode(shoot, name, marks, signal) {
       const call = ofShoot(mergePatchCall(resource, nodePath(name), deps.fieldManager, patchOf(marks)));

@@ -29,6 +29,9 @@ export function tokenErrors(secret: Secret): FieldError[] {
   if (expiration !== '' && !timePattern.test(expiration ?? '')) {
     errors.push(invalid('data[expiration]', expiration, 'must be a time of RFC 3339'));
   }
+  if (valueIn(secret, 'usage-bootstrap-signing') === 'true') {
+    errors.push(invalid('data[usage-bootstrap-signing]', 'true', 'must be absent: no server that joins needs it'));
+  }
   return errors;
 }
 

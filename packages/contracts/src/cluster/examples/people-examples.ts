@@ -45,6 +45,9 @@ export const peopleAnswerExamples: Readonly<Record<string, Examples>> = {
   team: one('A team, as an administrator sees it', team),
   teamDetailList: page('The teams', team),
   teamList: page('The teams, in short', membership),
+  memberRemoval: one('A token was revoked', {
+    dns_tokens: { revoked: [{ id: '0197b2f0-0000-7000-8000-00000000d0d0', name: 'external-dns' }], handed_over: [] },
+  }),
   teamMember: one('A member', member),
   teamMemberList: page('The members', member),
   invitation: one('An invitation', invitation),
