@@ -34,6 +34,8 @@ export { type DocsOptions, docsRouter } from './docs-router.js';
 export { createHealth, type Health, type HealthCheck, type HealthOptions, type Readiness } from './health.js';
 export type { ClientErrorRenderer, HttpTimeouts } from './http-server.js';
 export {
+export { type BodyBounds, type BodyFault, bytesOf, parseJsonObject, rawBody, UnreadableBody } from './json-body.js';
+export { findJsonFault, type IsRespelled, type JsonBounds, type JsonFault } from './json-text.js';
   createLog,
   type Log,
   type LogFields,

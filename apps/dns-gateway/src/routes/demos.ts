@@ -1,5 +1,5 @@
 import { dnsCallerOf, findDnsCaller } from '@corral/auth';
-import { type dnsDemoRoutes, parseCreateDemo, parseExtendDemo } from '@corral/contracts';
+import { dnsBodyLimits, type dnsDemoRoutes, parseCreateDemo, parseExtendDemo } from '@corral/contracts';
 import type { Demos } from '../domain/demos.js';
 import { pageOf, paginationOf, parsePage } from '../domain/list-query.js';
 import { jsonObjectBody } from '../http/json-body.js';
@@ -11,7 +11,7 @@ import { sendJsonText } from '../http/send.js';
 export function demoRoutes({ demos }: { readonly demos: Demos }): HandlersOf<(typeof dnsDemoRoutes)[number]> {
   return {
     async createDemo(req, res) {
-      const body = parseCreateDemo(jsonObjectBody(req).value);
+      const body = parseCreateDemo(jsonObjectBody(req, dnsBodyLimits.demos).value);
       sendJsonText(res, 201, JSON.stringify(await demos.create(findDnsCaller(res), body)));
     },
 
@@ -27,7 +27,7 @@ export function demoRoutes({ demos }: { readonly demos: Demos }): HandlersOf<(ty
     },
 
     async extendDemo(req, res) {
-      const { ttl } = parseExtendDemo(jsonObjectBody(req).value);
+      const { ttl } = parseExtendDemo(jsonObjectBody(req, dnsBodyLimits.demos).value);
       const demo = await demos.extend(dnsCallerOf(res), req.params.label as string, ttl);
       sendJsonText(res, 200, JSON.stringify({ demo }));
     },
