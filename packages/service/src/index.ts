@@ -30,10 +30,10 @@ export {
   variable,
   wordsOf,
 } from './config-variables.js';
+export type { ConnectionBounds } from './connection-bounds.js';
 export { type DocsOptions, docsRouter } from './docs-router.js';
 export { createHealth, type Health, type HealthCheck, type HealthOptions, type Readiness } from './health.js';
 export type { ClientErrorRenderer, HttpTimeouts } from './http-server.js';
-export {
 export { type BodyBounds, type BodyFault, bytesOf, parseJsonObject, rawBody, UnreadableBody } from './json-body.js';
 export { findJsonFault, type IsRespelled, type JsonBounds, type JsonFault } from './json-text.js';
   createLog,

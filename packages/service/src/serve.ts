@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
+import type { ConnectionBounds } from './connection-bounds.js';
 import type { Health } from './health.js';
 import { buildHttpServer, type ClientErrorRenderer, type HttpTimeouts } from './http-server.js';
 import type { Log } from './log.js';
@@ -24,6 +25,8 @@ export interface ServeOptions {
   /** How long requests in flight may take to end when closing. */
   shutdownGraceMs: number;
   timeouts?: HttpTimeouts;
+  /** Of each port of the app. Default: as many as there come. */
+  connections?: ConnectionBounds;
   /** Answers what is no HTTP. Default: Node's bare status line. */
   onClientError?: ClientErrorRenderer;
 }

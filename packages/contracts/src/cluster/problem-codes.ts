@@ -199,7 +199,7 @@ export const problemCodes = {
   request_timeout: {
     status: 408,
     title: 'The request took too long to arrive',
-    meaning: 'Headers have 10 s, the whole request 30 s. The connection is closed.',
+    meaning: 'Headers have 10 s, the whole request 15 s. The connection is closed.',
   },
   headers_too_large: {
     status: 431,
