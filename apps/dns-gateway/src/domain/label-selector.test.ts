@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Labels, parseLabelSelector } from './label-selector.js';
+import { fitsLabels, type Labels, parseLabelSelector } from './label-selector.js';
 
 const labels = { env: 'prod', 'example.com/tier': 'web', empty: '' };
-const matches = (selector: string, of: Labels = labels) => parseLabelSelector(selector)?.(of);
+const matches = (selector: string, of: Labels = labels) => {
+  const requirements = parseLabelSelector(selector);
+  return requirements && fitsLabels(requirements, of);
+};
 
 describe('a label selector', () => {
   it.each([
@@ -99,7 +102,7 @@ describe('a label selector', () => {
     fc.assert(
       fc.property(fc.oneof(hostile, fc.string({ unit: 'binary', maxLength: 200 })), (text) => {
         const startedAt = performance.now();
-        parseLabelSelector(text)?.(labels);
+        matches(text);
         expect(performance.now() - startedAt).toBeLessThan(200);
       }),
     );
