@@ -47,6 +47,12 @@ describe('a body on the wire', () => {
     expectProblem(await sendRaw(server.url, chunks), 'payload_too_large');
   });
 
+  it('in pieces of a byte is refused', async () => {
+    const pieces = put({ headers: [['Transfer-Encoding', 'chunked']], body: `${'1\r\n[\r\n'.repeat(2_000)}0\r\n\r\n` });
+
+    expectProblem(await sendRaw(server.url, pieces), 'invalid_json');
+  });
+
   it('of a stranger is not even read', async () => {
     const request = { method: 'PUT', path: test.acme.path('/connections/main/'), body: large };
 

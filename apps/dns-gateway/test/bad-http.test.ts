@@ -96,6 +96,14 @@ describe('a body on the wire', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(50 * 1_048_576);
   });
 
+  it('in pieces of a byte is refused', async () => {
+    const body = `${'1\r\n[\r\n'.repeat(2_000)}0\r\n\r\n`;
+
+    const answer = await sendRaw(gateway.url, create({ headers: [['Transfer-Encoding', 'chunked']], body }));
+
+    expectError(answer, 400, 'invalid_input');
+  });
+
   it('of a DELETE is bounded like any other', async () => {
     const path = `/v1/zones/${ZONE}/rrsets/api.acme/A`;
     const body = 'x'.repeat(dnsBodyLimits.recordSets.bytes + 1);

@@ -1,4 +1,4 @@
-import express, { type Request, type RequestHandler } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
 import { findJsonFault, type IsRespelled, type JsonBounds } from './json-text.js';
 
 export interface BodyBounds extends JsonBounds {
@@ -9,6 +9,7 @@ export type BodyFault =
   | 'too_large'
   | 'encoded'
   | 'incomplete'
+  | 'in_pieces'
   | 'not_utf8'
   | 'not_json'
   | 'not_an_object'
@@ -32,13 +33,47 @@ export function rawBody({ bytes }: Pick<BodyBounds, 'bytes'>): RequestHandler {
   const read = express.raw({ type: () => true, limit: bytes, inflate: false });
   return (req, res, next) => {
     // A coding is the body's whether there is one or not: what is forwarded upstream is what was sent.
-    if (isEncoded(req)) next(new UnreadableBody('encoded', 'The body has a Content-Encoding. Send it uncompressed.'));
-    else read(req, res, (error?: unknown) => next(error === undefined ? undefined : unreadable(error, bytes)));
+    if (isEncoded(req)) {
+      next(new UnreadableBody('encoded', 'The body has a Content-Encoding. Send it uncompressed.'));
+      return;
+    }
+    let settled = false;
+    const settle = (error?: unknown): void => {
+      if (!settled) next(error);
+      settled = true;
+    };
+    read(req, res, (error?: unknown) => settle(error === undefined ? undefined : unreadable(error, bytes)));
+    if (req.headers['transfer-encoding'] !== undefined) {
+      cutPieces(req, res, () => {
+        settle(new UnreadableBody('in_pieces', 'The body comes in too many small pieces. Send it in larger ones.'));
+      });
+    }
   };
 }
 
 const isEncoded = ({ headers }: Request): boolean =>
   (headers['content-encoding'] ?? 'identity').trim().toLowerCase() !== 'identity';
+
+/** Each chunk costs as much as a thousand bytes: from this number on they have to be worth it. */
+const PIECES_FREE = 1_024;
+const PIECE_BYTES_MIN = 64;
+
+function cutPieces(req: Request, res: Response, refuse: () => void): void {
+  let pieces = 0;
+  let bytes = 0;
+  const count = (piece: Buffer): void => {
+    pieces += 1;
+    bytes += piece.length;
+    if (pieces <= PIECES_FREE || bytes >= pieces * PIECE_BYTES_MIN) return;
+    req.off('data', count);
+    req.pause();
+    // Those that have arrived would cost as much to be thrown away.
+    res.setHeader('Connection', 'close');
+    res.once('finish', () => req.socket.destroy());
+    refuse();
+  };
+  req.on('data', count);
+}
 
 /** The bytes that `rawBody` took, none where there is no body. */
 export const bytesOf = (req: Request): Buffer => (Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0));
