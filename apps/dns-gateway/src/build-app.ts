@@ -95,7 +95,7 @@ export function buildApp(deps: AppDeps): Express {
   };
   const served: readonly DnsRoute[] = config.demos === null ? dnsZoneRoutes : dnsRoutes;
   const app = serviceApp({ trustProxy: config.trustProxy, log, metrics });
-  app.use('/v1', limits.perAddress);
+  app.use(['/v1', '/openapi.json', '/docs'], limits.perAddress);
   app.use('/v1', requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic }));
   app.use('/v1', limits.perToken, limits.perTeam);
   const handlers = buildHandlers(deps);

@@ -80,3 +80,34 @@ describe('without a token', () => {
     }
   });
 });
+
+describe('a page that never changes', () => {
+  it.each(['/openapi.json', '/docs/', '/docs/swagger-ui-bundle.js'])(
+    '%s is sent compressed, and once to who keeps it',
+    async (path) => {
+      const get = (headers: Record<string, string>) => fetch(new URL(path, gateway.url), { headers });
+      const { status, headers } = await get({ 'Accept-Encoding': 'gzip, br' });
+
+      expect([status, headers.get('content-encoding'), headers.get('cache-control')]).toEqual([
+        ...[200, 'gzip', 'public, max-age=300'],
+      ]);
+      const again = await get({ 'If-None-Match': headers.get('etag') as string });
+      expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', headers.get('etag')]);
+    },
+  );
+
+  it('is sent as it is to who cannot unpack it', async () => {
+    const { headers, text } = await send('/docs/');
+
+    expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'Accept-Encoding']);
+    expect(text).toContain('swagger-ui');
+  });
+});
+
+it.each(['/v1/zones', '/healthz', '/docs/', '/none'])('the answer to %s guards whoever looks at it', async (path) => {
+  const { headers } = await send(path);
+
+  expect(headers['x-content-type-options']).toBe('nosniff');
+  expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+  expect(headers['content-security-policy']).toContain("script-src 'self'");
+});

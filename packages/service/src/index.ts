@@ -36,6 +36,7 @@ export { createHealth, type Health, type HealthCheck, type HealthOptions, type R
 export type { ClientErrorRenderer, HttpTimeouts } from './http-server.js';
 export { type BodyBounds, type BodyFault, bytesOf, parseJsonObject, rawBody, UnreadableBody } from './json-body.js';
 export { findJsonFault, type IsRespelled, type JsonBounds, type JsonFault } from './json-text.js';
+export {
   createLog,
   type Log,
   type LogFields,
@@ -52,6 +53,8 @@ export { requestId, requestLog } from './request-log.js';
 export { buildMetricsApp, type Served, type ServeOptions, serve } from './serve.js';
 export { type ServiceAppOptions, serviceApp } from './service-app.js';
 export {
+  clientBounds,
+  clientVariables,
   gardenVariables,
   installationVariables,
   tlsOptions,
@@ -61,5 +64,6 @@ export {
 export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
 export { sleep } from './sleep.js';
 export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';
+export { type StaticPage, staticPage } from './static-page.js';
 export type { TlsFiles } from './tls-certificate.js';
 export type { TlsOptions } from './tls-server.js';

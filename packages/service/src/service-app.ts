@@ -4,6 +4,7 @@ import type { TrustProxy } from './config-variables.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 import { requestId, requestLog } from './request-log.js';
+import { securityHeaders } from './security-headers.js';
 
 export interface ServiceAppOptions {
   /** Whose `X-Forwarded-*` headers are believed. */
@@ -14,7 +15,7 @@ export interface ServiceAppOptions {
 
 /**
  * An Express app with what every API of ours wants before its first route: requests are numbered, logged, counted and have
- * one spelling of their address; Express adds no header of its own and reads no query.
+ * one spelling of their address; answers guard whoever looks at them; Express adds no header of its own and reads no query.
  */
 export function serviceApp({ trustProxy, log, metrics }: ServiceAppOptions): Express {
   const app = express();
@@ -25,6 +26,7 @@ export function serviceApp({ trustProxy, log, metrics }: ServiceAppOptions): Exp
   app.set('trust proxy', trustProxy);
   app.use(requestId());
   app.use(requestLog(log, metrics));
+  app.use(securityHeaders());
   app.use(canonicalUrl());
   return app;
 }

@@ -24,6 +24,7 @@ describe('POST /demos of a team', () => {
 
     expect(answer.status).toBe(201);
     checkDnsAnswer.createdDemo(answer.json);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
     const { demo } = answer.json;
     expect(demo).toMatchObject({ label: 'my-shop', name: 'My Shop', zone: DEMO_ZONE, ttl: 3_600, records: 0 });
     expect(hoursUntil(demo.created_at, demo.expires_at)).toBe(1);
