@@ -70,7 +70,9 @@ export async function api(
 ): Promise<Program & { base: string }> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
-  const env = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0', ...spec.env };
+  const ports = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0' };
+  // All clients of a test are at one address.
+  const env = { ...ports, CONNECTIONS_PER_ADDRESS: UNLIMITED, ...spec.env };
   return Object.assign(program({ ...spec, env, readyUrl: `${base}/readyz` }), { base });
 }
 

@@ -20,7 +20,6 @@ import { refuseCrossSite } from './http/cross-site.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
 import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
-import { securityHeaders } from './http/security-headers.js';
 import type { OidcClient } from './oidc/oidc-client.js';
 import { Problem } from './problem.js';
 import { connectionRoutes } from './routes/connections.js';
@@ -80,11 +79,10 @@ export function buildApp(deps: AppDeps): Express {
     metrics,
     refuse: (sentence) => new Problem('invalid_http', sentence),
   });
-  app.use(securityHeaders());
   app.use(healthRoutes(health));
+  app.use(limits.perAddress);
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));
   app.use(problemPages());
-  app.use(limits.perAddress);
   app.use(['/auth/login', '/auth/callback'], limits.signInPerAddress);
   app.use(loadSession({ sessions, onUse: sessionUse.note }));
   app.use(refuseCrossSite(config.publicUrl));

@@ -4,6 +4,7 @@ import {
   type Config,
   ConfigError,
   type ConfigProblem,
+  clientVariables,
   drainVariables,
   durationMs,
   flag,
@@ -36,6 +37,7 @@ export const clusterApiConfig = {
   PORT: portOrFree({ default: 8081, desc: 'Port of the API.' }),
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
   ...tlsVariables,
+  ...clientVariables,
   METRICS_PORT: portOrFree({ default: 9092, desc: 'Port of /metrics, /healthz and /readyz.' }),
   PUBLIC_URL: url({
     default: undefined,

@@ -4,7 +4,16 @@ import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectBudgetStore, connectProjects, verifyToken } from '@corral/hcloud';
 import { connectQueue } from '@corral/queue';
 import { connectBuckets } from '@corral/rate-limit';
-import { createHealth, createLog, createMetrics, onShutdown, serve, startOrExit, tlsOptions } from '@corral/service';
+import {
+  clientBounds,
+  createHealth,
+  createLog,
+  createMetrics,
+  onShutdown,
+  serve,
+  startOrExit,
+  tlsOptions,
+} from '@corral/service';
 import { buildApp } from './build-app.js';
 import { eventDefaults } from './build-event-handlers.js';
 import { readClusterApiConfig } from './config.js';
@@ -107,6 +116,7 @@ await startOrExit(SERVICE, async () => {
     host: config.HOST,
     port: config.PORT,
     tls: tlsOptions(config),
+    ...clientBounds(config),
     metricsPort: config.METRICS_PORT,
     metrics,
     health,

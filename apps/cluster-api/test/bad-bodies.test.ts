@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
@@ -28,7 +29,7 @@ describe('a body', () => {
     ['a number', '7'],
     ['null', 'null'],
     ['NaN', 'NaN'],
-    ['100,000 open brackets', '['.repeat(100_000)],
+    ['a member twice', '{"spec":{"provider":"hcloud","token":"t","token":"u"}}'],
   ])('of %s is not valid', async (_what, body) => {
     expect((await put(body).expect(400)).body.code).toBe('invalid_json');
   });
@@ -39,12 +40,20 @@ describe('a body', () => {
     expect((await put(latin).expect(400)).body.code).toBe('invalid_json');
   });
 
-  it('nested 100,000 deep is refused', async () => {
-    const deep = `{"spec": ${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`;
+  it.each([
+    ['nested 17 deep', `{"spec":${'['.repeat(16)}${']'.repeat(16)}}`, 'is nested too deep'],
+    ['nested 25,000 deep', `{"spec":${'{"a":'.repeat(25_000)}1${'}'.repeat(25_000)}}`, 'is nested too deep'],
+    ['of 100,000 open brackets', '['.repeat(100_000), 'is nested too deep'],
+    [
+      'with 2,000 elements in its members',
+      JSON.stringify({ spec: Array(2_000).fill({}) }),
+      'has too many members and elements',
+    ],
+    ['with 80,000 elements', `{"spec":[${'{},'.repeat(80_000)}{}]}`, 'has too many members and elements'],
+  ])('%s is refused before it is parsed', async (_what, text, message) => {
+    const { body } = await put(text).expect(422);
 
-    const { body } = await put(deep).expect(422);
-
-    expect(body.errors[0].message).toContain('nested');
+    expect([body.code, body.errors]).toEqual(['validation_failed', [{ pointer: '', message }]]);
   });
 
   it.each([
@@ -86,6 +95,19 @@ describe('a body', () => {
 
     expect(problem.code).toBe('validation_failed');
     expect(problem.errors.map((error: { pointer: string }) => error.pointer)).toEqual([pointer]);
+  });
+
+  it.each([
+    ['gzip', gzipSync(valid)],
+    ['gzip', Buffer.from(valid)],
+    ['br', Buffer.from(valid)],
+    ['zstd', Buffer.from(valid)],
+    ['gzip, gzip', gzipSync(gzipSync(valid))],
+    ['garbage', Buffer.from(valid)],
+  ])('in the encoding %s is not read', async (encoding, bytes) => {
+    const { body } = await put(bytes).set('Content-Encoding', encoding).expect(415);
+
+    expect(body.code).toBe('unsupported_media_type');
   });
 
   it('with a thousand wrong fields is told of some', async () => {

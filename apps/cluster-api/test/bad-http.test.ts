@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { checkClusterAnswer, clusterLimits, problemCodes } from '@corral/contracts';
+import { checkClusterAnswer, clusterBodyLimits, problemCodes } from '@corral/contracts';
 import type { Served } from '@corral/service';
 import { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -38,13 +38,19 @@ function expectProblem({ status, headers, json }: RawAnswer, code: keyof typeof 
 }
 
 describe('a body on the wire', () => {
-  const large = JSON.stringify({ padding: 'x'.repeat(clusterLimits.bodyBytesMax) });
+  const large = JSON.stringify({ padding: 'x'.repeat(clusterBodyLimits.bytes) });
 
-  it('over 1 MiB is refused by its length and by its chunks', async () => {
+  it('over 256 KiB is refused by its length and by its chunks', async () => {
     const chunks = put({ headers: [['Transfer-Encoding', 'chunked']], body: chunked(large) });
 
     expectProblem(await sendRaw(server.url, put({ body: large })), 'payload_too_large');
     expectProblem(await sendRaw(server.url, chunks), 'payload_too_large');
+  });
+
+  it('in pieces of a byte is refused', async () => {
+    const pieces = put({ headers: [['Transfer-Encoding', 'chunked']], body: `${'1\r\n[\r\n'.repeat(2_000)}0\r\n\r\n` });
+
+    expectProblem(await sendRaw(server.url, pieces), 'invalid_json');
   });
 
   it('of a stranger is not even read', async () => {

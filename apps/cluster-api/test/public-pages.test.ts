@@ -83,3 +83,27 @@ describe('every answer', () => {
     },
   );
 });
+
+describe('a page that never changes', () => {
+  it.each(['/openapi.json', '/docs/', '/docs/swagger-ui-bundle.js', '/problems/', '/problems/not_found'])(
+    '%s is sent compressed, and once to who keeps it',
+    async (path) => {
+      const { status, headers } = await test.api.get(path).set('Accept-Encoding', 'gzip, br');
+
+      expect([status, headers['content-encoding'], headers['cache-control']]).toEqual([
+        200,
+        'gzip',
+        'public, max-age=300',
+      ]);
+      const again = await test.api.get(path).set('If-None-Match', headers.etag as string);
+      expect([again.status, again.text, again.headers.etag]).toEqual([304, '', headers.etag]);
+    },
+  );
+
+  it('is sent as it is to who cannot unpack it', async () => {
+    const { headers, text } = await test.api.get('/docs/').set('Accept-Encoding', 'identity');
+
+    expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'Accept-Encoding']);
+    expect(text).toContain('swagger-ui');
+  });
+});

@@ -100,7 +100,7 @@ export function buildApp(deps: AppDeps): Express {
     metrics,
     refuse: (sentence) => new DnsError('invalid_input', sentence),
   });
-  app.use('/v1', limits.perAddress);
+  app.use(['/v1', '/openapi.json', '/docs'], limits.perAddress);
   app.use('/v1', requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic }));
   app.use('/v1', limits.perToken, limits.perTeam);
   const handlers = buildHandlers(deps);

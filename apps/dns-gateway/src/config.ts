@@ -1,5 +1,6 @@
 import { dnsLimits } from '@corral/contracts';
 import {
+  clientVariables,
   drainVariables,
   durationMs,
   flag,
@@ -20,6 +21,7 @@ export const dnsGatewayConfig = {
   PORT: portOrFree({ default: 8080, desc: 'Port of the API.' }),
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
   ...tlsVariables,
+  ...clientVariables,
   METRICS_PORT: portOrFree({ default: 9090, desc: 'Port of /metrics, /healthz and /readyz.' }),
   PUBLIC_URL: url({
     default: undefined,

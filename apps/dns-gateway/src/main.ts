@@ -6,6 +6,7 @@ import { connectBudgetStore, connectHcloud, upstreamBudgetMetrics, upstreamCallM
 import { connectBuckets } from '@corral/rate-limit';
 import {
   type Config,
+  clientBounds,
   createHealth,
   createLog,
   createMetrics,
@@ -114,6 +115,7 @@ await startOrExit(SERVICE, async () => {
     host: config.HOST,
     port: config.PORT,
     tls: tlsOptions(config),
+    ...clientBounds(config),
     metricsPort: config.METRICS_PORT,
     metrics,
     health,

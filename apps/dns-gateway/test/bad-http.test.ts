@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { dnsLimits } from '@corral/contracts';
+import { dnsBodyLimits } from '@corral/contracts';
 import { chunked, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectError } from './support/expect-refusal.js';
@@ -79,26 +79,34 @@ describe('the Authorization header', () => {
 
 describe('a body on the wire', () => {
   it('over 1 MiB is refused by its length and by its chunks', async () => {
-    const body = JSON.stringify({ padding: 'x'.repeat(dnsLimits.bodyBytesMax) });
+    const body = JSON.stringify({ padding: 'x'.repeat(dnsBodyLimits.recordSets.bytes) });
     const chunks = create({ headers: [['Transfer-Encoding', 'chunked']], body: chunked(body) });
 
     expectError(await sendRaw(gateway.url, create({ body })), 413, 'payload_too_large');
     expectError(await sendRaw(gateway.url, chunks), 413, 'payload_too_large');
   });
 
-  it('that swells to 100 MiB when unpacked is refused, and does not fill the memory', async () => {
+  it('that would swell to 100 MiB when unpacked is refused unread', async () => {
     const bomb = gzipSync(Buffer.alloc(100 * 1_048_576, 0x20));
     const before = process.memoryUsage().arrayBuffers;
 
     const answer = await sendRaw(gateway.url, create({ headers: [['Content-Encoding', 'gzip']], body: bomb }));
 
-    expectError(answer, 413, 'payload_too_large');
+    expectError(answer, 415, 'unsupported_media_type');
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(50 * 1_048_576);
+  });
+
+  it('in pieces of a byte is refused', async () => {
+    const body = `${'1\r\n[\r\n'.repeat(2_000)}0\r\n\r\n`;
+
+    const answer = await sendRaw(gateway.url, create({ headers: [['Transfer-Encoding', 'chunked']], body }));
+
+    expectError(answer, 400, 'invalid_input');
   });
 
   it('of a DELETE is bounded like any other', async () => {
     const path = `/v1/zones/${ZONE}/rrsets/api.acme/A`;
-    const body = 'x'.repeat(dnsLimits.bodyBytesMax + 1);
+    const body = 'x'.repeat(dnsBodyLimits.recordSets.bytes + 1);
 
     expectError(await sendRaw(gateway.url, create({ method: 'DELETE', path, body })), 413, 'payload_too_large');
   });

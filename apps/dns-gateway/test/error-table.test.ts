@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { dnsErrorCodes } from '@corral/contracts';
 import { memoryBuckets } from '@corral/rate-limit';
 import { freePort, waitFor } from '@corral/testing';
@@ -70,6 +71,11 @@ const rows: Row[] = [
   [405, 'method_not_allowed', 'the path has no such method', () => gateway.call('DELETE', `/zones/${ZONE}`)],
   [409, 'uniqueness_error', 'the name of a demo is taken', takenDemo],
   [413, 'payload_too_large', 'the body is over 1 MiB', () => create({ padding: 'x'.repeat(1_048_576) })],
+  [
+    ...([415, 'unsupported_media_type', 'the body is compressed'] as const),
+    () =>
+      gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: gzipSync('{}'), headers: { 'Content-Encoding': 'gzip' } }),
+  ],
 ];
 
 describe('the error table', () => {

@@ -80,3 +80,35 @@ describe('without a token', () => {
     }
   });
 });
+
+describe('a page that never changes', () => {
+  it.each(['/openapi.json', '/docs/', '/docs/swagger-ui-bundle.js'])(
+    '%s is sent compressed, and once to who keeps it',
+    async (path) => {
+      const asked = { headers: { 'Accept-Encoding': 'gzip, br' } };
+      const { status, headers } = await fetch(new URL(path, gateway.url), asked);
+      const etag = headers.get('etag') as string;
+
+      expect([status, headers.get('content-encoding'), headers.get('cache-control')]).toEqual([
+        ...[200, 'gzip', 'public, max-age=300'],
+      ]);
+      const again = await sendRaw(gateway.url, { path, headers: [['If-None-Match', etag]] });
+      expect([again.status, again.text, again.headers.etag]).toEqual([304, '', etag]);
+    },
+  );
+
+  it('is sent as it is to who cannot unpack it', async () => {
+    const { headers, text } = await send('/docs/');
+
+    expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'Accept-Encoding']);
+    expect(text).toContain('swagger-ui');
+  });
+});
+
+it.each(['/v1/zones', '/healthz', '/docs/', '/none'])('the answer to %s guards whoever looks at it', async (path) => {
+  const { headers } = await send(path);
+
+  expect(headers['x-content-type-options']).toBe('nosniff');
+  expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+  expect(headers['content-security-policy']).toContain("script-src 'self'");
+});

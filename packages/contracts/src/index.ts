@@ -1,4 +1,5 @@
 export * from './access.js';
+export type { BodyLimits } from './body-limits.js';
 export * from './cluster/adopted-server.js';
 export * from './cluster/answers.js';
 export * from './cluster/audit-entry.js';

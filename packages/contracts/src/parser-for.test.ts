@@ -7,6 +7,7 @@ const parse = parserFor<{ a: number }>({
   properties: {
     a: { type: 'integer' },
     list: { type: 'array', items: { type: 'object', required: ['b'], properties: { b: { type: 'string' } } } },
+    few: { type: 'array', maxItems: 2, items: { type: 'string' } },
     map: { type: 'object', additionalProperties: { type: 'string' } },
   },
 });
@@ -54,9 +55,28 @@ describe('a parser', () => {
   });
 
   it('lists a bounded number of wrong places, however many there are', () => {
-    const list = Array.from({ length: 5_000 }, () => ({}));
+    const list = Array.from({ length: 3_000 }, () => ({}));
 
     expect(refusal({ a: 1, list }).fields).toHaveLength(20);
+  });
+
+  it.each<[string, object]>([
+    ['many elements', { a: 1, list: Array(4_001).fill({}) }],
+    ['much text', { a: 1, list: [{}, {}], text: 'x'.repeat(65_537) }],
+  ])('names the first wrong place of a body with %s, and looks for no other', (_what, body) => {
+    expect(refusal(body).fields.map(({ name }) => name)).toEqual(['list[0].b']);
+  });
+
+  it('says of a list that is too long nothing else, for nobody looks into it', () => {
+    const { fields } = refusal({ a: 1, map: 3, few: Array.from({ length: 3_000 }, () => ({})) });
+
+    expect(fields).toEqual([{ name: 'few', pointer: '/few', message: 'must NOT have more than 2 items' }]);
+  });
+
+  it('names places at a length that fits a message', () => {
+    const [field] = refusal({ a: 1, map: { ['x'.repeat(10_000)]: 1 } }).fields;
+
+    expect(field?.pointer).toHaveLength(256);
   });
 });
 

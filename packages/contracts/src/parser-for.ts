@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 
 /** One wrong place in a body, and what is wrong with it. */
 export interface InvalidField {
@@ -17,24 +17,39 @@ export class InvalidBody extends Error {
   }
 }
 
-/** No coercion and no defaults: what passes is what was sent. */
-const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true });
-/** No coercion, but the defaults of the schema are filled in. */
-const ajvWithDefaults = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, useDefaults: true });
+const options = { strict: true, allowUnionTypes: true } as const;
 
-/** Enough to mend a body by; a hostile one with a million wrong places is not worth listing. */
+/** No coercion and no defaults: what passes is what was sent. */
+const compilers = compilersFor(options);
+/** No coercion, but the defaults of the schema are filled in. */
+const compilersWithDefaults = compilersFor({ ...options, useDefaults: true });
+
+/** The first stops at the first wrong place, and looks how much there is before it looks at what it is; the other goes on. */
+interface Compilers {
+  readonly first: Ajv;
+  readonly all: Ajv;
+}
+
+function compilersFor(given: Options): Compilers {
+  return { first: new Ajv(given), all: new Ajv({ ...given, allErrors: true }) };
+}
+
+/** Enough to mend a body by. */
 const fieldsMax = 20;
+/** What a body may have for all its wrong places to be looked for: of a larger one the first is told. */
+const explained = { entries: 4_000, characters: 65_536 };
+/** Of members that a client made up. */
+const pointerCharacters = 256;
 
 /**
  * Makes a schema a function that hands back its argument, typed, or throws `InvalidBody`.
  * Unknown fields are left where they are. `T` is the type inferred from the same schema.
  */
 export function parserFor<T>(schema: object): (body: unknown) => T {
-  const validator = compiledOnce<T>(ajv, schema);
+  const check = checkerOf<T>(compilers, schema);
   return (body) => {
-    const validate = validator();
-    if (validate(body)) return body;
-    throw new InvalidBody(fieldsOf(validate));
+    check(body);
+    return body as T;
   };
 }
 
@@ -43,13 +58,46 @@ export function parserFor<T>(schema: object): (body: unknown) => T {
  * unknown fields are refused is for the schema to say.
  */
 export function strictParserFor<T>(schema: object): (body: unknown) => T {
-  const validator = compiledOnce<T>(ajvWithDefaults, schema);
+  const check = checkerOf<T>(compilersWithDefaults, schema);
   return (body) => {
-    const validate = validator();
     const copy: unknown = structuredClone(body);
-    if (validate(copy)) return copy;
-    throw new InvalidBody(fieldsOf(validate));
+    check(copy);
+    return copy as T;
   };
+}
+
+/** Two looks at a wrong body: a bounded one that tells whether the second, at all its wrong places, is bounded as well. */
+function checkerOf<T>({ first, all }: Compilers, schema: object): (body: unknown) => void {
+  const validateFirst = compiledOnce<T>(first, schema);
+  const validateAll = compiledOnce<T>(all, schema);
+  return (body) => {
+    const validate = validateFirst();
+    if (validate(body)) return;
+    const tooMany = validate.errors?.some(({ keyword }) => keyword === 'maxItems' || keyword === 'maxProperties');
+    if (tooMany || !isExplained(body)) throw new InvalidBody(fieldsOf(validate));
+    const validateAgain = validateAll();
+    validateAgain(body);
+    throw new InvalidBody(fieldsOf(validateAgain));
+  };
+}
+
+function isExplained(body: unknown): boolean {
+  let { entries, characters } = explained;
+  const left = [body];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value === 'string') characters -= value.length;
+    else if (typeof value === 'object' && value !== null) {
+      for (const name in value) {
+        left.push((value as Record<string, unknown>)[name]);
+        characters -= name.length;
+        entries -= 1;
+        if (entries < 0) return false;
+      }
+    }
+    if (characters < 0) return false;
+  }
+  return true;
 }
 
 /** At its first use: to compile all schemas takes a process longer than all else that it does at its start. */
@@ -61,19 +109,24 @@ function compiledOnce<T>(compiler: Ajv, schema: object): () => ValidateFunction<
   };
 }
 
-const fieldsOf = (validate: ValidateFunction): InvalidField[] =>
-  (validate.errors ?? []).slice(0, fieldsMax).map(fieldOf);
+function fieldsOf({ errors }: ValidateFunction): InvalidField[] {
+  // What is wrong with a name is said once, of the object that has it.
+  const places = (errors ?? []).filter(({ propertyName }) => propertyName === undefined);
+  return places.slice(0, fieldsMax).map(fieldOf);
+}
 
 function fieldOf(error: ErrorObject): InvalidField {
   const { params, keyword } = error;
   const member: string | undefined = params.missingProperty ?? params.additionalProperty;
-  const pointer = member === undefined ? error.instancePath : `${error.instancePath}/${escaped(member)}`;
+  const path = member === undefined ? error.instancePath : `${error.instancePath}/${escaped(member)}`;
+  const pointer = path.slice(0, pointerCharacters);
   return { name: indexedPath(pointer), pointer, message: messageOf(keyword, params, error.message) };
 }
 
 function messageOf(keyword: string, params: ErrorObject['params'], otherwise = 'is not valid'): string {
   if (keyword === 'required') return 'is required';
   if (keyword === 'additionalProperties') return 'is not a known field';
+  if (keyword === 'propertyNames') return 'has a member whose name is too long';
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`;
   return otherwise;
 }

@@ -2,6 +2,8 @@ const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d
 
 /** What `parseTime` reads, for schemas. */
 export const timePattern = rfc3339.source;
+/** The longest text that it matches. */
+export const timeCharacters = '2026-11-21T12:00:00.123456789+01:00'.length;
 
 /** In UTC: what can be written with four digits, and kept by Postgres, which knows no year 0. */
 const [yearMin, yearMax] = [1, 9_999];

@@ -6,10 +6,8 @@ export { type Comparison, compareRrset } from './compare-rrset.js';
 export { type ConcludeDeps, type Conclusion, concludeWrite } from './conclude-write.js';
 export { type DriftReporter, driftReporter } from './drift-reporter.js';
 export {
-  type MirroredRrset,
   type MirrorStore,
   mirrorStore,
-  type RrsetScope,
   type ZoneRecord,
 } from './mirror-store.js';
 export {
@@ -23,6 +21,7 @@ export {
 } from './observe-rrsets.js';
 export { type CheckedAction, type PollOptions, type PollTurn, type PollTurns, pollTurns } from './poll-turns.js';
 export { effectOf, readRrsetBody, recordCountOf, sameLabels, showsEffect } from './rrset-body.js';
+export type { LabelRequirement, PageLookUp, RrsetScope, RrsetSelection, SortKey } from './rrset-page.js';
 export {
   assertNever,
   parseRrsetWrite,

@@ -1,28 +1,13 @@
 import { isAtOrBelow } from '@corral/contracts';
 import type { Pool, Queryable } from '@corral/database';
 import DataLoader from 'dataloader';
+import { type PageLookUp, pageStatement, type RrsetScope } from './rrset-page.js';
 
 export interface ZoneRecord {
   readonly id: number;
   readonly name: string;
   /** The upstream's JSON text. */
   readonly body: string;
-}
-
-/** One mirrored record set. */
-export interface MirroredRrset {
-  readonly name: string;
-  readonly type: string;
-  readonly body: string;
-  readonly firstSeenAt: Date;
-}
-
-/** Which sets a caller sees: those of one team or demo, or of a name below. */
-export interface RrsetScope {
-  readonly zoneId: number;
-  readonly ownerLabel: string;
-  /** The owner's own name, or the one its token is narrowed to. */
-  readonly root: string;
 }
 
 const findZoneByName = { name: 'zone-by-name', text: 'SELECT id, name, body FROM dns_zone WHERE name = $1' };
@@ -35,34 +20,11 @@ const findRrsetBodies = {
       AS asked(zone_id, owner_label, name, type, position)
     JOIN dns_rrset AS rrset USING (zone_id, owner_label, name, type)`,
 };
-const inScope = `zone_id = $1 AND owner_label = $2 AND (name = $3 OR right(name, length($3) + 1) = '.' || $3)`;
-
-// The page arrives as one string, ready to be sent: nothing is parsed or built again on the way.
-const pageOfBodies = {
-  name: 'rrset-page',
-  text: `
-    WITH mine AS MATERIALIZED (
-      SELECT (name || '/' || type) COLLATE "C" AS id, body FROM dns_rrset WHERE ${inScope}
-    )
-    SELECT (SELECT count(*)::int FROM mine) AS total,
-           (SELECT coalesce(string_agg(body, ',' ORDER BY id), '')
-            FROM (SELECT id, body FROM mine ORDER BY id LIMIT $4 OFFSET $5) AS page) AS bodies`,
-};
-const allInScope = {
-  name: 'rrset-all',
-  text: `SELECT name, type, body, first_seen_at AS "firstSeenAt" FROM dns_rrset WHERE ${inScope}`,
-};
 
 interface RrsetLookUp {
   readonly scope: RrsetScope;
   readonly name: string;
   readonly type: string;
-}
-
-interface PageLookUp {
-  readonly scope: RrsetScope;
-  readonly limit: number;
-  readonly offset: number;
 }
 
 export interface RrsetPage {
@@ -91,11 +53,8 @@ export const mirrorStore = (db: Pool | Queryable) => {
     for (const { position, body } of rows) bodies[position - 1] = body;
     return bodies;
   };
-  const findPage = async ({ scope, limit, offset }: PageLookUp): Promise<RrsetPage> => {
-    const { rows } = await db.query<RrsetPage>({
-      ...pageOfBodies,
-      values: [scope.zoneId, scope.ownerLabel, scope.root, limit, offset],
-    });
+  const findPage = async (lookUp: PageLookUp): Promise<RrsetPage> => {
+    const { rows } = await db.query<RrsetPage>(pageStatement(lookUp));
     return rows[0] as RrsetPage;
   };
   const rrsets = loadTogether(
@@ -104,7 +63,7 @@ export const mirrorStore = (db: Pool | Queryable) => {
   );
   const pages = loadTogether(
     (asked: readonly PageLookUp[]) => Promise.all(asked.map(findPage)),
-    ({ scope, limit, offset }) => `${scope.zoneId}/${scope.ownerLabel}/${scope.root}/${limit}/${offset}`,
+    (lookUp) => JSON.stringify(lookUp),
   );
 
   return {
@@ -118,15 +77,9 @@ export const mirrorStore = (db: Pool | Queryable) => {
       return isAtOrBelow(name, scope.root) ? rrsets({ scope, name, type }) : null;
     },
 
-    /** One page in the order of ids (`name/TYPE`, by bytes). `offset` counts from 0. */
-    pageRrsets(scope: RrsetScope, limit: number, offset: number): Promise<RrsetPage> {
-      return pages({ scope, limit, offset });
-    },
-
-    /** Every set of the scope, for the filters that SQL does not serve. Bounded by the team's quota. */
-    async listRrsets({ zoneId, ownerLabel, root }: RrsetScope): Promise<MirroredRrset[]> {
-      const { rows } = await db.query<MirroredRrset>({ ...allInScope, values: [zoneId, ownerLabel, root] });
-      return rows;
+    /** One page of the sets that are selected. */
+    pageRrsets(lookUp: PageLookUp): Promise<RrsetPage> {
+      return pages(lookUp);
     },
   };
 };

@@ -1,4 +1,7 @@
-import express, { type Router } from 'express';
+import { readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { type RequestHandler, Router } from 'express';
+import { staticPage } from './static-page.js';
 
 export interface DocsOptions {
   /** Makes the OpenAPI document, once, when it is first asked for. */
@@ -12,17 +15,51 @@ const initializer = `window.onload = () => {
 };
 `;
 
+/** What the page of Swagger UI is made of; its folder holds more. */
+const assets = [
+  ...['index.html', 'index.css', 'swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js'],
+  ...['favicon-16x16.png', 'favicon-32x32.png'],
+];
+const script = 'application/javascript; charset=utf-8';
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': script,
+  '.png': 'image/png',
+};
+
 /** `/openapi.json`, and a page at `/docs/` to read it and try calls. */
 export function docsRouter({ document, assetsDir }: DocsOptions): Router {
-  let text: string | undefined;
-  const router = express.Router();
-  router.get('/openapi.json', (_req, res) => {
-    text ??= JSON.stringify(document());
-    res.type('application/json').send(text);
+  const pages = assetPages(assetsDir);
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get(
+    '/openapi.json',
+    staticPage(() => ({ type: 'application/json; charset=utf-8', content: JSON.stringify(document()) })),
+  );
+  router.get('/docs', (_req, res) => res.redirect(301, '/docs/'));
+  router.get('/docs/', pages.get('index.html') as RequestHandler);
+  router.get(
+    '/docs/swagger-initializer.js',
+    staticPage(() => ({ type: script, content: initializer })),
+  );
+  router.get('/docs/:file', (req, res, next) => {
+    const page = pages.get(req.params.file);
+    return page === undefined ? next() : page(req, res, next);
   });
-  router.get('/docs/swagger-initializer.js', (_req, res) => {
-    res.type('application/javascript').send(initializer);
-  });
-  router.use('/docs', express.static(assetsDir, { fallthrough: true }));
   return router;
+}
+
+const pagesOfFolders = new Map<string, ReadonlyMap<string, RequestHandler>>();
+
+/** Compressed when the process starts, and once for all apps of the process. */
+function assetPages(folder: string): ReadonlyMap<string, RequestHandler> {
+  const known = pagesOfFolders.get(folder);
+  if (known !== undefined) return known;
+  const read = async (name: string) => ({
+    type: types[extname(name)] as string,
+    content: await readFile(join(folder, name)),
+  });
+  const pages = new Map(assets.map((name) => [name, staticPage(() => read(name), true)]));
+  pagesOfFolders.set(folder, pages);
+  return pages;
 }

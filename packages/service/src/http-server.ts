@@ -2,6 +2,7 @@ import { createServer, IncomingMessage, type Server, type ServerOptions, ServerR
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Express } from 'express';
+import { boundConnections, type ConnectionBounds } from './connection-bounds.js';
 
 /** Answers a request that is no HTTP: write the whole answer and end the socket. */
 export type ClientErrorRenderer = (error: NodeJS.ErrnoException, socket: Socket) => void;
@@ -9,7 +10,7 @@ export type ClientErrorRenderer = (error: NodeJS.ErrnoException, socket: Socket)
 export interface HttpTimeouts {
   /** For all headers of a request. Default: 10,000. */
   headersMs?: number;
-  /** For a whole request with its body. Default: 30,000. */
+  /** For a whole request with its body; not less than for the headers. Default: 15,000. */
   requestMs?: number;
   /** Of an unused connection; more than the 60 s that load balancers keep theirs. Default: 65,000. */
   keepAliveMs?: number;
@@ -52,6 +53,8 @@ export interface DrainableServer<S extends Server = Server> {
 
 export interface HttpServerOptions {
   readonly timeouts?: HttpTimeouts | undefined;
+  /** Connections from proxies that the app trusts count for none of the addresses. Default: as many as there come. */
+  readonly connections?: ConnectionBounds | undefined;
   /** Default: Node's bare status line. */
   readonly onClientError?: ClientErrorRenderer | undefined;
 }
@@ -63,10 +66,10 @@ export function buildHttpServer(app: Express, options: HttpServerOptions = {}): 
 
 /** What every server of an app is made with, whatever it speaks below HTTP. */
 export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions): ServerOptions {
-  const { headersMs = 10_000, requestMs = 30_000, keepAliveMs = 65_000 } = timeouts;
+  const { headersMs = 10_000, requestMs = 15_000, keepAliveMs = 65_000 } = timeouts;
   return {
     ...constructorsOf(app),
-    headersTimeout: headersMs,
+    headersTimeout: Math.min(headersMs, requestMs),
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveMs,
     // How often the first two are looked at: the default of 30 s would let a slow client stay that much longer.
@@ -76,12 +79,16 @@ export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions
 
 /** Makes a server that was made with `serverOptions` serve the app. */
 export function serveApp<S extends Server>(server: S, app: Express, options: HttpServerOptions): DrainableServer<S> {
-  const { timeouts: { idleMs = 120_000 } = {}, onClientError } = options;
+  const { timeouts: { idleMs = 120_000 } = {}, connections, onClientError } = options;
   const inFlight = new Set<ServerResponse>();
   let isEnding = false;
   let draining = false;
 
   server.setTimeout(idleMs, (socket) => socket.destroy());
+  if (connections !== undefined) {
+    const isTrusted: (address: string, hop: number) => boolean = app.get('trust proxy fn');
+    boundConnections(server, connections, (address) => isTrusted(address, 0));
+  }
   server.on('request', (_req, res) => {
     inFlight.add(res);
     if (isEnding) closeAfter(res);
@@ -96,7 +103,10 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       const answered = [...inFlight].some((res) => res.socket === socket && res.headersSent);
       if (error.code === 'ECONNRESET' || !socket.writable || answered) socket.destroy();
-      else onClientError(error, socket as Socket);
+      else {
+        onClientError(error, socket as Socket);
+        cutSoon(socket as Socket);
+      }
     });
   }
 
@@ -121,6 +131,14 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     return cut;
   };
   return { server, announceEnd, drain };
+}
+
+/** Long enough for an answer to be read; a client that goes on sending would keep its connection for good. */
+const LINGER_MS = 1_000;
+
+function cutSoon(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 function closeAfter(res: ServerResponse): void {

@@ -30,9 +30,12 @@ export {
   variable,
   wordsOf,
 } from './config-variables.js';
+export type { ConnectionBounds } from './connection-bounds.js';
 export { type DocsOptions, docsRouter } from './docs-router.js';
 export { createHealth, type Health, type HealthCheck, type HealthOptions, type Readiness } from './health.js';
 export type { ClientErrorRenderer, HttpTimeouts } from './http-server.js';
+export { type BodyBounds, type BodyFault, bytesOf, parseJsonObject, rawBody, UnreadableBody } from './json-body.js';
+export { findJsonFault, type IsRespelled, type JsonBounds, type JsonFault } from './json-text.js';
 export {
   createLog,
   type Log,
@@ -50,6 +53,8 @@ export { requestId, requestLog } from './request-log.js';
 export { buildMetricsApp, type Served, type ServeOptions, serve } from './serve.js';
 export { type ServiceAppOptions, serviceApp } from './service-app.js';
 export {
+  clientBounds,
+  clientVariables,
   drainVariables,
   gardenVariables,
   installationVariables,
@@ -60,5 +65,6 @@ export {
 export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
 export { sleep } from './sleep.js';
 export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';
+export { type StaticPage, staticPage } from './static-page.js';
 export type { TlsFiles } from './tls-certificate.js';
 export type { TlsOptions } from './tls-server.js';

@@ -101,7 +101,9 @@ function routeOf(req: Request, res: Response): string {
   if (typeof named === 'string') return named;
   const route: { path: unknown } | undefined = req.route;
   if (route === undefined) return UNMATCHED;
-  return req.baseUrl === '' ? String(route.path) : `${mountPattern(req)}${String(route.path)}`;
+  // Absent once Express has given the request up, as it does with one whose connection was cut.
+  const baseUrl: string | undefined = req.baseUrl;
+  return baseUrl === undefined || baseUrl === '' ? String(route.path) : `${mountPattern(req)}${String(route.path)}`;
 }
 
 /** Express tells where a router is mounted as the client wrote it, `/teams/acme`; this makes `/teams/:team` of it. */

@@ -3,6 +3,7 @@ import { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import express, { type Express } from 'express';
+import type { ConnectionBounds } from './connection-bounds.js';
 import type { Health } from './health.js';
 import { buildHttpServer, type ClientErrorRenderer, type HttpTimeouts } from './http-server.js';
 import type { Log } from './log.js';
@@ -30,6 +31,8 @@ export interface ServeOptions {
   /** How long requests in flight may take to end after that. */
   shutdownGraceMs: number;
   timeouts?: HttpTimeouts;
+  /** Of each port of the app. Default: as many as there come. */
+  connections?: ConnectionBounds;
   /** Answers what is no HTTP. Default: Node's bare status line. */
   onClientError?: ClientErrorRenderer;
 }

@@ -5,6 +5,7 @@ import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 import { oneHost } from './one-host.js';
 import { requestId, requestLog } from './request-log.js';
+import { securityHeaders } from './security-headers.js';
 
 export interface ServiceAppOptions {
   /** Whose `X-Forwarded-*` headers are believed. */
@@ -17,7 +18,8 @@ export interface ServiceAppOptions {
 
 /**
  * An Express app with what every API of ours wants before its first route: requests are numbered, logged, counted, and have
- * one host and one spelling of their address; Express adds no header of its own and reads no query.
+ * one host and one spelling of their address; answers guard whoever looks at them; Express adds no header of its own and
+ * reads no query.
  */
 export function serviceApp({ trustProxy, log, metrics, refuse }: ServiceAppOptions): Express {
   const app = express();
@@ -29,6 +31,7 @@ export function serviceApp({ trustProxy, log, metrics, refuse }: ServiceAppOptio
   app.use(requestId());
   app.use(requestLog(log, metrics));
   app.use(oneHost(() => refuse('The request has more than one Host header. Send one.')));
+  app.use(securityHeaders());
   app.use(canonicalUrl());
   return app;
 }

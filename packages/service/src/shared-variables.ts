@@ -1,6 +1,7 @@
 import type { Config } from './config.js';
-import { durationMs, flag, oneOf, portOrFree, secret, text, url } from './config-variables.js';
+import { durationMs, flag, integer, oneOf, portOrFree, secret, text, url } from './config-variables.js';
 import { logLevels } from './log.js';
+import type { ServeOptions } from './serve.js';
 import type { TlsOptions } from './tls-server.js';
 
 /** What every service of an installation is told: declared once, so that it means the same everywhere. */
@@ -77,6 +78,32 @@ export const tlsVariables = {
     desc: 'Port for TLS beside plain HTTP on PORT. If not set, PORT speaks TLS and nothing is plain.',
   }),
 };
+
+/** What a service is told about clients that are slow, or too many. */
+export const clientVariables = {
+  HEADERS_TIMEOUT_MS: durationMs({ default: 10_000, min: 100, desc: 'The headers of a request arrive within this.' }),
+  REQUEST_TIMEOUT_MS: durationMs({
+    default: 15_000,
+    min: 100,
+    desc: 'A whole request arrives within this; its connection is closed if not.',
+  }),
+  CONNECTIONS_MAX: integer({ default: 4_096, min: 1, desc: 'Connections of clients that may be open at once.' }),
+  CONNECTIONS_PER_ADDRESS: integer({
+    default: 256,
+    min: 1,
+    desc: 'The same from one address, or one /64 of IPv6. Trusted proxies are not counted.',
+  }),
+};
+
+/** @returns what `serve` takes as `timeouts` and `connections` */
+export function clientBounds(
+  config: Config<typeof clientVariables>,
+): Required<Pick<ServeOptions, 'timeouts' | 'connections'>> {
+  return {
+    timeouts: { headersMs: config.HEADERS_TIMEOUT_MS, requestMs: config.REQUEST_TIMEOUT_MS },
+    connections: { max: config.CONNECTIONS_MAX, perAddressMax: config.CONNECTIONS_PER_ADDRESS },
+  };
+}
 
 /** @returns what `serve` takes as `tls`: undefined without a certificate */
 export function tlsOptions(config: Config<typeof tlsVariables>): TlsOptions | undefined {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openRaw, type Service, startService } from './service-process.js';
+import { openRaw, type RawClient, type Service, startService } from './service-process.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -26,5 +26,32 @@ describe('a slow client', () => {
     await client.closed;
 
     expect(client.text()).not.toMatch(/^HTTP\/1\.1 200/);
+  });
+
+  /** Sends one more byte again and again, for as long as the connection is open. */
+  async function drip({ socket, closed }: RawClient): Promise<void> {
+    const dripping = setInterval(() => socket.write('x'), 20);
+    await closed;
+    clearInterval(dripping);
+  }
+
+  it.each([
+    ['its headers', 'GET /healthz HTTP/1.1\r\nHost: corral\r\nX-Slow: '],
+    [
+      'its body',
+      'POST /body HTTP/1.1\r\nHost: corral\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n',
+    ],
+    ['a body that nobody waits for', 'POST /healthz HTTP/1.1\r\nHost: corral\r\nContent-Length: 9999\r\n\r\n'],
+  ])('that goes on sending %s byte by byte is cut, answered or not', async (_what, head) => {
+    const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(service.port)));
+    for (const { socket } of clients) socket.write(head);
+
+    await Promise.all(clients.map(drip));
+  });
+
+  it('that sends nothing at all is cut', async () => {
+    const client = await openRaw(service.port);
+
+    await client.closed;
   });
 });

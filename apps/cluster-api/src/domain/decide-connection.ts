@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type ConnectionSpecInput,
-  clusterLimits,
   connectionMessages,
   connectionStandings,
   type TokenVerdict,
@@ -38,13 +37,6 @@ export function checkConnectionSpec(current: DeclaredConnection | null, spec: Co
       'immutable_field',
       '/spec/provider',
       `is ${current.provider} and stays that. Make a new connection`,
-    );
-  }
-  if (JSON.stringify(spec.providerConfig).length > clusterLimits.providerConfigCharacters) {
-    throw invalidField(
-      'validation_failed',
-      '/spec/providerConfig',
-      `may have ${clusterLimits.providerConfigCharacters} characters of JSON at the most`,
     );
   }
 }

@@ -1,21 +1,15 @@
-import { clusterLimits } from '@corral/contracts';
-import express, { type Request, type RequestHandler } from 'express';
+import { clusterBodyLimits } from '@corral/contracts';
+import { bytesOf, parseJsonObject } from '@corral/service';
+import type { Request } from 'express';
 import { Problem } from '../problem.js';
 import { findUnstorable } from './storable.js';
-
-/** Takes the body as it comes, up to the limit. Compressed ones are refused: nothing here is worth a zip bomb. */
-export function readBody(): RequestHandler {
-  return express.raw({ type: () => true, limit: clusterLimits.bodyBytesMax, inflate: false });
-}
-
-/** The bytes of the body, none where there is no body. */
-export const bytesOf = (req: Request): Buffer => (Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0));
 
 /**
  * The body of a request as parsed JSON, for a schema to judge.
  *
  * @param absent what an absent body stands for; without it a body is required
- * @throws Problem `unsupported_media_type`, `invalid_json`, or `validation_failed` for what Postgres cannot hold
+ * @throws Problem `unsupported_media_type`, or `validation_failed` for what Postgres cannot hold
+ * @throws UnreadableBody for what is no JSON object, is past its bounds, or has a member twice
  */
 export function bodyOf(req: Request, { absent }: { absent?: object } = {}): object {
   const bytes = bytesOf(req);
@@ -24,10 +18,7 @@ export function bodyOf(req: Request, { absent }: { absent?: object } = {}): obje
   if (type === undefined || !/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
     throw new Problem('unsupported_media_type', 'Send the body as JSON, with Content-Type: application/json.');
   }
-  const body = parseJson(decodeUtf8(bytes));
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Problem('invalid_json', 'The body is not a JSON object. Send one object.');
-  }
+  const body = parseJsonObject(bytes, clusterBodyLimits);
   const unstorable = findUnstorable(body);
   if (unstorable !== null) {
     throw new Problem('validation_failed', `${unstorable.pointer || 'The body'} ${unstorable.message}.`, {
@@ -35,23 +26,4 @@ export function bodyOf(req: Request, { absent }: { absent?: object } = {}): obje
     });
   }
   return body;
-}
-
-function decodeUtf8(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new Problem('invalid_json', 'The body is not UTF-8 text. Encode it anew.');
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Problem(
-      'invalid_json',
-      text === '' ? 'The body is empty. Send one JSON object.' : 'The body cannot be parsed as JSON. Check its syntax.',
-    );
-  }
 }

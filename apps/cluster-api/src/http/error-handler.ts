@@ -1,6 +1,6 @@
 import { InvalidBody, type ProblemBody } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
-import type { Log } from '@corral/service';
+import { type Log, UnreadableBody } from '@corral/service';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { notFound, Problem } from '../problem.js';
 import { PROBLEM_JSON, problemBody } from './problem-body.js';
@@ -48,7 +48,7 @@ function problemOf(error: unknown): Problem | null {
       cause: error,
     });
   }
-  return bodyReadError(error);
+  return error instanceof UnreadableBody ? unreadableBody(error) : null;
 }
 
 function invalidBody({ message, fields }: InvalidBody): Problem {
@@ -56,18 +56,18 @@ function invalidBody({ message, fields }: InvalidBody): Problem {
   return new Problem('validation_failed', `${message}.`, { errors });
 }
 
-/** Errors of the body reader carry a `type`, see the body-parser documentation. */
-function bodyReadError(error: unknown): Problem | null {
-  const type = error instanceof Error ? (error as { type?: unknown }).type : undefined;
-  switch (type) {
-    case 'entity.too.large':
-      return new Problem('payload_too_large', 'The body has more than 1 MiB. Send less.');
-    case 'encoding.unsupported':
-      return new Problem('unsupported_media_type', 'The body has a Content-Encoding. Send it uncompressed.');
-    case 'request.aborted':
-    case 'request.size.invalid':
-      return new Problem('invalid_json', 'The body is shorter or longer than its Content-Length.');
+function unreadableBody({ fault, message }: UnreadableBody): Problem {
+  switch (fault) {
+    case 'too_large':
+      return new Problem('payload_too_large', message);
+    case 'encoded':
+      return new Problem('unsupported_media_type', message);
+    case 'too_deep':
+    case 'too_many':
+      return new Problem('validation_failed', message, { errors: [{ pointer: '', message: wrongSize[fault] }] });
     default:
-      return null;
+      return new Problem('invalid_json', message);
   }
 }
+
+const wrongSize = { too_deep: 'is nested too deep', too_many: 'has too many members and elements' } as const;

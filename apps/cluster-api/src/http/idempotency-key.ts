@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { clusterLimits } from '@corral/contracts';
+import { bytesOf } from '@corral/service';
 import type { Request } from 'express';
 import type { KeyedRequest } from '../domain/keyed-request.js';
 import { invalidField } from '../problem.js';
-import { bytesOf } from './body.js';
 
 const wellFormed = new RegExp(`^[\\x21-\\x7e]{1,${clusterLimits.idempotencyKeyCharacters}}$`);
 

@@ -1,7 +1,7 @@
-import type { ClusterOperationId, ClusterRoute } from '@corral/contracts';
+import { type ClusterOperationId, type ClusterRoute, clusterBodyLimits } from '@corral/contracts';
+import { rawBody } from '@corral/service';
 import { type RequestHandler, Router } from 'express';
 import { Problem } from '../problem.js';
-import { readBody } from './body.js';
 import { admit } from './caller.js';
 import { checkQuery } from './query.js';
 
@@ -24,7 +24,7 @@ export function mountRoutes(routes: readonly ClusterRoute[], handlers: ClusterHa
     mounted.get(endInSlash());
     for (const row of rows) {
       const handler = handlers[row.operationId as ClusterOperationId];
-      const body = row.body === undefined ? [] : [readBody()];
+      const body = row.body === undefined ? [] : [rawBody(clusterBodyLimits)];
       mounted[row.method](admit(row.access), checkQuery(row), ...body, handler);
     }
     mounted.all(refuseMethod(rows));

@@ -4,27 +4,23 @@ export interface WrongPlace {
   readonly message: string;
 }
 
-/** Far more than any field needs, and far less than what exhausts a stack. */
-const DEPTH_MAX = 32;
-
 /**
- * Finds what JSON can say and Postgres cannot keep, or nobody can walk: texts with NUL or half a surrogate pair, as
- * values or as names; numbers beyond what a double holds; absurd nesting.
+ * Finds what JSON can say and Postgres cannot keep: texts with NUL or half a surrogate pair, as values or as
+ * names; numbers beyond what a double holds.
  *
  * @returns null when all of it can be kept
  */
 export function findUnstorable(body: unknown): WrongPlace | null {
-  const left: { value: unknown; pointer: string; depth: number }[] = [{ value: body, pointer: '', depth: 0 }];
+  const left: { value: unknown; pointer: string }[] = [{ value: body, pointer: '' }];
   for (let place = left.pop(); place !== undefined; place = left.pop()) {
-    const { value, pointer, depth } = place;
+    const { value, pointer } = place;
     if (typeof value === 'string' && !isText(value))
       return { pointer, message: 'holds a character that is not allowed' };
     if (typeof value === 'number' && !Number.isFinite(value)) return { pointer, message: 'is too large a number' };
     if (typeof value !== 'object' || value === null) continue;
-    if (depth >= DEPTH_MAX) return { pointer: '', message: `is nested more than ${DEPTH_MAX} deep` };
     for (const [name, member] of Object.entries(value)) {
       if (!isText(name)) return { pointer, message: 'has a member whose name holds a character that is not allowed' };
-      left.push({ value: member, pointer: `${pointer}/${escaped(name)}`, depth: depth + 1 });
+      left.push({ value: member, pointer: `${pointer}/${escaped(name)}` });
     }
   }
   return null;

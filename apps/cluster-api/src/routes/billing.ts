@@ -1,8 +1,9 @@
 import { type ClusterOperationId, clusterLimits, parseBillingEvent } from '@corral/contracts';
+import { bytesOf } from '@corral/service';
 import type { RequestHandler } from 'express';
 import type { BillingService } from '../domain/billing.js';
 import { isSignedBody } from '../domain/billing-signature.js';
-import { bodyOf, bytesOf } from '../http/body.js';
+import { bodyOf } from '../http/body.js';
 import { notFound, Problem } from '../problem.js';
 
 export interface BillingRoutesDeps {

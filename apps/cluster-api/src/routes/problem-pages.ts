@@ -1,21 +1,29 @@
 import { type ProblemCode, problemCodes } from '@corral/contracts';
-import { Router } from 'express';
+import { staticPage } from '@corral/service';
+import { type RequestHandler, Router } from 'express';
 import { notFound } from '../problem.js';
 
 /** `/problems/{code}`, where the `type` of each problem leads, and `/problems/`, which lists them. For people. */
 export function problemPages(): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/problems', (_req, res) => res.redirect(308, '/problems/'));
-  router.get('/problems/', (_req, res) => {
-    res.type('html').send(listPage());
-  });
-  router.get('/problems/:code', (req, res) => {
-    const { code } = req.params;
-    if (!Object.hasOwn(problemCodes, code)) throw notFound();
-    res.type('html').send(codePage(code as ProblemCode));
+  router.get('/problems/', html(listPage));
+  const pages = new Map(
+    Object.keys(problemCodes).map((code): [string, RequestHandler] => [
+      code,
+      html(() => codePage(code as ProblemCode)),
+    ]),
+  );
+  router.get('/problems/:code', (req, res, next) => {
+    const page = pages.get(req.params.code);
+    if (page === undefined) throw notFound();
+    return page(req, res, next);
   });
   return router;
 }
+
+const html = (content: () => string): RequestHandler =>
+  staticPage(() => ({ type: 'text/html; charset=utf-8', content: content() }));
 
 function codePage(code: ProblemCode): string {
   const { status, title, meaning } = problemCodes[code];

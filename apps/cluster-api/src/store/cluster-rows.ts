@@ -112,7 +112,7 @@ function poolOf(row: PoolRow): NodePoolSpec {
     name: row.name,
     source: row.source as PoolSource,
     machineType: row.machineType,
-    image: row.image as Record<string, unknown>,
+    image: row.image as NodePoolSpec['image'],
     minimum: row.minimum,
     maximum: row.maximum,
     publicIP: row.publicIp,

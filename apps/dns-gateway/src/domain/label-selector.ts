@@ -1,5 +1,6 @@
+import type { LabelRequirement } from '@corral/dns-mirror';
+
 export type Labels = Readonly<Record<string, string>>;
-export type LabelPredicate = (labels: Labels) => boolean;
 
 const key = '[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?';
 const value = '(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?';
@@ -16,37 +17,44 @@ const CHARACTERS_MAX = 2_048;
  *
  * @returns undefined when the text is no selector
  */
-export function parseLabelSelector(text: string): LabelPredicate | undefined {
+export function parseLabelSelector(text: string): LabelRequirement[] | undefined {
   if (text.length > CHARACTERS_MAX) return undefined;
-  const predicates = splitOutsideParentheses(text).map((part) => parseRequirement(part.trim()));
-  if (predicates.some((predicate) => predicate === undefined)) return undefined;
-  return (labels) => predicates.every((predicate) => predicate?.(labels));
+  const requirements: LabelRequirement[] = [];
+  for (const part of splitOutsideParentheses(text)) {
+    const requirement = parseRequirement(part.trim());
+    if (requirement === undefined) return undefined;
+    requirements.push(requirement);
+  }
+  return requirements;
 }
 
-function parseRequirement(text: string): LabelPredicate | undefined {
+/** Whether labels fit all of the requirements. */
+export function fitsLabels(requirements: readonly LabelRequirement[], labels: Labels): boolean {
+  return requirements.every(({ key: name, values, negated }) => {
+    const present = Object.hasOwn(labels, name);
+    const fits = present && (values === null || values.includes(labels[name] as string));
+    return fits !== negated;
+  });
+}
+
+function parseRequirement(text: string): LabelRequirement | undefined {
   const exists = existence.exec(text);
   if (exists !== null) {
     const [, negation, name] = exists as unknown as [string, string, string];
-    return (labels) => Object.hasOwn(labels, name) === (negation === '');
+    return { key: name, values: null, negated: negation !== '' };
   }
   const equals = equality.exec(text);
   if (equals !== null) {
     const [, name, operator, wanted] = equals as unknown as [string, string, string, string];
-    return (labels) => (labelOf(labels, name) === wanted) === (operator !== '!=');
+    return { key: name, values: [wanted], negated: operator === '!=' };
   }
   const member = membership.exec(text);
   if (member === null) return undefined;
   const [, name, operator, list] = member as unknown as [string, string, string, string];
-  const wanted = list.split(',').map((item) => item.trim());
-  if (!wanted.every((item) => valueOnly.test(item))) return undefined;
-  return (labels) => {
-    const present = labelOf(labels, name);
-    return (present !== undefined && wanted.includes(present)) === (operator === 'in');
-  };
-}
-
-function labelOf(labels: Labels, name: string): string | undefined {
-  return Object.hasOwn(labels, name) ? labels[name] : undefined;
+  const values = list.split(',').map((item) => item.trim());
+  return values.every((item) => valueOnly.test(item))
+    ? { key: name, values, negated: operator === 'notin' }
+    : undefined;
 }
 
 function splitOutsideParentheses(text: string): string[] {

@@ -1,23 +1,14 @@
 import { dnsLimits, type Pagination } from '@corral/contracts';
+import type { RrsetSelection, SortKey } from '@corral/dns-mirror';
 import { DnsError, invalidInput } from '../dns-error.js';
-import { type LabelPredicate, parseLabelSelector } from './label-selector.js';
+import { parseLabelSelector } from './label-selector.js';
 
 export interface Page {
   readonly page: number;
   readonly perPage: number;
 }
 
-export interface SortKey {
-  readonly by: 'id' | 'name' | 'created';
-  readonly descending: boolean;
-}
-
-export interface RrsetQuery extends Page {
-  readonly name: string | null;
-  readonly types: readonly string[];
-  readonly labels: LabelPredicate | null;
-  readonly sort: readonly SortKey[];
-}
+export type RrsetQuery = Page & RrsetSelection;
 
 /**
  * Reads `page` and `per_page`. More than 50 per page counts as 50: clients of the upstream ask for 100 and follow

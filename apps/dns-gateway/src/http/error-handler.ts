@@ -1,6 +1,6 @@
 import { InvalidBody } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
-import type { Log } from '@corral/service';
+import { type Log, UnreadableBody } from '@corral/service';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { DnsError, notFound, unavailable } from '../dns-error.js';
 import { sendJsonText } from './send.js';
@@ -44,7 +44,7 @@ function dnsErrorOf(error: unknown): DnsError | null {
   if (error instanceof InvalidBody) return invalidBody(error);
   if (error instanceof URIError) return notFound('path');
   if (isDatabaseAway(error)) return unavailable(error);
-  return bodyReadError(error);
+  return error instanceof UnreadableBody ? unreadableBody(error) : null;
 }
 
 function invalidBody({ message, fields }: InvalidBody): DnsError {
@@ -52,23 +52,14 @@ function invalidBody({ message, fields }: InvalidBody): DnsError {
   return new DnsError('invalid_input', message, { details: { fields: listed } });
 }
 
-/** Errors of the body reader carry a `type`, see the body-parser documentation. */
-function bodyReadError(error: unknown): DnsError | null {
-  const type = error instanceof Error ? (error as { type?: unknown }).type : undefined;
-  switch (type) {
-    case 'entity.too.large':
-      return new DnsError('payload_too_large', 'The body may have 1 MiB at the most.');
-    case 'encoding.unsupported':
-      return new DnsError('invalid_input', 'The body has a Content-Encoding that is not supported.');
-    case 'request.aborted':
-    case 'request.size.invalid':
-      return new DnsError('invalid_input', 'The body is shorter or longer than its Content-Length.');
+/** Whatever is wrong inside of a body is one code, as clients of the upstream know it. */
+function unreadableBody({ fault, message }: UnreadableBody): DnsError {
+  switch (fault) {
+    case 'too_large':
+      return new DnsError('payload_too_large', message);
+    case 'encoded':
+      return new DnsError('unsupported_media_type', message);
     default:
-      return isInflateError(error) ? new DnsError('invalid_input', 'The compressed body cannot be read.') : null;
+      return new DnsError('invalid_input', message);
   }
-}
-
-function isInflateError(error: unknown): boolean {
-  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
-  return typeof code === 'string' && /^(Z_|ERR_BROTLI|ERR__ERROR_FORMAT)/.test(code);
 }

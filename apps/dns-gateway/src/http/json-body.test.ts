@@ -1,12 +1,19 @@
+import { findJsonFault, UnreadableBody } from '@corral/service';
 import { describe, expect, it } from '@jest/globals';
 import type { Request } from 'express';
 import fc from 'fast-check';
 import { DnsError } from '../dns-error.js';
-import { findAmbiguousMember, jsonObjectBody } from './json-body.js';
+import { isRespelled, jsonObjectBody } from './json-body.js';
 
 const requestOf = (body: unknown, type?: string) =>
   ({ body, headers: type === undefined ? {} : { 'content-type': type } }) as unknown as Request;
 const read = (body: string | Uint8Array, type?: string) => jsonObjectBody(requestOf(Buffer.from(body as string), type));
+
+/** The member that makes a text one that is refused. */
+function findAmbiguousMember(text: string): string | null {
+  const fault = findJsonFault(text, { depth: 1_000, entries: 1_000_000 }, isRespelled);
+  return fault?.kind === 'ambiguous' ? fault.member : null;
+}
 
 describe('the body of a write', () => {
   it('is handed on as the very bytes that came, beside its value', () => {
@@ -56,11 +63,11 @@ describe('the body of a write', () => {
     ['an encoded surrogate', Buffer.from([0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d])],
     ['an overlong slash', Buffer.from([0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d])],
   ])('is never %s', (_what, body) => {
-    expect(() => read(body, 'application/json')).toThrow(DnsError);
+    expect(() => read(body, 'application/json')).toThrow(UnreadableBody);
   });
 
   it('that never came is refused like an empty one', () => {
-    expect(() => jsonObjectBody(requestOf(undefined))).toThrow(DnsError);
+    expect(() => jsonObjectBody(requestOf(undefined))).toThrow(UnreadableBody);
   });
 
   it.each([
@@ -68,7 +75,7 @@ describe('the body of a write', () => {
     ['closed arrays', `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`],
     ['objects', `${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}`],
   ])('nested absurdly deep in %s is refused, not a crash', (_what, text) => {
-    expect(() => read(text)).toThrow(DnsError);
+    expect(() => read(text)).toThrow(UnreadableBody);
   });
 });
 

@@ -1,7 +1,7 @@
-import type { DnsRoute } from '@corral/contracts';
+import { type DnsRoute, dnsBodyLimitsOf } from '@corral/contracts';
+import { rawBody } from '@corral/service';
 import { type RequestHandler, Router } from 'express';
 import { DnsError } from '../dns-error.js';
-import { rawBody } from './json-body.js';
 
 /** One handler for each row of a table. */
 export type HandlersOf<R extends DnsRoute> = Readonly<Record<R['operationId'], RequestHandler>>;
@@ -21,7 +21,7 @@ export function mountRoutes<R extends DnsRoute>(routes: readonly R[], handlers: 
         res.locals.route = path;
         next();
       };
-      mounted[row.method](named, ...(row.kind === 'write' ? [rawBody()] : []), handler);
+      mounted[row.method](named, ...(row.kind === 'write' ? [rawBody(dnsBodyLimitsOf(row))] : []), handler);
     }
     mounted.all(refuseMethod(rows));
   }

@@ -1,5 +1,5 @@
 import { dnsCallerOf, findDnsCaller } from '@corral/auth';
-import { type dnsDemoRoutes, parseCreateDemo, parseExtendDemo } from '@corral/contracts';
+import { dnsBodyLimits, type dnsDemoRoutes, parseCreateDemo, parseExtendDemo } from '@corral/contracts';
 import { addressOf } from '@corral/rate-limit';
 import type { Demos } from '../domain/demos.js';
 import { pageOf, paginationOf, parsePage } from '../domain/list-query.js';
@@ -12,7 +12,7 @@ import { sendJsonText } from '../http/send.js';
 export function demoRoutes({ demos }: { readonly demos: Demos }): HandlersOf<(typeof dnsDemoRoutes)[number]> {
   return {
     async createDemo(req, res) {
-      const body = parseCreateDemo(jsonObjectBody(req).value);
+      const body = parseCreateDemo(jsonObjectBody(req, dnsBodyLimits.demos).value);
       sendJsonText(res, 201, JSON.stringify(await demos.create(findDnsCaller(res), body, addressOf(req))));
     },
 
@@ -28,7 +28,7 @@ export function demoRoutes({ demos }: { readonly demos: Demos }): HandlersOf<(ty
     },
 
     async extendDemo(req, res) {
-      const { ttl } = parseExtendDemo(jsonObjectBody(req).value);
+      const { ttl } = parseExtendDemo(jsonObjectBody(req, dnsBodyLimits.demos).value);
       const demo = await demos.extend(dnsCallerOf(res), req.params.label as string, ttl);
       sendJsonText(res, 200, JSON.stringify({ demo }));
     },

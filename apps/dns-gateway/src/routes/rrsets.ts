@@ -4,7 +4,6 @@ import type { Request, RequestHandler } from 'express';
 import { notFound } from '../dns-error.js';
 import { type Page, paginationOf, parseRrsetQuery } from '../domain/list-query.js';
 import { readableRrset, scopeOf } from '../domain/rrset-access.js';
-import { isPlain, selectRrsets } from '../domain/select-rrsets.js';
 import type { Zones } from '../domain/zone-directory.js';
 import { queryOf } from '../http/query.js';
 import { sendJsonText } from '../http/send.js';
@@ -20,15 +19,12 @@ export function rrsetRoutes({ zones, mirror }: RrsetRoutesDeps): Record<'listRrs
     async listRrsets(req, res) {
       const caller = dnsCallerOf(res);
       const zone = await zones.of(caller).resolve(req.params.zone as string);
-      const query = parseRrsetQuery(queryOf(req));
-      const scope = scopeOf(caller, zone);
-      if (isPlain(query)) {
-        const { total, bodies } = await mirror.pageRrsets(scope, query.perPage, (query.page - 1) * query.perPage);
-        sendJsonText(res, 200, listBody(bodies, query, total));
-        return;
-      }
-      const { total, bodies } = selectRrsets(await mirror.listRrsets(scope), query);
-      sendJsonText(res, 200, listBody(bodies.join(','), query, total));
+      const { page, perPage, ...selection } = parseRrsetQuery(queryOf(req));
+      const { total, bodies } = await mirror.pageRrsets({
+        ...{ scope: scopeOf(caller, zone), selection },
+        ...{ limit: perPage, offset: (page - 1) * perPage },
+      });
+      sendJsonText(res, 200, listBody(bodies, { page, perPage }, total));
     },
 
     async getRrset(req, res) {

@@ -1,5 +1,6 @@
 import { dnsCallerOf } from '@corral/auth';
 import type { RequestHandler } from 'express';
+import { fitsLabels } from '../domain/label-selector.js';
 import { paginationOf, parsePage, parseSelection } from '../domain/list-query.js';
 import type { Zones } from '../domain/zone-directory.js';
 import { queryOf } from '../http/query.js';
@@ -20,7 +21,7 @@ export function zoneRoutes({ zones }: ZoneRoutesDeps): Record<'listZones' | 'get
       const asked =
         (query.get('name') ?? zone.name) === zone.name &&
         (query.get('mode') ?? stated.mode) === stated.mode &&
-        (labels === null || labels(stated.labels));
+        (labels === null || fitsLabels(labels, stated.labels));
       const meta = { pagination: paginationOf(page, asked ? 1 : 0) };
       const listed = asked && page.page === 1 ? zone.body : '';
       sendJsonText(res, 200, `{"zones":[${listed}],"meta":${JSON.stringify(meta)}}`);

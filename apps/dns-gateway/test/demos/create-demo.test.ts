@@ -24,6 +24,7 @@ describe('POST /demos of a team', () => {
 
     expect(answer.status).toBe(201);
     checkDnsAnswer.createdDemo(answer.json);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
     const { demo } = answer.json;
     expect(demo).toMatchObject({ label: 'my-shop', name: 'My Shop', zone: DEMO_ZONE, ttl: 3_600, records: 0 });
     expect(hoursUntil(demo.created_at, demo.expires_at)).toBe(1);
@@ -191,10 +192,12 @@ describe('the body', () => {
     expect(fieldsOf(answer)).toEqual(['ttl']);
   });
 
-  it('may be 1 MiB and no more', async () => {
-    const padding = (length: number) => ({ padding: 'x'.repeat(length) });
+  it('may be 4 KiB and no more', async () => {
+    const empty = JSON.stringify({ ttl: 0, padding: '' }).length;
+    const sized = (bytes: number) => () => create({ ttl: 0, padding: 'x'.repeat(bytes - empty) });
 
-    await expectRefusal(gateway, () => create(padding(1_048_576)), 413, 'payload_too_large');
+    await expectRefusal(gateway, sized(4_096), 400, 'invalid_input');
+    await expectRefusal(gateway, sized(4_097), 413, 'payload_too_large');
   });
 });
 
@@ -234,7 +237,7 @@ describe('POST /demos without a token', () => {
     expect(await courseStore(gateway.prisma).deactivateCourse('LAST-YEAR')).toBe(true);
     const texts = new Set<string>();
 
-    for (const code of ['LAST-YEAR', 'NO-SUCH-CODE', 'workshop', 'WORKSHOP ', '', 'W', 'x'.repeat(10_000), '\u0000']) {
+    for (const code of ['LAST-YEAR', 'NO-SUCH-CODE', 'workshop', 'WORKSHOP ', '', 'W', 'x'.repeat(1_000), '\u0000']) {
       const send = () => createWithCode(gateway, { course_code: code, name: `wrong ${texts.size}` });
       texts.add((await expectRefusal(gateway, send, 403, 'forbidden')).text);
     }

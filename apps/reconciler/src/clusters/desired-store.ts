@@ -99,7 +99,7 @@ interface PoolRow {
   worker_name: string;
   source: PoolSource;
   machine_type: string;
-  image: Record<string, unknown>;
+  image: DesiredPool['image'];
   minimum: number;
   maximum: number;
   public_ip: boolean;

@@ -2,7 +2,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../parser-for.js';
 import { clusterLimits } from './limits.js';
 import { refSchema } from './requests.js';
-import { exactly, filled, text, time, uuid } from './schema-parts.js';
+import { compared, exactly, filled, text, time, uuid } from './schema-parts.js';
 import { apiVersion, serverArchitectures, serverKinds, serverPhases } from './states.js';
 
 const serverIdSchema = {
@@ -35,6 +35,7 @@ export const adoptedServerPostSchema = {
   properties: {
     spec: exactly(serverSpec),
     acknowledge: {
+      ...compared,
       description:
         'Exactly `{"confirm": "WIPE"}`: the operating system of the server is rebuilt and all its data destroyed. ' +
         'Anything else is refused with `acknowledgement_required`.',

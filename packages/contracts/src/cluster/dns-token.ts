@@ -1,7 +1,7 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { writableTypes } from '../dns/limits.js';
 import { strictParserFor } from '../parser-for.js';
-import { timePattern } from '../time.js';
+import { timeCharacters, timePattern } from '../time.js';
 import { clusterLimits } from './limits.js';
 import { exactly, filled, time, uuid } from './schema-parts.js';
 
@@ -22,7 +22,14 @@ export const dnsTokenPostSchema = {
       pattern: '\\S',
       description: 'What it is for, as lists and the audit log show it.',
     },
-    scopes: { type: 'array', items: { enum: dnsScopes }, minItems: 1, uniqueItems: true, default: [...dnsScopes] },
+    scopes: {
+      type: 'array',
+      items: { enum: dnsScopes },
+      minItems: 1,
+      maxItems: dnsScopes.length,
+      uniqueItems: true,
+      default: [...dnsScopes],
+    },
     withinName: {
       type: ['string', 'null'],
       maxLength: 253,
@@ -33,12 +40,14 @@ export const dnsTokenPostSchema = {
     withinTypes: {
       type: 'array',
       items: { enum: writableTypes },
+      maxItems: writableTypes.length,
       uniqueItems: true,
       default: [],
       description: 'The token writes only these record types. Empty: every type that the DNS API writes.',
     },
     expiresAt: {
       type: ['string', 'null'],
+      maxLength: timeCharacters,
       pattern: timePattern,
       default: null,
       description: 'When it ends (RFC 3339). Null: when it is revoked.',

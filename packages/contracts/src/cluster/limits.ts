@@ -1,3 +1,5 @@
+import { type BodyLimits, bodyDepth } from '../body-limits.js';
+
 /**
  * The limits of the cluster-management API. Quotas and request limits are the defaults of the configuration; the
  * others are part of the contract and cannot be configured.
@@ -36,8 +38,8 @@ export const clusterLimits = {
   /** Of what the billing system states. */
   subscriptionTextCharacters: 255,
   subscriptionItemsMax: 100,
-  /** Serialised. */
-  providerConfigCharacters: 4096,
+  imageFieldsMax: 10,
+  imageTextCharacters: 100,
   poolMinimumDefault: 0,
   poolMaximumDefault: 3,
 
@@ -50,7 +52,6 @@ export const clusterLimits = {
   /** How old, or how much ahead of our clock, the signature of a billing event may be. */
   billingSignatureSeconds: 300,
 
-  bodyBytesMax: 1_048_576,
   listItemsDefault: 50,
   listItemsMax: 200,
   idempotencyKeyCharacters: 255,
@@ -68,6 +69,9 @@ export const clusterLimits = {
   eventStreamsPerTeam: 1_000,
   eventStreamsPerProcess: 2_000,
 } as const;
+
+/** What a body may cost before anything in it is looked at. */
+export const clusterBodyLimits = { bytes: 262_144, depth: bodyDepth, entries: 2_000 } as const satisfies BodyLimits;
 
 /** The node ranges that a cluster may take; the first is the default. */
 export const nodeCidrs = ['10.250.0.0/16', '172.18.0.0/16', '192.168.128.0/17'] as const;

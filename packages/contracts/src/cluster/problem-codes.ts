@@ -3,7 +3,7 @@ export const problemCodes = {
   invalid_json: {
     status: 400,
     title: 'The body is not valid JSON',
-    meaning: 'The body cannot be parsed, is not an object, or is not UTF-8. Send one JSON object.',
+    meaning: 'The body cannot be parsed, is no object, has a member twice, or is not UTF-8. Send one JSON object.',
   },
   validation_failed: {
     status: 422,
@@ -170,7 +170,7 @@ export const problemCodes = {
   payload_too_large: {
     status: 413,
     title: 'The body is too large',
-    meaning: 'A body has at most 1 MiB.',
+    meaning: 'A body has at most 256 KiB.',
   },
   unsupported_media_type: {
     status: 415,
@@ -205,7 +205,7 @@ export const problemCodes = {
   request_timeout: {
     status: 408,
     title: 'The request took too long to arrive',
-    meaning: 'Headers have 10 s, the whole request 30 s. The connection is closed.',
+    meaning: 'Headers have 10 s, the whole request 15 s. The connection is closed.',
   },
   headers_too_large: {
     status: 431,

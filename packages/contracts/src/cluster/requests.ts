@@ -53,8 +53,12 @@ export const nodePoolSpecSchema = {
     image: {
       type: 'object',
       default: {},
-      maxProperties: 10,
-      additionalProperties: true,
+      maxProperties: clusterLimits.imageFieldsMax,
+      propertyNames: { maxLength: clusterLimits.imageTextCharacters },
+      additionalProperties: {
+        type: ['string', 'number', 'boolean', 'null'],
+        maxLength: clusterLimits.imageTextCharacters,
+      },
       description:
         '`name` and `version` of an image of the catalogue; empty means the catalogue’s own choice. ' +
         'Adopted servers have that of the installation: empty.',
@@ -137,7 +141,13 @@ export const connectionSpecSchema = {
       description:
         'Of the cloud project, with read and write access. Never answered. Absent: the connection keeps the one it has.',
     },
-    providerConfig: { type: 'object', default: {}, maxProperties: 50, additionalProperties: true },
+    providerConfig: {
+      type: 'object',
+      additionalProperties: false,
+      default: {},
+      properties: {},
+      description: 'Settings that depend on the provider. `hcloud` has none: empty.',
+    },
   },
 } as const;
 
@@ -204,7 +214,7 @@ export interface ConnectionSpecInput {
   provider: (typeof providers)[number];
   /** Absent: the connection keeps the one it has. */
   token?: string;
-  providerConfig: Record<string, unknown>;
+  providerConfig: Record<string, never>;
 }
 
 export const parseClusterPut = strictParserFor<{ spec: ClusterSpecInput }>(clusterPutSchema);

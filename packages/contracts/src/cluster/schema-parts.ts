@@ -10,6 +10,16 @@ export const uuid = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0
 export const text = { type: 'string' } as const;
 export const filled = { type: 'string', minLength: 1 } as const;
 export const count = { type: 'integer', minimum: 0 } as const;
+/**
+ * Of a request, what is held against something as a whole and never kept: a wrong one is told by what it is for, not by
+ * its form. The body as a whole bounds what is inside.
+ */
+export const compared = {
+  type: ['object', 'array', 'string', 'number', 'boolean', 'null'],
+  maxProperties: 100,
+  maxItems: 1_000,
+  maxLength: 1_000,
+} as const;
 /** An object of exactly these members, all required. */
 export function exactly<const P extends Record<string, JSONSchema>>(properties: P) {
   return {

@@ -1,6 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../parser-for.js';
-import { timePattern } from '../time.js';
+import { timeCharacters, timePattern } from '../time.js';
 import { clusterLimits } from './limits.js';
 import { exactly, filled, text, time } from './schema-parts.js';
 
@@ -40,7 +40,7 @@ export type Subscription = FromSchema<typeof subscriptionSchema>;
 
 const word = { type: 'string', minLength: 1, maxLength: clusterLimits.subscriptionTextCharacters } as const;
 const phrase = { type: 'string', maxLength: clusterLimits.subscriptionTextCharacters } as const;
-const moment = { type: 'string', pattern: timePattern } as const;
+const moment = { type: 'string', maxLength: timeCharacters, pattern: timePattern } as const;
 
 /** As `exactly`, but what is not listed may be there. */
 function atLeast<const P extends Record<string, JSONSchema>>(properties: P) {

@@ -2,7 +2,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../parser-for.js';
 import { clusterLimits } from './limits.js';
 import { roleSchema } from './requests.js';
-import { exactly, filled, text, time, uuid } from './schema-parts.js';
+import { compared, exactly, filled, text, time, uuid } from './schema-parts.js';
 import type { Role } from './states.js';
 import { subscriptionSchema } from './subscription.js';
 
@@ -87,7 +87,11 @@ const blank = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\ufeff';
 /** What can be shown on one line of a mail or a list: something to see, and no control characters. */
 const line = `^[${blank}]*[^${blank}${unshown}][^${unshown}]*$`;
 
-const readOnly = { readOnly: true, description: 'Cannot be changed here: leave it out, or send it as it was read.' };
+const readOnly = {
+  ...compared,
+  readOnly: true,
+  description: 'Cannot be changed here: leave it out, or send it as it was read.',
+};
 
 export const teamPutSchema = {
   type: 'object',
@@ -95,7 +99,11 @@ export const teamPutSchema = {
   required: ['name'],
   properties: {
     name: { type: 'string', maxLength: clusterLimits.teamNameCharacters, pattern: line },
-    slug: { type: 'string', description: 'Fixed: the team’s names in the zone are made of it.' },
+    slug: {
+      type: 'string',
+      maxLength: clusterLimits.teamNameCharacters,
+      description: 'Fixed: the team’s names in the zone are made of it.',
+    },
     ...{ id: readOnly, members: readOnly, invitations: readOnly, dashboard_url: readOnly, is_admin: readOnly },
     ...{ subscription: readOnly, has_active_subscription: readOnly },
   },

@@ -1,4 +1,6 @@
+import type { BodyLimits } from '../body-limits.js';
 import { type DnsErrorCode, dnsUpstreamErrors } from './error-codes.js';
+import { dnsBodyLimits } from './limits.js';
 import type { DnsRoute } from './routes.js';
 
 const namesThings = (route: DnsRoute): boolean => route.path.includes('{');
@@ -20,7 +22,7 @@ export function dnsErrorsOf(route: DnsRoute): DnsErrorCode[] {
     'method_not_allowed',
     ...(isForwarded(route) ? (['conflict'] as const) : []),
     ...(route.operationId === 'createDemo' ? (['uniqueness_error'] as const) : []),
-    ...(writes ? (['payload_too_large'] as const) : []),
+    ...(writes ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(['rate_limit_exceeded', 'server_error'] as const),
     ...(isForwarded(route) ? (['upstream_unavailable'] as const) : []),
     'unavailable',
@@ -31,3 +33,6 @@ export function dnsErrorsOf(route: DnsRoute): DnsErrorCode[] {
 /** What the upstream is known to refuse a route with. */
 export const dnsUpstreamErrorsOf = (route: DnsRoute): readonly (typeof dnsUpstreamErrors)[number][] =>
   isForwarded(route) ? dnsUpstreamErrors : [];
+
+export const dnsBodyLimitsOf = (route: DnsRoute): BodyLimits =>
+  isOfDemos(route) ? dnsBodyLimits.demos : dnsBodyLimits.recordSets;

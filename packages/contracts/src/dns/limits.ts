@@ -1,3 +1,5 @@
+import { type BodyLimits, bodyDepth } from '../body-limits.js';
+
 /**
  * The limits of the DNS record API, as its documentation states them. Request limits and quotas are the defaults
  * of the gateway's configuration; the others are part of the wire contract and cannot be configured.
@@ -15,7 +17,16 @@ export const dnsLimits = {
   requestsPerAddressPerMinute: 300,
   perPageDefault: 25,
   perPageMax: 50,
-  bodyBytesMax: 1_048_576,
+  /** Of one record, in Unicode code points. */
+  commentCharacters: 1024,
+  /** In one request; more than `recordsPerRrset` of them are told so by that limit. */
+  recordsPerRequest: 1_000,
+  /** Of name and type of a new record set: what is no name is judged as one, and a URL can hold no more. */
+  identityCharacters: 16_384,
+  labelsPerRrset: 100,
+  /** A prefix that is a DNS name, a slash, and a name. */
+  labelKeyCharacters: 317,
+  labelValueCharacters: 63,
   labelCharacters: 63,
   /** Full name, zone included (RFC 1035 section 2.3.4, in presentation format without the final dot). */
   fullNameCharacters: 253,
@@ -38,7 +49,15 @@ export const dnsLimits = {
   demoLabelHeldSeconds: 3_600,
   demoNameCharacters: 100,
   courseCodeCharacters: 64,
+  /** Longer ones are wrong ones up to here. */
+  courseCodeCharactersRead: 2_048,
 } as const;
+
+/** What a body may cost before anything in it is looked at. */
+export const dnsBodyLimits = {
+  recordSets: { bytes: 1_048_576, depth: bodyDepth, entries: 4_000 },
+  demos: { bytes: 4_096, depth: bodyDepth, entries: 2_000 },
+} as const satisfies Record<string, BodyLimits>;
 
 /** The record types a team may write. Reads show whatever the zone holds at the team's names. */
 export const writableTypes = ['A', 'AAAA', 'CNAME', 'TXT'] as const;

@@ -20,28 +20,31 @@ export const recordSchema = {
   required: ['value'],
   properties: {
     value: { type: 'string', minLength: 1, maxLength: dnsLimits.valueCharacters },
-    comment: { type: ['string', 'null'] },
+    comment: { type: ['string', 'null'], maxLength: dnsLimits.commentCharacters },
   },
 } as const satisfies JSONSchema;
 
 const recordsSchema = {
   type: 'array',
   minItems: 1,
+  maxItems: dnsLimits.recordsPerRequest,
   items: recordSchema,
   description: `1 to ${dnsLimits.recordsPerRrset} records with distinct values.`,
 } as const satisfies JSONSchema;
 
 const labelsSchema = {
   type: ['object', 'null'],
-  additionalProperties: { type: 'string' },
+  maxProperties: dnsLimits.labelsPerRrset,
+  propertyNames: { maxLength: dnsLimits.labelKeyCharacters },
+  additionalProperties: { type: 'string', maxLength: dnsLimits.labelValueCharacters },
 } as const satisfies JSONSchema;
 
 export const createRrsetSchema = {
   type: 'object',
   required: ['name', 'type', 'records'],
   properties: {
-    name: { type: 'string' },
-    type: { type: 'string' },
+    name: { type: 'string', maxLength: dnsLimits.identityCharacters },
+    type: { type: 'string', maxLength: dnsLimits.identityCharacters },
     ttl: ttlSchema,
     labels: labelsSchema,
     records: recordsSchema,
@@ -92,6 +95,7 @@ export const createDemoSchema = {
     },
     course_code: {
       type: ['string', 'null'],
+      maxLength: dnsLimits.courseCodeCharactersRead,
       description: 'In place of a token; ignored with one.',
     },
   },

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
-/** Browsers meet this service with a session: its pages run their own scripts only, and stand in no foreign frame. */
+/** Browsers meet these services, some with a session: their pages run their own scripts only, and stand in no foreign frame. */
 export function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
