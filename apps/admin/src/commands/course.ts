@@ -37,7 +37,7 @@ export function courseCommand(withContext: WithContext): Command {
         }
         print(
           { code, limit, perAddress },
-          `Course code ${code} is active: ${limit} demos may live at the same time.\n`,
+          `Course code ${code} is active: ${limit} demos may live at the same time${perAddress < limit ? `, ${perAddress} of them from one address (--per-address)` : ''}.\n`,
         );
       }),
     );
