@@ -30,6 +30,9 @@ export async function rehearseBuild(
   const root = mkdtempSync(join(tmpdir(), 'corral-image-'));
   const context = join(root, 'context');
   copyTracked(repository, context);
+  // Outside of a repository turbo reads whole folders of packages to know what they are made of, for most of a minute.
+  cpSync(join(repository, '.gitignore'), join(root, '.gitignore'));
+  spawnSync('git', ['init', '--quiet'], { cwd: root });
   const built = new Map<string, Stage>();
   let stage: Stage | undefined;
   for (const instruction of DockerfileParser.parse(dockerfile).getInstructions()) {
@@ -55,7 +58,7 @@ export async function rehearseBuild(
       const from = (instruction as Copy).getFromFlag()?.getValue();
       copyInto(stage, from == null ? context : join(root, from), wordsOf(instruction));
     } else if (keyword === 'RUN') {
-      await runIn(stage, root, text);
+      await runIn(stage, { root, turboCache: join(repository, '.turbo', 'cache') }, text);
     }
   }
   return { root, inStage: (name, path) => join(root, name, path) };
@@ -81,7 +84,11 @@ function copyInto(stage: Stage, sourceRoot: string, words: readonly string[]): v
   }
 }
 
-async function runIn(stage: Stage, root: string, text: string): Promise<void> {
+async function runIn(
+  stage: Stage,
+  { root, turboCache }: { root: string; turboCache: string },
+  text: string,
+): Promise<void> {
   const command = text.replaceAll(/\\\n/g, ' ').replaceAll(/(?<=\s)\/(out|src|app)(?=[/\s]|$)/g, `${stage.folder}/$1`);
   const child = spawn('sh', ['-c', command], {
     cwd: join(stage.folder, stage.workdir),
@@ -89,6 +96,8 @@ async function runIn(stage: Stage, root: string, text: string): Promise<void> {
       ...process.env,
       CI: 'true',
       NODE_OPTIONS: '',
+      // What was built of the very same files is taken from there.
+      TURBO_CACHE_DIR: turboCache,
       npm_config_prefix: join(root, 'npm'),
       PATH: `${join(root, 'npm', 'bin')}:${process.env.PATH}`,
     },

@@ -65,7 +65,12 @@ module.exports = class NativeRuntime {
       };
     };
     for (const name of ['clearAllMocks', 'resetAllMocks', 'restoreAllMocks']) chained(moduleMocker, name);
-    for (const name of ['useFakeTimers', 'useRealTimers', 'setSystemTime']) chained(fakeTimersModern, name);
+    for (const name of ['useRealTimers', 'setSystemTime']) chained(fakeTimersModern, name);
+    jest.useFakeTimers = (options = {}) => {
+      const doNotFake = [...NEVER_FAKED, ...(options.doNotFake ?? [])];
+      fakeTimersModern.useFakeTimers({ ...options, doNotFake });
+      return jest;
+    };
     for (const name of [
       'advanceTimersByTime',
       'advanceTimersByTimeAsync',
@@ -115,6 +120,12 @@ module.exports = class NativeRuntime {
   getAllCoverageInfoCopy() {}
   teardown() {}
 };
+
+/**
+ * What was begun in another file of the worker may still have a turn to take. A callback that a fake swallowed would be lost
+ * for it: Prisma's schema engine, for one, would wait for its turn ever after.
+ */
+const NEVER_FAKED = ['nextTick', 'queueMicrotask', 'setImmediate'];
 
 let evaluations = 0;
 let mapsDir;

@@ -61,18 +61,20 @@ export async function startJest(run: JestRun): Promise<StartedJest> {
   const interrupt = () => {
     if (jest.pid !== undefined && jest.exitCode === null) process.kill(-jest.pid, 'SIGTERM');
   };
+  let patience: NodeJS.Timeout | undefined;
   const watch = setInterval(() => {
     if (!existsSync(reportFile)) return;
     clearInterval(watch);
-    setTimeout(() => {
+    patience = setTimeout(() => {
       process.stderr.write(`Jest has not ended ${END_MS / 1_000} s after its last test: something is left open.\n`);
       interrupt();
-    }, END_MS).unref();
+    }, END_MS);
   }, 1_000);
   const ended = new Promise<JestReport | null>((resolve, reject) => {
     jest.once('error', reject);
     jest.once('exit', (code) => {
       clearInterval(watch);
+      clearTimeout(patience);
       callOff();
       readReport(reportFile).then(
         (report) => resolve(report && { ...report, success: report.success && code === 0 }),
