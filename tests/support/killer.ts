@@ -74,7 +74,7 @@ interface Turn {
 
 const turnArbitrary: fc.Arbitrary<Turn> = fc.record({
   pick: fc.nat(),
-  pauseMs: fc.integer({ min: 0, max: 400 }),
+  pauseMs: fc.integer({ min: 0, max: 1_500 }),
   againMs: fc.option(fc.integer({ min: 50, max: 1_500 }), { freq: 1 }),
 });
 

@@ -14,7 +14,7 @@ import { restartablePostgres } from '../support/postgres.js';
 import { restartableRedis } from '../support/redis.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
-const KILLS_MIN = 40;
+const KILLS_MIN = 30;
 const HOUR_MS = 3_600_000;
 
 const ends: (() => Promise<unknown>)[] = [];

@@ -77,7 +77,10 @@ describe('prices', () => {
   }, 90_000);
 
   it('tell what a change would add, and change nothing', async () => {
-    const before = await getCluster(team.member, 'web');
+    // What the garden still finds out about a fresh cluster would look like a change.
+    const before = await untilCluster(team.member, 'web', 'at rest', ({ status }) =>
+      status.conditions.every((condition) => condition.status === 'True'),
+    );
 
     const { json } = await team.member.insist({
       method: 'PUT',

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
-import { type Rehearsal, rehearseBuild } from '../support/image-build.js';
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8');
@@ -59,37 +58,5 @@ describe('docker-compose.yml', () => {
     const offered = new Set([...read('.env.example').matchAll(/^(?:# )?([A-Z_]+)=/gm)].map((match) => match[1]));
 
     expect([...asked].sort()).toEqual([...offered].sort());
-  });
-});
-
-describe('the images, built by the Dockerfile’s own commands in an empty folder', () => {
-  let built: Rehearsal;
-  beforeAll(async () => {
-    built = await rehearseBuild(repository, dockerfile, ['build', ...images]);
-  }, 300_000);
-  afterAll(() => rmSync(built.root, { recursive: true, force: true }));
-
-  const run = (image: string, file: string, args: string[] = []) =>
-    spawnSync(process.execPath, [built.inStage(image, `app/${file}`), ...args], {
-      cwd: built.inStage(image, 'app'),
-      env: { PATH: process.env.PATH },
-      encoding: 'utf8',
-    });
-
-  it.each(['dns-gateway', 'cluster-api', 'reconciler'])('start the %s, which says what it lacks', (image) => {
-    const { status, stderr } = run(image, 'dist/main.js');
-
-    expect(stderr).toContain('DATABASE_URL is missing');
-    expect(status).toBe(78);
-  });
-
-  it('hold the operator’s command with the migrations', () => {
-    const { status, stdout, stderr } = run('admin', 'dist/main.js', ['--help']);
-
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout).toContain('migrate');
-    expect(readFileSync(built.inStage('admin', 'app/prisma/migrations/migration_lock.toml'), 'utf8')).toContain(
-      'postgresql',
-    );
   });
 });

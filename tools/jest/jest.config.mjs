@@ -11,7 +11,11 @@ export default {
   runtime: here('native-runtime.cjs'),
   testEnvironment: here('native-environment.cjs'),
   testSequencer: here('sequencer.mjs'),
-  testMatch: ['**/src/**/*.test.ts', '**/test/**/*.test.ts', '**/tests/system/**/*.test.ts'],
+  testMatch: [
+    ...['**/src/**/*.test.ts', '**/test/**/*.test.ts', '**/tests/system/**/*.test.ts'],
+    // What takes too long for every day: `npm run test:long`.
+    ...(process.env.CORRAL_TEST_LONG === undefined ? [] : ['**/tests/long/**/*.test.ts']),
+  ],
   modulePathIgnorePatterns: ['/dist/'],
   // The native runtime loads TypeScript by itself.
   transform: {},

@@ -9,7 +9,6 @@ const longest = [
   'tests/system/cluster-crash',
   'tests/system/dns-crash',
   'tests/system/pools-on-servers',
-  'tests/system/images',
   'tests/system/cluster-shutdown',
   'tests/system/dns-replicas',
   'tests/system/',

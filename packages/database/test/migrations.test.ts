@@ -2,11 +2,11 @@ import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+// As others import it: Prisma's engine has one instance in a process, and files that ran before have made it.
+import { applyMigrations, createMigration, diffMigrations } from '@corral/database';
 import { createEmptyDatabase, createTestDatabase, freePort, startPostgres, type TestDatabase } from '@corral/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { applyMigrations } from '../src/migrate/apply-migrations.js';
-import { createMigration, diffMigrations } from '../src/migrate/diff-migrations.js';
 
 const migrationsDir = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 const schemaFile = fileURLToPath(new URL('../../../prisma/schema.prisma', import.meta.url));

@@ -10,6 +10,8 @@ describe('the arguments of a long test', () => {
     [['soak', '--minutes=0.5'], ['tests', 'system/dns-crash.test'], { CORRAL_SOAK_MINUTES: '0.5' }, 1],
     [['orders'], ['--random-order'], {}, 3],
     [['orders', '--times', '10'], ['--random-order'], {}, 10],
+    [['images'], ['tests', 'long/image-builds'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['stalls', '--times', '2'], ['tests', 'long/hostile-bodies'], { CORRAL_TEST_LONG: '1' }, 2],
   ])('%j', (args, testArgs, env, times) => {
     expect(parseLongArguments(args)).toMatchObject({ run: { args: testArgs, env }, times });
   });
@@ -29,6 +31,7 @@ describe('the arguments of a long test', () => {
     [['orders', '--times', '0'], 'from 1'],
     [['orders', '--times', '1.5'], 'whole number'],
     [['orders', '--minutes', '5'], '--minutes'],
+    [['images', 'admin'], '"admin" is not understood'],
   ])('that are refused with the usage: %j', (args, reason) => {
     const refused = () => parseLongArguments(args);
     expect(refused).toThrow(reason);

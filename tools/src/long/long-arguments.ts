@@ -16,7 +16,7 @@ export interface LongTest {
 }
 
 const MINUTES = { crash: 30, soak: 9 };
-const TIMES = { crash: 1, soak: 1, orders: 3 };
+const TIMES = { crash: 1, soak: 1, orders: 3, images: 1, stalls: 1 };
 /** A week: what runs for longer is an installation. */
 const MINUTES_MAX = 10_080;
 const TIMES_MAX = 1_000;
@@ -36,6 +36,10 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           the DNS API under load, with rarer kills: what a gateway holds must not grow. It takes --minutes, and up to 5 more.
   orders [--times ${TIMES.orders}]
           all tests in a random order, again and again. Each time takes as long as \`npm test\`: 10 minutes on two cores.
+  images [--times ${TIMES.images}]
+          the images, built by the Dockerfile's own commands in an empty folder. It takes 1 minute.
+  stalls [--times ${TIMES.stalls}]
+          bodies made to hold a service up, to every route that takes one. It takes 1 minute, on a machine that does nothing else.
 
 Each of the --times has a seed of its own, which is printed. CORRAL_CRASH_SEED repeats the choices of a crash or soak.`;
 
@@ -62,6 +66,13 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const { words, times } = parse(args, { times: TIMES.orders });
       refuseWords(words);
       return { run: { args: ['--random-order'], env: {}, isSeeded: false }, times };
+    }
+    case 'images':
+    case 'stalls': {
+      const { words, times } = parse(args, { times: TIMES[part] });
+      refuseWords(words);
+      const file = { images: 'long/image-builds', stalls: 'long/hostile-bodies' }[part];
+      return { run: { args: ['tests', file], env: { CORRAL_TEST_LONG: '1' }, isSeeded: false }, times };
     }
     default:
       throw refusal(`There is no part "${part}".`);
