@@ -1,8 +1,11 @@
 import pg from 'pg';
 
-/** 64-bit numbers arrive as strings from `pg`; all of ours (upstream ids, counts) stay below 2^53 by contract. */
+/**
+ * 64-bit numbers arrive as strings from `pg`; all of ours (upstream ids, counts) stay below 2^53 by contract. What does not,
+ * such as the bounds of sequences that the schema engine reads, stays a string rather than to become another number.
+ */
 const INT8_OID = 20;
-pg.types.setTypeParser(INT8_OID, Number);
+pg.types.setTypeParser(INT8_OID, (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : text));
 
 /** Where a statement can run: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.ClientBase, 'query'>;

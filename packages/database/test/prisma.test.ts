@@ -35,12 +35,18 @@ const holdAll = (): Promise<unknown> =>
 
 describe('Prisma on a shared pool', () => {
   it('uses no connections beside the pool’s, and leaves it open', async () => {
+    // Twenty wait for two: as long as it takes.
+    const pool = connectPool({
+      ...{ databaseUrl: server.url, applicationName: `${APPLICATION} of many`, connectionsMax: 2 },
+      ...{ connectTimeoutMs: 30_000, onIdleError: () => undefined },
+    });
     const own = connectPrisma(pool);
     await Promise.all(Array.from({ length: 20 }, () => own.$transaction((tx) => tx.$queryRaw`SELECT 1`)));
     await own.$disconnect();
 
     expect(pool.totalCount).toBeLessThanOrEqual(2);
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await pool.end();
   });
 
   it('goes on after its connection was cut within a transaction', async () => {
