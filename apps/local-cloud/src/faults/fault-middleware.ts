@@ -32,7 +32,9 @@ function replaceAnswer(res: Response, effect: FaultEffect, renderError: RenderEr
   const { end, write } = res;
   const spoil = (body?: unknown): void => {
     Object.assign(res, { end, write });
-    if (effect.reset === 'after') res.req.socket.destroy();
+    // Of a stream that ends before its first piece the status is on its way: it can only break off.
+    const isTooLate = effect.status !== undefined && res.headersSent;
+    if (effect.reset === 'after' || isTooLate) res.req.socket.destroy();
     else if (effect.truncate) sendHalf(res, body);
     else sendInjected(res, effect, renderError);
     Object.assign(res, { end: () => res, write: () => false });

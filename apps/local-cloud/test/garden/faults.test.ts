@@ -71,6 +71,21 @@ describe('an injected fault', () => {
     expect([text, headers['content-type']]).toEqual(['<html>', 'text/html']);
   });
 
+  it('of a status breaks a watch that ends before its first event', async () => {
+    garden.cloud.admin.addFaults({
+      match: { api: 'garden', method: 'WATCH', path: '/shoots' },
+      effect: { status: 504, perform: true },
+    });
+    const { body } = await garden.call('GET', SHOOTS);
+    const stream = await garden.watch(`${SHOOTS}?watch=1&resourceVersion=${body.metadata.resourceVersion}`);
+
+    garden.cloud.admin.garden.dropWatches();
+
+    await stream.ended;
+    expect([stream.status, stream.events]).toEqual([200, []]);
+    expect((await garden.call('GET', SHOOTS)).status).toBe(200);
+  });
+
   it('breaks a watch in the middle of its first event', async () => {
     inject({ truncate: true }, 'WATCH');
     await garden.create(aShoot({ name: 'seen' }));
