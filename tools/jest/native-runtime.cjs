@@ -122,8 +122,8 @@ module.exports = class NativeRuntime {
 };
 
 /**
- * What was begun in another file of the worker may still have a turn to take. A callback that a fake swallowed would be lost
- * for it: Prisma's schema engine, for one, would wait for its turn ever after.
+ * What was begun in another file of the worker may still have a turn to take, and a callback that a fake swallowed would be
+ * lost for it.
  */
 const NEVER_FAKED = ['nextTick', 'queueMicrotask', 'setImmediate'];
 
