@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { type Ended, type RunningProcess, startProcess, waitFor } from '@corral/testing';
 
@@ -73,7 +74,7 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
       });
       await waitFor(
         `${name} to be ready`,
-        async () => ended !== null || (await fetch(readyUrl, { signal: AbortSignal.timeout(2_000) })).status === 200,
+        async () => ended !== null || (await statusOf(readyUrl)) === 200,
         { timeoutMs: READY_MS },
       ).catch((cause: unknown) => {
         throw new Error(`${name} is not ready.\n${process.output()}`, { cause });
@@ -98,3 +99,12 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
     },
   };
 }
+
+/** On a connection of its own: one that is kept would count among what the program holds. */
+const statusOf = (url: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    get(url, { agent: false, signal: AbortSignal.timeout(2_000) }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    }).on('error', reject);
+  });
