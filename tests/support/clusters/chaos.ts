@@ -50,7 +50,7 @@ const RIVALS_PER_TEAM = 2;
 const SHARED = ['shared-1', 'shared-2'];
 /**
  * A cluster that is deleted before its Shoot was seen stays for more than a minute, until no late creation can follow.
- * Clusters are deleted in this part of the time, so that not every run has to wait for that.
+ * Clusters are deleted in this part of the time, and until one was, so that not every run has to wait for that.
  */
 const DELETIONS_UNTIL = 0.6;
 const PATIENCE_MS = 90_000;
@@ -73,7 +73,8 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   const needed = [...NEEDED, ...sidelines.flatMap((sideline) => sideline.needed)];
   const isOver = (): boolean =>
     hasLasted(1) && kills >= wanted && changes >= wanted && needed.every((kind) => accepted[kind] !== undefined);
-  const mayDelete = (): boolean => kills < wanted * DELETIONS_UNTIL || !hasLasted(DELETIONS_UNTIL);
+  const mayDelete = (): boolean =>
+    accepted.remove === undefined || kills < wanted * DELETIONS_UNTIL || !hasLasted(DELETIONS_UNTIL);
   const report = (problem: string): void => void problems.push(problem);
   const count = (kind: string): void => {
     accepted[kind] = (accepted[kind] ?? 0) + 1;
