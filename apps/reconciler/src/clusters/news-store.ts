@@ -14,15 +14,21 @@ export interface Sighting {
 /** Due now, without putting off what is due already. */
 const dueNow = 'due_at = least(due_at, clock_timestamp())';
 
+/**
+ * Whether the last pass saw something else. One that is under way may have read before the news and not written down yet
+ * what it saw: that the news fit the pass before it says nothing about it.
+ */
+const isNews = (hash: string): string => `(observed_hash IS DISTINCT FROM ${hash} OR lease_until IS NOT NULL)`;
+
 /** News from outside make clusters due. All functions answer with the ids of those, to be woken. */
 export const newsStore = (pool: Pool) => ({
-  /** Those of which something else was seen than at their last pass. A steady cluster costs nothing more. */
+  /** Those whose last pass saw something else, or that one is looking at. A steady cluster costs nothing more. */
   async markChanged(seen: readonly Sighting[]): Promise<string[]> {
     const { rows } = await pool.query<{ id: string }>(
       `UPDATE cluster SET ${dueNow}
        FROM unnest($1::text[], $2::text[], $3::text[]) AS seen (namespace, shoot_name, hash), team
        WHERE cluster.shoot_name = seen.shoot_name AND team.id = cluster.team_id
-         AND team.project_namespace = seen.namespace AND cluster.observed_hash IS DISTINCT FROM seen.hash
+         AND team.project_namespace = seen.namespace AND ${isNews('seen.hash')}
        RETURNING cluster.id`,
       [seen.map(({ namespace }) => namespace), seen.map(({ shootName }) => shootName), seen.map(({ hash }) => hash)],
     );
@@ -32,7 +38,7 @@ export const newsStore = (pool: Pool) => ({
   /**
    * Of the clusters after `after`, by id, those whose Shoot is known and was not seen.
    *
-   * Those whose last pass found it absent know already.
+   * Those whose last pass found it absent know already, unless another one is looking at them.
    *
    * @returns also where to go on; null at the end
    */
@@ -42,7 +48,7 @@ export const newsStore = (pool: Pool) => ({
   ): Promise<{ ids: string[]; next: string | null }> {
     const { rows } = await pool.query<{ id: string; shoot_name: string }>(
       `SELECT id, shoot_name FROM cluster
-       WHERE shoot_uid IS NOT NULL AND observed_hash IS DISTINCT FROM $1 AND ($2::uuid IS NULL OR id > $2)
+       WHERE shoot_uid IS NOT NULL AND ${isNews('$1')} AND ($2::uuid IS NULL OR id > $2)
        ORDER BY id LIMIT $3`,
       [ABSENT, after, limit],
     );

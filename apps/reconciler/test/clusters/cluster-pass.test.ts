@@ -1,4 +1,4 @@
-import type { GardenErrorKind } from '@corral/garden';
+import type { GardenErrorKind, Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { catalogue } from '../../src/clusters/catalogue.js';
@@ -66,8 +66,13 @@ function tripped<T extends object>(target: T, between: (() => Promise<void>) | u
 }
 
 /** Time passes, and what the garden shows is told: the cluster is due if anything makes it so. */
-async function untilDue({ cluster, garden }: World): Promise<void> {
-  await at.pass(cluster.id, HOUR_MS);
+async function untilDue(world: World): Promise<void> {
+  await at.pass(world.cluster.id, HOUR_MS);
+  await tell(world);
+}
+
+/** What the garden shows is told, as the watch and the lists do. */
+async function tell({ cluster, garden }: World): Promise<void> {
   const { shoot } = garden.model;
   const row = await at.row(cluster.id);
   if (row === undefined) return;
@@ -183,6 +188,32 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ lease_until: null, is_due: true, failures: 0 });
     await live(world, world.cluster.operationId);
     await expectConverged(world, world.cluster.operationId);
+  });
+
+  it('comes again when the Shoot looked other than before to it alone, and is told of as it was before', async () => {
+    const world = await aWorld();
+    await live(world, world.cluster.operationId);
+    const { client, model } = world.garden;
+    model.care('True');
+    await tell(world);
+    await passOn(world)(world.cluster.id, running());
+    const readShoot = async (): Promise<Shoot | null> => {
+      model.care('False');
+      const ill = model.shoot;
+      // It is well again before the pass has written down what it saw.
+      model.care('True');
+      await tell(world);
+      return ill;
+    };
+    await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [world.cluster.id]);
+    const pass = passOn({ garden: { ...world.garden, client: { ...client, readShoot } } });
+
+    const { end } = await pass(world.cluster.id, running());
+    expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Degraded' });
+    await passOn(world)(world.cluster.id, running());
+
+    expect(end).toEqual({ kind: 'settled', inMs: 0 });
+    expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Ready', due_at: null });
   });
 
   it('never makes again what vanished, and says so', async () => {

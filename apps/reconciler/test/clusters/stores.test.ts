@@ -337,6 +337,22 @@ describe('news', () => {
     expect(await at.row(changed.id)).toMatchObject({ is_due: true });
   });
 
+  it('make due what a pass under way may have seen otherwise, though the pass before saw the same', async () => {
+    const [back, gone] = [await steady(), await steady()];
+    for (const { id } of [back, gone]) await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [id]);
+    await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [gone.id]);
+    const turns = [await take(back), await take(gone)];
+
+    const changed = await newsStore(at.pool).markChanged([seen(back.namespace, back.shootName, 'h1')]);
+    const missing = await newsStore(at.pool).markMissing({ seenNames: new Set(), limit: 1_000 }, null);
+
+    expect(changed).toEqual([back.id]);
+    expect(missing.ids).toContain(gone.id);
+    for (const turn of turns) {
+      expect(await leases.release(turn, { lookAgainMs: null })).toEqual({ kind: 'released', again: true });
+    }
+  });
+
   it('make due what is missing in a list, once', async () => {
     await at.pool.query(`UPDATE cluster SET shoot_uid = NULL`);
     const clusters = [await steady(), await steady(), await steady()];
