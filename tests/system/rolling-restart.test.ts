@@ -1,24 +1,36 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { waitFor } from '@corral/testing';
-import { afterEach, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { signIn } from '../support/clusters/client.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import type { Program } from '../support/program.js';
 import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
-import { startSystem, ZONE } from '../support/start-system.js';
+import { ZONE } from '../support/system-parts.js';
 
-/** Of each service. `npm run test:long` raises it. */
+/** Of each service at least, and until each replica was restarted. */
 const REQUESTS = Number(process.env.CORRAL_ROLLING_REQUESTS ?? 600);
 /** Fewer than a service has connections to Postgres: nobody waits for one, however slow the machine. */
 const CLIENTS = 8;
+/** Between two requests of a client: some are under way at any moment, and the machine has time for the restarts. */
+const THINK_MS = 20;
 /** Every so many requests of a client one is a write. */
 const WRITE_EVERY = 4;
 const CHECK_EVERY_MS = 200;
-const patient = { DRAIN_DELAY_MS: '5s', UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_TURN_MS: '30s' };
+const DRAIN_DELAY_MS = '5s';
+const patient = { UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_TURN_MS: '30s' };
 
-const ends: (() => Promise<unknown>)[] = [];
+let system: ClusterSystem;
+beforeAll(async () => {
+  system = await startClusterSystem({
+    ...{ apis: 2, gateways: 2, apiEnv: { DRAIN_DELAY_MS } },
+    gatewayEnv: () => ({ ...patient, DRAIN_DELAY_MS }),
+  });
+}, 120_000);
+const proxies: RoundRobin[] = [];
 afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-}, 60_000);
+  for (const proxy of proxies.splice(0)) await proxy.stop();
+});
+afterAll(() => system?.stop(), 60_000);
 
 type Replica = Program & { readonly base: string };
 /** @param index of the client; @param turn of its requests */
@@ -30,7 +42,7 @@ async function failuresWhileRestarting(replicas: readonly Replica[], send: Send)
     replicas.map(({ base }) => base),
     { readyUrls: replicas.map(({ base }) => `${base}/readyz`), checkEveryMs: CHECK_EVERY_MS },
   );
-  ends.push(proxy.stop);
+  proxies.push(proxy);
   const failures: string[] = [];
   let left = REQUESTS;
   let rounds = 0;
@@ -43,6 +55,7 @@ async function failuresWhileRestarting(replicas: readonly Replica[], send: Send)
         (error: Error) => `${error.message}: ${String((error.cause as Error | undefined)?.message)}`,
       );
       if (failure !== null) failures.push(failure);
+      await pause(THINK_MS);
     }
   };
   const restarts = async (): Promise<void> => {
@@ -65,18 +78,15 @@ async function restart(proxy: RoundRobin, replica: Replica, index: number): Prom
 const json = (body: unknown) => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
 it('the DNS API loses no request of a rolling restart, writes included', async () => {
-  const system = await startSystem({ gateways: 2, actionMs: 0, gatewayEnv: patient });
-  ends.push(system.stop);
-  const [team] = system.teams;
-  const authorization = `Bearer ${team?.token}`;
+  const { member } = system.teams[0] as ClusterSystem['teams'][number];
+  const made = await member.insist({ method: 'POST', path: '/dns-tokens/', body: { name: 'rolling restart' } });
+  const authorization = `Bearer ${made.json.token}`;
   const rrsets = `/v1/zones/${ZONE}/rrsets`;
   for (let index = 0; index < CLIENTS; index += 1) {
     const { headers, body } = json({ name: `c${index}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] });
-    await fetch(`${system.gateways[0]?.base}${rrsets}`, {
-      method: 'POST',
-      headers: { ...headers, authorization },
-      body,
-    });
+    const url = `${system.gateways[0]?.base}${rrsets}`;
+    const created = await fetch(url, { method: 'POST', headers: { ...headers, authorization }, body });
+    expect(created.status).toBe(201);
   }
 
   const failures = await failuresWhileRestarting(system.gateways, (at, index, turn) => {
@@ -90,8 +100,6 @@ it('the DNS API loses no request of a rolling restart, writes included', async (
 }, 600_000);
 
 it('the cluster API loses no request of a rolling restart, writes included', async () => {
-  const system: ClusterSystem = await startClusterSystem({ apis: 2, apiEnv: { DRAIN_DELAY_MS: '5s' } });
-  ends.push(system.stop);
   const cookie = await signIn(system.apis[0]?.base as string, 'member@acme.test');
   const clusters = '/api/v1/teams/acme/clusters';
 
