@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isWellFormedDnsToken } from '@corral/auth';
 import { createEmptyDatabase, startProcess } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin } from './support/start-admin.js';
 
 let admin: TestAdmin;
@@ -11,6 +11,7 @@ beforeAll(async () => {
   admin = await startAdmin();
 });
 afterAll(() => admin.stop());
+beforeEach(() => admin.empty());
 
 describe('team', () => {
   it('creates a team and lists it', async () => {
@@ -27,6 +28,8 @@ describe('team', () => {
     ['shown as another one', 'xn--cme-kla', /cannot be a team's name: .* no xn--/],
     ['taken', 'acme', /exists already/],
   ])('refuses a name that is %s, in one sentence', async (_why, slug, sentence) => {
+    await admin.run('team', 'create', 'acme');
+
     const { code, out, err } = await admin.run('team', 'create', slug);
 
     expect(code).toBe(1);
@@ -37,6 +40,8 @@ describe('team', () => {
 });
 
 describe('user', () => {
+  beforeEach(() => admin.run('team', 'create', 'acme'));
+
   it('creates a user, whom a team takes as a member and then as an administrator', async () => {
     const created = await admin.run('user', 'create', 'Ann@Acme.test', '--name', 'Ann');
     const member = await admin.run('team', 'add-member', 'acme', 'ann@acme.test');
@@ -59,6 +64,8 @@ describe('user', () => {
       /admin, member/,
     ],
   ])('refuses %s, in one sentence', async (_what, command, code, sentence) => {
+    await admin.run('user', 'create', 'ann@acme.test');
+
     const refused = await admin.run(...command);
 
     expect(refused).toMatchObject({ code, out: '' });
@@ -66,13 +73,13 @@ describe('user', () => {
   });
 
   it('says so where a team has no members', async () => {
-    await admin.run('team', 'create', 'lonely');
-
-    expect((await admin.run('team', 'members', 'lonely')).out).toContain('has no members yet');
+    expect((await admin.run('team', 'members', 'acme')).out).toContain('has no members yet');
   });
 });
 
 describe('token', () => {
+  beforeEach(() => admin.run('team', 'create', 'acme'));
+
   it('is shown by the command that issues it, and by no other', async () => {
     const issued = await admin.run('token', 'issue', 'acme', '--name', 'ci');
     const listed = await admin.run('token', 'list', 'acme');
@@ -131,7 +138,7 @@ describe('token', () => {
 });
 
 describe('usage and audit', () => {
-  beforeAll(async () => {
+  beforeEach(async () => {
     await admin.run('team', 'create', 'busy');
     const { id } = await admin.json<{ id: string }>('token', 'issue', 'busy', '--name', 'writer');
     await admin.pool.query(
@@ -238,9 +245,11 @@ describe('the program', () => {
   const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
   it('finds the installation that runs in its folder, and exits with its code', async () => {
-    await mkdir(join(admin.folder, '.corral'));
-    await writeFile(join(admin.folder, '.corral', 'admin.json'), JSON.stringify({ DATABASE_URL: admin.databaseUrl }));
-    const spec = { command: process.execPath, cwd: admin.folder, env: { DATABASE_URL: undefined } };
+    await admin.run('team', 'create', 'acme');
+    const folder = join(admin.folder, 'of-an-installation');
+    await mkdir(join(folder, '.corral'), { recursive: true });
+    await writeFile(join(folder, '.corral', 'admin.json'), JSON.stringify({ DATABASE_URL: admin.databaseUrl }));
+    const spec = { command: process.execPath, cwd: folder, env: { DATABASE_URL: undefined } };
 
     const done = await startProcess({ ...spec, args: [main, 'team', 'list', '--json'] });
     const refused = await startProcess({ ...spec, args: [main, 'team', 'create', 'www'] });

@@ -1,5 +1,5 @@
 import type { CourseRecord } from '@corral/demos';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin } from './support/start-admin.js';
 
 let admin: TestAdmin;
@@ -7,6 +7,12 @@ beforeAll(async () => {
   admin = await startAdmin();
 });
 afterAll(() => admin.stop());
+beforeEach(async () => {
+  await admin.empty();
+  await admin.pool.query(
+    `INSERT INTO dns_zone (id, name, body, of_demos, synced_at) VALUES (1, 'demo.example.test', '{}', true, now())`,
+  );
+});
 
 const listed = async (code: string): Promise<CourseRecord | undefined> =>
   (await admin.json<CourseRecord[]>('course', 'list')).find((course) => course.code === code);
@@ -32,8 +38,7 @@ describe('course', () => {
   it('counts the demos that live, and no others', async () => {
     await admin.run('course', 'create', 'COUNTED');
     await admin.pool.query(
-      `INSERT INTO dns_zone (id, name, body, of_demos, synced_at) VALUES (1, 'demo.example.test', '{}', true, now());
-       INSERT INTO demo (zone_id, label, name, course_code_id, ttl_seconds, created_at, expires_at, ended_at, clear_at)
+      `INSERT INTO demo (zone_id, label, name, course_code_id, ttl_seconds, created_at, expires_at, ended_at, clear_at)
        SELECT 1, label, label, course_code.id, 600, now() - interval '1 hour', now() + expires, now() + ended, now() + ended
        FROM course_code, (VALUES ('live', interval '1 hour', NULL::interval), ('over', interval '-1 minute', NULL),
                                  ('deleted', interval '1 hour', interval '-1 minute')) AS made(label, expires, ended)

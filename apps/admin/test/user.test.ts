@@ -1,14 +1,17 @@
 import { dnsTokenVerifier, hashSessionSecret, mintSessionSecret } from '@corral/auth';
 import { waitFor } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin } from './support/start-admin.js';
 
 let admin: TestAdmin;
 beforeAll(async () => {
   admin = await startAdmin();
-  for (const team of ['acme', 'globex']) await admin.run('team', 'create', team);
 });
 afterAll(() => admin.stop());
+beforeEach(async () => {
+  await admin.empty();
+  for (const team of ['acme', 'globex']) await admin.run('team', 'create', team);
+});
 
 /** A user who is signed in, and known to an identity provider. */
 async function givenUser(email: string, teams: readonly string[]): Promise<string> {
@@ -45,6 +48,8 @@ describe('user unlink', () => {
   });
 
   it('needs to be told which', async () => {
+    await givenUser('ann@acme.test', []);
+
     expect((await admin.run('user', 'unlink', 'ann@acme.test')).code).toBe(2);
     expect((await admin.run('user', 'unlink', 'nobody@acme.test', ...identity)).code).toBe(1);
   });

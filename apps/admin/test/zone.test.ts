@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-mirror';
 import { type StartedWorker, startWorker } from '@corral/queue';
 import { silentLog } from '@corral/service';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin, ZONE } from './support/start-admin.js';
 
 const ZONE_ID = 7001;
@@ -10,7 +10,10 @@ const ZONE_ID = 7001;
 let admin: TestAdmin;
 let worker: StartedWorker | null = null;
 beforeAll(async () => {
-  admin = await startAdmin({ takenWithinMs: 1_500 });
+  admin = await startAdmin();
+});
+beforeEach(async () => {
+  await admin.empty();
   await admin.run('team', 'create', 'acme');
   await admin.run('team', 'create', 'big');
 });
@@ -80,7 +83,7 @@ describe('zone sync', () => {
   });
 
   it('says so when no reconciler takes the job', async () => {
-    const { code, out, err } = await admin.run('zone', 'sync');
+    const { code, out, err } = await admin.runWithoutPatience('zone', 'sync');
 
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(/No reconciler took the job within/);
@@ -127,18 +130,17 @@ describe('zone import', () => {
     expect(JSON.parse(out)).toMatchObject({ runId: left, zone: zoneName });
     const { rows } = await admin.pool.query('SELECT id, fence FROM dns_sync_run WHERE zone_name = $1', [zoneName]);
     expect(rows).toEqual([{ id: left, fence: 2 }]);
-    await admin.pool.query('TRUNCATE dns_sync_run, dns_sync_seen; DELETE FROM dns_rrset; DELETE FROM dns_zone');
   });
 
+  const zoneOfMany: [name: string, records: number][] = [
+    ['www.acme', 2],
+    ['mail', 1],
+    ['x.later', 1],
+    ...Array.from({ length: 5 }, (_, index): [string, number] => [`n${index}.big`, 50]),
+  ];
+
   it('tells who owns what, who is past the quota, and what belongs to nobody', async () => {
-    await startFakeReconciler([
-      ...([
-        ['www.acme', 2],
-        ['mail', 1],
-        ['x.later', 1],
-      ] as [string, number][]),
-      ...Array.from({ length: 5 }, (_, index): [string, number] => [`n${index}.big`, 50]),
-    ]);
+    await startFakeReconciler(zoneOfMany);
 
     const report = await admin.json('zone', 'import');
 
@@ -157,7 +159,8 @@ describe('zone import', () => {
   });
 
   it('gives a team that comes later what lies below its name', async () => {
-    await startFakeReconciler([]);
+    await startFakeReconciler(zoneOfMany);
+    await admin.run('zone', 'import');
     const created = await admin.run('team', 'create', 'later');
     expect(created.out).toMatch(/It owns what the zone has at its name: record sets 1, records 1\./);
 

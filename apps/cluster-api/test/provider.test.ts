@@ -7,14 +7,16 @@ import { startClusterApi, type TestClusterApi } from './support/start-cluster-ap
 
 const TOKEN = 'token-of-the-project-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
 const PROVIDER = 'http://provider.test/v1';
-const TIMEOUT_MS = 400;
+/** More than any answer takes on a machine that is busy. */
+const PATIENT_MS = 30_000;
 
 let test: TestClusterApi;
 let baseUrl: string;
+let timeoutMs: number;
 beforeAll(async () => {
   startIntercepting();
   test = await startClusterApi({
-    deps: { verifyToken: (token) => verifyToken({ baseUrl, token, timeoutMs: TIMEOUT_MS }) },
+    deps: { verifyToken: (token) => verifyToken({ baseUrl, token, timeoutMs }) },
   });
 });
 afterAll(async () => {
@@ -23,6 +25,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   baseUrl = PROVIDER;
+  timeoutMs = PATIENT_MS;
   nock.disableNetConnect();
   nock.enableNetConnect('127.0.0.1');
 });
@@ -102,6 +105,7 @@ describe('a connection whose provider, below HTTP,', () => {
     ['takes for ever', () => undefined],
     ['trickles', (socket) => void setInterval(() => socket.writable && socket.write(' '), 50).unref()],
   ])('%s is not verified, and nobody waits long for it', async (_what, onRequest) => {
+    timeoutMs = 400;
     await theSocket(onRequest);
 
     // Some of them never end by themselves: that there is an answer is the bound.

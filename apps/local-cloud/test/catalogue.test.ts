@@ -6,7 +6,7 @@ const as = (token: string) => ({ Authorization: `Bearer ${token}` });
 
 let cloud: TestCloud;
 beforeAll(async () => {
-  cloud = await startTestCloud({ projectTokens: ['writer', 'other'], readOnlyTokens: ['reader'] });
+  cloud = await startTestCloud({ projectTokens: ['writer', 'other', 'hoarder'], readOnlyTokens: ['reader'] });
 });
 afterAll(() => cloud.close());
 
@@ -86,10 +86,10 @@ describe('placement groups', () => {
 
   it('are at most fifty', async () => {
     for (let n = 0; n < 50; n += 1) {
-      await cloud.call('POST', '/placement_groups', { ...group, name: `n${n}` }, as('other'));
+      await cloud.call('POST', '/placement_groups', { ...group, name: `n${n}` }, as('hoarder'));
     }
 
-    const { status, body } = await cloud.call('POST', '/placement_groups', group, as('other'));
+    const { status, body } = await cloud.call('POST', '/placement_groups', group, as('hoarder'));
 
     expect([status, body.error.code]).toEqual([403, 'resource_limit_exceeded']);
   });

@@ -14,6 +14,7 @@ export {
 export { patientPool } from './patient-pool.js';
 export { databaseUrl } from './postgres/connection.js';
 export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
+export { deleteRows } from './postgres/delete-rows.js';
 export {
   type KeptDatabase,
   keepServer,

@@ -40,11 +40,14 @@ describe('two teams', () => {
   });
 
   it('have quotas of their own', async () => {
-    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 0 } });
-    const send = (team: TestTeam) =>
-      t.api.as(team.member).put(team.path('/clusters/one-more/')).send({ spec: aClusterSpec() });
+    const [full, free] = [await t.createTeam('full'), await t.createTeam('free')];
+    await t.db.team.update({ where: { id: full.id }, data: { clustersMax: 0 } });
+    const send = async (team: TestTeam) => {
+      await addConnection(t, team);
+      return t.api.as(team.member).put(team.path('/clusters/one-more/')).send({ spec: aClusterSpec() });
+    };
 
-    expect((await send(t.acme).expect(403)).body.code).toBe('quota_exceeded');
-    await send(t.globex).expect(202);
+    expect(await send(full)).toMatchObject({ status: 403, body: { code: 'quota_exceeded' } });
+    expect((await send(free)).status).toBe(202);
   });
 });

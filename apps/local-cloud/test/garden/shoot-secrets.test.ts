@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { aWorker } from './a-shoot.js';
 import { aToken, SECRETS, type ShootClient, shootClient } from './shoot-client.js';
 import { startTestGarden, type TestGarden } from './start-test-garden.js';
+
+const TOKENS = `${SECRETS}?fieldSelector=type=bootstrap.kubernetes.io/token`;
 
 let garden: TestGarden;
 let shoot: ShootClient;
@@ -14,6 +16,11 @@ beforeAll(async () => {
 afterAll(async () => {
   shoot.close();
   await garden.stop();
+});
+afterEach(async () => {
+  garden.cloud.admin.clearFaults();
+  const { body } = await shoot.call('GET', TOKENS);
+  for (const { metadata } of body.items) await shoot.call('DELETE', `${SECRETS}/${metadata.name}`);
 });
 
 describe('the Secrets that node agents read', () => {
@@ -70,7 +77,7 @@ describe('a bootstrap token', () => {
 
     expect([made.status, made.body.type]).toEqual([201, 'bootstrap.kubernetes.io/token']);
     expect((await shoot.call('POST', SECRETS, aToken())).body).toMatchObject({ code: 409, reason: 'AlreadyExists' });
-    const listed = await shoot.call('GET', `${SECRETS}?fieldSelector=type=bootstrap.kubernetes.io/token`);
+    const listed = await shoot.call('GET', TOKENS);
     expect(listed.body.items).toEqual([made.body]);
     const wrongUid = { preconditions: { uid: 'another' } };
     expect((await shoot.call('DELETE', `${SECRETS}/bootstrap-token-abcdef`, wrongUid)).status).toBe(409);

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { silentLog } from '@corral/service';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { deleteRows } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sweepLeftovers } from '../../src/clusters/sweep-leftovers.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 
@@ -8,10 +9,13 @@ let at: ClusterRows;
 let userId: string;
 beforeAll(async () => {
   at = await openClusterRows();
+});
+afterAll(() => at.close());
+beforeEach(async () => {
+  await deleteRows(at.pool);
   const { rows } = await at.pool.query(`INSERT INTO app_user (email) VALUES ('ada@acme.test') RETURNING id`);
   userId = rows[0].id;
 });
-afterAll(() => at.close());
 
 /** In batches of two, so that there are several. */
 const sweep = (signal = new AbortController().signal) =>
@@ -64,7 +68,6 @@ describe('sessions', () => {
   });
 
   it('go however many there are, and their users stay', async () => {
-    await at.pool.query('DELETE FROM session');
     await at.pool.query(
       `INSERT INTO session (user_id, hash, idle_expires_at, expires_at)
        SELECT $1, sha256(n::text::bytea), now() - interval '40 days', now() - interval '35 days'

@@ -1,5 +1,6 @@
 import { silentLog } from '@corral/service';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { deleteRows } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sweepTeamEvents } from '../../src/clusters/sweep-team-events.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 
@@ -7,10 +8,12 @@ let at: ClusterRows;
 let teamId: string;
 beforeAll(async () => {
   at = await openClusterRows();
-  const { rows } = await at.pool.query(`INSERT INTO team (slug) VALUES ('events') RETURNING id`);
-  teamId = rows[0].id;
 });
 afterAll(() => at.close());
+beforeEach(async () => {
+  await deleteRows(at.pool);
+  teamId = (await at.addTeam()).id;
+});
 
 const addEvent = (age: string) =>
   at.pool.query(
@@ -42,6 +45,6 @@ describe('live changes', () => {
 
     expect(await sweep(AbortSignal.abort())).toBe(0);
 
-    expect(await ages()).toContain('60 hours');
+    expect(await ages()).toEqual(['60 hours']);
   });
 });

@@ -38,7 +38,7 @@ const whose = (own: number, foreign: number, absent: number) =>
   );
 const choice: fc.Arbitrary<Choice> = fc.record({ whose: whose(4, 5, 1), at: fc.nat(1_000) });
 
-export const mixedRequest: fc.Arbitrary<MixedRequest> = fc.constantFrom(...routes).chain((route) =>
+const requestTo = (route: ClusterRoute): fc.Arbitrary<MixedRequest> =>
   fc.record({
     route: fc.constant(route),
     caller: fc.constantFrom('admin', 'admin', 'member', 'member', 'member', 'nobody'),
@@ -52,8 +52,12 @@ export const mixedRequest: fc.Arbitrary<MixedRequest> = fc.constantFrom(...route
       .chain((names) => fc.tuple(...names.map((name) => fc.tuple(fc.constant(name), choice)))),
     key: fc.option(choice, { freq: 3 }),
     tag: fc.option(choice, { freq: 6 }),
-  }),
-);
+  });
+
+/** One request to every route, in any order. */
+export const mixedRequests: fc.Arbitrary<MixedRequest[]> = fc
+  .shuffledSubarray(routes, { minLength: routes.length })
+  .chain((each) => fc.tuple(...each.map(requestTo)));
 
 export interface Filled {
   readonly method: string;
