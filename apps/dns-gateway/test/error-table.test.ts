@@ -147,7 +147,7 @@ describe('the upstream away', () => {
       const dropper = createServer((socket) => socket.destroy());
       await new Promise<void>((resolve) => dropper.listen(0, '127.0.0.1', resolve));
       const port = how === 'nobody listens' ? await freePort() : (dropper.address() as { port: number }).port;
-      const alone = await startGateway({ upstreamUrl: `http://127.0.0.1:${port}/v1`, waitMsMax: 100 });
+      const alone = await startGateway({ upstreamUrl: `http://127.0.0.1:${port}/v1` });
       const body = { name: 'api.acme', type: 'A', records };
 
       expectRow(await alone.call('POST', `/zones/${ZONE}/rrsets`, { body }), 502, 'upstream_unavailable');

@@ -47,7 +47,7 @@ describe('a request past a limit', () => {
     const [limit, remaining, reset, retryAfter] = budgetOf(answers[2] as Answer);
     expect([limit, remaining, retryAfter]).toEqual([2, 0, 30]);
     expect(reset).toBeGreaterThanOrEqual(before + 60); // Unix time at which the bucket is full
-    expect(reset).toBeLessThanOrEqual(before + 65);
+    expect(reset).toBeLessThanOrEqual(Date.now() / 1_000 + 65);
     expect((answers[2] as Answer).headers.get('content-type')).toMatch(/^application\/json/);
   });
 
@@ -82,7 +82,7 @@ describe('the budget in answers', () => {
 
     expect([limit, remaining, retryAfter]).toEqual([120, 119, null]);
     expect(reset).toBeGreaterThanOrEqual(before);
-    expect(reset).toBeLessThanOrEqual(before + 5);
+    expect(reset).toBeLessThanOrEqual(Date.now() / 1_000 + 5);
   });
 
   it('is the own one, never the upstream’s, on writes as well', async () => {

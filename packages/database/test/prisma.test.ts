@@ -1,17 +1,17 @@
-import { type PostgresServer, startPostgres } from '@corral/testing';
+import { createEmptyDatabase, patientPool, type TestDatabase } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connectPool, connectPrisma, isDatabaseAway, type Pool, type Prisma } from '../src/index.js';
 import { killConnections } from './kill-connections.js';
 
 const APPLICATION = 'shared pool';
-let server: PostgresServer;
+let server: TestDatabase;
 let pool: Pool;
 let prisma: Prisma;
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await createEmptyDatabase();
   pool = connectPool({
     ...{ databaseUrl: server.url, applicationName: APPLICATION, connectionsMax: 2 },
-    ...{ connectTimeoutMs: 300, statementTimeoutMs: 300 },
+    ...patientPool,
     onIdleError: () => undefined,
   });
   prisma = connectPrisma(pool);
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await prisma.$disconnect();
   await pool.end();
-  await server.stop();
+  await server.drop();
 });
 
 /** The error that work ends with, which has to be one. */
@@ -30,8 +30,24 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     },
     (error: unknown) => error,
   );
-const holdAll = (): Promise<unknown> =>
-  Promise.all([1, 2].map(() => pool.query('SELECT pg_sleep(10)'))).catch(() => undefined);
+
+/** On a pool that soon gives up. Whatever it gives up, a connection that is not there in time included, is what is tested. */
+async function errorOfHasty(work: (prisma: Prisma, pool: Pool) => Promise<unknown>): Promise<unknown> {
+  const hasty = connectPool({
+    ...{ databaseUrl: server.url, applicationName: 'hasty pool', connectionsMax: 2 },
+    ...{ connectTimeoutMs: 300, statementTimeoutMs: 300 },
+    onIdleError: () => undefined,
+  });
+  const own = connectPrisma(hasty);
+  try {
+    return await errorOf(work(own, hasty));
+  } finally {
+    await own.$disconnect();
+    await hasty.end();
+  }
+}
+const holdAll = (on: Pool): Promise<unknown> =>
+  Promise.all([1, 2].map(() => on.query('SELECT pg_sleep(10)'))).catch(() => undefined);
 
 describe('Prisma on a shared pool', () => {
   it('uses no connections beside the pool’s, and leaves it open', async () => {
@@ -62,18 +78,18 @@ describe('Prisma on a shared pool', () => {
 });
 
 describe('an error of Prisma means that the database is away', () => {
-  it.each([
-    ['when a statement takes too long', () => prisma.$queryRaw`SELECT pg_sleep(5)::text`],
+  it.each<[string, (prisma: Prisma, pool: Pool) => Promise<unknown>]>([
+    ['when a statement takes too long', (prisma) => prisma.$queryRaw`SELECT pg_sleep(5)::text`],
     [
       'when no connection comes free for a statement',
-      async () => void (await Promise.all([holdAll(), prisma.$queryRaw`SELECT 1`])),
+      (prisma, pool) => Promise.all([holdAll(pool), prisma.$queryRaw`SELECT 1`]),
     ],
     [
       'when none comes free for a transaction',
-      async () => void (await Promise.all([holdAll(), prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`)])),
+      (prisma, pool) => Promise.all([holdAll(pool), prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`)]),
     ],
   ])('%s', async (_when, work) => {
-    expect(isDatabaseAway(await errorOf(work()))).toBe(true);
+    expect(isDatabaseAway(await errorOfHasty(work))).toBe(true);
   });
 
   it('when nothing listens there', async () => {

@@ -33,10 +33,12 @@ export async function sendWrite(
   const patience = startPatience(waitMsMax);
 
   let again = false;
+  /** Of the attempt before this one. That none followed it in time is not what the caller has to know. */
+  let unreached: WriteOutcome | null = null;
   for (let attempt = 0; ; attempt += 1) {
     const turned = await scheduler.turn(want, { patienceMs: patience.leftMs(), again, signal });
     if (turned.kind === 'aborted') return aborted;
-    if (turned.kind === 'too_long') return { ...turned, kind: 'throttled' };
+    if (turned.kind === 'too_long') return unreached ?? { ...turned, kind: 'throttled' };
 
     const startedAt = performance.now();
     const exchange = await wire.exchange({ method, path, body });
@@ -45,8 +47,10 @@ export async function sendWrite(
     onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });
 
     again = call.kind === 'rate_limited';
+    unreached = null;
     if (call.kind === 'rate_limited') continue;
     if (call.kind === 'unreached') {
+      unreached = call;
       const delayMs = backoffMs(attempt, unreachedBackoff);
       if (delayMs > patience.leftMs()) return call;
       if (!(await sleep(delayMs, signal))) return aborted;

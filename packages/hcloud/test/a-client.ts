@@ -25,7 +25,7 @@ export function aClient(overrides: Partial<HcloudOptions> = {}): TestClient {
     baseUrl: aBaseUrl,
     token: aToken,
     timeoutMs: 2_000,
-    waitMsMax: 300,
+    waitMsMax: 1_000,
     log: { error: write, warn: write },
     onCall: (call) => calls.push(call),
     ...overrides,

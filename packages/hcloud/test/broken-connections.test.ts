@@ -145,11 +145,7 @@ describe('a write that finds no connection', () => {
 
   it('is unreached when the TLS handshake hangs', async () => {
     await connectTo(() => {});
-    const secure = aClient({
-      baseUrl: `${upstream?.url.replace('http:', 'https:')}/v1`,
-      timeoutMs: 100,
-      waitMsMax: 50,
-    });
+    const secure = aClient({ baseUrl: `${upstream?.url.replace('http:', 'https:')}/v1`, timeoutMs: 100 });
 
     const outcome = await secure.client.write(aWrite());
 

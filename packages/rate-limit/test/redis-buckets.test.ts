@@ -203,12 +203,12 @@ describeEachNeeding(describe, waysToBeAway, 'while Redis is away ($how)', ({ how
     expect(await direct.exists(`corral:limit:${key}`)).toBe(0);
 
     proxy.restore();
+    // By itself it has none left to give. On a machine that is busy, an answer may come too late once or twice.
     await waitFor('the connection to be made anew', async () => {
       now += 1_001;
-      await replica.take(key, rule);
-      return await direct.exists(`corral:limit:${key}`);
+      return (await replica.take(key, rule)).allowed;
     });
-    expect((await replica.take(key, rule)).allowed).toBe(true);
+    expect(await direct.exists(`corral:limit:${key}`)).toBe(1);
   });
 });
 

@@ -10,7 +10,7 @@ let gateway: TestGateway;
 let impatient: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway();
-  impatient = await startGateway({ beside: gateway, timeoutMs: 500, waitMsMax: 200 });
+  impatient = await startGateway({ beside: gateway, timeoutMs: 1_000 });
 });
 afterAll(async () => {
   await impatient.close();
@@ -64,7 +64,7 @@ describe('an upstream whose answer cannot be relied upon', () => {
 describe('an upstream that cannot be reached', () => {
   it('means 502, and an entry that says that nothing was sent', async () => {
     const upstreamUrl = `http://127.0.0.1:${await freePort()}/v1`;
-    const cutOff = await startGateway({ beside: gateway, upstreamUrl, waitMsMax: 150 });
+    const cutOff = await startGateway({ beside: gateway, upstreamUrl });
 
     expectUnavailable(await create('unreached.acme', cutOff));
 
@@ -164,20 +164,24 @@ describe('an upstream whose budget is used up', () => {
   });
 
   it('is told in the headers that clients back off on: when this team will be served', async () => {
-    const own = await startGateway({ waitMsMax: 100 });
+    const own = await startGateway();
     own.cloud.admin.setBudget({ requestsPerHour: 360, remaining: 1 });
     const write = (name: string) =>
       own.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
+    const begunAt = Date.now() / 1_000;
     await write('one.acme');
 
     const refused = await write('two.acme');
+    const endedAt = Date.now() / 1_000;
 
     const header = (name: string): number => Number(refused.headers.get(name));
     expect([refused.status, header('ratelimit-remaining')]).toEqual([429, 0]);
     // One in ten seconds flows in, and seven tenths of it are for writes.
-    expect(header('retry-after')).toBeGreaterThanOrEqual(10);
+    expect(header('retry-after')).toBeGreaterThanOrEqual(10 - (endedAt - begunAt));
     expect(header('retry-after')).toBeLessThanOrEqual(16);
-    expect(Math.abs(header('ratelimit-reset') - Date.now() / 1_000 - header('retry-after'))).toBeLessThanOrEqual(5);
+    const toldAt = header('ratelimit-reset') - header('retry-after');
+    expect(toldAt).toBeGreaterThanOrEqual(begunAt - 5);
+    expect(toldAt).toBeLessThanOrEqual(endedAt + 5);
     await own.close();
   });
 

@@ -12,7 +12,7 @@ async function startMeasured(remaining: number) {
   upstream = await startBucketUpstream(360, remaining);
   const metrics = createMetrics({ service: 'test' });
   const { client } = aClient({
-    ...{ baseUrl: upstream.baseUrl, waitMsMax: 100 },
+    baseUrl: upstream.baseUrl,
     onTurn: upstreamBudgetMetrics(metrics, () => client.budget()),
   });
   const value = async (name: string, suffix = ''): Promise<number | undefined> => {
