@@ -42,16 +42,18 @@ export function startMachines({ servers, clock, shoots, joinMs }: MachinesDeps):
   const queue = new DueQueue(clock, (key) => consider(Number(key)));
 
   function consider(id: number): void {
+    // Before the state is read: what had ended by now has ended there, and what ends between the two is due at once.
+    const now = clock.now();
     const state = servers.runState(id);
     if (state === null) return;
     const { server, rebuild, rebuiltAt } = state;
     shoots.heard(id, rebuild);
     queue.remove(String(id));
     if (rebuiltAt === null) return;
-    const isUnderWay = clock.now() < rebuiltAt;
+    const isUnderWay = now < rebuiltAt;
     if (!isUnderWay && (rebuild === null || rebuild === server.firstBoot)) return;
     const dueAt = isUnderWay ? rebuiltAt : rebuiltAt + (server.joinMs ?? joinMs());
-    if (clock.now() < dueAt) queue.add(String(id), dueAt - clock.now());
+    if (now < dueAt) queue.add(String(id), dueAt - now);
     else if (rebuild !== null && boot(server, rebuild) === 'later') queue.add(String(id), RETRY_MS);
   }
 
