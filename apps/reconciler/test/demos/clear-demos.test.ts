@@ -60,8 +60,8 @@ describe('what ended demos left behind', () => {
       expect(entry).toMatchObject({ actor: 'service', state: 'completed', team_id: acme.id });
   });
 
-  it('is deleted in thousands, by one call each', async () => {
-    const labels = Array.from({ length: 2_000 }, (_, index) => `d${index}`);
+  it('is deleted list after list, by one call each', async () => {
+    const labels = Array.from({ length: 450 }, (_, index) => `d${index}`);
     await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
     const workers = at.another();
 
@@ -72,8 +72,8 @@ describe('what ended demos left behind', () => {
       deleted += result.deleted;
     }
 
-    expect([deleted, deletionsSent(at), upstreamNames(at)]).toEqual([2_000, 2_000, []]);
-  }, 120_000);
+    expect([deleted, deletionsSent(at), upstreamNames(at)]).toEqual([450, 450, []]);
+  });
 
   it('is deleted by one call each when several look at the same time', async () => {
     const labels = Array.from({ length: 40 }, (_, index) => `d${index}`);
