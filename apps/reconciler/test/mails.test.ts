@@ -1,6 +1,6 @@
 import { type MailSink, startMailSink } from '@corral/local-cloud';
 import { createMetrics } from '@corral/service';
-import { waitFor } from '@corral/testing';
+import { deleteRows, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { buildMailWorkers } from '../src/mail/build-mail-workers.js';
 import { connectMailServer } from '../src/mail/connect-mail-server.js';
@@ -17,20 +17,20 @@ const log = { error: say, warn: say, info: say, debug: say, child: () => log } a
 
 beforeAll(async () => {
   at = await openClusterRows();
+});
+afterAll(() => at.close());
+beforeEach(async () => {
+  await deleteRows(at.pool);
   const team = await at.pool.query(`INSERT INTO team (slug, name) VALUES ('rockets', 'Röckets & "Co"') RETURNING id`);
   const user = await at.pool.query(
     `INSERT INTO app_user (email, display_name) VALUES ('bob@acme.test', 'Bob') RETURNING id`,
   );
   [teamId, inviterId] = [team.rows[0].id, user.rows[0].id];
-});
-afterAll(() => at.close());
-beforeEach(async () => {
   sink = await startMailSink('127.0.0.1', 0);
 });
 afterEach(async () => {
   await sink.close();
   said.length = 0;
-  await at.pool.query('DELETE FROM invitation');
 });
 
 const PASSWORD = 'hunter2-hunter2';

@@ -1,7 +1,7 @@
 import { access, chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { onConnection } from '../src/postgres/connection.js';
 import { persistentDataDirectory } from '../src/postgres/data-directory.js';
 import { keepServer, keptServers, removeKeptServers } from '../src/postgres/kept.js';
@@ -16,6 +16,17 @@ beforeEach(async () => {
 });
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Data of a server that has ended. Most of what a new server costs is to make them. */
+let dataDir: string;
+let home: string;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'corral-start-postgres-'));
+  await chmod(home, 0o755);
+  dataDir = join(home, 'postgres');
+  await (await startPostgres({ dataDir })).stop();
+});
+afterAll(() => rm(home, { recursive: true, force: true }));
 
 const query = async (url: string, sql: string): Promise<unknown> =>
   (await onConnection(url, (client) => client.query(sql))).rows[0];
@@ -52,7 +63,6 @@ describe('startPostgres', () => {
   });
 
   it('refuses a folder on which a server runs, and says what to do', async () => {
-    const dataDir = join(folder, 'postgres');
     const running = await startPostgres({ dataDir });
 
     const taking = persistentDataDirectory(dataDir, { patienceMs: 50 });
@@ -63,7 +73,6 @@ describe('startPostgres', () => {
   });
 
   it('starts again after its owner was killed', async () => {
-    const dataDir = join(folder, 'postgres');
     const library = new URL('../dist/index.js', import.meta.url).href;
     const script = `import('${library}').then(({ startPostgres }) => startPostgres({ dataDir: '${dataDir}' }))
       .then(() => { console.log('started'); setInterval(() => undefined, 1000); });`;
@@ -78,8 +87,6 @@ describe('startPostgres', () => {
   });
 
   it('starts although postmaster.pid names a process that is by now something else', async () => {
-    const dataDir = join(folder, 'postgres');
-    await (await startPostgres({ dataDir })).stop();
     await writeFile(join(dataDir, 'data', 'postmaster.pid'), `${process.pid}\n${dataDir}/data\n1\n5432\n`);
 
     const server = await startPostgres({ dataDir });

@@ -6,8 +6,9 @@ import { startGateway, type TestGateway, type TestTeam, ZONE } from '../support/
 let gateway: TestGateway;
 let replica: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway();
-  replica = await startGateway({ beside: gateway });
+  // Of many writes at once none is to be told that it has waited too long.
+  gateway = await startGateway({ waitMsMax: 60_000 });
+  replica = await startGateway({ beside: gateway, waitMsMax: 60_000 });
 });
 afterAll(async () => {
   await replica.close();
