@@ -3,9 +3,12 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Express } from 'express';
 import { boundConnections, type ConnectionBounds } from './connection-bounds.js';
+import { linger, lingerAfterAnswer } from './lingering-close.js';
 
 /** Answers a request that is no HTTP: write the whole answer and end the socket. */
 export type ClientErrorRenderer = (error: NodeJS.ErrnoException, socket: Socket) => void;
+
+const REQUEST_MS = 15_000;
 
 export interface HttpTimeouts {
   /** For all headers of a request. Default: 10,000. */
@@ -16,7 +19,12 @@ export interface HttpTimeouts {
   keepAliveMs?: number;
   /** Without any byte in either direction while an answer is due: a client that does not read. Default: 120,000. */
   idleMs?: number;
+  /** For a client to read the last answer while it still sends; not more than for a whole request. Default: 5,000. */
+  lingerMs?: number;
 }
+
+/** More than the largest body that is taken: a client that sends all of it before it reads gets to read. */
+const LINGER_BYTES = 2 * 1_048_576;
 
 /**
  * Constructors whose prototypes already are those of the app. Express sets them on every request and response, which
@@ -66,7 +74,7 @@ export function buildHttpServer(app: Express, options: HttpServerOptions = {}): 
 
 /** What every server of an app is made with, whatever it speaks below HTTP. */
 export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions): ServerOptions {
-  const { headersMs = 10_000, requestMs = 15_000, keepAliveMs = 65_000 } = timeouts;
+  const { headersMs = 10_000, requestMs = REQUEST_MS, keepAliveMs = 65_000 } = timeouts;
   return {
     ...constructorsOf(app),
     headersTimeout: Math.min(headersMs, requestMs),
@@ -79,7 +87,9 @@ export function serverOptions(app: Express, { timeouts = {} }: HttpServerOptions
 
 /** Makes a server that was made with `serverOptions` serve the app. */
 export function serveApp<S extends Server>(server: S, app: Express, options: HttpServerOptions): DrainableServer<S> {
-  const { timeouts: { idleMs = 120_000 } = {}, connections, onClientError } = options;
+  const { timeouts: { idleMs = 120_000, requestMs = REQUEST_MS, lingerMs = 5_000 } = {} } = options;
+  const { connections, onClientError } = options;
+  const lingering = { ms: Math.min(lingerMs, requestMs), bytes: LINGER_BYTES };
   const inFlight = new Set<ServerResponse>();
   let isEnding = false;
   let draining = false;
@@ -89,8 +99,9 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     const isTrusted: (address: string, hop: number) => boolean = app.get('trust proxy fn');
     boundConnections(server, connections, (address) => isTrusted(address, 0));
   }
-  server.on('request', (_req, res) => {
+  server.on('request', (req, res) => {
     inFlight.add(res);
+    lingerAfterAnswer(req, lingering);
     if (isEnding) closeAfter(res);
     res.once('close', () => {
       inFlight.delete(res);
@@ -105,7 +116,7 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
       if (error.code === 'ECONNRESET' || !socket.writable || answered) socket.destroy();
       else {
         onClientError(error, socket as Socket);
-        cutSoon(socket as Socket);
+        linger(socket as Socket, lingering);
       }
     });
   }
@@ -131,14 +142,6 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     return cut;
   };
   return { server, announceEnd, drain };
-}
-
-/** Long enough for an answer to be read; a client that goes on sending would keep its connection for good. */
-const LINGER_MS = 1_000;
-
-function cutSoon(socket: Socket): void {
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(timer));
 }
 
 function closeAfter(res: ServerResponse): void {

@@ -67,9 +67,8 @@ function cutPieces(req: Request, res: Response, refuse: () => void): void {
     if (pieces <= PIECES_FREE || bytes >= pieces * PIECE_BYTES_MIN) return;
     req.off('data', count);
     req.pause();
-    // Those that have arrived would cost as much to be thrown away.
+    // The rest would cost as much to be thrown away piece by piece: a connection that ends does so by bytes.
     res.setHeader('Connection', 'close');
-    res.once('finish', () => req.socket.destroy());
     refuse();
   };
   req.on('data', count);
