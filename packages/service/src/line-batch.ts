@@ -4,6 +4,18 @@ const BATCH_CHARACTERS_MAX = 65_536;
 const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
 const FLUSH_MS_MAX = 1_000;
 
+/** What is still to be written when the process ends. One listener for all: a process may make logs without a bound. */
+const unwritten = new Set<() => void>();
+let watchesExit = false;
+
+function writeAtExit(): void {
+  if (watchesExit) return;
+  watchesExit = true;
+  process.once('exit', () => {
+    for (const write of unwritten) write();
+  });
+}
+
 /**
  * Gathers the lines of one turn of the event loop into one write.
  *
@@ -14,6 +26,7 @@ export class LineBatch {
   #pending = '';
   #dropped = 0;
   readonly #destination: Writable;
+  readonly #writeOut = (): void => this.#write();
 
   /** @param renderDropped the line that tells how many lines are missing */
   constructor(
@@ -23,7 +36,7 @@ export class LineBatch {
     this.#destination = destination;
     // A reader that goes away is no reason to end a service; without a listener Node.js would.
     destination.on('error', () => {});
-    process.once('exit', () => this.#writeOut());
+    writeAtExit();
   }
 
   add(line: string): void {
@@ -31,7 +44,10 @@ export class LineBatch {
       this.#dropped += 1;
       return;
     }
-    if (this.#pending === '') setImmediate(() => this.#writeOut());
+    if (this.#pending === '') {
+      unwritten.add(this.#writeOut);
+      setImmediate(this.#writeOut);
+    }
     if (this.#dropped > 0) {
       this.#pending += `${this.renderDropped(this.#dropped)}\n`;
       this.#dropped = 0;
@@ -40,7 +56,8 @@ export class LineBatch {
     if (this.#pending.length > BATCH_CHARACTERS_MAX) this.#writeOut();
   }
 
-  #writeOut(): void {
+  #write(): void {
+    unwritten.delete(this.#writeOut);
     if (this.#pending === '') return;
     const text = this.#pending;
     this.#pending = '';
