@@ -38,15 +38,19 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
 
   let attempt = 0;
   let again = false;
+  let failure: string | undefined;
   for (;;) {
     const turned = await deps.scheduler.turn(want, { patienceMs: turnPatience.leftMs(), again, signal });
     if (turned.kind === 'aborted') throw new UpstreamUnavailable('the caller gave up before it was asked');
-    if (turned.kind === 'too_long') throw new UpstreamUnavailable('its budget is used up', turned.retryAfterSeconds);
+    if (turned.kind === 'too_long') {
+      throw new UpstreamUnavailable(failure ?? 'its budget is used up', turned.retryAfterSeconds);
+    }
     const call = await callOnce(deps, reading, turned.turn);
     again = call.kind === 'rate_limited';
 
     if (call.kind === 'parsed') return call.value;
     if (call.kind === 'absent') return null;
+    failure = undefined;
     if (call.kind === 'rate_limited') continue;
     if (call.kind === 'credentials_refused') {
       const code = printable(call.code);
@@ -58,6 +62,7 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
     const delayMs = backoffMs(attempt, readBackoff);
     attempt += 1;
     if (attempt === attemptsMax || delayMs > patience.leftMs()) throw new UpstreamUnavailable(call.reason);
+    failure = call.reason;
     await sleep(delayMs);
   }
 }

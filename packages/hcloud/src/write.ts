@@ -33,11 +33,11 @@ export async function sendWrite(
   const patience = startPatience(waitMsMax);
 
   let again = false;
-  /** Of the attempt before this one. That none followed it in time is not what the caller has to know. */
-  let unreached: WriteOutcome | null = null;
+  let unreached: WriteOutcome | undefined;
   for (let attempt = 0; ; attempt += 1) {
     const turned = await scheduler.turn(want, { patienceMs: patience.leftMs(), again, signal });
     if (turned.kind === 'aborted') return aborted;
+    // Time that went by while nobody was there to be reached says nothing of the budget.
     if (turned.kind === 'too_long') return unreached ?? { ...turned, kind: 'throttled' };
 
     const startedAt = performance.now();
@@ -47,7 +47,7 @@ export async function sendWrite(
     onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });
 
     again = call.kind === 'rate_limited';
-    unreached = null;
+    unreached = undefined;
     if (call.kind === 'rate_limited') continue;
     if (call.kind === 'unreached') {
       unreached = call;

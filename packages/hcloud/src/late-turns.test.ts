@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Scheduler, Turned } from './budget/scheduler.js';
+import type { Turn } from './budget/turn-keeper.js';
+import { performRead } from './read.js';
+import { type CallDeps, sendWrite } from './write.js';
+
+const turn: Turn = { pool: 'common', flow: 'acme', epoch: null, endedBefore: 0 };
+const tooLong: Turned = { kind: 'too_long', retryAfterSeconds: 7, resetAt: new Date(7_000) };
+
+/** Nobody is there to be reached, and only the first request for a turn comes in time. */
+function lateDeps(first: Turned = { kind: 'go', turn }): CallDeps {
+  const turns = [first];
+  const scheduler = { turn: async () => turns.shift() ?? tooLong, end: () => undefined } as unknown as Scheduler;
+  const wire = { exchange: async () => ({ kind: 'broken', reached: false, reason: 'no connection' }) as const };
+  const log = { error: () => undefined, warn: () => undefined };
+  return {
+    ...{ scheduler, wire: { ...wire, close: () => undefined }, log },
+    ...{ waitMsMax: 60_000, onCall: () => undefined, now: () => 0 },
+  };
+}
+
+const write = { team: 'acme', method: 'POST', segments: ['zones'], body: null } as const;
+const reading = { class: 'settle', turnMsMax: 60_000, route: 'GET /zones', path: '/zones', parse: () => 1 } as const;
+
+describe('a turn that comes too late', () => {
+  it('leaves a write throttled that was not tried yet', async () => {
+    expect(await sendWrite(lateDeps(tooLong), write)).toEqual({ ...tooLong, kind: 'throttled' });
+  });
+
+  it('leaves a write unreached whose attempt reached nobody', async () => {
+    expect(await sendWrite(lateDeps(), write)).toEqual({ kind: 'unreached', reason: 'no connection' });
+  });
+
+  it('fails a read for its budget only when that was not tried yet', async () => {
+    await expect(performRead(lateDeps(tooLong), reading)).rejects.toMatchObject({ reason: 'its budget is used up' });
+    await expect(performRead(lateDeps(), reading)).rejects.toMatchObject({ reason: 'no connection' });
+  });
+});
