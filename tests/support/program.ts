@@ -72,11 +72,9 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
       void process.exited.then((how) => {
         ended = how;
       });
-      await waitFor(
-        `${name} to be ready`,
-        async () => ended !== null || (await statusOf(readyUrl)) === 200,
-        { timeoutMs: READY_MS },
-      ).catch((cause: unknown) => {
+      await waitFor(`${name} to be ready`, async () => ended !== null || (await statusOf(readyUrl)) === 200, {
+        timeoutMs: READY_MS,
+      }).catch((cause: unknown) => {
         throw new Error(`${name} is not ready.\n${process.output()}`, { cause });
       });
       if (ended !== null) throw new Error(`${name} ended by itself: ${JSON.stringify(ended)}\n${process.output()}`);
