@@ -24,7 +24,6 @@ let acme: TeamClient;
 
 beforeAll(async () => {
   system = await startClusterSystem({
-    reconcilers: 2,
     apiEnv: { LOG_LEVEL: 'error' },
     reconcilerEnv: { LOG_LEVEL: 'error' },
   });
