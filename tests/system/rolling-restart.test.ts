@@ -7,8 +7,8 @@ import type { Program } from '../support/program.js';
 import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
 import { ZONE } from '../support/system-parts.js';
 
-/** Of each service at least, and until each replica was restarted. */
-const REQUESTS = Number(process.env.CORRAL_ROLLING_REQUESTS ?? 600);
+/** Of each service at least. One round of restarts takes longer, on a slow machine, too: it gets no second one for being slow. */
+const REQUESTS = Number(process.env.CORRAL_ROLLING_REQUESTS ?? 200);
 /** Fewer than a service has connections to Postgres: nobody waits for one of the others. */
 const CLIENTS = 6;
 /** Between two requests of a client: some are under way at any moment, and the machine has time for the restarts. */

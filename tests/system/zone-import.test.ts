@@ -89,7 +89,14 @@ async function admin(...args: string[]): Promise<any> {
 const rows = async (sql: string) => (await pool.query(sql)).rows;
 const drifts = () => rows(`SELECT name FROM dns_audit_entry WHERE operation = 'drift' AND name <> '@' ORDER BY id`);
 
-it('takes a zone over through kills, page by page and once', async () => {
+it('a zone is taken over, its teams are told of changes by hand, and one that comes later gets what is at its name', async () => {
+  await takeOver();
+  await changeByHand();
+  await comeLater();
+}, 360_000);
+
+/** Through kills, page by page and once. */
+async function takeOver(): Promise<void> {
   await cloud.addFaults({ match: { path: `rrsets\\?.*page=${KILLED_AT}(&|$)` }, times: null, effect: { hang: true } });
   await startAll([worker], ends);
   await waitFor(
@@ -127,9 +134,10 @@ it('takes a zone over through kills, page by page and once', async () => {
   const calls = await cloud.calls();
   expect(Object.keys(calls).filter((route) => !route.startsWith('GET '))).toEqual([]);
   expect(await drifts()).toEqual([]);
-}, 120_000);
+}
 
-it('tells teams of changes by hand: with the next sync, and at once when they write to the set', async () => {
+/** Teams are told with the next sync, and at once when they write to the set. */
+async function changeByHand(): Promise<void> {
   await startAll([dns], ends);
   const path = (name: string) => `/zones/${ZONE}/rrsets/${name}/A`;
   const seen = async (name: string): Promise<string | number> => {
@@ -178,9 +186,9 @@ it('tells teams of changes by hand: with the next sync, and at once when they wr
     ['drift extra.acme', 'drift h1.acme', 'drift h2.acme', 'drift late.acme'],
   );
   expect(await drifts()).toHaveLength(5);
-}, 120_000);
+}
 
-it('gives a team that comes later what the zone has at its name', async () => {
+async function comeLater(): Promise<void> {
   expect(await admin('team', 'create', 'shop')).toMatchObject({ rrsets: 40, records: 40 });
 
   const { json } = await callDns(dns.url, {
@@ -190,7 +198,7 @@ it('gives a team that comes later what the zone has at its name', async () => {
   });
 
   expect(json.meta.pagination.total_entries).toBe(40);
-}, 120_000);
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: lines of many shapes
 function linesOf(program: Program, message: string): any[] {

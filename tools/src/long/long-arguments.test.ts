@@ -3,7 +3,12 @@ import { parseLongArguments } from './long-arguments.js';
 
 describe('the arguments of a long test', () => {
   it.each([
-    [['crash'], ['tests', 'system/cluster-crash', 'system/dns-crash'], { CORRAL_CRASH_MINUTES: '30' }, 1],
+    [
+      ['crash'],
+      ['tests', 'system/cluster-crash', 'system/dns-crash', 'system/pools-on-servers'],
+      { CORRAL_CRASH_MINUTES: '30' },
+      1,
+    ],
     [['crash', 'clusters', '--minutes', '60'], ['tests', 'system/cluster-crash'], { CORRAL_CRASH_MINUTES: '60' }, 1],
     [['crash', '--times=2', 'dns'], ['tests', 'system/dns-crash'], { CORRAL_CRASH_MINUTES: '30' }, 2],
     [['soak'], ['tests', 'system/dns-crash.test'], { CORRAL_SOAK_MINUTES: '9' }, 1],
@@ -18,7 +23,7 @@ describe('the arguments of a long test', () => {
 
   it.each([
     [['everything'], 'no part "everything"'],
-    [['crash', 'mail'], '"mail" is none of clusters, dns'],
+    [['crash', 'mail'], '"mail" is none of clusters, dns, servers'],
     [['crash', 'dns', 'clusters'], '"dns clusters" is none of'],
     [['crash', '--minutes'], 'minutes'],
     [['crash', '--minutes', ''], 'not ""'],

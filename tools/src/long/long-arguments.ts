@@ -25,12 +25,13 @@ const TIMES_MAX = 1_000;
 const CRASHES: Readonly<Record<string, string>> = {
   clusters: 'system/cluster-crash',
   dns: 'system/dns-crash',
+  servers: 'system/pools-on-servers',
 };
 
 export const usage = `Usage: npm run test:long -- <part> [options]
 
-  crash [clusters|dns] [--minutes ${MINUTES.crash}] [--times ${TIMES.crash}]
-          processes are killed and all around them fails, in both products at once or in one of them.
+  crash [clusters|dns|servers] [--minutes ${MINUTES.crash}] [--times ${TIMES.crash}]
+          processes are killed and all around them fails: in both products, and while servers join and leave, at once or one of them.
           It takes --minutes, and up to 5 more until all has settled.
   soak [--minutes ${MINUTES.soak}] [--times ${TIMES.soak}]
           the DNS API under load, with rarer kills: what a gateway holds must not grow. It takes --minutes, and up to 5 more.
