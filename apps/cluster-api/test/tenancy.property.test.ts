@@ -16,7 +16,7 @@ import { type FurnishedTeam, furnish, rowsOf } from './support/tenancy/two-teams
 
 /** Requests that are under way at the same time. */
 const AT_ONCE = 20;
-/** Rounds of one request to every route. What is not drawn now is drawn another time. */
+/** Rounds of one request to every route. `CORRAL_TEST_LONG=1 npm test -- cluster-api tenancy.property` makes many. */
 const RUNS = process.env.CORRAL_TEST_LONG === undefined ? 8 : 200;
 
 let provider: FakeProvider;

@@ -1,9 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { databaseUrl, onConnection } from '../src/postgres/connection.js';
-import { startPostgres } from '../src/postgres/start-postgres.js';
+import { deleteRows } from '../src/postgres/delete-rows.js';
+import { type PostgresServer, startPostgres } from '../src/postgres/start-postgres.js';
 import { ensureTemplate } from '../src/postgres/template.js';
 import { createTestDatabase } from '../src/postgres/test-database.js';
 
@@ -32,10 +33,37 @@ describe('createTestDatabase', () => {
   });
 });
 
+describe('deleteRows', () => {
+  it('empties every table, whatever refers to its rows, and leaves the record of migrations', async () => {
+    const database = await createTestDatabase();
+    await onConnection(database.url, async (client) => {
+      const read = async (sql: string) => (await client.query(sql)).rows;
+      const migrations = await read('SELECT migration_name FROM _prisma_migrations ORDER BY 1');
+      await client.query(`WITH made AS (INSERT INTO team (slug) VALUES ('acme') RETURNING id)
+        INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id)
+        SELECT id, 'main', 'main', 'hcloud', '{}', 'sealed', 'k1' FROM made`);
+
+      await deleteRows(client);
+
+      expect(await read('SELECT 1 FROM team UNION ALL SELECT 1 FROM connection')).toEqual([]);
+      expect(await read('SELECT migration_name FROM _prisma_migrations ORDER BY 1')).toEqual(migrations);
+      const orphan = client.query(`INSERT INTO membership (team_id, user_id, role)
+        VALUES (gen_random_uuid(), gen_random_uuid(), 'member')`);
+      await expect(orphan).rejects.toThrow(/foreign key/); // it is in force again
+    });
+    await database.drop();
+  });
+});
+
 describe('ensureTemplate', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
   it('is made once for many who ask at once, and anew when a migration is added', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'corral-template-'));
-    const server = await startPostgres();
     await addMigration(folder, '20260101000000_one', 'CREATE TABLE one (); SELECT pg_sleep(0.05);');
 
     const names = await Promise.all([1, 2, 3, 4].map(() => ensureTemplate(server.url, folder)));
@@ -50,13 +78,11 @@ describe('ensureTemplate', () => {
       "SELECT to_regclass('one'), to_regclass('two')::text AS two",
     );
     expect(found).toMatchObject([{ two: 'two' }]);
-    await server.stop();
     await rm(folder, { recursive: true });
   });
 
   it('names the migration that cannot be applied, and does not take its remains for a template', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'corral-template-'));
-    const server = await startPostgres();
     await addMigration(folder, '20260101000000_wrong', 'CREATE TABEL one ();');
 
     const first = ensureTemplate(server.url, folder);
@@ -65,7 +91,6 @@ describe('ensureTemplate', () => {
     await expect(first).rejects.toThrow('20260101000000_wrong');
     await expect(second).rejects.toThrow('20260101000000_wrong');
 
-    await server.stop();
     await rm(folder, { recursive: true });
   });
 });

@@ -2,8 +2,8 @@
 const OF_THE_DATABASE = ['_prisma_migrations', 'migration', 'meta'];
 
 /**
- * One statement, in which nothing that refers to a row keeps that from going. Most tables of a test are empty, and
- * deleting from them costs a hundredth of what TRUNCATE does, which makes every one of them a new file.
+ * One statement, in which nothing that refers to a row keeps that from going. Most tables of a test are empty: to delete
+ * from them costs nothing, while TRUNCATE would make a new file of every table and index.
  */
 const DELETE_ROWS = `DO $$
 DECLARE
