@@ -1,6 +1,16 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Log } from '@corral/service';
-import { createEmptyDatabase, freePort, type Missing, missingRedis, redisForTests, waitFor } from '@corral/testing';
+import {
+  createEmptyDatabase,
+  deleteRows,
+  freePort,
+  type Missing,
+  missingRedis,
+  redisForTests,
+  type TestRedis,
+  waitFor,
+} from '@corral/testing';
+import pg from 'pg';
 import type { BackendOptions } from '../src/backend.js';
 import { jobRules } from '../src/jobs.js';
 import type { JobHandlers, WorkerOptions } from '../src/start-worker.js';
@@ -8,43 +18,54 @@ import type { JobHandlers, WorkerOptions } from '../src/start-worker.js';
 export type TestBackend = {
   title: 'Redis' | 'Postgres';
   missing: Missing | null;
-  /** The address behind a gate that a test may close. */
+  /** A server for one test file. */
+  open(): Promise<OpenBackend>;
+};
+
+export type OpenBackend = {
+  /** Empty, and behind a gate that a test may close. */
   start(): Promise<{ options: BackendOptions; gate: Gate; stop(): Promise<void> }>;
+  close(): Promise<void>;
 };
 
 /** A way to a server that can be cut, as when the server is restarted or the network fails. */
 export type Gate = { close(): Promise<void>; open(): Promise<void> };
 
-const redis = await redisForTests();
-
-/** Each start is empty. */
 export const testBackends: TestBackend[] = [
   {
     title: 'Postgres',
     missing: null,
-    async start() {
+    async open() {
       const database = await createEmptyDatabase();
-      const { url, gate } = await gateTo(database.url);
-      const stop = async () => {
-        await gate.close();
-        await database.drop();
+      return {
+        async start() {
+          const client = new pg.Client({ connectionString: database.url });
+          await client.connect();
+          await deleteRows(client);
+          await client.end();
+          const { url, gate } = await gateTo(database.url);
+          return { options: { databaseUrl: url }, gate, stop: () => gate.close() };
+        },
+        close: () => database.drop(),
       };
-      return { options: { databaseUrl: url }, gate, stop };
     },
   },
   {
     title: 'Redis',
     missing: missingRedis(),
-    async start() {
-      const redisUrl = redis?.url as string;
-      await redisCommand(redisUrl, 'FLUSHALL');
-      const { url, gate } = await gateTo(redisUrl);
-      return { options: { redisUrl: url, databaseUrl: 'postgres://unused' }, gate, stop: () => gate.close() };
+    async open() {
+      const redis = (await redisForTests()) as TestRedis;
+      return {
+        async start() {
+          await redisCommand(redis.url, 'FLUSHALL');
+          const { url, gate } = await gateTo(redis.url);
+          return { options: { redisUrl: url, databaseUrl: 'postgres://unused' }, gate, stop: () => gate.close() };
+        },
+        close: () => redis.stop(),
+      };
     },
   },
 ];
-
-export const stopBackends = async (): Promise<void> => redis?.stop();
 
 async function gateTo(target: string): Promise<{ url: string; gate: Gate }> {
   const { hostname, port: targetPort } = new URL(target);

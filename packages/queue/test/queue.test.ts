@@ -2,23 +2,27 @@ import { getMaxListeners } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createMetrics, silentLog } from '@corral/service';
 import { describeEachNeeding, startProcess, waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { BackendOptions } from '../src/backend.js';
 import { connectQueue, type Queue, QueueUnavailable } from '../src/connect-queue.js';
 import { type JobHandlers, type StartedWorker, startWorker, type WorkerOptions } from '../src/start-worker.js';
-import { type Gate, heldJob, memoryLog, redisCommand, someQueues, stopBackends, testBackends } from './backends.js';
+import { type Gate, heldJob, memoryLog, type OpenBackend, redisCommand, someQueues, testBackends } from './backends.js';
 
 jest.setTimeout(60_000);
-afterAll(stopBackends);
 
-describeEachNeeding(describe, testBackends, 'the queue on $title', ({ start, title }) => {
+describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: openBackend, title }) => {
+  let backend: OpenBackend;
   let options: BackendOptions;
   let gate: Gate;
   let stopBackend: () => Promise<void>;
   const open: { close(): Promise<void> }[] = [];
 
+  beforeAll(async () => {
+    backend = await openBackend();
+  });
+  afterAll(() => backend.close());
   beforeEach(async () => {
-    ({ options, gate, stop: stopBackend } = await start());
+    ({ options, gate, stop: stopBackend } = await backend.start());
   });
   afterEach(async () => {
     await Promise.all(open.splice(0).map((each) => each.close()));
