@@ -6,8 +6,11 @@ import { pathOf } from './support/how-to-call.js';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
 let test: TestClusterApi;
+let team: { slug: string; number: string };
 beforeAll(async () => {
   test = await startClusterApi();
+  const { slug, number } = await test.db.team.findUniqueOrThrow({ where: { id: test.acme.id } });
+  team = { slug, number: String(number) };
   await addConnection(test, test.acme);
   await declareDraft(test, test.acme, 'none');
 });
@@ -20,9 +23,7 @@ const withParameter = (fits: (parameter: { name: string; type: string }) => bool
 /** Asks as an administrator of a team whose cluster `none` is there, so that every list is one. */
 async function ask(operationId: string, query: string) {
   const route = routes.find((each) => each.operationId === operationId) as ClusterRoute;
-  const { slug } = test.acme;
-  const { number } = await test.db.team.findUniqueOrThrow({ where: { slug } });
-  return test.api.as(test.acme.admin).get(`${pathOf(route, { slug, number: String(number) })}?${query}`);
+  return test.api.as(test.acme.admin).get(`${pathOf(route, team)}?${query}`);
 }
 
 const days = [
