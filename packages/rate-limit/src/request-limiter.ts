@@ -1,5 +1,6 @@
+import { peerOf } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
-import { ipKeyGenerator, type RateLimitInfo, rateLimit, type Store } from 'express-rate-limit';
+import { type RateLimitInfo, rateLimit, type Store } from 'express-rate-limit';
 import type { Buckets } from './buckets.js';
 import type { BucketRule } from './token-bucket.js';
 
@@ -13,11 +14,8 @@ export interface RequestLimit {
 }
 
 const MINUTE_MS = 60_000;
-/** A household or a host gets a /64 of IPv6: whoever holds one holds 2^64 addresses. */
-const IPV6_PREFIX_BITS = 64;
-
 /** The address of a client, as far as one client can be told from another by it. */
-export const addressOf = (req: Request): string => ipKeyGenerator(req.ip ?? '', IPV6_PREFIX_BITS);
+export const addressOf = (req: Request): string => peerOf(req.ip ?? '');
 
 /**
  * A request limit as a token bucket: `n` per minute means a burst of `n` and `n / 60` per second after it. A fixed

@@ -1,4 +1,5 @@
 import type { Server, Socket } from 'node:net';
+import { ipKeyGenerator } from 'express-rate-limit';
 
 /** How many connections a server holds open at once. */
 export interface ConnectionBounds {
@@ -38,14 +39,8 @@ export function boundConnections(
   });
 }
 
-/** What connections of one client have in common: an IPv4 address, or the first 64 bits of an IPv6 address. */
-export function peerOf(address: string): string {
-  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
-  if (mapped !== undefined) return mapped;
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.replace(/%.*$/, '').toLowerCase().split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  while (tail !== undefined && groups.length + after.length < 8) groups.push('0');
-  return `${[...groups, ...after].slice(0, 4).join(':')}::/64`;
-}
+/** A household or a host gets a /64 of IPv6: whoever holds one holds 2^64 addresses. */
+const IPV6_PREFIX_BITS = 64;
+
+/** One client by its address, as far as it can be told from others: an IPv4 address, or the first 64 bits of an IPv6 one. */
+export const peerOf = (address: string): string => ipKeyGenerator(address, IPV6_PREFIX_BITS);

@@ -30,7 +30,7 @@ export {
   variable,
   wordsOf,
 } from './config-variables.js';
-export type { ConnectionBounds } from './connection-bounds.js';
+export { type ConnectionBounds, peerOf } from './connection-bounds.js';
 export { type DocsOptions, docsRouter } from './docs-router.js';
 export { createHealth, type Health, type HealthCheck, type HealthOptions, type Readiness } from './health.js';
 export type { ClientErrorRenderer, HttpTimeouts } from './http-server.js';
