@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { checkClusterAnswer, clusterBodyLimits, problemCodes } from '@corral/contracts';
 import type { Served } from '@corral/service';
 import { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
@@ -59,14 +58,12 @@ describe('a body on the wire', () => {
     expectProblem(await sendRaw(server.url, request), 'authentication_required');
   });
 
-  it('that is compressed is refused unread, so that none can swell', async () => {
-    const bomb = gzipSync(Buffer.alloc(100 * 1_048_576, 0x20));
-    const before = process.memoryUsage().arrayBuffers;
+  it('that is compressed is refused before any of it came, so that none can swell', async () => {
+    const announced = renderRequest(put({ headers: [['Content-Encoding', 'gzip']], body: 'all of it' }))
+      .toString()
+      .replace('all of it', '');
 
-    const answer = await sendRaw(server.url, put({ headers: [['Content-Encoding', 'gzip']], body: bomb }));
-
-    expectProblem(answer, 'unsupported_media_type');
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(50 * 1_048_576);
+    expectProblem(await bytes(announced), 'unsupported_media_type');
   });
 
   it.each<[string, (readonly [string, string])[], string]>([

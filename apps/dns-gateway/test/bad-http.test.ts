@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib';
 import { dnsBodyLimits } from '@corral/contracts';
 import { chunked, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -86,14 +85,12 @@ describe('a body on the wire', () => {
     expectError(await sendRaw(gateway.url, chunks), 413, 'payload_too_large');
   });
 
-  it('that would swell to 100 MiB when unpacked is refused unread', async () => {
-    const bomb = gzipSync(Buffer.alloc(100 * 1_048_576, 0x20));
-    const before = process.memoryUsage().arrayBuffers;
+  it('that is compressed is refused before any of it came, so that none can swell', async () => {
+    const announced = renderRequest(create({ headers: [['Content-Encoding', 'gzip']], body: 'all of it' }))
+      .toString()
+      .replace('all of it', '');
 
-    const answer = await sendRaw(gateway.url, create({ headers: [['Content-Encoding', 'gzip']], body: bomb }));
-
-    expectError(answer, 415, 'unsupported_media_type');
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(50 * 1_048_576);
+    expectError(await bytes(announced), 415, 'unsupported_media_type');
   });
 
   it('in pieces of a byte is refused', async () => {

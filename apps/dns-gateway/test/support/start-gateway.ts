@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import {
   dnsTokenStore,
   dnsTokenVerifier,
@@ -14,11 +13,10 @@ import { answeredRecorder, writeLedger, type ZoneOwners, zoneSyncStore } from '@
 import { connectBudgetStore, connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
 import { type Buckets, memoryBuckets } from '@corral/rate-limit';
-import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
+import { createHealth, createMetrics, type Log, serve, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
 import { type AppConfig, buildApp } from '../../src/build-app.js';
 import { renderClientError } from '../../src/http/client-error.js';
-import { buildTestServer } from './test-server.js';
 
 export const ZONE = 'example.test';
 export const DEMO_ZONE = 'demo.example.test';
@@ -128,6 +126,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const answered = answeredRecorder(ledger, 60_000, () => undefined);
   const lastUsed = lastUsedRecorder(pool, () => undefined);
   const requests = requestCounter(pool, () => undefined);
+  const health = createHealth({ checks: { database: () => pool.query('SELECT 1') }, log });
+  const metrics = createMetrics({ service: 'test' });
   const app = buildApp({
     config: {
       zoneName: ZONE,
@@ -143,13 +143,13 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     },
     ...{ pool, ledger, upstream, verifier, lastUsed, requests, answered, log },
     buckets: options.buckets ?? memoryBuckets(Date.now),
-    health: createHealth({ checks: { database: () => pool.query('SELECT 1') }, log }),
-    metrics: createMetrics({ service: 'test' }),
+    ...{ health, metrics },
   });
-  const server = buildTestServer(app, renderClientError);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const url = `${origin}/v1`;
+  const served = await serve({
+    ...{ app, host: '127.0.0.1', port: 0, shutdownGraceMs: 0, log, metrics, health },
+    onClientError: renderClientError,
+  });
+  const url = `${served.url}/v1`;
 
   const teams = teamStore(prisma);
   const tokens = dnsTokenStore(prisma);
@@ -187,8 +187,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     upstreamCalls: () => cloud.admin.calls().total,
     syncZone: async () => void (await mirrorZones()),
     async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await served.close();
       await answered.close();
       await lastUsed.close();
       await requests.close();
