@@ -17,6 +17,8 @@ export interface VerifierOptions {
   /** How long a token stays in memory, should a notification ever be lost. */
   readonly cachedMs?: number;
   readonly onListenError: (error: Error) => void;
+  /** By which the proof grows old that news arrives: monotonic, milliseconds. */
+  readonly tick?: () => number;
 }
 
 /** The channel that triggers tell of every change, with the token's hash in hexadecimal. */
@@ -63,6 +65,7 @@ export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
       cache.clear();
     },
     onError: options.onListenError,
+    ...(options.tick === undefined ? {} : { tick: options.tick }),
   });
 
   const lookUp = async (key: string): Promise<DnsCaller | null> => {

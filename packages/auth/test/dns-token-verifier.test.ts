@@ -204,13 +204,32 @@ describe('while nobody listens for changes', () => {
 });
 
 describe('while the connection that listens swallows everything', () => {
-  it('a revocation takes effect all the same, and other tokens go on', async () => {
-    const { hostname: host, port } = new URL(database.url);
-    const proxy = await startFlakyProxy({ host, port: Number(port) });
+  it('a revoked token is refused after 2 s, though nobody was told', async () => {
+    let tick = 0;
+    const { proxy, listenUrl } = await listenThroughProxy();
     try {
-      const listenUrl = new URL(database.url);
-      listenUrl.host = `127.0.0.1:${proxy.port}`;
-      await start('half-dead', { listenUrl: listenUrl.toString() });
+      await start('two-seconds', { listenUrl, tick: () => tick });
+      const [revoked, kept] = [await issue(), await issue()];
+      await waitUntilWarm(revoked.token);
+      await waitUntilWarm(kept.token);
+
+      proxy.hang();
+      await sql(`UPDATE dns_token SET revoked_at = now() WHERE id = '${revoked.id}'`);
+      const before = open.lookUps();
+      tick += 2_000;
+
+      expect(await open.verifier.verify(revoked.token)).toBeNull();
+      expect(await open.verifier.verify(kept.token)).not.toBeNull();
+      expect(open.lookUps()).toBe(before + 2);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('a revocation takes effect all the same, and other tokens go on', async () => {
+    const { proxy, listenUrl } = await listenThroughProxy();
+    try {
+      await start('half-dead', { listenUrl });
       const [revoked, kept] = [await issue(), await issue()];
       await open.verifier.verify(revoked.token);
       await open.verifier.verify(kept.token);
@@ -231,13 +250,25 @@ describe('while the connection that listens swallows everything', () => {
   });
 });
 
+async function listenThroughProxy() {
+  const { hostname: host, port } = new URL(database.url);
+  const proxy = await startFlakyProxy({ host, port: Number(port) });
+  const url = new URL(database.url);
+  url.host = `127.0.0.1:${proxy.port}`;
+  return { proxy, listenUrl: url.toString() };
+}
+
 interface StartOptions {
   readonly now?: () => number;
+  readonly tick?: () => number;
   /** Where the verifier listens. */
   readonly listenUrl?: string;
 }
 
-async function start(slug: string, { now = Date.now, listenUrl = database.url }: StartOptions = {}): Promise<void> {
+async function start(
+  slug: string,
+  { now = Date.now, tick, listenUrl = database.url }: StartOptions = {},
+): Promise<void> {
   team = await database.teams.createTeam(slug);
   let lookUps = 0;
   let gate: Promise<void> | null = null;
@@ -256,6 +287,7 @@ async function start(slug: string, { now = Date.now, listenUrl = database.url }:
     ...{ pool, now, databaseUrl: listenUrl, applicationName: LISTENER },
     cachedMs: 3_600_000, // no test lasts so long: what leaves the memory was told of
     onListenError: (error) => errors.push(error),
+    ...(tick === undefined ? {} : { tick }),
   });
   const holdNext = () => {
     let release = (): void => undefined;

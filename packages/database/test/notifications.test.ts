@@ -9,7 +9,7 @@ import {
 } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { type Listener, listen } from '../src/index.js';
+import { type Listener, type ListenOptions, listen } from '../src/index.js';
 import { killConnections } from './kill-connections.js';
 
 let database: TestDatabase;
@@ -74,6 +74,18 @@ describe('listen', () => {
   });
 
   describe('on a connection that swallows everything and stays open', () => {
+    it('counts as connected for 1.5 s after the last question that was answered, and no longer', async () => {
+      let now = 0;
+      const { listener, proxy } = await startBehindProxy({ tick: () => now });
+
+      proxy.hang();
+      now += 1_499;
+      const before = listener.isConnected();
+      now += 1;
+
+      expect([before, listener.isConnected()]).toEqual([true, false]);
+    });
+
     it('does not count as connected any more, and closes', async () => {
       const { listener, errors, proxy } = await startBehindProxy();
 
@@ -124,7 +136,7 @@ describe('listen', () => {
   });
 });
 
-function start(databaseUrl = database.url) {
+function start(databaseUrl = database.url, options: Pick<ListenOptions, 'tick'> = {}) {
   const heard: string[] = [];
   const errors: Error[] = [];
   let gaps = 0;
@@ -139,18 +151,19 @@ function start(databaseUrl = database.url) {
       gaps += 1;
     },
     onError: (error) => errors.push(error),
+    ...options,
   });
   listeners.push(listener);
   return { listener, heard, errors, gaps: () => gaps };
 }
 
-async function startBehindProxy() {
+async function startBehindProxy(options: Pick<ListenOptions, 'tick'> = {}) {
   const { hostname: host, port } = new URL(database.url);
   const proxy = await startFlakyProxy({ host, port: Number(port) });
   proxies.push(proxy);
   const url = new URL(database.url);
   url.host = `127.0.0.1:${proxy.port}`;
-  const started = start(url.toString());
+  const started = start(url.toString(), options);
   await waitFor('the listener to connect', started.listener.isConnected);
   return { ...started, proxy };
 }
