@@ -1,5 +1,5 @@
 import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
-import { createTestDatabase, patientPool } from '@corral/testing';
+import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
 import { dnsTokenStore, teamStore } from '../src/index.js';
 
 export interface AuthDatabase {
@@ -20,7 +20,7 @@ export async function openAuthDatabase(): Promise<AuthDatabase> {
     ...patientPool,
     onIdleError: () => undefined,
   });
-  const prisma = connectPrisma(database.url);
+  const prisma = connectPrisma(database.url, patientTransactions);
   return {
     ...{ url: database.url, pool, prisma, teams: teamStore(prisma), tokens: dnsTokenStore(prisma) },
     async close() {

@@ -11,7 +11,7 @@ export {
   showsLessWithout,
   unlessInstalled,
 } from './needing.js';
-export { patientPool } from './patient-pool.js';
+export { patientPool, patientTransactions } from './patient-pool.js';
 export { databaseUrl } from './postgres/connection.js';
 export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
 export { deleteRows } from './postgres/delete-rows.js';
