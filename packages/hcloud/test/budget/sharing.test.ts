@@ -30,6 +30,9 @@ interface Replica extends HcloudClient {
   updates(): number;
 }
 
+/** Whoever waits so long has a turn, however slow the machine is. */
+const PATIENT_MS = 50_000;
+
 async function startReplica(place: TestPlace, waitMsMax = 5_000): Promise<Replica> {
   const real = await place.connect();
   let state: 'away' | 'hanging' | 'there' = 'there';
@@ -73,21 +76,20 @@ for (const [name, place] of places) {
       await at.wipe();
     });
 
-    it('never exceed it together, and use it', async () => {
-      upstream = await startBucketUpstream(36_000, 60);
-      const [one, two] = [await startReplica(at, 1_500), await startReplica(at, 1_500)];
+    it('never exceed it together, and use what flows in', async () => {
+      upstream = await startBucketUpstream(36_000, 10);
+      const [one, two] = [await startReplica(at, PATIENT_MS), await startReplica(at, PATIENT_MS)];
       await write(one, 'acme');
 
-      const outcomes = await Promise.all([many(one, 'acme', 50), many(two, 'globex', 50), many(two, 'initech', 20)]);
+      const outcomes = await Promise.all([many(one, 'acme', 10), many(two, 'globex', 10), many(two, 'initech', 5)]);
 
       expect(upstream.refusals()).toBe(0);
-      // Ten flow in for writes meanwhile; of those that were there, most are left to newcomers.
-      expect(sentIn(outcomes.flat())).toBeGreaterThanOrEqual(14);
+      expect(sentIn(outcomes.flat())).toBe(25); // of which ten at the most were there
     });
 
     it('serve a team at one of them while another team floods the other', async () => {
       upstream = await startBucketUpstream(36_000, 40);
-      const [one, two] = [await startReplica(at, 1_500), await startReplica(at, 1_500)];
+      const [one, two] = [await startReplica(at, 1_500), await startReplica(at, PATIENT_MS)];
       await write(one, 'flood');
       const flood = Array.from({ length: 200 }, () => write(one, 'flood'));
 
@@ -112,21 +114,21 @@ for (const [name, place] of places) {
 
     it('open the account anew when it was lost, without exceeding the budget', async () => {
       upstream = await startBucketUpstream(36_000, 40);
-      const [one, two] = [await startReplica(at, 1_000), await startReplica(at, 1_000)];
-      await Promise.all([many(one, 'acme', 20), many(two, 'globex', 20)]);
+      const [one, two] = [await startReplica(at, PATIENT_MS), await startReplica(at, PATIENT_MS)];
+      await Promise.all([many(one, 'acme', 5), many(two, 'globex', 5)]);
 
       await at.wipe();
-      const outcomes = await Promise.all([many(one, 'acme', 40), many(two, 'globex', 40)]);
+      const outcomes = await Promise.all([many(one, 'acme', 20), many(two, 'globex', 20)]);
 
-      expect(sentIn(outcomes.flat())).toBeGreaterThan(0);
+      expect(sentIn(outcomes.flat())).toBe(40);
       expect(upstream.refusals()).toBe(0);
     });
 
     it('tell the budget, and who waits for it, to whoever looks into the store', async () => {
       upstream = await startBucketUpstream(3_600, 5);
-      const replica = await startReplica(at, 1_500);
+      const replica = await startReplica(at, PATIENT_MS);
       await write(replica, 'acme');
-      const waiting = many(replica, 'acme', 10);
+      void many(replica, 'acme', 10); // some wait until the replica is closed
       const store = await at.connect();
       closing.push(() => store.close());
 
@@ -135,7 +137,6 @@ for (const [name, place] of places) {
         return reading?.limit === 3_600 && (reading.remaining ?? 9) <= 5 && reading.waiting.write > 0;
       });
       expect(replica.budget()).toMatchObject({ limit: 3_600, resetAt: expect.any(Date) });
-      await waiting;
     });
   });
 }
@@ -148,7 +149,7 @@ describe('while the store is away', () => {
 
   it.each(['away', 'hanging'] as const)('(%s) replicas go on, each with its part of the budget', async (how) => {
     upstream = await startBucketUpstream(3_600, 400);
-    const [one, two] = [await startReplica(at, 1_500), await startReplica(at, 1_500)];
+    const [one, two] = [await startReplica(at), await startReplica(at)];
     await Promise.all([many(one, 'acme', 2), many(two, 'globex', 2)]);
     for (const replica of [one, two]) replica.switchStore(how);
 
@@ -189,7 +190,7 @@ describe('a process that starts while the store is away', () => {
   it('takes a small part of the usual budget until it knows better', async () => {
     upstream = await startBucketUpstream(3_600);
     const place = places[0]?.[1] as TestPlace;
-    const replica = await startReplica(place, 1_000);
+    const replica = await startReplica(place);
     replica.switchStore('away');
 
     const outcomes = await many(replica, 'acme', 300);
