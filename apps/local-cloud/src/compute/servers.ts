@@ -117,10 +117,12 @@ export class Servers {
   runState(id: number): RunState | null {
     const held = this.#servers.get(id);
     if (held === undefined) return null;
+    const rebuilds = this.actionsOf(held).filter(({ imageId }) => imageId !== null);
+    // The clock is asked once, and before the server is settled: what ends in between counts as under way.
+    const underWay = rebuilds.find(this.isRunning);
     const server = this.#settled(held);
-    const rebuilds = this.actionsOf(server).filter(({ imageId }) => imageId !== null);
-    const isRunning = server.deletedBy === null && server.power === 'running' && !rebuilds.some(this.isRunning);
-    const last = rebuilds.find((action) => this.isRunning(action) || action.id === server.rebuild);
+    const isRunning = server.deletedBy === null && server.power === 'running' && underWay === undefined;
+    const last = underWay ?? rebuilds.find((action) => action.id === server.rebuild);
     return { server, rebuild: isRunning ? server.rebuild : null, rebuiltAt: last?.finishesAt ?? null };
   }
 

@@ -254,8 +254,11 @@ describe('a node that joined', () => {
     await mark();
     const { uid } = (await readNode()).metadata;
 
+    // It stays away until the clock is moved, so that nobody can be too late to see it.
+    garden.cloud.admin.changeServer(4711, { joinMs: 60_000 });
     await act('rebuild', { image: 'ubuntu-24.04', user_data: joinConfig() });
     await untilReady('Unknown');
+    garden.cloud.admin.advanceClock(61_000);
     const node = await untilReady('True');
 
     expect(node.metadata.uid).toBe(uid);
