@@ -94,8 +94,10 @@ async function apply(tx: Transaction, claims: IdentityClaims): Promise<Person> {
 async function readPersons(tx: Transaction, claims: IdentityClaims) {
   const { issuer, subject } = claims;
   const key = { issuer_subject: { issuer, subject } };
+  // Before the identity: a copy of this sign-in that made both in between is then found by it, and not taken for another.
+  const holder = await readHolder(tx, claims);
   const identity = await tx.userIdentity.findUnique({ where: key, select: { user: { select: personFields } } });
-  return { known: identity?.user ?? null, holder: await readHolder(tx, claims) };
+  return { known: identity?.user ?? null, holder };
 }
 
 async function readHolder(tx: Transaction, claims: IdentityClaims): Promise<Holder | null> {
