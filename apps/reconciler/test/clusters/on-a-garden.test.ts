@@ -152,6 +152,7 @@ describe('the watch', () => {
     const cluster = await aReadyCluster(reconciler);
     const [namespace, name] = await placeOf(cluster);
     await waitFor('the watch', async () => (await metric(reconciler, 'corral_reconcile_watching')) === 1);
+    await untilChecked([cluster]);
 
     at.cloud.admin.garden.dropWatches({ expireHistory: true });
     at.cloud.admin.garden.editShoot(namespace, name, {
@@ -184,11 +185,7 @@ describe('the watch', () => {
       await aReadyCluster(reconciler),
     ];
     await waitFor('the watch', async () => (await metric(reconciler, 'corral_reconcile_watching')) === 1);
-    // After each run the garden looks anew at what it has made, and tells of it.
-    await waitFor('the garden to have checked all', async () => {
-      const rows = await Promise.all(clusters.map(({ id }) => at.row(id)));
-      return rows.every(({ conditions }) => conditions.every(({ status }: { status: string }) => status === 'True'));
-    });
+    await untilChecked(clusters);
     const lists = async (count: number): Promise<void> => {
       at.cloud.admin.resetCalls();
       const LIST = 'GET /apis/core.gardener.cloud/v1beta1/shoots';
@@ -203,6 +200,13 @@ describe('the watch', () => {
       return true;
     });
   });
+
+  /** After each run the garden looks anew at what it has made, and tells of it. */
+  const untilChecked = (clusters: readonly { id: string }[]) =>
+    waitFor('the garden to have checked all', async () => {
+      const rows = await Promise.all(clusters.map(({ id }) => at.row(id)));
+      return rows.every(({ conditions }) => conditions.every(({ status }: { status: string }) => status === 'True'));
+    });
 
   const callsLike = (part: string): Record<string, number> =>
     Object.fromEntries(Object.entries(at.cloud.admin.calls().byRoute).filter(([route]) => route.includes(part)));
