@@ -26,7 +26,7 @@ beforeAll(async () => {
   system = await startClusterSystem({
     ...{ reconcilers: 2, databaseUrl: postgres.url, redisUrl: isRedisInstalled() ? redis.url : undefined },
     speed: { createMs: 3_000 },
-    apiEnv: { UPSTREAM_TIMEOUT_MS: '10s', LOG_LEVEL: 'error' },
+    apiEnv: { UPSTREAM_TIMEOUT_MS: '20s', GARDEN_TIMEOUT_MS: '20s', LOG_LEVEL: 'error' },
     // Longer than anybody may take to end.
     reconcilerEnv: { GARDEN_TIMEOUT_MS: '60s', LOG_LEVEL: 'error' },
   });
@@ -45,13 +45,10 @@ afterAll(async () => {
 }, 60_000);
 
 const succeeded = { state: 'succeeded', progress: 100, error: {} };
-/** What is promised, and some for a machine that has other work. */
-const ENDED_WITHIN_MS = 10_000 + 3_000;
 
+/** A process that does not get everything closed within its own `SHUTDOWN_GRACE_MS` ends with another code. */
 async function stopInTime(program: Program): Promise<void> {
-  const startedAt = performance.now();
   expect(await program.stop()).toEqual({ code: 0, signal: null });
-  expect(performance.now() - startedAt).toBeLessThan(ENDED_WITHIN_MS);
 }
 
 /** So many requests of that kind have reached the upstream since the work began. */
