@@ -90,6 +90,21 @@ export const clusterApiConfig = {
     max: 60_000,
     desc: 'How often an open stream of live changes shows that it lives, and whether its session does is looked up.',
   }),
+  EVENT_STREAMS_PER_SESSION: integer({
+    default: eventDefaults.limits.perSession,
+    min: 1,
+    desc: 'Streams of live changes that a session may have open at one replica.',
+  }),
+  EVENT_STREAMS_PER_TEAM: integer({
+    default: eventDefaults.limits.perTeam,
+    min: 1,
+    desc: 'The same for all sessions of a team; never more than a quarter of EVENT_STREAMS_MAX.',
+  }),
+  EVENT_STREAMS_MAX: integer({
+    default: eventDefaults.limits.perProcess,
+    min: 4,
+    desc: 'Streams of live changes that one replica has open. 1,000 take up to 300 MB.',
+  }),
   CLUSTERS_PER_TEAM: integer({
     default: clusterLimits.clustersPerTeam,
     desc: 'Clusters of a team that has no quota of its own.',

@@ -93,7 +93,15 @@ await startOrExit(SERVICE, async () => {
         poolsPerCluster: config.POOLS_PER_CLUSTER,
         nodesPerCluster: config.NODES_PER_CLUSTER,
       },
-      events: { ...eventDefaults, heartbeatMs: config.EVENT_HEARTBEAT_MS },
+      events: {
+        ...eventDefaults,
+        heartbeatMs: config.EVENT_HEARTBEAT_MS,
+        limits: {
+          perSession: config.EVENT_STREAMS_PER_SESSION,
+          perTeam: config.EVENT_STREAMS_PER_TEAM,
+          perProcess: config.EVENT_STREAMS_MAX,
+        },
+      },
       gardenFeatures: new Set(config.GARDEN_FEATURES),
       dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
       adoptedServersPerTeam: config.ADOPTED_SERVERS_PER_TEAM,

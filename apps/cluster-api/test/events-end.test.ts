@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { declare } from './support/clusters.js';
 import { type Following, untilChanges, untilEnded } from './support/follow.js';
 import { type LiveTest, startLiveTest, streamsAt } from './support/live-test.js';
+import type { TestTeam } from './support/start-cluster-api.js';
 import { type Replica, startReplica } from './support/start-replica.js';
 
 let live: LiveTest;
@@ -88,24 +89,40 @@ describe('one who does not read', () => {
 });
 
 describe('limits of open streams', () => {
+  const ask = (at: Replica, team: TestTeam) =>
+    fetch(`${at.url}${team.path('/events/')}`, { headers: { cookie: team.member.cookie } });
+  const expectRefused = async (answer: Response, of: string): Promise<void> => {
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await answer.json()).toMatchObject({ code: 'rate_limit_exceeded', detail: expect.stringContaining(of) });
+  };
+
   it.each([
-    ['session', { perSession: 2, perTeam: 9, perProcess: 9 }],
-    ['team', { perSession: 9, perTeam: 2, perProcess: 9 }],
-    ['replica', { perSession: 9, perTeam: 9, perProcess: 2 }],
+    ['session', { perSession: 2, perTeam: 9, perProcess: 99 }],
+    ['team', { perSession: 9, perTeam: 2, perProcess: 99 }],
+    ['team', { perSession: 9, perTeam: 9, perProcess: 8 }], // a quarter, that others find places
   ])('hold per %s, and make room when one ends', async (of, limits) => {
     const at = await live.startReplica({ limits });
     const [one] = [await live.begin(at), await live.begin(at)];
 
-    const refused = await fetch(`${at.url}${live.api.acme.path('/events/')}`, {
-      headers: { cookie: live.api.acme.member.cookie },
-    });
+    await expectRefused(await ask(at, live.api.acme), of);
 
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
-    expect(await refused.json()).toMatchObject({ code: 'rate_limit_exceeded', detail: expect.stringContaining(of) });
     one?.leave();
     await waitFor('a place', async () => (await streamsAt(at)) === 1);
     await live.begin(at);
+  });
+
+  it('hold per replica, whose last place anybody may have', async () => {
+    const { acme, globex, createTeam } = live.api;
+    const at = await live.startReplica({ limits: { perSession: 9, perTeam: 9, perProcess: 2 } });
+    const one = await live.begin(at);
+    await live.begin(at, { team: globex, user: globex.member });
+
+    await expectRefused(await ask(at, await createTeam('initech')), 'replica');
+
+    one.leave();
+    await waitFor('a place', async () => (await streamsAt(at)) === 1);
+    await live.begin(at, { team: acme });
   });
 });
 

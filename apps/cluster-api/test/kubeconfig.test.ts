@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { clusterLimits } from '@corral/contracts';
 import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { createLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
@@ -62,6 +63,31 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/ttlSeconds' }] });
     expect(await entries()).toEqual([]);
     expect(garden.issued).toEqual([]);
+  });
+
+  it('is made for a team eight at a time, so that a slow garden holds nobody else up', async () => {
+    await runningCluster(t, t.acme, name);
+    const { kubeconfigsPerTeamAtOnce: most } = clusterLimits;
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let asked = 0;
+    garden.adminKubeconfig = async (request) => {
+      asked += 1;
+      await held;
+      return grant(request);
+    };
+    const waiting = Array.from({ length: most }, () => issue().then(({ status }) => status));
+    await waitFor('the garden to be asked for all of them', () => asked === most);
+
+    const { body, headers } = await issue().expect(429);
+
+    expect(body).toMatchObject({ code: 'rate_limit_exceeded', detail: expect.stringContaining('of the team') });
+    expect(headers['retry-after']).toMatch(/^\d+$/);
+    goOn();
+    expect(await Promise.all(waiting)).toEqual(waiting.map(() => 200));
+    await issue().expect(200);
   });
 
   it('tells when it really expires, which is what the garden granted', async () => {

@@ -100,6 +100,7 @@ async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
         ...{ ...shared, PUBLIC_URL: baseUrl, HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0' },
         ...{ LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED, CLUSTERS_PER_TEAM: UNLIMITED },
         ...{ CONNECTIONS_MAX: UNLIMITED, CONNECTIONS_PER_ADDRESS: UNLIMITED },
+        ...{ EVENT_STREAMS_PER_SESSION: UNLIMITED, EVENT_STREAMS_PER_TEAM: UNLIMITED, EVENT_STREAMS_MAX: UNLIMITED },
         ...env,
       },
       `${baseUrl}/readyz`,

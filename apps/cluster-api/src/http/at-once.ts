@@ -1,6 +1,12 @@
 import { Problem } from '../problem.js';
 
 const RETRY_SECONDS = 10;
+const SHARE_OF_TEAM = 1 / 4;
+
+export interface Places {
+  readonly perTeam: number;
+  readonly perProcess: number;
+}
 
 /**
  * Bounds what runs long: so much of it at once per key, and who asks for more is told to come back.
@@ -25,4 +31,17 @@ export function atOnce(max: number, what: string) {
       else running.set(key, left);
     }
   };
+}
+
+/**
+ * The same for work of teams: what a process has places for is never held by one or a few of them, so others find some.
+ *
+ * @param what in the plural, for the refusal
+ */
+export function placesOfTeams({ perTeam, perProcess }: Places, what: string) {
+  const share = Math.max(1, Math.floor(perProcess * SHARE_OF_TEAM));
+  const ofTeam = atOnce(Math.min(perTeam, share), `${what} of the team`);
+  const ofProcess = atOnce(perProcess, `${what} of this replica`);
+  /** @throws Problem `rate_limit_exceeded` */
+  return <T>(teamId: string, work: () => Promise<T>): Promise<T> => ofTeam(teamId, () => ofProcess('', work));
 }

@@ -8,7 +8,7 @@ import {
 import type { Request, RequestHandler } from 'express';
 import { auditBody } from '../domain/audit-body.js';
 import { type AuditFilters, type AuditLog, type AuditPosition, auditSources } from '../domain/audit-log.js';
-import { atOnce } from '../http/at-once.js';
+import { placesOfTeams } from '../http/at-once.js';
 import { callerOf } from '../http/caller.js';
 import { type Cursor, renderCursor } from '../http/cursor.js';
 import { sendJsonLines } from '../http/json-lines.js';
@@ -16,7 +16,8 @@ import { parsePaging, queryOf } from '../http/query.js';
 import { invalidField } from '../problem.js';
 
 export function auditRoutes({ log }: { readonly log: AuditLog }) {
-  const exporting = atOnce(clusterLimits.auditExportsAtOnce, 'Exports of the audit log');
+  const { auditExportsPerTeam: perTeam, auditExportsPerProcess: perProcess } = clusterLimits;
+  const exporting = placesOfTeams({ perTeam, perProcess }, 'Exports of the audit log');
   return {
     async listAudit(req, res) {
       const { team } = callerOf(res);

@@ -1,16 +1,14 @@
 import { type Session, sessionCookieOf, sessionOf } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
 import type { RequestHandler, Response } from 'express';
-import { atOnce } from '../http/at-once.js';
+import { atOnce, type Places, placesOfTeams } from '../http/at-once.js';
 import { callerOf } from '../http/caller.js';
 import { openEventStream, sendEventStreamHead } from '../http/event-stream.js';
 import { lastEventIdOf } from '../http/last-event-id.js';
 import type { LiveChanges } from '../live/live-changes.js';
 
-export interface StreamLimits {
+export interface StreamLimits extends Places {
   readonly perSession: number;
-  readonly perTeam: number;
-  readonly perProcess: number;
 }
 
 export interface EventRoutesDeps {
@@ -19,8 +17,7 @@ export interface EventRoutesDeps {
 }
 
 export function eventRoutes({ live, limits }: EventRoutesDeps) {
-  const ofProcess = atOnce(limits.perProcess, 'Streams of events of this replica');
-  const ofTeam = atOnce(limits.perTeam, 'Streams of events of the team');
+  const ofTeam = placesOfTeams(limits, 'Streams of events');
   const ofSession = atOnce(limits.perSession, 'Streams of events of this session');
   return {
     async streamTeamEvents(req, res) {
@@ -38,7 +35,7 @@ export function eventRoutes({ live, limits }: EventRoutesDeps) {
         await untilClosed(res);
         open.close();
       };
-      await ofSession(sessionId, () => ofTeam(team.id, () => ofProcess('', stream)));
+      await ofSession(sessionId, () => ofTeam(team.id, stream));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

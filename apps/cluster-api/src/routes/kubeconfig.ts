@@ -1,15 +1,21 @@
-import { type ClusterOperationId, parseKubeconfigRequest } from '@corral/contracts';
+import { type ClusterOperationId, clusterLimits, parseKubeconfigRequest } from '@corral/contracts';
 import type { RequestHandler } from 'express';
 import type { KubeconfigService } from '../domain/kubeconfigs.js';
+import { placesOfTeams } from '../http/at-once.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { clusterNameOf } from './clusters.js';
 
 export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: KubeconfigService }) {
+  const { kubeconfigsPerTeamAtOnce: perTeam, kubeconfigsPerProcessAtOnce: perProcess } = clusterLimits;
+  const issuing = placesOfTeams({ perTeam, perProcess }, 'Kubeconfigs in the making');
   return {
     async issueKubeconfig(req, res) {
+      const caller = callerOf(res);
       const request = parseKubeconfigRequest(bodyOf(req, { absent: {} }));
-      const { kubeconfig, expiresAt } = await kubeconfigs.issue(callerOf(res), clusterNameOf(req), request);
+      const { kubeconfig, expiresAt } = await issuing(caller.team.id, () =>
+        kubeconfigs.issue(caller, clusterNameOf(req), request),
+      );
       res.set('Cache-Control', 'no-store');
       res.json({ kubeconfig, expiresAt: expiresAt.toISOString(), scope: 'cluster-admin' });
     },

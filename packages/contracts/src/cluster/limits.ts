@@ -60,13 +60,17 @@ export const clusterLimits = {
   returnToCharacters: 500,
   userAgentCharacters: 200,
   personNameCharacters: 200,
-  /** Of one team at one process: an export may take minutes, and others want their turn. */
-  auditExportsAtOnce: 2,
+  /** At one process: an export may take minutes, and others want their turn. A team has a quarter of it at most. */
+  auditExportsPerTeam: 2,
+  auditExportsPerProcess: 8,
+  /** At one process: the garden makes each of them, and takes its time. */
+  kubeconfigsPerTeamAtOnce: 8,
+  kubeconfigsPerProcessAtOnce: 32,
   /** Live changes can be resumed for so long. */
   teamEventsKeptHours: 24,
-  /** Open at one process. A browser needs one per window; all together stay below 300 MB per 1,000. */
-  eventStreamsPerSession: 1_000,
-  eventStreamsPerTeam: 1_000,
+  /** Open at one process. A browser needs one per window; 1,000 stay below 300 MB. A team has a quarter of it at most. */
+  eventStreamsPerSession: 10,
+  eventStreamsPerTeam: 100,
   eventStreamsPerProcess: 2_000,
 } as const;
 
