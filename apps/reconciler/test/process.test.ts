@@ -123,13 +123,13 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
   if (backend === 'Redis') {
     it('goes on after Redis lost everything', async () => {
       await startReconciler();
+      await waitFor('the zone', async () => (await at.pool.query('SELECT FROM dns_zone')).rowCount);
       const client = new Redis(redis?.url as string);
       await client.flushall();
+      client.disconnect();
       const lost = await addLostWrite(at, acme, { name: 'late.acme', operation: 'delete', body: null });
 
       await waitFor('the settlement', async () => (await getEntry(at, lost.entryId)).state === 'settled');
-
-      client.disconnect();
     }, 60_000);
   }
 });

@@ -243,7 +243,7 @@ describe('a read', () => {
   });
 
   it('that meets 429 is repeated after the time the upstream names', async () => {
-    const { client } = aClient({ waitMsMax: 1_500 });
+    const { client } = aClient({ waitMsMax: 60_000 });
     upstream().get(path).reply(429, anError('rate_limit_exceeded'), { 'Retry-After': '1' });
     upstream().get(path).reply(200, found);
 

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { openRaw, type Service, startService } from './service-process.js';
@@ -7,6 +8,14 @@ afterEach(async () => {
   await service?.stop({ timeoutMs: 0 });
   service = undefined;
 });
+
+const isRefused = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(false);
+    }).on('error', () => resolve(true));
+  });
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: corral\r\n\r\n`;
 
@@ -19,15 +28,12 @@ describe('SIGTERM', () => {
 
     service.kill('SIGTERM');
     await service.logged('shutdown begins');
-    const newcomer = await fetch(`${service.url}/healthz`).then(
-      () => 'answered',
-      () => 'refused',
-    );
+    // The line is written before the listener is closed.
+    await waitFor('newcomers to be refused', () => isRefused((service as Service).port));
     const readyz = await fetch(`${service.metricsUrl}/readyz`);
     service.kill('SIGUSR2');
     await client.closed;
 
-    expect(newcomer).toBe('refused');
     expect([readyz.status, await readyz.json()]).toEqual([503, { status: 'unavailable', failing: ['shutdown'] }]);
     expect(client.text()).toMatch(/^HTTP\/1\.1 200 OK.*Connection: close.*\{"done":true\}$/is);
     expect(await service.exited).toEqual({ code: 0, signal: null });

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { createServer, get, type IncomingMessage, type RequestOptions } from 'node:http';
+import { createServer, get, type IncomingMessage, type RequestOptions, type ServerResponse } from 'node:http';
 import { duplexPair } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Served } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import express from 'express';
 import pg from 'pg';
 import { givenToken, givenZone, ZONE_ID } from '../support/given-audit.js';
 import { listen } from '../support/listen.js';
@@ -20,9 +21,15 @@ const MEGABYTE = 1_048_576;
 const recorded = recordedLog();
 let test: TestClusterApi;
 let server: Served;
+const running = new Set<ServerResponse>();
+const app = express().use((req, res, next) => {
+  running.add(res);
+  res.once('close', () => running.delete(res));
+  test.app(req, res, next);
+});
 beforeAll(async () => {
   test = await startClusterApi({ log: recorded.log });
-  server = await listen(test.app);
+  server = await listen(app);
   await givenZone(test);
   const tokenId = await givenToken(test, test.acme, 'ci');
   const client = new pg.Client({ connectionString: test.databaseUrl });
@@ -50,8 +57,10 @@ afterAll(async () => {
   await server.close();
   await test.close();
 });
-afterEach(() => {
+afterEach(async () => {
   jest.restoreAllMocks();
+  // Two of a team may run: who has left has to be gone before the next test.
+  await waitFor('every export to end', () => running.size === 0);
 });
 
 /** Begins an export over a real connection. Nothing of its body is read yet. */
@@ -60,7 +69,7 @@ const startExport = (team: TestTeam, query = ''): Promise<IncomingMessage> => re
 /** The same over a connection that holds no more than a few kilobytes, whatever this machine's sockets hold. */
 function startExportInMemory(team: TestTeam, query: string): Promise<IncomingMessage> {
   const [ours, theirs] = duplexPair();
-  createServer(test.app).emit('connection', theirs);
+  createServer(app).emit('connection', theirs);
   return request(team, query, { createConnection: () => ours });
 }
 
