@@ -49,6 +49,15 @@ export interface UpstreamWrite {
   body: Buffer | null;
 }
 
+export interface WriteOptions {
+  /** how long it may wait, where that is less than `waitMsMax` */
+  patienceMs?: number;
+  /** stops what was not sent yet (`unreached`); a call under way runs to its end, for its outcome matters */
+  signal?: AbortSignal;
+  /** asked for a place when the write has to wait for its turn; null: there is none, and it is `throttled` */
+  enterQueue?: () => (() => void) | null;
+}
+
 export type WriteOutcome =
   /** 2xx with a JSON object */
   | { kind: 'accepted'; status: number; body: string }
@@ -97,10 +106,9 @@ export interface HcloudClient {
    * Sends one write. It is repeated only while it surely never reached the upstream or was answered 429, and no call
    * begins later than `waitMsMax` after the start: the promise settles within `waitMsMax + timeoutMs`.
    *
-   * @param signal stops what was not sent yet (`unreached`); a call under way runs to its end, for its outcome matters
    * @throws TypeError when a segment is empty, `.`, `..` or no valid Unicode: nothing is sent
    */
-  write(request: UpstreamWrite, signal?: AbortSignal): Promise<WriteOutcome>;
+  write(request: UpstreamWrite, options?: WriteOptions): Promise<WriteOutcome>;
   /** @throws UpstreamUnavailable as all reads do, after safe retries */
   readZone(idOrName: string | number, options?: ReadOptions): Promise<ZoneReading>;
   /** @throws UpstreamUnavailable */

@@ -52,7 +52,7 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
   const pollTurn = { class: 'poll', turnMsMax: Math.min(waitMsMax, pollWaitMsMax) } as const;
 
   return {
-    write: (request, signal) => sendWrite(deps, request, signal),
+    write: (request, writeOptions) => sendWrite(deps, request, writeOptions),
     async readZone(idOrName, readOptions) {
       const path = renderPath(['zones', typeof idOrName === 'number' ? idSegment(idOrName) : idOrName]);
       const parse = (body: JsonBody) => parseZone(body, idOrName);

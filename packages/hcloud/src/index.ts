@@ -16,6 +16,7 @@ export type {
   RrsetReading,
   UpstreamCall,
   UpstreamWrite,
+  WriteOptions,
   WriteOutcome,
   ZoneReading,
 } from './client.js';

@@ -4,7 +4,7 @@ import { parseStatement, retryAfterMs } from './budget/rate-limit-headers.js';
 import type { Scheduler } from './budget/scheduler.js';
 import type { CallEnd } from './budget/turn-keeper.js';
 import { classifyWrite, printable } from './classify.js';
-import type { HcloudLog, UpstreamCall, UpstreamWrite, WriteOutcome } from './client.js';
+import type { HcloudLog, UpstreamCall, UpstreamWrite, WriteOptions, WriteOutcome } from './client.js';
 import type { Exchange, Wire } from './exchange.js';
 import { isCleanup, recordSetOf, renderPath, routeOf } from './path.js';
 
@@ -24,18 +24,18 @@ const aborted: WriteOutcome = { kind: 'unreached', reason: 'the caller gave up b
 export async function sendWrite(
   { wire, scheduler, waitMsMax, log, onCall, now }: CallDeps,
   { team, method, segments, body }: UpstreamWrite,
-  signal?: AbortSignal,
+  { patienceMs = waitMsMax, signal, enterQueue }: WriteOptions = {},
 ): Promise<WriteOutcome> {
   const path = renderPath(segments);
   const route = routeOf(method, segments);
   const callClass = isCleanup(method, segments) ? 'cleanup' : 'write';
   const want = { class: callClass, flow: team, key: recordSetOf(segments) } as const;
-  const patience = startPatience(waitMsMax);
+  const patience = startPatience(Math.min(waitMsMax, patienceMs));
 
   let again = false;
   let unreached: WriteOutcome | undefined;
   for (let attempt = 0; ; attempt += 1) {
-    const turned = await scheduler.turn(want, { patienceMs: patience.leftMs(), again, signal });
+    const turned = await scheduler.turn(want, { patienceMs: patience.leftMs(), again, signal, enterQueue });
     if (turned.kind === 'aborted') return aborted;
     // Time that went by while nobody was there to be reached says nothing of the budget.
     if (turned.kind === 'too_long') return unreached ?? { ...turned, kind: 'throttled' };

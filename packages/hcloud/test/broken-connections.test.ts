@@ -151,7 +151,7 @@ describe('a write that finds no connection', () => {
       onCall: ({ outcome }) => outcomes.push(outcome) === 3 && gaveUp.abort(),
     });
 
-    const outcome = await client.write(aWrite(), gaveUp.signal);
+    const outcome = await client.write(aWrite(), { signal: gaveUp.signal });
 
     expect(outcome.kind).toBe('unreached');
     expect(outcomes).toEqual(['unreached', 'unreached', 'unreached']);
@@ -174,7 +174,7 @@ describe('a write that finds no connection', () => {
     await upstream?.close();
     upstream = undefined;
 
-    const outcome = await client.write(aWrite(), gaveUp.signal);
+    const outcome = await client.write(aWrite(), { signal: gaveUp.signal });
 
     expect(outcome.kind).toBe('unreached');
     expect(outcomes).toEqual(['accepted', 'unreached', 'unreached', 'unreached']);

@@ -199,7 +199,7 @@ describe('a caller who gives up', () => {
     const { client, calls } = aClient({ waitMsMax: 10_000 });
     upstream().post(path).reply(429, '', { 'Retry-After': '5' });
     const giveUp = new AbortController();
-    const writing = client.write(aWrite(), giveUp.signal);
+    const writing = client.write(aWrite(), { signal: giveUp.signal });
     while (calls.length === 0) await new Promise(setImmediate);
 
     giveUp.abort();
@@ -218,7 +218,7 @@ describe('a caller who gives up', () => {
         return '{"action": {}}';
       });
 
-    const outcome = await client.write(aWrite(), giveUp.signal);
+    const outcome = await client.write(aWrite(), { signal: giveUp.signal });
 
     expect(outcome.kind).toBe('accepted');
   });

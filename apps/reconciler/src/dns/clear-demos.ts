@@ -53,7 +53,7 @@ export const clearDemos = (deps: ClearDeps) => {
 function startPass(deps: ClearDeps, signal: AbortSignal) {
   const startedAt = deps.now();
   const left = source(deps);
-  const deletionDeps: DeleteLeftDeps = { ...deps, send: (write) => deps.send(write, signal) };
+  const deletionDeps: DeleteLeftDeps = { ...deps, send: (write) => deps.send(write, { signal }) };
   let deleted = 0;
   let uncertain = 0;
   let retryAfterSeconds = 0;

@@ -193,8 +193,8 @@ describe('a death', () => {
     },
   };
   const dieAfter: Pick<HcloudClient, 'write'> = {
-    write: async (write, signal) => {
-      await at.hcloud.write(write, signal);
+    write: async (write, options) => {
+      await at.hcloud.write(write, options);
       throw new Error('killed');
     },
   };

@@ -14,6 +14,8 @@ export interface Patience {
   /** The request had its turn and was answered 429. */
   readonly again?: boolean;
   readonly signal?: AbortSignal | undefined;
+  /** Asked for a place when there is no turn at once; null: the request cannot wait. */
+  readonly enterQueue?: (() => (() => void) | null) | undefined;
 }
 
 /** How a request for a turn ended, for metrics. */
@@ -105,14 +107,21 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
       wake();
     });
 
-  const turn = async (want: Want, { patienceMs, again = false, signal }: Patience): Promise<Turned> => {
+  const turn = async (want: Want, { patienceMs, again = false, signal, enterQueue }: Patience): Promise<Turned> => {
     if (signal?.aborted) return { kind: 'aborted' };
     if (isClosed) return tooLong(0);
     const asked = keeper.ask(want, { patienceMs, again }, tick());
     if (asked.kind === 'too_long') return tooLong(asked.waitMs);
-    if (asked.kind === 'wait') return wait(asked.id, signal);
-    wake();
-    return asked;
+    if (asked.kind === 'go') {
+      wake();
+      return asked;
+    }
+    const leaveQueue = enterQueue === undefined ? () => undefined : enterQueue();
+    if (leaveQueue === null) {
+      keeper.cancel(asked.id);
+      return tooLong(0);
+    }
+    return wait(asked.id, signal).finally(leaveQueue);
   };
 
   wake();
