@@ -12,7 +12,7 @@ export interface Gateway extends Program {
 const shortTimes = {
   UPSTREAM_TIMEOUT_MS: '1s',
   UPSTREAM_WAIT_MS: '1500ms',
-  WRITE_TURN_MS: '1s',
+  WRITE_WAIT_MS: '2500ms',
   SETTLE_AFTER_MS: '700ms',
   ACTION_POLL_MS: '100ms',
 } as const;

@@ -85,6 +85,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(problemPages());
   app.use(['/auth/login', '/auth/callback'], limits.signInPerAddress);
   app.use(loadSession({ sessions, onUse: sessionUse.note }));
+  app.use(limits.forgiveAddress);
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perSession);
   const routes = clusterRoutes.filter(({ operationId }) => config.devSignIn || operationId !== 'devSignIn');

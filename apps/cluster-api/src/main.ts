@@ -1,5 +1,5 @@
 import { sessionStore, sessionUseRecorder } from '@corral/auth';
-import { connectPool, connectPrisma } from '@corral/database';
+import { connectPool, connectPrisma, registerProcess } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectBudgetStore, connectProjects, verifyToken } from '@corral/hcloud';
 import { connectQueue } from '@corral/queue';
@@ -52,7 +52,6 @@ await startOrExit(SERVICE, async () => {
     log,
     onCall: gardenCallMetrics(metrics),
   });
-  const buckets = connectBuckets(config.REDIS_URL, report('request limits count per process'));
   const budgets = connectBudgetStore({
     redisUrl: config.REDIS_URL,
     run: (statement) => pool.query(statement),
@@ -64,6 +63,14 @@ await startOrExit(SERVICE, async () => {
     applicationName: `${SERVICE} readiness`,
     connectionsMax: 1,
     onIdleError: report('database connection of the readiness check lost'),
+  });
+  const processes = await registerProcess({
+    ...{ pool: readiness, service: SERVICE },
+    onError: report('number of cluster APIs not renewed'),
+  });
+  const buckets = connectBuckets({
+    ...{ redisUrl: config.REDIS_URL, processes: processes.count },
+    onError: report('request limits are granted by parts'),
   });
   // Garden, provider and Redis are not among them: most requests need none of these.
   const health = createHealth({ checks: { database: () => readiness.query('SELECT 1') }, log });
@@ -142,6 +149,7 @@ await startOrExit(SERVICE, async () => {
     { name: 'upstream budget', close: budgets.close },
     { name: 'queue', close: queue.close },
     { name: 'garden', close: garden.close },
+    { name: 'process register', close: processes.close },
     { name: 'database', close: () => prisma.$disconnect().then(() => Promise.all([pool.end(), readiness.end()])) },
   ]);
 });

@@ -50,9 +50,9 @@ describe('a request past a limit', () => {
 });
 
 describe('the limits count', () => {
-  it('per address, before the session is looked up', async () => {
+  it('per address what comes without a session, before that is looked up', async () => {
     await start({ perAddressPerMinute: 3 });
-    for (const cookie of ['', 'sessionid=x', test.acme.member.cookie]) {
+    for (const cookie of ['', 'sessionid=x', '']) {
       expect((await test.api.as({ cookie }).get(ME)).status).toBeLessThan(429);
     }
 
@@ -60,6 +60,21 @@ describe('the limits count', () => {
       const { body } = await test.api.as({ cookie }).get(ME).expect(429);
       expect(body.detail).toContain('this address');
     }
+  });
+
+  it('per address nothing of what comes with a session, whatever becomes of it', async () => {
+    await start({ perAddressPerMinute: 1 });
+    const member = test.api.as(test.acme.member);
+    for (let time = 0; time < 3; time += 1) {
+      const { headers } = await member.get(ME).expect(200);
+      expect(headers['ratelimit-limit']).toBe(String(many.perSessionPerMinute));
+      await member.get('/nowhere/').expect(404);
+      // A page of somebody else can make its visitor send such, and shall not use up the address by it.
+      await member.post('/auth/logout/').set('Origin', 'https://elsewhere.example').expect(403);
+    }
+
+    await test.api.get('/nowhere/').expect(404);
+    await test.api.get('/nowhere/').expect(429);
   });
 
   it('per session: another one of the same user goes on', async () => {

@@ -7,7 +7,7 @@ import {
   type TokenRefusal,
   type UseRecorder,
 } from '@corral/auth';
-import { type DnsRoute, dnsDemoRoutes, dnsOpenApi, dnsRoutes, dnsZoneRoutes } from '@corral/contracts';
+import { type DnsRoute, dnsDemoRoutes, dnsLimits, dnsOpenApi, dnsRoutes, dnsZoneRoutes } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { demoEnds, demoStore, drawLabel } from '@corral/demos';
 import {
@@ -21,7 +21,7 @@ import {
   zoneSyncStore,
 } from '@corral/dns-mirror';
 import type { HcloudClient } from '@corral/hcloud';
-import type { Buckets } from '@corral/rate-limit';
+import { type Buckets, type Clock, systemClock, type WaitingPlaces, waitingPlaces } from '@corral/rate-limit';
 import { docsRouter, type Health, type Log, type Metrics, serviceApp, type TrustProxy } from '@corral/service';
 import type { Express, Request } from 'express';
 import { absolutePath } from 'swagger-ui-dist';
@@ -30,13 +30,14 @@ import { actionProgress } from './domain/action-progress.js';
 import { clearDemo } from './domain/clear-demo.js';
 import { demos } from './domain/demos.js';
 import { followActions } from './domain/follow-actions.js';
+import { heldReads } from './domain/held-reads.js';
 import { keyedQueue } from './domain/keyed-queue.js';
 import { lookAgain } from './domain/look-again.js';
 import { rrsetWriter } from './domain/rrset-writer.js';
 import { type ZoneDirectory, zoneDirectory, zonesOf } from './domain/zone-directory.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
 import { type HandlersOf, mountRoutes } from './http/mount-routes.js';
-import { type RateLimits, requestLimits } from './http/rate-limits.js';
+import { type RateLimits, type RequestLimits, requestLimits } from './http/rate-limits.js';
 import { actionRoutes } from './routes/actions.js';
 import { demoRoutes } from './routes/demos.js';
 import { rrsetWriteRoutes } from './routes/rrset-writes.js';
@@ -51,9 +52,11 @@ export interface AppConfig {
   /** Express' setting of the same name. */
   readonly trustProxy: TrustProxy;
   readonly limits: RateLimits;
-  readonly turnMsMax: number;
+  /** See `dnsLimits.writeWaitMs`. */
+  readonly writeWaitMs: number;
   readonly settleAfterMs: number;
   readonly actionPollMs: number;
+  readonly actionHoldMs: number;
   readonly actionRunningMsMax: number;
 }
 
@@ -67,12 +70,14 @@ export interface AppDeps {
   readonly config: AppConfig;
   readonly pool: Pool;
   readonly ledger: WriteLedger;
-  readonly upstream: Pick<HcloudClient, 'write' | 'readActions' | 'readRrset' | 'readZone'>;
+  readonly upstream: Pick<HcloudClient, 'write' | 'readActions' | 'readRrset' | 'readZone' | 'budget'>;
   readonly verifier: Pick<DnsTokenVerifier, 'verify'>;
   readonly lastUsed: Pick<UseRecorder, 'note'>;
   readonly requests: Pick<RequestCounter, 'note'>;
   readonly answered: AnsweredRecorder;
   readonly buckets: Buckets;
+  /** What waits for a rate or is held is timed by it. Default: real time. */
+  readonly clock?: Clock;
   readonly health: Health;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -88,7 +93,9 @@ const LOOK_MS_MAX = 1_000;
 /** Wires the DNS gateway, in the order in which requests meet its parts. */
 export function buildApp(deps: AppDeps): Express {
   const { config, buckets, verifier, lastUsed, requests, health, metrics, log } = deps;
-  const limits = requestLimits(buckets, config.limits);
+  const clock = deps.clock ?? systemClock;
+  const waiting: Waiting = { clock, places: waitingPlaces(dnsLimits.waitingWritesPerToken) };
+  const limits = requestLimits({ buckets, ...waiting, writeWaitMs: config.writeWaitMs }, config.limits);
   const onUse = ({ tokenId, teamId }: DnsCaller): void => {
     lastUsed.note(tokenId);
     if (teamId !== null) requests.note(teamId);
@@ -102,8 +109,8 @@ export function buildApp(deps: AppDeps): Express {
   });
   app.use(['/v1', '/openapi.json', '/docs'], limits.perAddress);
   app.use('/v1', requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic }));
-  app.use('/v1', limits.perToken, limits.perTeam);
-  const handlers = buildHandlers(deps);
+  app.use('/v1', limits.perCaller);
+  const handlers = buildHandlers(deps, waiting, limits);
   app.use('/v1', mountRoutes(dnsZoneRoutes, handlers.zones));
   if (handlers.demos !== null) app.use('/v1', mountRoutes(dnsDemoRoutes, handlers.demos));
   app.use(health.router());
@@ -113,13 +120,20 @@ export function buildApp(deps: AppDeps): Express {
   return app;
 }
 
+interface Waiting {
+  readonly clock: Clock;
+  /** Of a token's waiting writes. */
+  readonly places: WaitingPlaces;
+}
+
 interface Handlers {
   readonly zones: HandlersOf<(typeof dnsZoneRoutes)[number]>;
   /** Null where demos are switched off. */
   readonly demos: HandlersOf<(typeof dnsDemoRoutes)[number]> | null;
 }
 
-function buildHandlers({ config, pool, ledger, upstream, answered, metrics, log }: AppDeps): Handlers {
+function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: RequestLimits): Handlers {
+  const { config, pool, ledger, upstream, answered, health, metrics, log } = deps;
   const writes = metrics.counter({
     name: 'corral_dns_writes_total',
     help: 'Writes sent upstream, by how they ended',
@@ -129,8 +143,8 @@ function buildHandlers({ config, pool, ledger, upstream, answered, metrics, log 
   const directoryOf = (zoneName: string) => zoneDirectory({ zoneName, find: mirror.findZone });
   const demoZone = config.demos === null ? null : directoryOf(config.demos.zoneName);
   const zones = zonesOf(directoryOf(config.zoneName), demoZone);
-  const send: HcloudClient['write'] = async (write) => {
-    const outcome = await upstream.write(write);
+  const send: HcloudClient['write'] = async (write, options) => {
+    const outcome = await upstream.write(write, options);
     writes.inc({ outcome: outcome.kind });
     return outcome;
   };
@@ -139,6 +153,8 @@ function buildHandlers({ config, pool, ledger, upstream, answered, metrics, log 
   const writer = rrsetWriter({
     ...sending,
     queue: keyedQueue(),
+    places,
+    budgetLimit: () => upstream.budget().limit,
     reportDrift,
     lookAgain: lookAgain({
       ...{ mirror: zoneSyncStore(pool), settlements: settlementStore(pool), source: upstream, reportDrift, pause },
@@ -146,8 +162,7 @@ function buildHandlers({ config, pool, ledger, upstream, answered, metrics, log 
       onError: (error) => log.warn('record set not looked at again', { error }),
     }),
     isDelivered: answered.has,
-    now: Date.now,
-    turnMsMax: config.turnMsMax,
+    now: clock.now,
   });
   const following = { store: actionStore(pool), pause, now: Date.now, pollIntervalMs: config.actionPollMs };
   const follow = followActions({
@@ -156,7 +171,11 @@ function buildHandlers({ config, pool, ledger, upstream, answered, metrics, log 
     read: upstream.readActions,
     onReadError: (error) => log.warn('actions not read', { error }),
   });
-  const actions = actionProgress({ ...following, follow, runningMsMax: config.actionRunningMsMax });
+  const held = heldReads({
+    ...{ clock, holdMs: config.actionHoldMs, draining: health.draining },
+    places: waitingPlaces(dnsLimits.heldReadsPerToken),
+  });
+  const actions = actionProgress({ ...following, follow, held, runningMsMax: config.actionRunningMsMax });
   const clear = clearDemo({
     ...sending,
     ends: demoEnds(pool),
@@ -170,8 +189,8 @@ function buildHandlers({ config, pool, ledger, upstream, answered, metrics, log 
     zones: {
       ...zoneRoutes({ zones }),
       ...rrsetRoutes({ zones, mirror }),
-      ...rrsetWriteRoutes({ zones, mirror, writer, answered }),
-      ...actionRoutes({ actions }),
+      ...rrsetWriteRoutes({ zones, mirror, writer, answered, limits, budget: upstream.budget }),
+      ...actionRoutes({ actions, giveBack: limits.giveBack }),
     },
     demos: demoZone === null || config.demos === null ? null : buildDemos(demoZone, config.demos),
   };

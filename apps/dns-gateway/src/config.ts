@@ -36,9 +36,16 @@ export const dnsGatewayConfig = {
   ...drainVariables,
 
   DATABASE_CONNECTIONS: integer({ default: 10, min: 2, desc: 'Connections to Postgres at most.' }),
-  WRITE_TURN_MS: durationMs({ default: 5_000, desc: 'How long a write waits for earlier ones to its record set.' }),
+  WRITE_WAIT_MS: durationMs({
+    default: dnsLimits.writeWaitMs,
+    desc: 'How long a write waits in all: for its rate, earlier ones to its record set, the upstream’s budget.',
+  }),
   SETTLE_AFTER_MS: durationMs({ default: 2_000, desc: 'When a write without a usable answer may be settled.' }),
   ACTION_POLL_MS: durationMs({ default: 1_000, desc: 'Shortest time between two upstream calls for actions.' }),
+  ACTION_HOLD_MS: durationMs({
+    default: dnsLimits.actionHoldMs,
+    desc: 'How long a read of a running action is held until the action ends.',
+  }),
   ACTION_TIMEOUT_MS: durationMs({ default: 60_000, desc: 'After so long a running action counts as failed.' }),
 
   DEMOS_ENABLED: flag({ default: false, desc: 'Serve demos: short-lived names in a zone of their own.' }),

@@ -1,11 +1,19 @@
 import { type DnsErrorCode, type DnsErrorDetails, dnsErrorCodes } from '@corral/contracts';
 
+/** Null is what nobody knows. */
+export interface SpentBudget {
+  readonly limit: number | null;
+  readonly remaining: 0;
+  /** When a request will be served. */
+  readonly resetAt: Date;
+}
+
 export interface DnsErrorOptions {
   readonly details?: DnsErrorDetails;
   /** Seconds, whole and at least 1. */
   readonly retryAfterSeconds?: number;
-  /** When a request that was one too many will be served: told in the place of the caller's own budget. */
-  readonly resetAt?: Date;
+  /** What a request was one too many for, where that is none of the caller's own limits. */
+  readonly budget?: SpentBudget;
   /** Only for our log. */
   readonly cause?: unknown;
 }
@@ -18,22 +26,27 @@ export class DnsError extends Error {
   override readonly name = 'DnsError';
   readonly details: DnsErrorDetails;
   readonly retryAfterSeconds: number | null;
-  readonly resetAt: Date | null;
+  readonly budget: SpentBudget | null;
 
   constructor(
     readonly code: DnsErrorCode,
     message: string,
-    { details = null, retryAfterSeconds, resetAt, cause }: DnsErrorOptions = {},
+    { details = null, retryAfterSeconds, budget, cause }: DnsErrorOptions = {},
   ) {
     super(message, { cause });
     this.details = details;
     this.retryAfterSeconds = retryAfterSeconds ?? null;
-    this.resetAt = resetAt ?? null;
+    this.budget = budget ?? null;
   }
 
   get status(): number {
     return dnsErrorCodes[this.code].status;
   }
+}
+
+/** Nobody waits for an answer any more, and nothing has happened. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
 }
 
 /** One wrong field of a body or query. */

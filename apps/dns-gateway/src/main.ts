@@ -1,6 +1,6 @@
 import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
-import { connectPool } from '@corral/database';
+import { connectPool, registerProcess } from '@corral/database';
 import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-mirror';
 import { connectBudgetStore, connectHcloud, upstreamBudgetMetrics, upstreamCallMetrics } from '@corral/hcloud';
 import { connectBuckets } from '@corral/rate-limit';
@@ -70,7 +70,6 @@ await startOrExit(SERVICE, async () => {
   const answered = answeredRecorder(ledger, REPLAY_MS, report('deliveries not recorded'));
   const lastUsed = lastUsedRecorder(pool, report('last use of tokens not recorded'));
   const requests = requestCounter(pool, report('requests of teams not counted'));
-  const buckets = connectBuckets(config.REDIS_URL, report('request limits count per process'));
   const demos = demoConfig(config);
   // However many requests wait for a connection, this one answers: the service can serve.
   const readiness = connectPool({
@@ -78,6 +77,14 @@ await startOrExit(SERVICE, async () => {
     applicationName: `${SERVICE} readiness`,
     connectionsMax: 1,
     onIdleError: report('database connection of the readiness check lost'),
+  });
+  const processes = await registerProcess({
+    ...{ pool: readiness, service: SERVICE },
+    onError: report('number of gateways not renewed'),
+  });
+  const buckets = connectBuckets({
+    ...{ redisUrl: config.REDIS_URL, processes: processes.count },
+    onError: report('request limits are granted by parts'),
   });
   const zones = mirrorStore(readiness);
   const health = createHealth({
@@ -102,9 +109,10 @@ await startOrExit(SERVICE, async () => {
         perTokenPerMinute: config.LIMIT_PER_TOKEN,
         perTeamPerMinute: config.LIMIT_PER_TEAM,
       },
-      turnMsMax: config.WRITE_TURN_MS,
+      writeWaitMs: config.WRITE_WAIT_MS,
       settleAfterMs: config.SETTLE_AFTER_MS,
       actionPollMs: config.ACTION_POLL_MS,
+      actionHoldMs: config.ACTION_HOLD_MS,
       actionRunningMsMax: config.ACTION_TIMEOUT_MS,
     },
     ...{ pool, ledger, upstream, verifier, lastUsed, requests, answered, buckets, health, metrics, log },
@@ -133,6 +141,7 @@ await startOrExit(SERVICE, async () => {
     { name: 'token notifications', close: verifier.close },
     { name: 'upstream', close: upstream.close },
     { name: 'upstream budget', close: budgetStore.close },
+    { name: 'process register', close: processes.close },
     { name: 'database', close: () => Promise.all([pool.end(), readiness.end()]) },
   ]);
 });

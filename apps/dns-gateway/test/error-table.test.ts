@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { dnsErrorCodes } from '@corral/contracts';
-import { memoryBuckets } from '@corral/rate-limit';
+import { memoryBuckets, systemClock } from '@corral/rate-limit';
 import { freePort, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectError } from './support/expect-refusal.js';
@@ -99,7 +99,11 @@ describe('the error table', () => {
   it('409 conflict: an earlier write to the set does not end in time', async () => {
     await create({ name: 'busy.acme' });
     const upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
-    const held = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { turnMsMax: 150 } });
+    const held = await startGateway({
+      ...{ beside: gateway, upstreamUrl: upstream.url, config: { writeWaitMs: 150 } },
+      // The deadline of what is sent does not pass.
+      clock: { ...systemClock, now: () => 0 },
+    });
     const release = upstream.hold('busy.acme');
     const change = (ttl: number) =>
       held.call('POST', `/zones/${ZONE}/rrsets/busy.acme/A/actions/change_ttl`, { body: { ttl } });

@@ -98,18 +98,41 @@ describe('the budget in answers', () => {
 });
 
 describe('the limits count', () => {
-  it('per address, before the token is looked at', async () => {
-    await start({ perAddressPerMinute: 3, perTokenPerMinute: 100 });
+  it('per address what comes without a good token, before that is looked at', async () => {
+    await start({ perAddressPerMinute: 3 });
 
     const statuses: number[] = [];
-    for (const token of [null, 'wrong', gateway.acme.token]) {
-      statuses.push((await gateway.call('GET', LIST, { token })).status);
-    }
+    for (const token of [null, 'wrong', 'wrong']) statuses.push((await gateway.call('GET', LIST, { token })).status);
 
-    expect(statuses).toEqual([401, 401, 200]);
+    expect(statuses).toEqual([401, 401, 401]);
     for (const token of [null, 'wrong', gateway.acme.token]) {
       expectLimited(await gateway.call('GET', LIST, { token }), 'this address');
     }
+  });
+
+  it('per address nothing of what comes with a good token: an office can work behind one', async () => {
+    const clock = await start({ perAddressPerMinute: 3 });
+    for (let time = 0; time < 10; time += 1) {
+      const { status, headers } = await gateway.call('GET', LIST);
+      expect([status, headers.get('ratelimit-remaining')]).toEqual([200, String(many.perTokenPerMinute - time - 1)]);
+    }
+    for (let time = 0; time < 4; time += 1) {
+      const body = { name: `office${time}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] };
+      expect((await gateway.call('POST', LIST, { body })).status).toBe(201);
+    }
+
+    const told: (number | null)[][] = [];
+    for (let time = 0; time < 4; time += 1) told.push(budgetOf(await gateway.call('GET', LIST, { token: 'wrong' })));
+
+    expect(told.map((budget) => [budget[0], budget[1], budget[3]])).toEqual([
+      [3, 2, null],
+      [3, 1, null],
+      [3, 0, null],
+      [3, 0, 20],
+    ]);
+    clock.now += 20_000;
+    expect((await gateway.call('GET', LIST)).status).toBe(200);
+    expect((await gateway.call('GET', LIST)).status).toBe(200);
   });
 
   it('per token: another token of the team goes on', async () => {
@@ -133,20 +156,18 @@ describe('the limits count', () => {
     expect((await gateway.call('GET', LIST, { token: gateway.globex.token })).status).toBe(200);
   });
 
-  it('address, token and team in this order, and a refusal by one takes nothing from the next', async () => {
-    const clock = await start({ perAddressPerMinute: 6, perTokenPerMinute: 4, perTeamPerMinute: 2 });
+  it('token and team in this order, and a refusal by one takes nothing from the next', async () => {
+    const clock = await start({ perTokenPerMinute: 4, perTeamPerMinute: 2 });
     const call = () => gateway.call('GET', LIST);
 
     const passed = [await call(), await call()];
     const byTeam = [await call(), await call()];
     const byToken = [await call(), await call()];
-    const byAddress = [await call(), await call()];
 
     expect(passed.map(({ status }) => status)).toEqual([200, 200]);
     for (const answer of byTeam) expectLimited(answer, 'this team');
     for (const answer of byToken) expectLimited(answer, 'this token');
-    for (const answer of byAddress) expectLimited(answer, 'this address');
-    clock.now += 15_000; // a token and a half for the address, one for the token, half a one for the team
+    clock.now += 15_000; // one for the token, half a one for the team
     expectLimited(await call(), 'this team');
   });
 
@@ -162,7 +183,7 @@ describe('the limits count', () => {
 
 describe('the address of a client', () => {
   const from = (address: string): Promise<Answer> =>
-    gateway.call('GET', LIST, { headers: { 'X-Forwarded-For': address } });
+    gateway.call('GET', LIST, { token: null, headers: { 'X-Forwarded-For': address } });
 
   it.each([
     ['the same IPv4 address', '203.0.113.7', '203.0.113.7', true],
@@ -176,7 +197,23 @@ describe('the address of a client', () => {
     await start({ perAddressPerMinute: 1 }, { trustProxy: 1 });
     await from(one);
 
-    expect((await from(other)).status).toBe(shared ? 429 : 200);
+    expect((await from(other)).status).toBe(shared ? 429 : 401);
+  });
+
+  it('is one of its /48 besides: who has a whole one has four times as much, wherever in it', async () => {
+    await start({ perAddressPerMinute: 2 }, { trustProxy: 1 });
+    for (let host = 0; host < 8; host += 1) expect((await from(`2001:db8:1:${host}::1`)).status).toBe(401);
+
+    expectLimited(await from('2001:db8:1:ffff::1'), 'this network');
+    expect((await from('2001:db8:2::1')).status).toBe(401);
+  });
+
+  it('gets back what a good token was charged, and so does its /48', async () => {
+    await start({ perAddressPerMinute: 1 }, { trustProxy: 1 });
+    const headers = { 'X-Forwarded-For': '2001:db8:1::1' };
+    for (let time = 0; time < 10; time += 1) expect((await gateway.call('GET', LIST, { headers })).status).toBe(200);
+
+    for (let host = 0; host < 4; host += 1) expect((await from(`2001:db8:1:${host}::1`)).status).toBe(401);
   });
 
   it('is the last one that a trusted proxy states: what a client adds does not count', async () => {

@@ -189,7 +189,7 @@ describe('a caller who gives up', () => {
   it('before the start causes no call', async () => {
     const { client, calls } = aClient();
 
-    const outcome = await client.write(aWrite(), AbortSignal.abort());
+    const outcome = await client.write(aWrite(), { signal: AbortSignal.abort() });
 
     expect(outcome.kind).toBe('unreached');
     expect(calls).toEqual([]);
@@ -246,5 +246,44 @@ describe('connectHcloud', () => {
     const outcome = await client.write(aWrite());
 
     expect(outcome.kind).toBe('accepted');
+  });
+});
+
+describe('a write that would have to wait for its turn', () => {
+  it('is throttled when there is no place to wait in', async () => {
+    const { client, calls } = aClient({ waitMsMax: 10_000 });
+    upstream().post(path).reply(429, '', { 'Retry-After': '5' });
+    // For its first turn it waits until the budget is known.
+    const enterQueue = () => (calls.length === 0 ? () => undefined : null);
+
+    expect((await client.write(aWrite(), { enterQueue })).kind).toBe('throttled');
+    expect(calls).toHaveLength(1);
+  });
+
+  it('gives its place back with the end of its wait', async () => {
+    const { client, calls } = aClient({ waitMsMax: 10_000 });
+    upstream().post(path).reply(429, '', { 'Retry-After': '5' });
+    const giveUp = new AbortController();
+    let places = 1;
+    const enterQueue = () => {
+      places -= 1;
+      return () => {
+        places += 1;
+      };
+    };
+    const writing = client.write(aWrite(), { enterQueue, signal: giveUp.signal });
+    while (calls.length === 0 || places !== 0) await new Promise(setImmediate);
+
+    giveUp.abort();
+
+    await writing;
+    expect(places).toBe(1);
+  });
+
+  it('waits no longer than its own patience', async () => {
+    const { client } = aClient({ waitMsMax: 600_000 });
+    upstream().post(path).reply(429, '', { 'Retry-After': '300' });
+
+    expect((await client.write(aWrite(), { patienceMs: 200 })).kind).toBe('throttled');
   });
 });

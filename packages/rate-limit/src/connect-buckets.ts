@@ -1,20 +1,28 @@
 import { Redis } from 'ioredis';
-import { type Buckets, memoryBuckets } from './buckets.js';
+import { type Buckets, memoryBuckets, partOf } from './buckets.js';
 import { redisBuckets } from './redis-buckets.js';
 
-/** Request limits shared through Redis where there is one, else of this process. */
-export function connectBuckets(
-  redisUrl: string | undefined,
-  onError: (error: Error) => void,
-): Buckets & { close(): Promise<void> } {
-  const memory = memoryBuckets(Date.now);
-  if (redisUrl === undefined) return { take: memory.take, close: async () => undefined };
+export interface ConnectBucketsOptions {
+  readonly redisUrl: string | undefined;
+  /** How many live processes share the limits: without Redis each grants its part. */
+  readonly processes: () => number;
+  readonly onError: (error: Error) => void;
+}
+
+/** Request limits shared through Redis where there is one, else by parts. */
+export function connectBuckets({
+  redisUrl,
+  processes,
+  onError,
+}: ConnectBucketsOptions): Buckets & { close(): Promise<void> } {
+  const alone = partOf(memoryBuckets(Date.now), processes);
+  if (redisUrl === undefined) return { ...alone, close: async () => undefined };
   // Fail fast rather than queue: while Redis is away, limits count per process.
   const redis = new Redis(redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 2_000 });
   redis.on('error', onError);
-  const buckets = redisBuckets({ redis, fallback: memory, now: Date.now, onError });
+  const buckets = redisBuckets({ redis, fallback: alone, now: Date.now, onError });
   return {
-    take: buckets.take,
+    ...buckets,
     close: async () => {
       await buckets.close();
       redis.disconnect();

@@ -1,4 +1,9 @@
-export { type Buckets, memoryBuckets } from './buckets.js';
-export { connectBuckets } from './connect-buckets.js';
-export { addressOf, type RequestLimit, requestLimiter } from './request-limiter.js';
+export { ADDRESSES_PER_SITE, type AddressLimit, addressLimiter, addressOf } from './address-limiter.js';
+export { type Buckets, memoryBuckets, partOf } from './buckets.js';
+export { type Clock, systemClock } from './clock.js';
+export { type ConnectBucketsOptions, connectBuckets } from './connect-buckets.js';
+export { type PatientLimiterOptions, patientLimiter } from './patient-limiter.js';
+export { type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';
 export type { BucketRule, Taken } from './token-bucket.js';
+export { type Budget, tellBudget, tellOnly } from './told-budgets.js';
+export { type WaitingLines, type WaitingPlaces, waitingLines, waitingPlaces } from './waiting-lines.js';

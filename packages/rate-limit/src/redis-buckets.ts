@@ -1,30 +1,8 @@
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
+import { type Answer, batchedAsk, type Question } from './batched-ask.js';
 import type { Buckets } from './buckets.js';
-import { type BucketRule, describe, type Taken } from './token-bucket.js';
-
-/**
- * For each key: fills the bucket up, takes what is asked for as far as it goes (a negative number gives back), and
- * answers the grant and what is left. Redis' own clock, so that the replicas' clocks do not matter.
- */
-const takeScript = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local answer = {}
-for i, key in ipairs(KEYS) do
-  local capacity, period, asked = tonumber(ARGV[3*i-2]), tonumber(ARGV[3*i-1]), tonumber(ARGV[3*i])
-  local kept = redis.call('HMGET', key, 'tokens', 'at')
-  local tokens = tonumber(kept[1]) or capacity
-  local at = tonumber(kept[2]) or now
-  tokens = math.min(capacity, tokens + math.max(0, now - at) * capacity / period)
-  local grant = math.min(asked, math.floor(tokens + 1e-9))
-  tokens = math.min(capacity, tokens - grant)
-  redis.call('HSET', key, 'tokens', tostring(tokens), 'at', now)
-  redis.call('PEXPIRE', key, period * 2)
-  answer[2*i-1] = grant
-  answer[2*i] = tostring(tokens)
-end
-return answer`;
+import { type BucketRule, describe, promisable, type Taken } from './token-bucket.js';
 
 interface Lease {
   readonly rule: BucketRule;
@@ -34,16 +12,9 @@ interface Lease {
   at: number;
 }
 
-interface Asked {
-  readonly rule: BucketRule;
-  readonly amount: number;
-  readonly answered: (answer: { grant: number; rest: number }) => void;
-  readonly failed: (error: Error) => void;
-}
-
 export interface RedisBucketsOptions {
   readonly redis: Redis;
-  /** Used while Redis is away: limits then count per process. */
+  /** Used while Redis is away: this process' part of the limits. */
   readonly fallback: Buckets;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
@@ -78,45 +49,52 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
     const lease = leases.get(key);
     if (lease === undefined || lease.granted < 1) return null;
     lease.granted -= 1;
-    return describe(true, lease.granted + lease.rest, rule);
+    return describe(true, lease.granted + Math.max(0, lease.rest), rule);
   };
 
-  const fetchAndTake = async (key: string, rule: BucketRule): Promise<Taken> => {
+  const orElse = async (work: () => Promise<Taken>, alone: () => Taken | Promise<Taken>): Promise<Taken> => {
     try {
-      for (;;) {
-        const amount = amountFor(key, rule);
-        const { grant, rest } = await askCounted(key, rule, amount);
-        const lease = leases.get(key) ?? { rule, granted: 0, rest: 0, at: 0 };
-        leases.set(key, lease);
-        Object.assign(lease, { granted: lease.granted + grant, rest, at: now() });
-        const taken = takeLeased(key, rule);
-        if (taken !== null) return taken;
-        // What was fetched for this request went to one that came later: it asks once more.
-        if (rest < 1) return describe(false, Math.min(rest, 0.999), rule);
-      }
+      return await work();
     } catch (error) {
       downUntil = now() + BACKOFF_MS;
       options.onError(error as Error);
-      return fallback.take(key, rule);
+      return alone();
     }
   };
 
+  const fetchAndTake = async (key: string, rule: BucketRule): Promise<Taken> => {
+    for (;;) {
+      const { grant, rest } = await askCounted(key, rule, { amount: amountFor(key, rule), ahead: 0 });
+      const lease = leases.get(key) ?? { rule, granted: 0, rest: 0, at: 0 };
+      leases.set(key, lease);
+      Object.assign(lease, { granted: lease.granted + grant, rest, at: now() });
+      const taken = takeLeased(key, rule);
+      if (taken !== null) return taken;
+      // What was fetched for this request went to one that came later: it asks once more.
+      if (rest < 1) return describe(false, Math.min(rest, 0.999), rule);
+    }
+  };
+
+  /** One token, there or promised: each who waits asks once, and is told when. */
+  const takeAhead = async (key: string, rule: BucketRule, patienceMs: number): Promise<Taken> => {
+    const { grant, rest } = await ask(key, rule, { amount: 1, ahead: promisable(rule, patienceMs) });
+    const lease = leases.get(key);
+    if (lease !== undefined) lease.rest = rest;
+    return describe(grant === 1, rest, rule);
+  };
+
   /** Requests that come at once share one lease: a burst here must not empty the bucket for the other replicas. */
-  const amountFor = (key: string, { capacity }: BucketRule): number => {
-    const share = Math.max(1, Math.floor(capacity / LEASE_SHARE));
+  const amountFor = (key: string, rule: BucketRule): number => {
+    const share = shareOf(rule);
     const asking = askingOf.get(key) ?? 0;
     if (asking === 0) return share;
     return asking < share ? 0 : 1;
   };
 
-  const askCounted = async (
-    key: string,
-    rule: BucketRule,
-    amount: number,
-  ): Promise<{ grant: number; rest: number }> => {
+  const askCounted = async (key: string, rule: BucketRule, question: Question): Promise<Answer> => {
     askingOf.set(key, (askingOf.get(key) ?? 0) + 1);
     try {
-      return await ask(key, rule, amount);
+      return await ask(key, rule, question);
     } finally {
       const left = (askingOf.get(key) ?? 1) - 1;
       if (left === 0) askingOf.delete(key);
@@ -124,60 +102,38 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
     }
   };
 
-  const giveBack = async (olderThanMs: number): Promise<void> => {
+  const endLeases = async (olderThanMs: number): Promise<void> => {
     const due = [...leases.entries()].filter(([, lease]) => now() - lease.at >= olderThanMs);
     for (const [key] of due) leases.delete(key);
     const unused = due.filter(([, lease]) => lease.granted > 0);
-    await Promise.allSettled(unused.map(([key, lease]) => ask(key, lease.rule, -lease.granted)));
+    await Promise.allSettled(unused.map(([key, lease]) => ask(key, lease.rule, { amount: -lease.granted, ahead: 0 })));
   };
-  const timer = setInterval(() => void giveBack(LEASE_MS), LEASE_MS).unref();
+  const timer = setInterval(() => void endLeases(LEASE_MS), LEASE_MS).unref();
 
   return {
-    take(key, rule) {
-      if (now() < downUntil) return fallback.take(key, rule);
-      return takeLeased(key, rule) ?? fetchAndTake(key, rule);
+    take(key, rule, patienceMs = 0) {
+      const alone = () => fallback.take(key, rule, patienceMs);
+      if (now() < downUntil) return alone();
+      const leased = takeLeased(key, rule);
+      if (leased !== null) return leased;
+      return orElse(() => (patienceMs > 0 ? takeAhead(key, rule, patienceMs) : fetchAndTake(key, rule)), alone);
+    },
+    giveBack(key, rule) {
+      const alone = () => fallback.giveBack(key, rule);
+      if (now() < downUntil) return alone();
+      const lease = leases.get(key);
+      // Into the lease, at no call of Redis, unless others may wait for it, or this process would hold too much.
+      if (lease !== undefined && lease.granted < shareOf(rule) && lease.rest >= 1) {
+        lease.granted += 1;
+        return describe(true, Math.min(rule.capacity, lease.granted + lease.rest), rule);
+      }
+      return orElse(async () => describe(true, (await ask(key, rule, { amount: -1, ahead: 0 })).rest, rule), alone);
     },
     close: async () => {
       clearInterval(timer);
-      await giveBack(0);
+      await endLeases(0);
     },
   };
 }
 
-function batchedAsk(redis: Redis, timeoutMs: number) {
-  let batch = new Map<string, Asked[]>();
-
-  const send = async (): Promise<void> => {
-    const asked = [...batch].flatMap(([key, items]) => items.map((item) => ({ key, item })));
-    batch = new Map();
-    try {
-      const keys = asked.map(({ key }) => `corral:limit:${key}`);
-      const args = asked.flatMap(({ item }) => [item.rule.capacity, item.rule.periodMs, item.amount]);
-      const reply = await within(redis.eval(takeScript, keys.length, ...keys, ...args), timeoutMs);
-      const values = reply as (number | string)[];
-      for (const [index, { item }] of asked.entries()) {
-        item.answered({ grant: Number(values[2 * index]), rest: Number(values[2 * index + 1]) });
-      }
-    } catch (error) {
-      for (const { item } of asked) item.failed(error as Error);
-    }
-  };
-
-  return (key: string, rule: BucketRule, amount: number): Promise<{ grant: number; rest: number }> =>
-    new Promise((answered, failed) => {
-      if (batch.size === 0) setImmediate(() => void send());
-      batch.set(key, [...(batch.get(key) ?? []), { rule, amount, answered, failed }]);
-    });
-}
-
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`Redis gave no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const shareOf = ({ capacity }: BucketRule): number => Math.max(1, Math.floor(capacity / LEASE_SHARE));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { memoryBuckets } from './buckets.js';
-import { type Bucket, type BucketRule, takeToken } from './token-bucket.js';
+import { memoryBuckets, partOf } from './buckets.js';
+import { type Bucket, type BucketRule, returnToken, type Taken, takeToken } from './token-bucket.js';
 
 const rule: fc.Arbitrary<BucketRule> = fc.record({
   capacity: fc.integer({ min: 1, max: 50 }),
@@ -70,10 +70,10 @@ describe('a token bucket', () => {
     const of = { capacity: 3, periodMs: 60_000 };
     const first = takeToken(undefined, of, 7);
 
-    expect(first.taken).toEqual({ allowed: true, remaining: 2, fullInMs: 20_000, retryInMs: 0 });
+    expect(first.taken).toEqual({ allowed: true, remaining: 2, fullInMs: 20_000, retryInMs: 0, waitMs: 0 });
     const second = takeToken(first.bucket, of, 7);
     const third = takeToken(second.bucket, of, 7);
-    expect(third.taken).toEqual({ allowed: true, remaining: 0, fullInMs: 60_000, retryInMs: 20_000 });
+    expect(third.taken).toEqual({ allowed: true, remaining: 0, fullInMs: 60_000, retryInMs: 20_000, waitMs: 0 });
     expect(takeToken(third.bucket, of, 7).taken).toEqual({ ...third.taken, allowed: false });
   });
 
@@ -82,6 +82,142 @@ describe('a token bucket', () => {
     const { bucket } = takeToken(undefined, of, 10_000);
 
     expect(takeToken(bucket, of, 5_000).taken.allowed).toBe(false);
+  });
+});
+
+const steps = fc.array(
+  fc.record({ pause: fc.oneof(fc.constant(0), fc.nat(3_000)), gives: fc.boolean(), patienceMs: fc.nat(20_000) }),
+  { minLength: 1, maxLength: 100 },
+);
+
+/** Takes, or gives one back of what was taken, after each pause. @returns each state, with the times at which tokens are there */
+function walk(of: BucketRule, through: readonly { pause: number; gives: boolean; patienceMs: number }[]) {
+  let now = 0;
+  let bucket: Bucket | undefined;
+  let held = 0;
+  return through.map(({ pause, gives, patienceMs }) => {
+    now += pause;
+    const isReturn = gives && held > 0;
+    const next = isReturn ? returnToken(bucket, of, now) : takeToken(bucket, of, now, patienceMs);
+    bucket = next.bucket;
+    if (isReturn) held -= 1;
+    else if (next.taken.allowed) held += 1;
+    return { now, bucket, patienceMs, isReturn, taken: next.taken };
+  });
+}
+
+describe('a token bucket that takes tokens back', () => {
+  it('never holds more than its capacity, and never owes more than that', () => {
+    fc.assert(
+      fc.property(rule, steps, (of, through) => {
+        for (const { bucket } of walk(of, through)) {
+          expect(bucket.tokens).toBeLessThanOrEqual(of.capacity);
+          expect(bucket.tokens).toBeGreaterThanOrEqual(-of.capacity - 1e-6);
+        }
+      }),
+    );
+  });
+
+  it('is as if what came back had never been taken', () => {
+    fc.assert(
+      fc.property(rule, fc.double({ min: 1, max: 50, noNaN: true }), (of, level) => {
+        const before = { tokens: Math.min(of.capacity, level), at: 0 };
+        const { bucket } = takeToken(before, of, 0);
+
+        expect(returnToken(bucket, of, 0).bucket.tokens).toBeCloseTo(before.tokens, 6);
+      }),
+    );
+  });
+
+  it('tells what is left as it is then', () => {
+    const of = { capacity: 3, periodMs: 60_000 };
+    const { bucket } = takeToken(undefined, of, 0);
+
+    expect(returnToken(bucket, of, 0).taken).toMatchObject({ allowed: true, remaining: 3, fullInMs: 0 });
+    expect(returnToken(undefined, of, 0).bucket.tokens).toBe(3);
+  });
+});
+
+describe('a token taken ahead', () => {
+  it('is there within the patience, and not before as much has flowed in', () => {
+    fc.assert(
+      fc.property(rule, steps, (of, through) => {
+        const taken = walk(
+          of,
+          through.map((step) => ({ ...step, gives: false })),
+        );
+        const grants: number[] = [];
+        for (const { now, patienceMs, taken: each } of taken) {
+          if (!each.allowed) continue;
+          expect(each.waitMs).toBeLessThanOrEqual(patienceMs + 1);
+          grants.push(now + each.waitMs);
+          const most = of.capacity + ((now + each.waitMs) * of.capacity) / of.periodMs;
+          expect(grants.length).toBeLessThanOrEqual(most + 1e-6);
+        }
+        // In order of arrival.
+        expect(grants).toEqual([...grants].sort((one, other) => one - other));
+      }),
+    );
+  });
+
+  it('makes whoever does not wait come back after all who do', () => {
+    const of = { capacity: 2, periodMs: 60_000 };
+    const empty: Bucket = { tokens: 0, at: 0 };
+
+    const first = takeToken(empty, of, 0, 60_000);
+    const second = takeToken(first.bucket, of, 0, 60_000);
+    const read = takeToken(second.bucket, of, 0);
+
+    expect([first, second].map(({ taken }) => taken.waitMs)).toEqual([30_000, 60_000]);
+    expect(read.taken).toMatchObject({ allowed: false, remaining: 0, retryInMs: 90_000 });
+    expect(takeToken(second.bucket, of, 90_000).taken.allowed).toBe(true);
+  });
+
+  it('is refused, and costs nothing, when it would not be there in time', () => {
+    const of = { capacity: 2, periodMs: 60_000 };
+    const { bucket, taken } = takeToken({ tokens: 0, at: 0 }, of, 0, 29_000);
+
+    expect([taken.allowed, bucket.tokens]).toEqual([false, 0]);
+  });
+});
+
+describe('the part of a process', () => {
+  const take = (buckets: ReturnType<typeof partOf>, of: BucketRule) => (buckets.take('a', of) as Taken).allowed;
+  const granted = (processes: number, capacity: number): number => {
+    const buckets = partOf(
+      memoryBuckets(() => 0),
+      () => processes,
+    );
+    let count = 0;
+    while (take(buckets, { capacity, periodMs: 60_000 })) count += 1;
+    return count;
+  };
+
+  it('adds up to no more than the whole, and is one request at least', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 600 }), (processes, capacity) => {
+        const part = granted(processes, capacity);
+        expect(part).toBeGreaterThanOrEqual(1);
+        if (part > 1) expect(part * processes).toBeLessThanOrEqual(capacity);
+      }),
+    );
+    expect([granted(1, 120), granted(3, 120), granted(500, 120)]).toEqual([120, 40, 1]);
+  });
+
+  it('follows the number of processes', () => {
+    let processes = 1;
+    let now = 0;
+    const buckets = partOf(
+      memoryBuckets(() => now),
+      () => processes,
+    );
+    const of = { capacity: 4, periodMs: 60_000 };
+    expect([take(buckets, of), take(buckets, of)]).toEqual([true, true]);
+
+    processes = 4;
+    expect([take(buckets, of), take(buckets, of)]).toEqual([true, false]);
+    now = 60_000;
+    expect([take(buckets, of), take(buckets, of)]).toEqual([true, false]);
   });
 });
 

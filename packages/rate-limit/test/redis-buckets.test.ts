@@ -171,6 +171,62 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(refusals[0]?.retryInMs).toBeLessThan(1_801_000);
   });
 
+  it('take back what was charged at no call of their own, and never hold more than the rule', async () => {
+    const replica = await startReplica();
+    const [{ remaining: before }] = (await takeInTurn(replica, 1)) as [Taken];
+    const calls = replica.calls.length;
+
+    for (let time = 0; time < 30; time += 1) {
+      await replica.giveBack(key, slow);
+      await takeInTurn(replica, 1);
+    }
+    const left = await replica.giveBack(key, slow);
+
+    expect(replica.calls).toHaveLength(calls);
+    expect(left.remaining).toBe(before + 1);
+    await replica.close();
+    expect(Math.floor(await tokensLeft())).toBe(60);
+  });
+
+  it('take back at any replica, and never more than fits', async () => {
+    const [one, other] = [await startReplica(), await startReplica()];
+    await takeInTurn(one, 10);
+
+    await Promise.all(Array.from({ length: 25 }, () => other.giveBack(key, slow)));
+
+    await Promise.all([one.close(), other.close()]);
+    expect(await tokensLeft()).toBe(60);
+    expect(allowed(await takeInTurn(await startReplica(), 70))).toBe(60);
+  });
+
+  it('promise tokens to those who wait at any replica, in the order in which they ask', async () => {
+    const [one, other] = [await startReplica(), await startReplica()];
+    await takeInTurn(one, 60);
+    const patienceMs = 3 * 600_000;
+
+    const promised: Taken[] = [];
+    for (const replica of [one, other, one]) promised.push(await replica.take(key, slow, patienceMs));
+
+    expect(promised.map(({ waitMs }) => Math.round(waitMs / 600_000))).toEqual([1, 2, 3]);
+    expect(await other.take(key, slow, patienceMs)).toMatchObject({ allowed: false, remaining: 0 });
+    // Who does not wait comes after them.
+    const read = await other.take(key, slow);
+    expect([read.allowed, Math.round(read.retryInMs / 600_000)]).toEqual([false, 4]);
+    // Who leaves the line makes room at its end.
+    await one.giveBack(key, slow);
+    expect(Math.round((await other.take(key, slow, patienceMs)).waitMs / 600_000)).toBe(3);
+  });
+
+  it('ask once for each who waits', async () => {
+    const replica = await startReplica();
+    await takeInTurn(replica, 60);
+    const calls = replica.calls.length;
+
+    await Promise.all(Array.from({ length: 20 }, () => replica.take(key, slow, 600_000 * 20)));
+
+    expect(replica.calls.slice(calls).flat()).toHaveLength(20);
+  });
+
   it('are forgotten by Redis when they are full again', async () => {
     const replica = await startReplica();
 

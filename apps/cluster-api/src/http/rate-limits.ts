@@ -1,5 +1,5 @@
 import { sessionOf } from '@corral/auth';
-import { addressOf, type Buckets, requestLimiter } from '@corral/rate-limit';
+import { addressLimiter, addressOf, type Buckets, requestLimiter } from '@corral/rate-limit';
 import type { RequestHandler } from 'express';
 import { Problem } from '../problem.js';
 
@@ -11,29 +11,34 @@ export interface RateLimits {
 
 /** The request limits, in the order in which a request meets them. */
 export function requestLimits(buckets: Buckets, limits: RateLimits) {
-  const perSession = requestLimiter({
-    buckets,
+  const perAddress = addressLimiter(buckets, {
+    prefix: 'cluster-api/',
+    perMinute: limits.perAddressPerMinute,
+    refuse: (seconds, whose) =>
+      refusal(`Too many requests from this ${whose}. Try again after the time in Retry-After.`)(seconds),
+  });
+  const perSession = requestLimiter(buckets, {
     perMinute: limits.perSessionPerMinute,
     keyOf: (_req, res) => `cluster-api/session:${sessionOf(res)?.id}`,
     refuse: refusal('Too many requests of this session. Try again after the time in Retry-After.'),
   });
+  const signInPerAddress = requestLimiter(buckets, {
+    perMinute: limits.signInRequestsPerAddressPerMinute,
+    keyOf: (req) => `cluster-api/sign-in:${addressOf(req)}`,
+    refuse: refusal('Too many sign-ins from this address. Try again after the time in Retry-After.'),
+  });
   return {
-    /** Before the session is looked up. */
-    perAddress: requestLimiter({
-      buckets,
-      perMinute: limits.perAddressPerMinute,
-      keyOf: (req) => `cluster-api/address:${addressOf(req)}`,
-      refuse: refusal('Too many requests from this address. Try again after the time in Retry-After.'),
-    }),
+    /** Before the session is looked up: counts those that turn out to have none. */
+    perAddress: perAddress.check,
     /** Beside the first: each of these requests may cost a call of the identity provider. */
-    signInPerAddress: requestLimiter({
-      buckets,
-      perMinute: limits.signInRequestsPerAddressPerMinute,
-      keyOf: (req) => `cluster-api/sign-in:${addressOf(req)}`,
-      refuse: refusal('Too many sign-ins from this address. Try again after the time in Retry-After.'),
-    }),
+    signInPerAddress: signInPerAddress.check,
+    /** Once the session is looked up: somebody's request counts against the session alone. */
+    forgiveAddress: ((_req, res, next) => {
+      if (sessionOf(res) !== null) perAddress.giveBack(res);
+      next();
+    }) satisfies RequestHandler,
     perSession: ((req, res, next) =>
-      sessionOf(res) === null ? next() : perSession(req, res, next)) satisfies RequestHandler,
+      sessionOf(res) === null ? next() : perSession.check(req, res, next)) satisfies RequestHandler,
   };
 }
 

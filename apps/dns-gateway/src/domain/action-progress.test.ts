@@ -2,6 +2,7 @@ import type { DnsCaller } from '@corral/auth';
 import type { ActionRecord } from '@corral/dns-mirror';
 import { describe, expect, it } from '@jest/globals';
 import { actionProgress, givenUp } from './action-progress.js';
+import type { FollowUntil } from './follow-actions.js';
 
 const caller: DnsCaller = {
   ...{ tokenId: 't', kind: 'team', ownerId: 'team', ownerLabel: 'acme', teamId: 'team', accountId: 'team' },
@@ -16,19 +17,65 @@ const running: ActionRecord = {
   startedAt: new Date(NOW - 5_000),
   checkedAt: new Date(NOW - 5_000),
 };
+const other: ActionRecord = { ...running, id: 880002 };
+const ended: ActionRecord = { ...running, id: 880003, status: 'success' };
+const justChecked: ActionRecord = { ...running, id: 880004, checkedAt: new Date(NOW - 500) };
+const waiting = () => new AbortController().signal;
 
-describe('following an action', () => {
-  it('answers with what was last known when the upstream takes longer than clients wait', async () => {
-    const progress = actionProgress({
-      store: { findActions: async () => [running], recordActions: async () => undefined },
-      follow: () => ({ told: new Promise(() => undefined), stop: () => undefined }),
-      pause: async () => undefined,
-      now: () => NOW,
-      pollIntervalMs: 1_000,
-      runningMsMax: 60_000,
-    });
+/** @param isHeld whether reads are held at all; @returns what was followed, with it */
+function start(known: readonly ActionRecord[], { isHeld = true } = {}) {
+  const followed: { ids: number[]; until: FollowUntil }[] = [];
+  const progress = actionProgress({
+    store: { findActions: async () => [...known], recordActions: async () => undefined },
+    follow: (actions, until) => {
+      followed.push({ ids: actions.map(({ id }) => id), until });
+      return { told: Promise.resolve(), stop: () => undefined };
+    },
+    held: {
+      hold: async (_tokenId, _gone, follow) => {
+        if (isHeld) await follow().told;
+        return isHeld;
+      },
+    },
+    now: () => NOW,
+    ...{ pollIntervalMs: 1_000, runningMsMax: 60_000 },
+  });
+  return { followed, find: () => progress.find(caller, [], waiting()) };
+}
 
-    expect(await progress.find(caller, [running.id])).toEqual([running]);
+describe('following actions', () => {
+  it.each([
+    ['one that runs', [running]],
+    ['one that runs and was told of a moment ago', [justChecked]],
+    ['several that all run', [running, other]],
+  ])('waits for an end: %s', async (_what, known) => {
+    const { followed, find } = start(known);
+
+    expect(await find()).toEqual({ actions: known, isHeld: true });
+    expect(followed).toEqual([{ ids: known.map(({ id }) => id), until: 'ended' }]);
+  });
+
+  it('waits for no more than the upstream’s next word where one has ended: that is news', async () => {
+    const { followed, find } = start([ended, running]);
+
+    await find();
+
+    expect(followed).toEqual([{ ids: [running.id], until: 'told' }]);
+  });
+
+  it.each([
+    ['nothing is there', []],
+    ['all have ended', [ended]],
+    ['one has ended and the others were told of a moment ago', [ended, justChecked]],
+  ])('answers at once when %s', async (_when, known) => {
+    const { followed, find } = start(known);
+
+    expect(await find()).toEqual({ actions: known, isHeld: false });
+    expect(followed).toEqual([]);
+  });
+
+  it('answers with the present state when the read cannot be held', async () => {
+    expect(await start([running], { isHeld: false }).find()).toEqual({ actions: [running], isHeld: false });
   });
 });
 

@@ -1,12 +1,13 @@
 import type { DnsCaller } from '@corral/auth';
 import type { ActionRecord, ActionStore } from '@corral/dns-mirror';
-import type { Followed } from './follow-actions.js';
+import type { Followed, FollowUntil } from './follow-actions.js';
+import type { HeldReads } from './held-reads.js';
 import { mayFollow } from './rrset-access.js';
 
 export interface ActionProgressDeps {
   readonly store: Pick<ActionStore, 'findActions' | 'recordActions'>;
-  readonly follow: (actions: readonly ActionRecord[]) => Followed;
-  readonly pause: (ms: number) => Promise<unknown>;
+  readonly follow: (actions: readonly ActionRecord[], until: FollowUntil) => Followed;
+  readonly held: HeldReads;
   readonly now: () => number;
   /** What was told less than so long ago is fresh enough. */
   readonly pollIntervalMs: number;
@@ -14,33 +15,49 @@ export interface ActionProgressDeps {
   readonly runningMsMax: number;
 }
 
-export interface ActionProgress {
-  /** The asked actions that are the caller's to follow, by id. Finished ones cost no upstream call. */
-  find(caller: DnsCaller, ids: readonly number[]): Promise<readonly ActionRecord[]>;
+export interface Progress {
+  readonly actions: readonly ActionRecord[];
+  /** Whether the answer was waited for. */
+  readonly isHeld: boolean;
 }
 
-/** How long an answer may wait for the upstream's word. */
-const REFRESH_MS_MAX = 3_000;
+export interface ActionProgress {
+  /**
+   * The asked actions that are the caller's to follow, by id. While all of them run it waits for the first to end, as
+   * long as reads are held; finished ones cost no upstream call.
+   *
+   * @param gone nobody waits any more
+   */
+  find(caller: DnsCaller, ids: readonly number[], gone: AbortSignal): Promise<Progress>;
+}
 
 /** Tells how actions get on, as the upstream said a moment ago. */
 export function actionProgress(deps: ActionProgressDeps): ActionProgress {
+  const untilOf = (known: readonly ActionRecord[]): FollowUntil | null => {
+    const running = known.filter(({ status }) => status === 'running');
+    if (running.length === 0) return null;
+    // An end that is known already is news to who asks: no reason to let it wait for the others.
+    if (running.length === known.length) return 'ended';
+    return running.some((action) => isStale(action, deps.now(), deps.pollIntervalMs)) ? 'told' : null;
+  };
+
   return {
-    async find(caller, ids) {
+    async find(caller, ids, gone) {
       const read = async () => {
         const ofOwner = await deps.store.findActions(caller.ownerId, ids);
         return ofOwner.filter((action) => mayFollow(caller, action));
       };
       const known = await read();
-      const stale = known.filter((action) => isStale(action, deps.now(), deps.pollIntervalMs));
-      if (stale.length === 0) return known;
-      // A slow upstream holds nobody up for longer than clients wait: they get what was last known, and ask again.
-      const followed = deps.follow(stale);
-      await Promise.race([followed.told, deps.pause(REFRESH_MS_MAX)]).finally(followed.stop);
+      const until = untilOf(known);
+      if (until === null) return { actions: known, isHeld: false };
+      const running = known.filter(({ status }) => status === 'running');
+      const isHeld = await deps.held.hold(caller.tokenId, gone, () => deps.follow(running, until));
+      if (!isHeld || gone.aborted) return { actions: known, isHeld };
       const fresh = await read();
       const overdue = fresh.filter((action) => isOverdue(action, deps.now(), deps.runningMsMax));
-      if (overdue.length === 0) return fresh;
+      if (overdue.length === 0) return { actions: fresh, isHeld };
       await deps.store.recordActions(overdue.map((action) => givenUp(action, new Date(deps.now()))));
-      return read();
+      return { actions: await read(), isHeld };
     },
   };
 }

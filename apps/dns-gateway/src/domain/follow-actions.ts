@@ -14,14 +14,18 @@ export interface FollowActionsDeps {
 }
 
 export interface Followed {
-  /** Resolves once the upstream has told of all of them, or cannot be asked. */
+  /** Resolves once what is waited for has happened, or the upstream cannot be asked. */
   readonly told: Promise<void>;
   /** Nobody waits any more. */
   stop(): void;
 }
 
+/** What is waited for: that the upstream has told of all of them anew, or that the first of them has ended. */
+export type FollowUntil = 'told' | 'ended';
+
 interface Waiter {
-  /** What is waited for: something told later than this. */
+  readonly until: FollowUntil;
+  /** When each was last told of. */
   readonly knownAt: ReadonlyMap<number, number>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -39,7 +43,9 @@ const LOOK_MS_MAX = 250;
  * Follows actions on behalf of all clients. One loop per process, as long as somebody waits; of all processes one at a
  * time asks the upstream, for everything that is waited for anywhere, and the others see in Postgres what it was told.
  */
-export function followActions(deps: FollowActionsDeps): (actions: readonly ActionRecord[]) => Followed {
+export function followActions(
+  deps: FollowActionsDeps,
+): (actions: readonly ActionRecord[], until: FollowUntil) => Followed {
   const waiters = new Set<Waiter>();
   let isLooping = false;
 
@@ -72,11 +78,11 @@ export function followActions(deps: FollowActionsDeps): (actions: readonly Actio
       });
   };
 
-  return (actions) => {
+  return (actions, until) => {
     let stop = (): void => undefined;
     const told = new Promise<void>((resolve, reject) => {
       const knownAt = new Map(actions.map(({ id, checkedAt }) => [id, checkedAt.getTime()]));
-      const waiter: Waiter = { knownAt, resolve, reject };
+      const waiter: Waiter = { until, knownAt, resolve, reject };
       stop = () => void waiters.delete(waiter);
       waiters.add(waiter);
     });
@@ -107,9 +113,8 @@ async function pollOrWait(deps: FollowActionsDeps, ids: readonly number[]): Prom
   return told === null;
 }
 
-function isTold({ knownAt }: Waiter, checked: ReadonlyMap<number, CheckedAction>): boolean {
-  return [...knownAt].every(([id, at]) => {
-    const action = checked.get(id);
-    return action === undefined || !action.isRunning || action.checkedAt.getTime() > at;
-  });
+function isTold({ until, knownAt }: Waiter, checked: ReadonlyMap<number, CheckedAction>): boolean {
+  const hasEnded = (id: number): boolean => checked.get(id)?.isRunning !== true;
+  if (until === 'ended') return [...knownAt.keys()].some(hasEnded);
+  return [...knownAt].every(([id, at]) => hasEnded(id) || Number(checked.get(id)?.checkedAt) > at);
 }

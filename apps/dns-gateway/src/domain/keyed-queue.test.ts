@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { keyedQueue } from './keyed-queue.js';
+import { keyedQueue, type QueueWait } from './keyed-queue.js';
 
 /** Work that begins when its turn comes and ends when the test says so. */
 function openWork<T>(value: T) {
@@ -17,13 +17,17 @@ function openWork<T>(value: T) {
   };
   return work;
 }
+const patience = (waitMs: number, of: Partial<QueueWait> = {}): QueueWait => ({
+  ...{ waitMs, gone: new AbortController().signal, enterQueue: () => () => undefined },
+  ...of,
+});
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a keyed queue', () => {
   it('begins work of the same key only when the work before it has ended', async () => {
     const queue = keyedQueue();
     const [first, second] = [openWork(1), openWork(2)];
-    const answers = [queue.run('k', 1_000, first.run), queue.run('k', 1_000, second.run)];
+    const answers = [queue.run('k', patience(1_000), first.run), queue.run('k', patience(1_000), second.run)];
 
     await settled();
     expect([first.begun, second.begun]).toEqual([true, false]);
@@ -40,7 +44,7 @@ describe('a keyed queue', () => {
   it('runs work of different keys side by side', async () => {
     const queue = keyedQueue();
     const [one, other] = [openWork(1), openWork(2)];
-    const answers = [queue.run('a', 1_000, one.run), queue.run('b', 1_000, other.run)];
+    const answers = [queue.run('a', patience(1_000), one.run), queue.run('b', patience(1_000), other.run)];
 
     await settled();
 
@@ -53,8 +57,8 @@ describe('a keyed queue', () => {
   it('goes on after work that failed, and tells its own caller only', async () => {
     const queue = keyedQueue();
     const broken = openWork(1);
-    const first = queue.run('k', 1_000, broken.run);
-    const second = queue.run('k', 1_000, async () => 2);
+    const first = queue.run('k', patience(1_000), broken.run);
+    const second = queue.run('k', patience(1_000), async () => 2);
 
     broken.fail(new Error('broken'));
 
@@ -65,9 +69,9 @@ describe('a keyed queue', () => {
   it('never begins work whose turn came too late, and lets the others keep their order', async () => {
     const queue = keyedQueue();
     const [slow, late, patient] = [openWork(1), openWork(2), openWork(3)];
-    const first = queue.run('k', 1_000, slow.run);
-    const second = queue.run('k', 1, late.run);
-    const third = queue.run('k', 1_000, patient.run);
+    const first = queue.run('k', patience(1_000), slow.run);
+    const second = queue.run('k', patience(1), late.run);
+    const third = queue.run('k', patience(1_000), patient.run);
 
     expect(await second).toEqual({ kind: 'late' });
     await settled();
@@ -82,8 +86,50 @@ describe('a keyed queue', () => {
     expect(late.begun).toBe(false);
   });
 
+  it('lets go who leaves, never begins that work, and keeps the order of the others', async () => {
+    const queue = keyedQueue();
+    const [slow, left, next] = [openWork(1), openWork(2), openWork(3)];
+    const gone = new AbortController();
+    const first = queue.run('k', patience(10_000), slow.run);
+    const second = queue.run('k', patience(10_000, { gone: gone.signal }), left.run);
+    const third = queue.run('k', patience(10_000), next.run);
+
+    gone.abort();
+
+    expect(await second).toEqual({ kind: 'gone' });
+    await settled();
+    expect(next.begun).toBe(false);
+    slow.end();
+    next.end();
+    expect(await Promise.all([first, third])).toMatchObject([{ value: 1 }, { value: 3 }]);
+    expect(left.begun).toBe(false);
+  });
+
+  it('asks for a place only where there is somebody to wait for, and gives it back with the turn', async () => {
+    const queue = keyedQueue();
+    let places = 1;
+    const enterQueue = () => {
+      if (places === 0) return null;
+      places -= 1;
+      return () => {
+        places += 1;
+      };
+    };
+    const slow = openWork(1);
+    const first = queue.run('k', patience(10_000, { enterQueue }), slow.run);
+    expect(places).toBe(1);
+    const second = queue.run('k', patience(10_000, { enterQueue }), async () => 2);
+    expect(places).toBe(0);
+
+    expect(await queue.run('k', patience(10_000, { enterQueue }), async () => 3)).toEqual({ kind: 'full' });
+    slow.end();
+
+    expect(await Promise.all([first, second])).toMatchObject([{ value: 1 }, { value: 2 }]);
+    expect(places).toBe(1);
+  });
+
   it('gives a free turn at once, even to who cannot wait', async () => {
-    expect(await keyedQueue().run('k', 0, async () => 1)).toEqual({ kind: 'done', value: 1 });
+    expect(await keyedQueue().run('k', patience(0), async () => 1)).toEqual({ kind: 'done', value: 1 });
   });
 
   it('keeps order and exclusion per key, whatever the keys and durations', async () => {
@@ -94,7 +140,7 @@ describe('a keyed queue', () => {
         const running = new Map<string, number>();
         const order = new Map<string, number[]>();
         const runs = jobs.map(({ key, turns, fails }, index) =>
-          queue.run(key, 10_000, async () => {
+          queue.run(key, patience(10_000), async () => {
             expect(running.get(key) ?? 0).toBe(0);
             running.set(key, 1);
             order.set(key, [...(order.get(key) ?? []), index]);

@@ -1,26 +1,37 @@
+export interface QueueWait {
+  /** The longest wait for the turn. */
+  readonly waitMs: number;
+  /** Whoever waits leaves the queue on it. */
+  readonly gone: AbortSignal;
+  /** Asked for a place where there is somebody to wait for; null: there is none. */
+  readonly enterQueue: () => (() => void) | null;
+}
+
 /** Runs work of the same key one after the other, in the order of arrival; work of different keys runs side by side. */
 export interface KeyedQueue {
-  /**
-   * @param waitMs the longest wait for the turn
-   * @returns `late` when the turn did not come in time: the work was not begun and never will be
-   */
-  run<T>(key: string, waitMs: number, work: () => Promise<T>): Promise<{ kind: 'done'; value: T } | { kind: 'late' }>;
+  /** @returns but for `done`: the work was not begun and never will be */
+  run<T>(key: string, wait: QueueWait, work: () => Promise<T>): Promise<Turned<T>>;
 }
+
+export type Turned<T> = { kind: 'done'; value: T } | { kind: 'late' } | { kind: 'gone' } | { kind: 'full' };
 
 export function keyedQueue(): KeyedQueue {
   const tails = new Map<string, Promise<void>>();
 
   return {
-    async run(key, waitMs, work) {
-      const turn = tails.get(key) ?? Promise.resolve();
+    async run(key, { waitMs, gone, enterQueue }, work) {
+      const turn = tails.get(key);
+      const leaveQueue = turn === undefined ? () => undefined : enterQueue();
+      if (leaveQueue === null) return { kind: 'full' };
       let endTurn: () => void = () => undefined;
       const ended = new Promise<void>((resolve) => {
         endTurn = resolve;
       });
-      const tail = turn.then(() => ended);
+      const tail = (turn ?? Promise.resolve()).then(() => ended);
       tails.set(key, tail);
       try {
-        if (!(await comesWithin(turn, waitMs))) return { kind: 'late' };
+        const came = turn === undefined ? 'turn' : await comesWithin(turn, waitMs, gone).finally(leaveQueue);
+        if (came !== 'turn') return { kind: came };
         return { kind: 'done', value: await work() };
       } finally {
         endTurn();
@@ -30,14 +41,19 @@ export function keyedQueue(): KeyedQueue {
   };
 }
 
-async function comesWithin(turn: Promise<void>, waitMs: number): Promise<boolean> {
+async function comesWithin(turn: Promise<void>, waitMs: number, gone: AbortSignal): Promise<'turn' | 'late' | 'gone'> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), waitMs);
+  let giveUp: () => void = () => undefined;
+  const ended = new Promise<'late' | 'gone'>((resolve) => {
+    giveUp = () => resolve('gone');
+    gone.addEventListener('abort', giveUp, { once: true });
+    if (gone.aborted) giveUp();
+    timer = setTimeout(() => resolve('late'), waitMs);
   });
   try {
-    return await Promise.race([turn.then(() => true as const), late]);
+    return await Promise.race([turn.then(() => 'turn' as const), ended]);
   } finally {
     clearTimeout(timer);
+    gone.removeEventListener('abort', giveUp);
   }
 }

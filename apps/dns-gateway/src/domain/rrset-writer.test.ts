@@ -1,7 +1,9 @@
 import type { DnsCaller } from '@corral/auth';
 import type { BeginOutcome, WriteEnd } from '@corral/dns-mirror';
-import type { WriteOutcome } from '@corral/hcloud';
+import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
+import { waitingPlaces } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
+import { ClientGone } from '../dns-error.js';
 import { keyedQueue } from './keyed-queue.js';
 import { type CheckedWrite, type RrsetWriterDeps, rrsetWriter } from './rrset-writer.js';
 
@@ -11,8 +13,8 @@ const caller: DnsCaller = {
   ...{ withinName: null, withinTypes: [], expiresAt: null },
 };
 
-function changeTtl(ttl: number, of: { name?: string; tokenId?: string } = {}): CheckedWrite {
-  const { name = 'api.acme', tokenId = 'token' } = of;
+function changeTtl(ttl: number, of: { name?: string; tokenId?: string; gone?: AbortSignal } = {}): CheckedWrite {
+  const { name = 'api.acme', tokenId = 'token', gone = new AbortController().signal } = of;
   const bytes = Buffer.from(JSON.stringify({ ttl }));
   const segments = ['zones', '7001', 'rrsets', name, 'A', 'actions', 'change_ttl'];
   return {
@@ -21,6 +23,7 @@ function changeTtl(ttl: number, of: { name?: string; tokenId?: string } = {}): C
       write: { operation: 'change_ttl', ttl },
       bytes,
       upstream: { team: 'team', method: 'POST', segments, body: bytes },
+      ...{ deadline: 1_000, gone },
     },
   };
 }
@@ -31,8 +34,9 @@ const accepted: WriteOutcome = {
 };
 
 /** A writer on a ledger that admits everything, and an upstream that answers when the test says so. */
-function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}) {
+function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64) {
   const sent: string[] = [];
+  const options: Required<WriteOptions>[] = [];
   const pauses: number[] = [];
   const ends: WriteEnd[] = [];
   let answer: (outcome: WriteOutcome) => void = () => undefined;
@@ -48,8 +52,9 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}) {
       release: async () => undefined,
       ...deps,
     },
-    send: ({ body }) => {
+    send: ({ body }, given) => {
       sent.push(String(body));
+      options.push(given);
       return new Promise((resolve) => {
         answer = resolve;
       });
@@ -63,12 +68,12 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}) {
       now += ms;
     },
     now: () => now,
-    ...{ turnMsMax: 1_000, settleAfterMs: 1 },
+    ...{ settleAfterMs: 1, places: waitingPlaces(places), budgetLimit: () => null },
   });
   const untilSent = async (count: number): Promise<void> => {
     while (sent.length < count) await new Promise(setImmediate);
   };
-  return { writer, sent, ends, pauses, untilSent, answer: (outcome = accepted) => answer(outcome) };
+  return { writer, sent, options, ends, pauses, untilSent, answer: (outcome = accepted) => answer(outcome) };
 }
 
 describe('a write that repeats the last one to its set', () => {
@@ -173,5 +178,90 @@ describe('a set that another process writes to', () => {
     await expect(never.writer.write(changeTtl(60))).rejects.toMatchObject({ code: 'conflict' });
     expect(never.sent).toEqual([]);
     expect(never.pauses).toHaveLength(10);
+  });
+});
+
+describe('a write whose client goes away', () => {
+  it('is not sent when it still waits for its set, and what waits behind it is', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+    const gone = new AbortController();
+    const first = writer.write(changeTtl(60));
+    const left = writer.write(changeTtl(120, { gone: gone.signal }));
+    const next = writer.write(changeTtl(180));
+    await untilSent(1);
+
+    gone.abort();
+
+    await expect(left).rejects.toThrow(ClientGone);
+    answer();
+    await untilSent(2);
+    answer();
+    await Promise.all([first, next]);
+    expect(sent).toEqual(['{"ttl":60}', '{"ttl":180}']);
+  });
+
+  it('is taken back when it still waits for the budget', async () => {
+    const { writer, ends, untilSent, answer } = startWriter();
+    const gone = new AbortController();
+    const left = writer.write(changeTtl(60, { gone: gone.signal }));
+    await untilSent(1);
+
+    gone.abort();
+    answer({ kind: 'unreached', reason: 'the caller gave up before it was sent' });
+
+    await expect(left).rejects.toThrow(ClientGone);
+    expect(ends).toEqual([{ state: 'unsent' }]);
+  });
+
+  it('goes on for another client that shares it, and ends when all have gone', async () => {
+    const { writer, options, untilSent } = startWriter();
+    const clients = [new AbortController(), new AbortController()];
+    const answers = clients.map(({ signal }) => writer.write(changeTtl(60, { gone: signal })));
+    for (const answer of answers) answer.catch(() => undefined);
+    await untilSent(1);
+
+    clients[0]?.abort();
+    expect(options[0]?.signal.aborted).toBe(false);
+    clients[1]?.abort();
+    expect(options[0]?.signal.aborted).toBe(true);
+  });
+
+  it('is not what a repetition shares that comes when all have gone: that is a write of its own', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+    const gone = new AbortController();
+    const left = writer.write(changeTtl(60, { gone: gone.signal }));
+    left.catch(() => undefined);
+    await untilSent(1);
+    gone.abort();
+
+    const repeated = writer.write(changeTtl(60));
+    answer({ kind: 'unreached', reason: 'the caller gave up before it was sent' });
+    await untilSent(2);
+    answer();
+
+    expect((await repeated).status).toBe(201);
+    expect(sent).toHaveLength(2);
+  });
+});
+
+describe('a write for which its token has no place left to wait', () => {
+  it('is told 429 that says so, whatever it would wait for, and nothing is sent', async () => {
+    const { writer, options, sent, ends, untilSent, answer } = startWriter({}, 1);
+    const first = writer.write(changeTtl(60));
+    await untilSent(1);
+    const second = writer.write(changeTtl(120));
+
+    await expect(writer.write(changeTtl(180))).rejects.toMatchObject({
+      ...{ code: 'rate_limit_exceeded', message: expect.stringContaining('writes with this token wait') },
+    });
+    expect(options[0]?.enterQueue()).toBeNull();
+    answer({ kind: 'throttled', retryAfterSeconds: 1, resetAt: new Date() });
+    await expect(first).rejects.toMatchObject({ message: expect.stringContaining('writes with this token wait') });
+    expect(ends).toEqual([{ state: 'unsent' }]);
+
+    await untilSent(2);
+    answer();
+    await second;
+    expect(sent).toEqual(['{"ttl":60}', '{"ttl":120}']);
   });
 });

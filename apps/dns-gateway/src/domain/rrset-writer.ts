@@ -14,8 +14,9 @@ import {
   type WriteLease,
   type WriteLedger,
 } from '@corral/dns-mirror';
-import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
-import { DnsError, tokenUnknown, upstreamUnavailable } from '../dns-error.js';
+import type { UpstreamWrite, WriteOptions, WriteOutcome } from '@corral/hcloud';
+import type { WaitingPlaces } from '@corral/rate-limit';
+import { ClientGone, DnsError, tokenUnknown, upstreamUnavailable } from '../dns-error.js';
 import type { KeyedQueue } from './keyed-queue.js';
 import type { LookAgain } from './look-again.js';
 import { ownerOf } from './rrset-access.js';
@@ -28,6 +29,10 @@ export interface CheckedWrite {
   /** The body as it came, null for none. */
   readonly bytes: Buffer | null;
   readonly upstream: UpstreamWrite;
+  /** Until when it may wait, on the writer's clock: for earlier writes to its set and for the upstream's budget. */
+  readonly deadline: number;
+  /** Aborted when its client goes away. */
+  readonly gone: AbortSignal;
 }
 
 export interface WriteAnswer extends UpstreamAnswer {
@@ -36,7 +41,9 @@ export interface WriteAnswer extends UpstreamAnswer {
 
 export interface RrsetWriterDeps {
   readonly ledger: Pick<WriteLedger, 'begin' | 'finish' | 'release'>;
-  readonly send: (write: UpstreamWrite) => Promise<WriteOutcome>;
+  readonly send: (write: UpstreamWrite, options: Required<WriteOptions>) => Promise<WriteOutcome>;
+  /** Of a token's waiting writes. */
+  readonly places: WaitingPlaces;
   readonly queue: KeyedQueue;
   /** Whether this process saw the entry's answer delivered. */
   readonly isDelivered: (entryId: number) => boolean;
@@ -45,14 +52,17 @@ export interface RrsetWriterDeps {
   /** Reads a set once more that somebody else has changed. */
   readonly lookAgain: LookAgain;
   readonly reportDrift: DriftReporter;
-  /** How long a write waits for earlier ones to the same set before it gives up. */
-  readonly turnMsMax: number;
+  /** How many the upstream grants per hour, where it has said so. */
+  readonly budgetLimit: () => number | null;
   /** An uncertain write is settled after so long: the upstream may still be working on it. */
   readonly settleAfterMs: number;
 }
 
 export interface RrsetWriter {
-  /** @throws DnsError for what is ours to refuse, and where the upstream gave no answer that could be passed on */
+  /**
+   * @throws DnsError for what is ours to refuse, and where the upstream gave no answer that could be passed on
+   * @throws ClientGone when nobody waits for it any more and nothing was sent
+   */
   write(request: CheckedWrite): Promise<WriteAnswer>;
 }
 
@@ -65,20 +75,36 @@ const BUSY_POLL_MS = 100;
 export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   const { ledger, send, queue } = deps;
   // The last write of each set: only an exact repetition of that one can join it without overtaking another.
-  const lastOf = new Map<string, { hash: string; answer: Promise<WriteAnswer> }>();
+  const lastOf = new Map<string, { hash: string; audience: Audience; answer: Promise<WriteAnswer> }>();
 
   const perform = async (request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> => {
     const begun = await begin(request, requestHash);
     if (begun.kind === 'replayed') return begun;
-    const outcome = await send(request.upstream);
-    return conclude(request, begun.lease, outcome);
+    const queue = placesOf(request);
+    const patienceMs = Math.max(0, request.deadline - deps.now());
+    const outcome = await send(request.upstream, { patienceMs, signal: request.gone, enterQueue: queue.enter });
+    const answer = conclude(request, begun.lease, outcome);
+    const isUnsent = outcome.kind === 'unreached' || outcome.kind === 'throttled';
+    if (!isUnsent || !(request.gone.aborted || queue.wasFull())) return answer;
+    await answer.catch(() => undefined);
+    throw request.gone.aborted ? new ClientGone() : tooManyWait();
+  };
+
+  /** The places in which a write waits are those of its token, whatever it waits for. */
+  const placesOf = ({ caller }: CheckedWrite) => {
+    let isFull = false;
+    const enter = (): (() => void) | null => {
+      const leave = deps.places.enter(caller.tokenId);
+      isFull ||= leave === null;
+      return leave;
+    };
+    return { enter, wasFull: () => isFull };
   };
 
   const begin = async (request: CheckedWrite, requestHash: Buffer) => {
     const { caller, key, write, bytes } = request;
     const requestBody = bytes === null ? null : bytes.toString('utf8');
     const newWrite = { owner: ownerOf(caller), tokenId: caller.tokenId, key, write, requestBody, requestHash };
-    const givesUpAt = deps.now() + deps.turnMsMax;
     let joins = false;
     // A first copy that was seen pending shares its outcome, even if its own client has it by now.
     const wasDelivered: DeliveryCheck = (entryId, recorded) => !joins && (recorded || deps.isDelivered(entryId));
@@ -95,8 +121,9 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
           throw tokenUnknown();
         case 'busy':
           joins ||= outcome.identical;
-          if (deps.now() + BUSY_POLL_MS > givesUpAt) throw setIsBusy();
+          if (deps.now() + BUSY_POLL_MS > request.deadline) throw setIsBusy();
           await deps.pause(BUSY_POLL_MS);
+          if (request.gone.aborted) throw new ClientGone();
           break;
         default:
           assertNever(outcome);
@@ -120,7 +147,8 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
         throw upstreamUnavailable(new Error(`the upstream refuses the gateway's token: ${concluded.code}`));
       case 'throttled':
         throw new DnsError('rate_limit_exceeded', 'The upstream provider takes no more requests for a while.', {
-          ...{ retryAfterSeconds: concluded.retryAfterSeconds, resetAt: concluded.resetAt },
+          retryAfterSeconds: concluded.retryAfterSeconds,
+          budget: { limit: deps.budgetLimit(), remaining: 0, resetAt: concluded.resetAt },
         });
       default:
         return assertNever(concluded);
@@ -145,14 +173,31 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
       const requestHash = hashOf(request);
       const hash = requestHash.toString('base64');
       const last = lastOf.get(set);
-      if (last?.hash === hash) return last.answer;
+      // What everybody has left is about to leave the queue, too.
+      if (last?.hash === hash && !last.audience.gone.aborted) {
+        last.audience.join(request.gone);
+        return last.answer;
+      }
+      const audience = audienceOf(request.gone);
+      const shared = { ...request, gone: audience.gone };
+      const wait = { waitMs: Math.max(0, request.deadline - deps.now()), gone: audience.gone };
       const answer = queue
-        .run(set, deps.turnMsMax, () => perform(request, requestHash))
+        .run(set, { ...wait, enterQueue: placesOf(request).enter }, () => perform(shared, requestHash))
         .then((turn) => {
-          if (turn.kind === 'late') throw setIsBusy();
-          return turn.value;
+          switch (turn.kind) {
+            case 'done':
+              return turn.value;
+            case 'late':
+              throw setIsBusy();
+            case 'full':
+              throw tooManyWait();
+            case 'gone':
+              throw new ClientGone();
+            default:
+              return assertNever(turn);
+          }
         });
-      lastOf.set(set, { hash, answer });
+      lastOf.set(set, { hash, audience, answer });
       const forget = () => void (lastOf.get(set)?.answer === answer && lastOf.delete(set));
       answer.then(forget, forget);
       return answer;
@@ -160,10 +205,43 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   };
 }
 
+interface Audience {
+  /** Aborted when all have gone. */
+  readonly gone: AbortSignal;
+  join(gone: AbortSignal): void;
+}
+
+/** All who wait for the answer of one write. */
+function audienceOf(first: AbortSignal): Audience {
+  const all = new AbortController();
+  let here = 0;
+  const join = (gone: AbortSignal): void => {
+    const leave = (): void => {
+      here -= 1;
+      if (here === 0) all.abort();
+    };
+    here += 1;
+    if (gone.aborted) leave();
+    else gone.addEventListener('abort', leave, { once: true });
+  };
+  join(first);
+  return { gone: all.signal, join };
+}
+
 function hashOf({ caller, upstream }: CheckedWrite): Buffer {
   const hash = createHash('sha256');
   for (const part of [caller.tokenId, upstream.method, ...upstream.segments]) hash.update(`${part}\0`);
   return hash.update(upstream.body ?? '').digest();
+}
+
+function tooManyWait(): DnsError {
+  return new DnsError(
+    'rate_limit_exceeded',
+    'Too many writes with this token wait. Send the request again after a moment.',
+    {
+      retryAfterSeconds: 1,
+    },
+  );
 }
 
 function setIsBusy(): DnsError {

@@ -2,12 +2,16 @@ import { InvalidBody } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
 import { type Log, UnreadableBody } from '@corral/service';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { DnsError, notFound, unavailable } from '../dns-error.js';
+import { ClientGone, DnsError, notFound, type SpentBudget, unavailable } from '../dns-error.js';
 import { sendJsonText } from './send.js';
 
 /** The one translator of errors to HTTP, in the upstream's shape. What it does not know is ours: 500, logged once. */
 export function errorHandler(log: Log): ErrorRequestHandler {
   return (error, _req, res, _next) => {
+    if (error instanceof ClientGone) {
+      res.destroy();
+      return;
+    }
     const known = dnsErrorOf(error);
     if (known === null) log.error('unexpected error', { requestId: res.locals.requestId, error });
     else if (known.cause !== undefined) {
@@ -32,11 +36,16 @@ function errorBody({ code, message, details }: DnsError): string {
 
 function sendError(res: Response, error: DnsError): void {
   if (error.retryAfterSeconds !== null) res.setHeader('Retry-After', error.retryAfterSeconds);
-  if (error.resetAt !== null) {
-    res.setHeader('RateLimit-Remaining', 0);
-    res.setHeader('RateLimit-Reset', Math.ceil(error.resetAt.getTime() / 1_000));
-  }
+  if (error.budget !== null) stateSpent(res, error.budget);
   sendJsonText(res, error.status, errorBody(error));
+}
+
+function stateSpent(res: Response, { limit, remaining, resetAt }: SpentBudget): void {
+  // Rather none than that of another limit.
+  if (limit === null) res.removeHeader('RateLimit-Limit');
+  else res.setHeader('RateLimit-Limit', limit);
+  res.setHeader('RateLimit-Remaining', remaining);
+  res.setHeader('RateLimit-Reset', Math.ceil(resetAt.getTime() / 1_000));
 }
 
 function dnsErrorOf(error: unknown): DnsError | null {

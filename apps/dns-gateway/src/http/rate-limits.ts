@@ -1,7 +1,17 @@
 import { dnsCallerOf, findDnsCaller } from '@corral/auth';
-import { addressOf, type Buckets, requestLimiter } from '@corral/rate-limit';
-import type { RequestHandler } from 'express';
+import {
+  addressLimiter,
+  type Buckets,
+  type Clock,
+  patientLimiter,
+  requestLimiter,
+  type WaitingPlaces,
+  waitingLines,
+} from '@corral/rate-limit';
+import { clientGone } from '@corral/service';
+import type { RequestHandler, Response } from 'express';
 import { DnsError } from '../dns-error.js';
+import { requestKind } from './request-kind.js';
 
 export interface RateLimits {
   readonly perAddressPerMinute: number;
@@ -9,39 +19,79 @@ export interface RateLimits {
   readonly perTeamPerMinute: number;
 }
 
-/** The three request limits, in the order in which a request meets them. */
-export function requestLimits(buckets: Buckets, limits: RateLimits) {
+export interface RequestLimitsDeps {
+  readonly buckets: Buckets;
+  readonly clock: Clock;
+  /** The places of a token's waiting writes. */
+  readonly places: WaitingPlaces;
+  /** For all that a write waits for. */
+  readonly writeWaitMs: number;
+}
+
+export interface RequestLimits {
+  /** Before the token is looked at: what is left of it counts tokens that are not good. */
+  readonly perAddress: RequestHandler;
+  /** Token and team, once the token was found good. Reads beyond them are refused, writes wait. */
+  readonly perCaller: RequestHandler;
+  /** The time on the clock until which a write may wait. */
+  deadlineOf(res: Response): number;
+  /** Undoes every charge of a request that was of no effect. */
+  giveBack(res: Response): void;
+}
+
+/** The request limits, in the order in which a request meets them. */
+export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): RequestLimits {
+  const { buckets, clock, places, writeWaitMs } = deps;
+  const deadlines = new WeakMap<Response, number>();
+  const deadlineOf = (res: Response): number => deadlines.get(res) ?? clock.now();
+  const perAddress = addressLimiter(buckets, {
+    prefix: '',
+    perMinute: limits.perAddressPerMinute,
+    refuse: (seconds, whose) => refusal(`from this ${whose}`)(seconds),
+  });
+  const tokenLimit = {
+    perMinute: limits.perTokenPerMinute,
+    keyOf: (_req: unknown, res: Response) => `token:${dnsCallerOf(res).tokenId}`,
+    refuse: refusal('with this token'),
+  };
+  const teamLimit = {
+    perMinute: limits.perTeamPerMinute,
+    keyOf: (_req: unknown, res: Response) => `team:${dnsCallerOf(res).accountId}`,
+    refuse: refusal('of this team'),
+  };
+  const [perToken, perTeam] = [requestLimiter(buckets, tokenLimit), requestLimiter(buckets, teamLimit)];
+  const perWrite = patientLimiter({
+    ...{ buckets, places, lines: waitingLines(clock), limits: [tokenLimit, teamLimit] },
+    placeOf: (res) => dnsCallerOf(res).tokenId,
+    leftMs: (res) => Math.max(0, deadlineOf(res) - clock.now()),
+    goneOf: clientGone,
+  });
   return {
-    /** Before the token is looked at. */
-    perAddress: requestLimiter({
-      buckets,
-      perMinute: limits.perAddressPerMinute,
-      keyOf: (req) => `address:${addressOf(req)}`,
-      refuse: refusal('Too many requests from this address. Send the request again after a moment.'),
-    }),
-    perToken: unlessNobody(
-      requestLimiter({
-        buckets,
-        perMinute: limits.perTokenPerMinute,
-        keyOf: (_req, res) => `token:${dnsCallerOf(res).tokenId}`,
-        refuse: refusal('Too many requests with this token. Send the request again after a moment.'),
-      }),
-    ),
-    perTeam: unlessNobody(
-      requestLimiter({
-        buckets,
-        perMinute: limits.perTeamPerMinute,
-        keyOf: (_req, res) => `team:${dnsCallerOf(res).accountId}`,
-        refuse: refusal('Too many requests of this team. Send the request again after a moment.'),
-      }),
-    ),
+    perAddress: perAddress.check,
+    perCaller(req, res, next) {
+      // A request without a token has only its address to be counted by.
+      if (findDnsCaller(res) === null) return next();
+      const kind = requestKind(req);
+      // What is held for an answer gives its charge back by itself: asking without an end is bounded by the address.
+      if (kind === 'action') return next();
+      perAddress.giveBack(res);
+      if (kind === 'write') {
+        deadlines.set(res, clock.now() + writeWaitMs);
+        return perWrite.check(req, res, next);
+      }
+      return perToken.check(req, res, (error?: unknown) => {
+        if (error !== undefined) next(error);
+        else perTeam.check(req, res, next);
+      });
+    },
+    deadlineOf,
+    giveBack(res) {
+      for (const limiter of [perAddress, perToken, perTeam, perWrite]) limiter.giveBack(res);
+    },
   };
 }
 
-/** A request without a token has only its address to be counted by. */
-function unlessNobody(limit: RequestHandler): RequestHandler {
-  return (req, res, next) => (findDnsCaller(res) === null ? next() : limit(req, res, next));
-}
-
-const refusal = (sentence: string) => (retryAfterSeconds: number) =>
-  new DnsError('rate_limit_exceeded', sentence, { retryAfterSeconds });
+const refusal = (whose: string) => (retryAfterSeconds: number) =>
+  new DnsError('rate_limit_exceeded', `Too many requests ${whose}. Send the request again after a moment.`, {
+    retryAfterSeconds,
+  });

@@ -10,13 +10,16 @@ import {
   sameLabels,
   type ZoneRecord,
 } from '@corral/dns-mirror';
-import type { UpstreamWrite } from '@corral/hcloud';
+import type { BudgetReading, UpstreamWrite } from '@corral/hcloud';
+import { tellBudget } from '@corral/rate-limit';
+import { clientGone } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
-import { notFound } from '../dns-error.js';
+import { ClientGone, notFound } from '../dns-error.js';
 import { scopeOf, writableRrset } from '../domain/rrset-access.js';
 import type { RrsetWriter, WriteAnswer } from '../domain/rrset-writer.js';
 import type { Zones } from '../domain/zone-directory.js';
 import { jsonObjectBody } from '../http/json-body.js';
+import type { RequestLimits } from '../http/rate-limits.js';
 import { sendJsonText } from '../http/send.js';
 import { rrsetParams } from './rrsets.js';
 
@@ -25,6 +28,9 @@ export interface RrsetWriteRoutesDeps {
   readonly mirror: MirrorStore;
   readonly writer: RrsetWriter;
   readonly answered: AnsweredRecorder;
+  readonly limits: Pick<RequestLimits, 'deadlineOf' | 'giveBack'>;
+  /** The upstream's budget, of which each write takes one. */
+  readonly budget: () => BudgetReading;
 }
 
 type WriteRoute =
@@ -51,7 +57,12 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
     const { caller, key, write, bytes, method, below } = request;
     const segments = ['zones', String(key.zoneId), 'rrsets', ...below];
     const upstream: UpstreamWrite = { team: caller.accountId, method, segments, body: bytes };
-    const answer = await writer.write({ caller, key, write, bytes, upstream });
+    const wait = { deadline: deps.limits.deadlineOf(res), gone: clientGone(res) };
+    const answer = await writer.write({ caller, key, write, bytes, upstream, ...wait }).catch((error: unknown) => {
+      if (error instanceof ClientGone) deps.limits.giveBack(res);
+      throw error;
+    });
+    tellUpstream(res, deps.budget());
     noteDelivery(res, answer, deps.answered);
     sendJsonText(res, answer.status, answer.body);
   };
@@ -130,6 +141,12 @@ async function begin(zones: Zones, req: Request, res: Response): Promise<{ calle
 function changesNothing(write: RrsetWrite, value: object, body: string): boolean {
   if (write.operation !== 'update' || Object.keys(value).some((member) => member !== 'labels')) return false;
   return write.labels === null || sameLabels(write.labels, readRrsetBody(body).labels);
+}
+
+/** The upstream's budget may bite before a limit of ours does. */
+function tellUpstream(res: Response, { limit, remaining, resetAt }: BudgetReading): void {
+  if (limit === null || remaining === null || resetAt === null) return;
+  tellBudget(res, 'upstream', { limit, remaining, resetAt });
 }
 
 /** An answer counts as delivered once it was handed to a connection that was still there. */

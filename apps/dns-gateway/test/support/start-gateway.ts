@@ -12,7 +12,7 @@ import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/data
 import { answeredRecorder, writeLedger, type ZoneOwners, zoneSyncStore } from '@corral/dns-mirror';
 import { connectBudgetStore, connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
-import { type Buckets, memoryBuckets } from '@corral/rate-limit';
+import { type Buckets, type Clock, memoryBuckets } from '@corral/rate-limit';
 import { createHealth, createMetrics, type Log, serve, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
 import { type AppConfig, buildApp } from '../../src/build-app.js';
@@ -46,6 +46,8 @@ export interface TestGateway {
   upstreamCalls(): number;
   /** Mirrors the upstream's zones as they are now. */
   syncZone(): Promise<void>;
+  /** What the first step of a shutdown does to requests that are held. */
+  drain(): void;
   close(): Promise<void>;
 }
 
@@ -68,6 +70,7 @@ export interface GatewayOptions {
   readonly config?: Partial<AppConfig>;
   readonly actionMs?: number;
   readonly buckets?: Buckets;
+  readonly clock?: Clock;
   readonly recordsPerTeam?: number;
   readonly timeoutMs?: number;
   readonly waitMsMax?: number;
@@ -135,14 +138,16 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       publicUrl: '/v1',
       trustProxy: false,
       limits: { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 },
-      turnMsMax: 3_000,
+      writeWaitMs: 60_000,
       settleAfterMs: 200,
       actionPollMs: 50,
+      actionHoldMs: 100,
       actionRunningMsMax: 60_000,
       ...options.config,
     },
     ...{ pool, ledger, upstream, verifier, lastUsed, requests, answered, log },
     buckets: options.buckets ?? memoryBuckets(Date.now),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...{ health, metrics },
   });
   const served = await serve({
@@ -186,6 +191,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     },
     upstreamCalls: () => cloud.admin.calls().total,
     syncZone: async () => void (await mirrorZones()),
+    drain: health.drain,
     async close() {
       await served.close();
       await answered.close();

@@ -1,3 +1,4 @@
+import { systemClock } from '@corral/rate-limit';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type HoldingUpstream, startHoldingUpstream } from '../support/holding-upstream.js';
@@ -14,8 +15,8 @@ let other: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway();
   upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
-  one = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { turnMsMax: PATIENCE_MS } });
-  other = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { turnMsMax: PATIENCE_MS } });
+  one = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { writeWaitMs: PATIENCE_MS } });
+  other = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { writeWaitMs: PATIENCE_MS } });
 });
 afterAll(async () => {
   await one.close();
@@ -66,8 +67,10 @@ describe('writes to one record set', () => {
   });
 
   it('are told 409 conflict, and never sent later, when their turn does not come in time', async () => {
-    const config = { turnMsMax: 120 };
-    const impatient = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config });
+    const config = { writeWaitMs: 120 };
+    // The deadline of what is sent does not pass.
+    const clock = { ...systemClock, now: () => 0 };
+    const impatient = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config, clock });
     const release = upstream.hold('late.acme');
     const first = add('late.acme', '192.0.2.1', impatient);
     await untilSent('late.acme');

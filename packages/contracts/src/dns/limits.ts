@@ -15,6 +15,12 @@ export const dnsLimits = {
   requestsPerTeamPerMinute: 600,
   /** Counted before a token is checked. */
   requestsPerAddressPerMinute: 300,
+  /** A write waits for so long at most: for its token's and its team's rate, its record set, the upstream's budget. */
+  writeWaitMs: 10_000,
+  waitingWritesPerToken: 64,
+  /** Reading an action that runs waits for its end, for so long at most. */
+  actionHoldMs: 3_000,
+  heldReadsPerToken: 64,
   perPageDefault: 25,
   perPageMax: 50,
   /** Of one record, in Unicode code points. */

@@ -1,0 +1,88 @@
+import { type Clock, waitingPlaces } from '@corral/rate-limit';
+import { describe, expect, it } from '@jest/globals';
+import { heldReads } from './held-reads.js';
+
+/** Reads that end when the test says so, in a time that passes when the test says so. */
+function start({ places = 64 } = {}) {
+  const timers = new Set<() => void>();
+  const clock: Clock = {
+    now: () => 0,
+    after: (_ms, run) => {
+      timers.add(run);
+      return () => void timers.delete(run);
+    },
+  };
+  const draining = new AbortController();
+  const held = heldReads({ clock, holdMs: 3_000, places: waitingPlaces(places), draining: draining.signal });
+  let stopped = 0;
+  const stop = (): void => {
+    stopped += 1;
+  };
+  const hold = (tokenId = 'token', gone: AbortSignal = new AbortController().signal) => {
+    let tell: () => void = () => undefined;
+    const told = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    const isHeld = held.hold(tokenId, gone, () => ({ told, stop }));
+    return { isHeld, tell };
+  };
+  return { hold, draining, timers, stopped: () => stopped };
+}
+
+describe('a held read', () => {
+  it('ends with the news', async () => {
+    const { hold, timers, stopped } = start();
+    const read = hold();
+
+    read.tell();
+
+    expect(await read.isHeld).toBe(true);
+    expect([timers.size, stopped()]).toEqual([0, 1]);
+  });
+
+  it('ends when it was held for as long as reads are', async () => {
+    const { hold, timers, stopped } = start();
+    const read = hold();
+
+    for (const run of timers) run();
+
+    expect(await read.isHeld).toBe(true);
+    expect(stopped()).toBe(1);
+  });
+
+  it('ends when its client goes away, also before it was there', async () => {
+    const { hold, timers, stopped } = start();
+    const gone = new AbortController();
+    const read = hold('token', gone.signal);
+
+    gone.abort();
+
+    await read.isHeld;
+    await hold('token', gone.signal).isHeld;
+    expect([timers.size, stopped()]).toEqual([0, 2]);
+  });
+
+  it('ends at once when the process is about to end, and none is held from then on', async () => {
+    const { hold, draining, timers } = start();
+    const reads = [hold(), hold('other')];
+
+    draining.abort();
+
+    expect(await Promise.all(reads.map(({ isHeld }) => isHeld))).toEqual([true, true]);
+    expect(await hold().isHeld).toBe(false);
+    expect(timers.size).toBe(0);
+  });
+
+  it('is one of so many of its token: one more is not held, until one ends', async () => {
+    const { hold } = start({ places: 2 });
+    const [first] = [hold(), hold()];
+
+    expect(await hold().isHeld).toBe(false);
+    first.tell();
+    await first.isHeld;
+    const next = hold();
+    next.tell();
+
+    expect(await next.isHeld).toBe(true);
+  });
+});

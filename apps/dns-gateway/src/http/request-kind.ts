@@ -1,0 +1,29 @@
+import { type DnsRoute, dnsZoneRoutes } from '@corral/contracts';
+import type { Request } from 'express';
+
+/** What the request limits tell apart: writes wait, reads of actions count against the address only. */
+export type RequestKind = 'write' | 'action' | 'other';
+
+interface Pattern {
+  readonly kind: RequestKind;
+  readonly method: string;
+  readonly path: RegExp;
+}
+
+const patterns: readonly Pattern[] = (dnsZoneRoutes as readonly DnsRoute[]).flatMap((row) => {
+  const kind = kindOf(row);
+  if (kind === 'other') return [];
+  const path = new RegExp(`^${row.path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
+  return [{ kind, method: row.method.toUpperCase(), path }];
+});
+
+/** Of a request below `/v1`, before it has met its route. */
+export function requestKind({ method, path }: Pick<Request, 'method' | 'path'>): RequestKind {
+  const served = method === 'HEAD' ? 'GET' : method;
+  return patterns.find((each) => each.method === served && each.path.test(path))?.kind ?? 'other';
+}
+
+function kindOf({ kind, path }: DnsRoute): RequestKind {
+  if (kind === 'write') return 'write';
+  return /^(\/zones)?\/actions(\/|$)/.test(path) ? 'action' : 'other';
+}

@@ -1,0 +1,113 @@
+import { dnsLimits } from '@corral/contracts';
+import { memoryBuckets } from '@corral/rate-limit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { hurryingClock } from './support/clocks.js';
+import { type Answer, startGateway, type TestGateway, type TestTeam, ZONE } from './support/start-gateway.js';
+
+/* What Terraform does with many record sets, under the limits of the specification, in a time that need not be waited for. */
+
+const SETS = 60;
+/** Terraform's default. */
+const PARALLELISM = 10;
+const RECORDS = `/zones/${ZONE}/rrsets`;
+
+let base: TestGateway;
+let gateway: TestGateway;
+let team: TestTeam;
+let clock: ReturnType<typeof hurryingClock>;
+let answers: Answer[];
+let made = 0;
+beforeAll(async () => {
+  base = await startGateway();
+});
+beforeEach(async () => {
+  // Reads of actions are held until the action has ended, not until time has passed.
+  clock = hurryingClock(dnsLimits.writeWaitMs);
+  gateway = await startGateway({
+    ...{ beside: base, clock, buckets: memoryBuckets(clock.now), waitMsMax: 600_000 },
+    config: {
+      limits: {
+        perAddressPerMinute: dnsLimits.requestsPerAddressPerMinute,
+        perTokenPerMinute: dnsLimits.requestsPerTokenPerMinute,
+        perTeamPerMinute: dnsLimits.requestsPerTeamPerMinute,
+      },
+      writeWaitMs: dnsLimits.writeWaitMs,
+      actionHoldMs: 10 * dnsLimits.writeWaitMs,
+    },
+  });
+  made += 1;
+  team = await gateway.createTeam(`burst-${made}`);
+  answers = [];
+});
+afterEach(() => gateway.close());
+afterAll(() => base.close());
+
+const call = async (method: string, path: string, body?: object): Promise<Answer> => {
+  const answer = await gateway.call(method, path, { token: team.token, ...(body && { body }) });
+  answers.push(answer);
+  return answer;
+};
+const refused = (): Answer[] => answers.filter(({ status }) => status === 429);
+
+/** One resource: the write, polls of its action as hcloud-go makes them, and the set as it is then. */
+async function apply(name: string, { reads = true } = {}): Promise<void> {
+  const body = { name: `${name}.${team.slug}`, type: 'A', records: [{ value: '192.0.2.1' }] };
+  const { status, json } = await call('POST', RECORDS, body);
+  expect(status).toBe(201);
+  for (let ended = false; !ended; ) {
+    const polled = await call('GET', `/actions?id=${json.action.id}`);
+    ended = polled.json.actions?.[0]?.status === 'success';
+    if (polled.status !== 200) break;
+  }
+  if (reads) await call('GET', `${RECORDS}/${name}.${team.slug}/A`);
+}
+
+/** As many resources at once as Terraform walks. */
+async function applyAll(names: readonly string[], options = {}): Promise<void> {
+  const left = [...names];
+  const worker = async (): Promise<void> => {
+    for (let name = left.shift(); name !== undefined; name = left.shift()) await apply(name, options);
+  };
+  await Promise.all(Array.from({ length: PARALLELISM }, worker));
+}
+
+const spend = async (count: number): Promise<void> => {
+  for (let time = 0; time < count; time += 1) await call('GET', '/zones');
+};
+const names = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+
+describe('Terraform with 60 record sets and a token of its own', () => {
+  it('is refused nothing when the token is fresh', async () => {
+    await applyAll(names('s', SETS));
+
+    expect(refused()).toEqual([]);
+    const { token } = await gateway.issueToken(team);
+    const { json } = await gateway.call('GET', RECORDS, { token });
+    expect(json.meta.pagination.total_entries).toBe(SETS);
+  });
+
+  it('is refused nothing when the token is spent: each write takes its turn as the bucket refills', async () => {
+    await spend(dnsLimits.requestsPerTokenPerMinute);
+    const startedAt = clock.now();
+
+    await applyAll(names('s', SETS), { reads: false });
+
+    expect(refused()).toEqual([]);
+    // Two per second: that is the limit, and it holds.
+    expect(clock.now() - startedAt).toBeGreaterThanOrEqual((SETS / dnsLimits.requestsPerTokenPerMinute) * 60_000 - 1);
+  });
+
+  it('lets a client on the same token that never tries again have its turns, too', async () => {
+    await spend(dnsLimits.requestsPerTokenPerMinute - 10);
+    const challenges = async (): Promise<void> => {
+      for (const name of names('acme-challenge', 5)) {
+        await apply(name, { reads: false });
+        expect((await call('DELETE', `${RECORDS}/${name}.${team.slug}/A`)).status).toBe(201);
+      }
+    };
+
+    await Promise.all([applyAll(names('s', 15), { reads: false }), challenges()]);
+
+    expect(refused()).toEqual([]);
+  });
+});
