@@ -20,7 +20,7 @@ export const answerHeaders = {
     description: 'Id of the request, to quote when something is reported.',
     schema: { type: 'string', pattern: '^[0-9a-f-]{36}$' },
   },
-  'RateLimit-Limit': { description: 'Size of the bucket that is nearest to its end.', schema: count },
+  'RateLimit-Limit': { description: 'Size of the limit that bites next.', schema: count },
   'RateLimit-Remaining': { description: 'What is left of it.', schema: count },
   'RateLimit-Reset': { description: 'Unix time at which it is full again.', schema: count },
   'Retry-After': { description: 'Seconds to wait before the request is sent again.', schema: count },

@@ -169,13 +169,16 @@ describe('an upstream whose budget is used up', () => {
     const write = (name: string) =>
       own.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
     const begunAt = Date.now() / 1_000;
-    await write('one.acme');
+    const served = await write('one.acme');
+    // Of ours there is plenty left.
+    expect(['limit', 'remaining'].map((name) => served.headers.get(`ratelimit-${name}`))).toEqual(['360', '0']);
 
     const refused = await write('two.acme');
     const endedAt = Date.now() / 1_000;
 
     const header = (name: string): number => Number(refused.headers.get(name));
-    expect([refused.status, header('ratelimit-remaining')]).toEqual([429, 0]);
+    expect([refused.status, header('ratelimit-limit'), header('ratelimit-remaining')]).toEqual([429, 360, 0]);
+    expect(refused.json.error.message).toContain('upstream');
     // One in ten seconds flows in, and seven tenths of it are for writes.
     expect(header('retry-after')).toBeGreaterThanOrEqual(10 - (endedAt - begunAt));
     expect(header('retry-after')).toBeLessThanOrEqual(16);

@@ -13,7 +13,7 @@ export const dnsLimits = {
   activeTokensPerTeam: 5,
   requestsPerTokenPerMinute: 120,
   requestsPerTeamPerMinute: 600,
-  /** Counted before a token is checked. */
+  /** Counted before a token is checked; what turns out to have a good one is given back. */
   requestsPerAddressPerMinute: 300,
   /** A write waits for so long at most: for its token's and its team's rate, its record set, the upstream's budget. */
   writeWaitMs: 10_000,
