@@ -1,6 +1,6 @@
 import { checkDnsAnswer } from '@corral/contracts';
 import type { FaultEffect } from '@corral/local-cloud';
-import { freePort } from '@corral/testing';
+import { freePort, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { auditOf } from '../support/audit.js';
 import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } from '../support/start-gateway.js';
@@ -169,9 +169,7 @@ describe('an upstream whose budget is used up', () => {
     const write = (name: string) =>
       own.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
     const begunAt = Date.now() / 1_000;
-    const served = await write('one.acme');
-    // Of ours there is plenty left.
-    expect(['limit', 'remaining'].map((name) => served.headers.get(`ratelimit-${name}`))).toEqual(['360', '0']);
+    await write('one.acme');
 
     const refused = await write('two.acme');
     const endedAt = Date.now() / 1_000;
@@ -185,6 +183,27 @@ describe('an upstream whose budget is used up', () => {
     const toldAt = header('ratelimit-reset') - header('retry-after');
     expect(toldAt).toBeGreaterThanOrEqual(begunAt - 5);
     expect(toldAt).toBeLessThanOrEqual(endedAt + 5);
+    await own.close();
+  });
+
+  it('is told in the answers to writes where it has less left than any limit of ours', async () => {
+    const own = await startGateway();
+    own.cloud.admin.setBudget({ requestsPerHour: 36_000, remaining: 20_000 });
+    let writes = 0;
+
+    // The account of the budget hears of what the upstream states a moment later.
+    const told = await waitFor('the upstream’s budget to be told', async () => {
+      const body = { name: `n${++writes}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] };
+      const { status, headers } = await own.call('POST', `/zones/${ZONE}/rrsets`, { body });
+      expect(status).toBe(201);
+      return headers.get('ratelimit-limit') === '36000' && Number(headers.get('ratelimit-remaining'));
+    });
+
+    // Without what replicas were lent ahead.
+    expect(told).toBeGreaterThan(0);
+    expect(told).toBeLessThanOrEqual(36_000);
+    const { headers } = await own.call('GET', '/zones');
+    expect(headers.get('ratelimit-limit')).toBe('100000'); // reads cost none of it
     await own.close();
   });
 
