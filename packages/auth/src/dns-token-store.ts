@@ -1,5 +1,5 @@
 import { dnsLimits, type LeftTokenFate } from '@corral/contracts';
-import type { Prisma, Transaction } from '@corral/database';
+import { type Prisma, readClock, type Transaction } from '@corral/database';
 import { displayNameOf } from './display-name.js';
 import { DNS_SCOPE } from './dns-caller.js';
 import { hashDnsToken, mintDnsToken } from './dns-token.js';
@@ -54,8 +54,12 @@ export function dnsTokenRecordOf({ creator, ...row }: DnsTokenRow): DnsTokenReco
   return { ...row, createdBy };
 }
 
-/** The tokens that open the team's door just now. */
-export const inForce = (now = new Date()) => ({
+/**
+ * The tokens that open the team's door just now.
+ *
+ * @param now the database's clock
+ */
+export const inForce = (now: Date) => ({
   revokedAt: null,
   OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
 });
@@ -114,7 +118,7 @@ export async function revokeDnsToken(
 ): Promise<boolean> {
   const [revoked] = await tx.dnsToken.updateManyAndReturn({
     where: { teamId: team.id, id: tokenId, revokedAt: null },
-    data: { revokedAt: new Date() },
+    data: { revokedAt: await readClock(tx) },
     select: { id: true, name: true },
   });
   if (revoked === undefined) return false;
@@ -140,7 +144,11 @@ export async function leaveDnsTokens(
   fate: LeftTokenFate,
   by: DnsTokenActor,
 ): Promise<LeftDnsToken[]> {
-  const now = new Date();
+  // In the order in which everybody takes many of them.
+  await tx.$queryRaw`
+    SELECT id FROM dns_token WHERE team_id = ${team.id}::uuid AND created_by = ${createdById}::uuid AND revoked_at IS NULL
+    ORDER BY id FOR NO KEY UPDATE`;
+  const now = await readClock(tx);
   const left = await tx.dnsToken.updateManyAndReturn({
     where: { teamId: team.id, createdById, ...inForce(now) },
     data: fate === 'revoke' ? { revokedAt: now } : { createdById: null },
@@ -182,13 +190,14 @@ export const dnsTokenStore = (prisma: Prisma) => ({
     return rows.map(dnsTokenRecordOf);
   },
 
-  countActive: (team: Pick<TeamRecord, 'id'>): Promise<number> =>
-    prisma.dnsToken.count({ where: { teamId: team.id, ...inForce() } }),
+  async countActive(team: Pick<TeamRecord, 'id'>): Promise<number> {
+    return prisma.dnsToken.count({ where: { teamId: team.id, ...inForce(await readClock(prisma)) } });
+  },
 
   /** Whether a token's text opens the team's door just now. */
   async isInForce(team: Team, token: string): Promise<boolean> {
     const count = await prisma.dnsToken.count({
-      where: { teamId: team.id, hash: new Uint8Array(hashDnsToken(token)), ...inForce() },
+      where: { teamId: team.id, hash: new Uint8Array(hashDnsToken(token)), ...inForce(await readClock(prisma)) },
     });
     return count === 1;
   },

@@ -1,4 +1,4 @@
-import { type Listener, listen, type Pool } from '@corral/database';
+import { type Listener, listen, type Pool, rowClock } from '@corral/database';
 import { LRUCache } from 'lru-cache';
 import type { DnsCaller } from './dns-caller.js';
 import { hexHashOfDnsToken, isWellFormedDnsToken } from './dns-token.js';
@@ -13,6 +13,7 @@ export interface VerifierOptions {
   readonly pool: Pool;
   readonly databaseUrl: string;
   readonly applicationName: string;
+  /** In ms, by a clock that is never put forward or back. */
   readonly now?: () => number;
   /** How long a token stays in memory, should a notification ever be lost. */
   readonly cachedMs?: number;
@@ -27,6 +28,8 @@ const CHANNEL = 'dns_token_changed';
 const CACHED_TOKENS_MAX = 10_000;
 const CACHED_MS = 30_000;
 
+const ends = 'least(token.expires_at, demo.expires_at)';
+
 const findCaller = {
   name: 'dns-token-by-hash',
   text: `SELECT token.id AS "tokenId", CASE WHEN demo.id IS NULL THEN 'team' ELSE 'demo' END AS kind,
@@ -34,21 +37,31 @@ const findCaller = {
                 coalesce(demo.team_id, team.id) AS "teamId",
                 coalesce(demo.team_id, demo.course_code_id, team.id) AS "accountId", token.scopes,
                 token.within_name AS "withinName", token.within_types AS "withinTypes",
-                least(token.expires_at, demo.expires_at) AS "expiresAt"
+                ${ends} AS "expiresAt",
+                (extract(epoch FROM ${ends} - ${rowClock}) * 1000)::float8 AS "leftMs"
          FROM dns_token token
          LEFT JOIN team ON team.id = token.team_id
          LEFT JOIN demo ON demo.id = token.demo_id
-         WHERE token.hash = $1 AND token.revoked_at IS NULL`,
+         WHERE token.hash = $1 AND token.revoked_at IS NULL AND coalesce(${ends}, 'infinity') > ${rowClock}`,
 };
+
+/** `leftMs`: for how long the token holds, as the database reckons; null for ever. */
+type Row = DnsCaller & { readonly leftMs: number | null };
+
+interface Found {
+  readonly caller: DnsCaller;
+  readonly endsAt: number;
+}
 
 /**
  * Checks tokens, with those lately seen in memory. They are dropped at once when Postgres tells of a change, and none
  * is trusted while it is not proven that such news arrives: then each is looked up. A proof is good for 1.5 s, and that
- * is how long a revoked token may be accepted in the worst case.
+ * is how long a revoked token may be accepted in the worst case. When a token ends is for the database's clock to say: of
+ * this process only counts how much time has gone by since.
  */
 export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
-  const now = options.now ?? Date.now;
-  const cache = new LRUCache<string, DnsCaller>({ max: CACHED_TOKENS_MAX, ttl: options.cachedMs ?? CACHED_MS });
+  const now = options.now ?? (() => performance.now());
+  const cache = new LRUCache<string, Found>({ max: CACHED_TOKENS_MAX, ttl: options.cachedMs ?? CACHED_MS });
   // A look-up that began before a change was told may still bring the old row: it must not be kept.
   let changesSeen = 0;
   const listener: Listener = listen({
@@ -68,22 +81,23 @@ export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
     ...(options.tick === undefined ? {} : { tick: options.tick }),
   });
 
-  const lookUp = async (key: string): Promise<DnsCaller | null> => {
+  const lookUp = async (key: string): Promise<Found | null> => {
     const changesBefore = changesSeen;
-    const { rows } = await options.pool.query<DnsCaller>({ ...findCaller, values: [Buffer.from(key, 'hex')] });
-    const caller = rows[0] ?? null;
-    if (caller !== null && listener.isConnected() && changesSeen === changesBefore) cache.set(key, caller);
-    return caller;
+    const askedAt = now();
+    const { rows } = await options.pool.query<Row>({ ...findCaller, values: [Buffer.from(key, 'hex')] });
+    if (rows[0] === undefined) return null;
+    const { leftMs, ...caller } = rows[0];
+    const found = { caller, endsAt: askedAt + (leftMs ?? Number.POSITIVE_INFINITY) };
+    if (listener.isConnected() && changesSeen === changesBefore) cache.set(key, found);
+    return found;
   };
 
   return {
     async verify(token) {
       const key = hexHashOfDnsToken(token);
       const cached = listener.isConnected() ? cache.get(key) : undefined;
-      if (cached === undefined && !isWellFormedDnsToken(token)) return null;
-      const caller = cached ?? (await lookUp(key));
-      const expired = caller?.expiresAt != null && caller.expiresAt.getTime() <= now();
-      return expired ? null : caller;
+      if (cached === undefined) return isWellFormedDnsToken(token) ? ((await lookUp(key))?.caller ?? null) : null;
+      return now() < cached.endsAt ? cached.caller : null;
     },
     close: () => listener.close(),
   };

@@ -7,6 +7,7 @@ import {
   type RefusedIdentity,
   vouchedEmail,
 } from './identity-rules.js';
+import { endSessions } from './session-store.js';
 import type { UserRecord } from './user-store.js';
 
 const personFields = { id: true, email: true, firstName: true, lastName: true, displayName: true } as const;
@@ -65,7 +66,7 @@ export const identityStore = (prisma: Prisma) => ({
     return prisma.$transaction(async (tx) => {
       const { count } = await tx.userIdentity.deleteMany({ where: { userId, issuer, subject } });
       if (count === 0) return false;
-      await tx.session.updateMany({ where: { userId, revokedAt: null }, data: { revokedAt: new Date() } });
+      await endSessions(tx, userId);
       return true;
     });
   },

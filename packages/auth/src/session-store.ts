@@ -1,5 +1,5 @@
 import { clusterLimits, type Role, type SignInMethod } from '@corral/contracts';
-import { type Pool, rowClock } from '@corral/database';
+import { type Pool, rowClock, type Transaction } from '@corral/database';
 import { hashSessionSecret, mintSessionSecret } from './session-cookie.js';
 
 export interface Membership {
@@ -132,8 +132,16 @@ const revokeOneSession = {
 
 const revokeAllSessions = {
   name: 'session-revoke-all',
-  text: 'UPDATE session SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL',
+  // In the order in which everybody takes many of them.
+  text: `WITH held AS MATERIALIZED (
+           SELECT id FROM session WHERE user_id = $1::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE
+         )
+         UPDATE session SET revoked_at = now() FROM held WHERE session.id = held.id`,
 };
+
+/** Ends all sessions of a user in a transaction of the caller's. @returns how many */
+export const endSessions = (tx: Pick<Transaction, '$executeRawUnsafe'>, userId: string): Promise<number> =>
+  tx.$executeRawUnsafe(revokeAllSessions.text, userId);
 
 /** Sessions on Postgres, whose clock is the only one that counts. */
 export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): SessionStore {

@@ -1,7 +1,13 @@
 import type { Pool } from '@corral/database';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { lastUsedRecorder } from '../src/index.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { lastUsedRecorder, sessionStore, sessionUseRecorder } from '../src/index.js';
 import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
+
+/** All but `Date`: the database is waited for. */
+const notFaked = [
+  ...(['nextTick', 'setImmediate', 'clearImmediate', 'queueMicrotask', 'performance', 'hrtime'] as const),
+  ...(['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const),
+];
 
 let database: AuthDatabase;
 let ids: string[];
@@ -54,17 +60,79 @@ describe('the last use of tokens', () => {
     expect(errors.map(String)).toEqual(['Error: away']);
   });
 
-  it('is written by many processes at once without one waiting for another for ever', async () => {
-    const errors: Error[] = [];
-    for (let round = 0; round < 20; round += 1) {
-      const recorders = [0, 1, 2, 3].map(() => lastUsedRecorder(database.pool, (error) => errors.push(error)));
-      for (const [at, recorder] of recorders.entries()) {
-        for (const id of at % 2 === 0 ? ids : ids.toReversed()) recorder.note(id);
-      }
-      await Promise.all(recorders.map((recorder) => recorder.close()));
+  it('is reckoned by the database’s clock: of a process only counts how long ago it was', async () => {
+    const recorder = lastUsedRecorder(database.pool, fail);
+    jest.useFakeTimers({ now: Date.UTC(2199, 0, 1), doNotFake: [...notFaked] });
+    try {
+      recorder.note(ids[0] as string);
+      await recorder.close();
+    } finally {
+      jest.useRealTimers();
     }
 
+    const [clock] = (await database.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows;
+    expect((await lastUse(0))?.getTime()).toBeLessThanOrEqual((clock as { now: Date }).now.getTime() + 1);
+  });
+});
+
+describe('uses that many processes write at once', () => {
+  /** Enough that two statements meet half-way. */
+  const ROWS = 500;
+  let tokens: string[];
+  let sessions: string[];
+  let userId: string;
+
+  beforeAll(async () => {
+    const made = (text: string) =>
+      database.pool.query<{ id: string }>(text, [ROWS]).then(({ rows }) => rows.map(({ id }) => id));
+    tokens = await made(`INSERT INTO dns_token (team_id, name, hash, scopes, within_types)
+      SELECT team.id, 'ci', sha256(n::text::bytea), '{dns}', '{}' FROM team, generate_series(1, $1::int) AS n RETURNING id`);
+    await database.pool.query(`INSERT INTO app_user (email) VALUES ('ann@acme.test')`);
+    sessions = await made(`INSERT INTO session (user_id, hash, idle_expires_at, expires_at)
+      SELECT app_user.id, sha256(n::text::bytea), now() + interval '1 h', now() + interval '2 h'
+      FROM app_user, generate_series(1, $1::int) AS n RETURNING id`);
+    userId = (await database.prisma.user.findFirstOrThrow()).id;
+  });
+
+  /** Runs statements against each other for a while, each of them with the rows in another order. @returns what failed */
+  async function rounds(work: (order: <T>(of: readonly T[]) => T[], fail: (error: Error) => void) => Promise<unknown>) {
+    const errors: Error[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      const orders = [
+        <T>(of: readonly T[]) => [...of],
+        <T>(of: readonly T[]) => of.toReversed(),
+        <T>(of: readonly T[]) => [...of.slice(ROWS / 2), ...of.slice(0, ROWS / 2)],
+      ];
+      await Promise.all([...orders, ...orders].map((order) => work(order, (error) => errors.push(error))));
+    }
+    return errors;
+  }
+
+  it('of tokens never wait for each other in a circle', async () => {
+    const errors = await rounds(async (order, onError) => {
+      const recorder = lastUsedRecorder(database.pool, onError);
+      for (const id of order(tokens)) recorder.note(id);
+      await recorder.close();
+    });
+
     expect(errors).toEqual([]);
+    expect(await database.prisma.dnsToken.count({ where: { id: { in: tokens }, lastUsedAt: null } })).toBe(0);
+  });
+
+  it('of sessions never do either, nor with the end of all sessions of their user', async () => {
+    const times = { idleMs: 7_200_000, absoluteMs: 7_200_000 };
+    const store = sessionStore(database.pool, times);
+    const errors = await rounds(async (order, onError) => {
+      const recorder = sessionUseRecorder(database.pool, times, onError);
+      for (const id of order(sessions)) recorder.note(id);
+      await Promise.all([recorder.close(), store.revokeAll(userId).catch(onError)]);
+      await database.pool.query('UPDATE session SET revoked_at = NULL WHERE id = $1', [sessions[0]]);
+    });
+
+    expect(errors).toEqual([]);
+    expect(
+      await database.prisma.session.count({ where: { idleExpiresAt: { lt: new Date(Date.now() + 5_400_000) } } }),
+    ).toBe(0);
   });
 });
 

@@ -11,5 +11,5 @@ export {
 } from './pool.js';
 export { connectPrisma, noJson, type Prisma, type Transaction } from './prisma.js';
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';
-export { rowClock } from './row-clock.js';
+export { readClock, rowClock } from './row-clock.js';
 export { isUniqueViolation } from './unique-violation.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dnsLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-import { isLive, noteDemo } from './demo-rows.js';
+import { isLive, noteDemo, revokeTokens } from './demo-rows.js';
 
 export interface CourseRecord {
   readonly code: string;
@@ -85,9 +85,7 @@ const endDemosOfCourse = `
   WITH ended AS (
     UPDATE demo SET ended_at = clock_timestamp(), clear_at = clock_timestamp(), made_from = NULL
     WHERE course_code_id = $1::uuid AND ${isLive} RETURNING id, team_id, zone_id, label, ended_at
-  ), revoked AS (
-    UPDATE dns_token SET revoked_at = ended.ended_at FROM ended WHERE dns_token.demo_id = ended.id
-  ), noted AS (
+  ), ${revokeTokens('ended')}, noted AS (
     ${noteDemo({ actor: `'service'`, tokenId: 'NULL', operation: `'delete'`, request: 'NULL', from: 'ended' })}
   )
   SELECT count(*)::int AS ended FROM ended`;

@@ -1,7 +1,7 @@
 import { dnsLimits } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 import type { RrsetKey, RrsetOwner } from '@corral/dns-mirror';
-import { isClear, noteDemo, ownerOfDemo } from './demo-rows.js';
+import { isClear, noteDemo, ownerOfDemo, revokeTokens } from './demo-rows.js';
 
 /** A record set that an ended demo left behind. */
 export interface LeftRrset {
@@ -43,9 +43,7 @@ export const demoEnds = (pool: Pool) => ({
          UPDATE demo SET ended_at = demo.expires_at, clear_at = clock_timestamp(), made_from = NULL
          FROM due WHERE demo.id = due.id
          RETURNING demo.id, demo.team_id, demo.zone_id, demo.label, demo.ended_at
-       ), revoked AS (
-         UPDATE dns_token SET revoked_at = ended.ended_at FROM ended WHERE dns_token.demo_id = ended.id
-       ), noted AS (
+       ), ${revokeTokens('ended')}, noted AS (
          ${noteDemo({ actor: `'service'`, tokenId: 'NULL', operation: `'expire'`, request: 'NULL', from: 'ended' })}
        )
        SELECT count(*)::int AS ended FROM ended`,

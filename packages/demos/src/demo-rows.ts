@@ -34,6 +34,17 @@ export const demoColumns = `
    WHERE zone_id = demo.zone_id AND owner_label = demo.label) AS records`;
 
 /**
+ * Parts of a statement that revoke the tokens of the demos in its part `from`, which has `id` and `ended_at`. In the order of
+ * their ids, as everybody takes many of them: two orders could wait for each other for ever.
+ */
+export const revokeTokens = (from: string) => `held_tokens AS MATERIALIZED (
+    SELECT token.id, ${from}.ended_at FROM dns_token AS token JOIN ${from} ON token.demo_id = ${from}.id
+    ORDER BY token.id FOR NO KEY UPDATE OF token
+  ), revoked AS (
+    UPDATE dns_token SET revoked_at = held_tokens.ended_at FROM held_tokens WHERE dns_token.id = held_tokens.id
+  )`;
+
+/**
  * An entry of the audit log about demos themselves, for the rows of a statement's part `from`: which has `id`, `team_id`,
  * `zone_id` and `label`. The type `DEMO` is no record type, so it is never taken for an entry about a set.
  */

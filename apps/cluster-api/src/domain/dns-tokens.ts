@@ -34,6 +34,8 @@ export interface DnsTokenStore {
   /** Newest first. */
   list(caller: Caller, query: DnsTokenQuery): Promise<DnsTokenRecord[]>;
   find(caller: Caller, id: string): Promise<DnsTokenRecord | null>;
+  /** By which tokens expire. */
+  clock(): Promise<Date>;
   /** With the role that the caller has now. @returns null for who is no member any more */
   change<T>(caller: Caller, work: (changes: DnsTokenChanges) => Promise<T>): Promise<T | null>;
 }

@@ -13,7 +13,7 @@ import { notFound } from '../problem.js';
 
 export interface DnsTokenRoutesDeps {
   readonly tokens: DnsTokenService;
-  readonly store: Pick<DnsTokenStore, 'list' | 'find'>;
+  readonly store: Pick<DnsTokenStore, 'list' | 'find' | 'clock'>;
 }
 
 export function dnsTokenRoutes({ tokens, store }: DnsTokenRoutesDeps) {
@@ -26,14 +26,14 @@ export function dnsTokenRoutes({ tokens, store }: DnsTokenRoutesDeps) {
         state: queryOf(req).get('state') as DnsTokenState | null,
       });
       const { items, next } = pageOf(rows, limit, cursorAt);
-      const now = new Date();
+      const now = await store.clock();
       res.json({ items: items.map((token) => dnsTokenBody(token, now)), next });
     },
 
     async getDnsToken(req, res) {
       const token = await store.find(callerOf(res), tokenIdOf(req));
       if (token === null) throw notFound();
-      res.json(dnsTokenBody(token, new Date()));
+      res.json(dnsTokenBody(token, await store.clock()));
     },
 
     async createDnsToken(req, res) {
@@ -41,7 +41,7 @@ export function dnsTokenRoutes({ tokens, store }: DnsTokenRoutesDeps) {
       const wish = parseDnsTokenPost(bodyOf(req));
       const { record, token } = await tokens.create(caller, wish, idempotencyKeyOf(req));
       res.status(201).location(`/api/v1/teams/${caller.team.slug}/dns-tokens/${record.id}/`);
-      res.json({ ...dnsTokenBody(record, new Date()), token });
+      res.json({ ...dnsTokenBody(record, await store.clock()), token });
     },
 
     async revokeDnsToken(req, res) {

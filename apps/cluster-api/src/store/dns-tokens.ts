@@ -1,6 +1,6 @@
 import { dnsTokenRecordOf, inForce, issueDnsToken, revokeDnsToken, shownOfDnsToken } from '@corral/auth';
 import type { DnsTokenState } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import { type Prisma, readClock } from '@corral/database';
 import type { Caller } from '../domain/caller.js';
 import type { DnsTokenChanges, DnsTokenStore } from '../domain/dns-tokens.js';
 import { claimKey } from './idempotency-keys.js';
@@ -13,7 +13,7 @@ export const dnsTokenStore = (prisma: Prisma): DnsTokenStore => ({
     const rows = await prisma.dnsToken.findMany({
       where: {
         ...visibleTo(caller),
-        AND: [state === null ? {} : isIn(state), after === null ? {} : isBehind(after)],
+        AND: [state === null ? {} : isIn(state, await readClock(prisma)), after === null ? {} : isBehind(after)],
       },
       orderBy: newestFirst,
       take: limit,
@@ -23,6 +23,8 @@ export const dnsTokenStore = (prisma: Prisma): DnsTokenStore => ({
   },
 
   find: (caller, id) => find(prisma, caller, id),
+
+  clock: () => readClock(prisma),
 
   change: (caller, work) =>
     prisma.$transaction(async (tx) => {
@@ -55,12 +57,12 @@ const visibleTo = ({ team, role, userId }: Caller) => ({
   ...(role === 'admin' ? {} : { createdById: userId }),
 });
 
-function isIn(state: DnsTokenState) {
+function isIn(state: DnsTokenState, now: Date) {
   switch (state) {
     case 'active':
-      return inForce();
+      return inForce(now);
     case 'expired':
-      return { revokedAt: null, expiresAt: { lte: new Date() } };
+      return { revokedAt: null, expiresAt: { lte: now } };
     case 'revoked':
       return { revokedAt: { not: null } };
   }
