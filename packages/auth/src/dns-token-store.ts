@@ -1,5 +1,5 @@
 import { dnsLimits, type LeftTokenFate } from '@corral/contracts';
-import { type Prisma, readClock, type Transaction } from '@corral/database';
+import { lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
 import { displayNameOf } from './display-name.js';
 import { DNS_SCOPE } from './dns-caller.js';
 import { hashDnsToken, mintDnsToken } from './dns-token.js';
@@ -75,10 +75,8 @@ export async function issueDnsToken(
   wanted: NewDnsToken & { readonly id?: string },
   by: DnsTokenActor,
 ): Promise<{ token: string; record: DnsTokenRecord }> {
-  // Counting and inserting under the team's row: two issues at once cannot both be the fifth.
-  const [clock] = await tx.$queryRaw<{ now: Date }[]>`
-    SELECT clock_timestamp() AS now FROM team WHERE id = ${team.id}::uuid FOR NO KEY UPDATE`;
-  const now = (clock as { now: Date }).now;
+  // Counting and inserting while the team's changes are held: two issues at once cannot both be the fifth.
+  const now = await lockTeamChanges(tx, team.id);
   checkNewDnsToken(team, wanted, now);
   const active = await tx.dnsToken.count({ where: { teamId: team.id, ...inForce(now) } });
   if (active >= dnsLimits.activeTokensPerTeam) {
@@ -204,6 +202,9 @@ export const dnsTokenStore = (prisma: Prisma) => ({
 
   /** Revokes for good; gateways learn of it at commit. @returns false when the team has no such token still in force */
   revokeToken: (team: Team, tokenId: string): Promise<boolean> =>
-    prisma.$transaction((tx) => revokeDnsToken(tx, team, tokenId, operator)),
+    prisma.$transaction(async (tx) => {
+      await lockTeamChanges(tx, team.id);
+      return revokeDnsToken(tx, team, tokenId, operator);
+    }),
 });
 export type DnsTokenStore = ReturnType<typeof dnsTokenStore>;

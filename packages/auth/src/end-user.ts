@@ -1,5 +1,6 @@
-import type { Prisma, Transaction } from '@corral/database';
+import { lockChangesOfTeams, type Prisma, readClock, type Transaction } from '@corral/database';
 import { leaveDnsTokens } from './dns-token-store.js';
+import { endSessions } from './session-store.js';
 import type { UserRecord } from './user-store.js';
 
 /** What a person had of one team. */
@@ -32,8 +33,8 @@ export const endUser = (prisma: Prisma, user: Pick<UserRecord, 'id' | 'email'>):
     // Nothing new refers to the person until the end: no session, no membership, no token.
     await tx.$queryRaw`SELECT id FROM app_user WHERE id = ${user.id}::uuid FOR UPDATE`;
     const { id: userId, email } = user;
-    const now = new Date();
-    const sessions = await tx.session.updateMany({ where: { userId, revokedAt: null }, data: { revokedAt: now } });
+    const now = await readClock(tx);
+    const sessions = await endSessions(tx, userId);
     const identities = await tx.userIdentity.deleteMany({ where: { userId } });
     await tx.invitation.updateMany({ where: { email, revokedAt: null }, data: { revokedAt: now, mailDueAt: null } });
     const teams = await tx.team.findMany({
@@ -43,20 +44,20 @@ export const endUser = (prisma: Prisma, user: Pick<UserRecord, 'id' | 'email'>):
     });
     const left: LeftTeam[] = [];
     for (const team of teams) left.push(await takeOut(tx, team, user));
-    return { sessions: sessions.count, identities: identities.count, teams: left };
+    return { sessions, identities: identities.count, teams: left };
   });
 
 const concerning = (userId: string) => ({
   OR: [{ memberships: { some: { userId } } }, { dnsTokens: { some: { createdById: userId, revokedAt: null } } }],
 });
 
-/** In one order, and before anything else, as every change of a team begins. */
+/** Before anything else, as every change of a team begins. */
 async function lockTeamsOf(tx: Transaction, userId: string): Promise<void> {
-  await tx.$queryRaw`
-    SELECT id FROM team
-    WHERE id IN (SELECT team_id FROM membership WHERE user_id = ${userId}::uuid
-                 UNION SELECT team_id FROM dns_token WHERE created_by = ${userId}::uuid AND revoked_at IS NULL)
-    ORDER BY id FOR NO KEY UPDATE`;
+  const teams = await tx.team.findMany({ where: concerning(userId), select: { id: true } });
+  await lockChangesOfTeams(
+    tx,
+    teams.map(({ id }) => id),
+  );
 }
 
 async function takeOut(

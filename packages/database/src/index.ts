@@ -9,7 +9,8 @@ export {
   type PoolOptions,
   type Queryable,
 } from './pool.js';
-export { connectPrisma, noJson, type Prisma, type Transaction } from './prisma.js';
+export { connectPrisma, noJson, type Prisma, type Sql, sql, type Transaction } from './prisma.js';
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';
 export { readClock, rowClock } from './row-clock.js';
+export { lockChangesOfTeams, lockTeamChanges } from './team-change-lock.js';
 export { isUniqueViolation } from './unique-violation.js';

@@ -5,6 +5,9 @@ import type { Pool } from './pool.js';
 export type Prisma = PrismaClient;
 /** Writes no value at all into a column of JSON, where `null` would leave it open which of the two is meant. */
 export const noJson = Generated.DbNull;
+/** A part of a statement with the values in it, for `$queryRaw`. */
+export const sql = Generated.sql;
+export type Sql = Generated.Sql;
 /** Prisma inside of a transaction. */
 export type Transaction = Parameters<Parameters<Prisma['$transaction']>[0]>[0];
 
