@@ -14,8 +14,10 @@ import { buildEventHandlers, type EventConfig, type EventNews } from './build-ev
 import { buildServerHandlers } from './build-server-handlers.js';
 import { buildSignInHandlers } from './build-sign-in-handlers.js';
 import { buildTeamHandlers, type TeamConfig } from './build-team-handlers.js';
+import { type ChangeLimits, changeTurns } from './domain/change-turns.js';
 import { type ConnectionDeps, connectionService } from './domain/connections.js';
 import { isOtherProject } from './domain/server-in-project.js';
+import type { TurnsOptions } from './domain/turns.js';
 import { refuseCrossSite } from './http/cross-site.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
 import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
@@ -26,6 +28,7 @@ import { connectionRoutes } from './routes/connections.js';
 import { healthRoutes } from './routes/health.js';
 import { problemPages } from './routes/problem-pages.js';
 import { connectionStore } from './store/connections.js';
+import { type ChangeTeam, teamChanges } from './store/team-changes.js';
 import { clusterWakeUp, serverWakeUp } from './wake-ups.js';
 
 export interface AppConfig extends ClusterConfig, TeamConfig {
@@ -42,11 +45,15 @@ export interface AppConfig extends ClusterConfig, TeamConfig {
   /** Quota of teams that have none of their own. */
   readonly adoptedServersPerTeam: number;
   readonly events: EventConfig;
+  readonly changes: ChangeLimits;
 }
 
 export interface AppDeps {
   readonly config: AppConfig;
+  /** For what is read, and for single short statements: no change takes their connections. */
   readonly prisma: Prisma;
+  /** For changes, with as many connections as of them run at once. */
+  readonly changes: { readonly prisma: Prisma; readonly connections: number };
   readonly sessions: SessionStore;
   readonly sessionUse: Pick<UseRecorder, 'note'>;
   readonly queue: Pick<Queue, 'nudge'>;
@@ -89,14 +96,36 @@ export function buildApp(deps: AppDeps): Express {
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perSession);
   const routes = clusterRoutes.filter(({ operationId }) => config.devSignIn || operationId !== 'devSignIn');
-  app.use(mountRoutes(routes, buildHandlers(deps)));
+  app.use(mountRoutes(routes, buildHandlers({ ...deps, changeTeam: buildChanges(deps) })));
   app.use(unknownPath());
   app.use(errorHandler(log, config.publicUrl));
   return app;
 }
 
-function buildHandlers(deps: AppDeps): ClusterHandlers {
-  const connections = connectionStore(deps.prisma);
+/** What the parts of the app are made of. */
+export interface PartDeps extends AppDeps {
+  readonly changeTeam: ChangeTeam;
+}
+
+function buildChanges({ config, changes, metrics }: AppDeps): ChangeTeam {
+  const turns = changeTurns(config.changes, { atOnce: changes.connections, after });
+  metrics.gauge({
+    name: 'corral_changes_waiting_count',
+    help: 'Changes that wait for their turn',
+    collect() {
+      this.set(turns.countWaiting());
+    },
+  });
+  return teamChanges(changes.prisma, turns);
+}
+
+const after: TurnsOptions['after'] = (ms, then) => {
+  const timer = setTimeout(then, ms);
+  return () => clearTimeout(timer);
+};
+
+function buildHandlers(deps: PartDeps): ClusterHandlers {
+  const connections = connectionStore(deps.prisma, deps.changeTeam);
   // A token whose key is gone is like one that was never there: the next one put into the connection replaces it.
   const open: ConnectionDeps['open'] = (sealed, id) => deps.secrets.openOrNull(sealed, id);
   return {

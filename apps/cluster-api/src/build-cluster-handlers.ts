@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { clusterLimits } from '@corral/contracts';
 import type { GardenClient } from '@corral/garden';
-import type { AppDeps } from './build-app.js';
+import type { PartDeps } from './build-app.js';
 import { cachedCatalogue } from './domain/cached-catalogue.js';
 import type { GardenFeature } from './domain/catalogue-rules.js';
 import { specChanger } from './domain/change-spec.js';
@@ -34,9 +34,9 @@ export type GardenOfApi = Pick<GardenClient, 'readCloudProfile' | 'adminKubeconf
 const CATALOGUE_MS_MAX = 5_000;
 
 /** Clusters, node pools, operations and kubeconfigs. */
-export function buildClusterHandlers({ config, prisma, queue, garden, log }: AppDeps) {
+export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden, log }: PartDeps) {
   const { publicUrl } = config;
-  const store = clusterStore(prisma);
+  const store = clusterStore(prisma, changeTeam);
   const [wake, wakeServer] = [clusterWakeUp(queue), serverWakeUp(queue)];
   const catalogue = cachedCatalogue({
     read: () => garden.readCloudProfile(AbortSignal.timeout(CATALOGUE_MS_MAX)),
@@ -50,7 +50,7 @@ export function buildClusterHandlers({ config, prisma, queue, garden, log }: App
   });
   const clusters = clusterService({ changeSpec, store, wake, wakeServer, newId: randomUUID });
   const kubeconfigs = kubeconfigService({
-    store: kubeconfigStore(prisma),
+    store: kubeconfigStore(prisma, changeTeam),
     issue: (request) => garden.adminKubeconfig(request),
     perHour: clusterLimits.kubeconfigsPerClusterPerHour,
   });

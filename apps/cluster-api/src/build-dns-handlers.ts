@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { countRequests, dnsTokenStore as issuedTokens } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
 import { auditLog as dnsLog } from '@corral/dns-mirror';
-import type { AppDeps } from './build-app.js';
+import type { PartDeps } from './build-app.js';
 import { auditLog } from './domain/audit-log.js';
 import { dnsTokenService } from './domain/dns-tokens.js';
 import { upstreamBudgetReader } from './domain/upstream-budget.js';
@@ -17,8 +17,8 @@ import { dnsTokenStore } from './store/dns-tokens.js';
 const BUDGET_MS_MAX = 1_000;
 
 /** What a team has of the DNS API, and the log of all that was done in its name. */
-export function buildDnsHandlers({ config, prisma, budgets, log }: AppDeps) {
-  const tokens = dnsTokenStore(prisma);
+export function buildDnsHandlers({ config, prisma, changeTeam, budgets, log }: PartDeps) {
+  const tokens = dnsTokenStore(prisma, changeTeam);
   const [mirror, issued] = [dnsLog(prisma), issuedTokens(prisma)];
   return {
     ...dnsTokenRoutes({ store: tokens, tokens: dnsTokenService({ store: tokens, newId: randomUUID }) }),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AppDeps } from './build-app.js';
+import type { PartDeps } from './build-app.js';
 import { type AdoptedServerDeps, adoptedServerService } from './domain/adopted-servers.js';
 import { adoptedServerRoutes } from './routes/adopted-servers.js';
 import { adoptedServerStore } from './store/adopted-servers.js';
@@ -7,10 +7,10 @@ import { serverWakeUp } from './wake-ups.js';
 
 /** Servers that teams adopt over their connections. */
 export function buildServerHandlers(
-  { config, prisma, queue, projects, verifyToken }: AppDeps,
+  { config, prisma, changeTeam, queue, projects, verifyToken }: PartDeps,
   open: AdoptedServerDeps['open'],
 ) {
-  const store = adoptedServerStore(prisma);
+  const store = adoptedServerStore(prisma, changeTeam);
   const servers = adoptedServerService({
     ...{ store, projects, verify: verifyToken, open, newId: randomUUID, serversPerTeam: config.adoptedServersPerTeam },
     wake: serverWakeUp(queue),

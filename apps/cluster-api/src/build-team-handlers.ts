@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AppDeps } from './build-app.js';
+import type { PartDeps } from './build-app.js';
 import { billingService } from './domain/billing.js';
 import { invitationService } from './domain/invitations.js';
 import { dashboardUrlOf } from './domain/team-body.js';
@@ -18,14 +18,14 @@ export interface TeamConfig {
 }
 
 /** Teams with their members, invitations and subscriptions. */
-export function buildTeamHandlers({ config, prisma, queue }: AppDeps) {
+export function buildTeamHandlers({ config, prisma, changeTeam, queue }: PartDeps) {
   const { consoleUrl, publicUrl, billingSecrets: secrets } = config;
   const urlOf = dashboardUrlOf({ consoleUrl, publicUrl });
-  const store = teamStore(prisma);
+  const store = teamStore(prisma, changeTeam);
   const wakeMail = () => queue.nudge('send-mails', {}, { jobId: 'send-mails' });
   return {
     ...teamRoutes({ teams: teamService({ store, urlOf }), store, urlOf }),
     ...invitationRoutes({ invitations: invitationService({ store, wakeMail, newId: randomUUID }), store }),
-    ...billingRoutes({ billing: billingService({ store: subscriptionStore(prisma) }), secrets }),
+    ...billingRoutes({ billing: billingService({ store: subscriptionStore(prisma, changeTeam) }), secrets }),
   };
 }

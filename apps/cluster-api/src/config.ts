@@ -49,7 +49,11 @@ export const clusterApiConfig = {
     desc: 'Which proxies may state the client’s address.',
     example: '10.0.0.0/8',
   }),
-  DATABASE_CONNECTIONS: integer({ default: 10, min: 2, desc: 'Connections to Postgres at most, the queue’s aside.' }),
+  DATABASE_CONNECTIONS: integer({
+    default: 10,
+    min: 2,
+    desc: 'Connections to Postgres at most, the queue’s aside. Half of them, rounded down, are for changes; the rest for reads.',
+  }),
   ...drainVariables,
 
   SESSION_IDLE_MS: durationMs({

@@ -1,5 +1,5 @@
 import { sessionStore, sessionUseRecorder } from '@corral/auth';
-import { connectPool, connectPrisma, registerProcess } from '@corral/database';
+import { connectPool, registerProcess } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectBudgetStore, connectProjects, verifyToken } from '@corral/hcloud';
 import { connectQueue } from '@corral/queue';
@@ -17,6 +17,8 @@ import {
 import { buildApp } from './build-app.js';
 import { eventDefaults } from './build-event-handlers.js';
 import { readClusterApiConfig } from './config.js';
+import { connectDatabase } from './connect-database.js';
+import { changeDefaults } from './domain/change-turns.js';
 import { renderClientError } from './http/client-error.js';
 import { listenToTeamEvents } from './live/event-news.js';
 import { oidcClient } from './oidc/oidc-client.js';
@@ -35,13 +37,13 @@ await startOrExit(SERVICE, async () => {
   const report = (what: string) => (error: Error) => log.warn(what, { error });
   if (config.DEV_SIGN_IN) log.warn('anybody on this machine may sign in as anybody', { variable: 'DEV_SIGN_IN' });
 
-  const pool = connectPool({
+  const database = connectDatabase({
     databaseUrl: config.DATABASE_URL,
     applicationName: SERVICE,
-    connectionsMax: config.DATABASE_CONNECTIONS,
+    connections: config.DATABASE_CONNECTIONS,
     onIdleError: report('database connection lost'),
   });
-  const prisma = connectPrisma(pool);
+  const { pool, prisma, changes } = database;
   const times = { idleMs: config.SESSION_IDLE_MS, absoluteMs: config.SESSION_MAX_MS };
   const sessionUse = sessionUseRecorder(pool, times, report('use of sessions not recorded'));
   const queue = connectQueue({ redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL, log });
@@ -109,6 +111,7 @@ await startOrExit(SERVICE, async () => {
           perProcess: config.EVENT_STREAMS_MAX,
         },
       },
+      changes: changeDefaults,
       gardenFeatures: new Set(config.GARDEN_FEATURES),
       dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
       adoptedServersPerTeam: config.ADOPTED_SERVERS_PER_TEAM,
@@ -116,7 +119,7 @@ await startOrExit(SERVICE, async () => {
       billingSecrets: config.BILLING_WEBHOOK_SECRETS,
       subscriptionRequired: config.SUBSCRIPTION_REQUIRED,
     },
-    ...{ prisma, sessionUse, queue, garden, buckets, budgets, health, metrics, log },
+    ...{ prisma, changes, sessionUse, queue, garden, buckets, budgets, health, metrics, log },
     sessions: sessionStore(pool, times),
     secrets: config.SECRET_KEYS,
     eventNews: eventNews.subscribe,
@@ -150,6 +153,6 @@ await startOrExit(SERVICE, async () => {
     { name: 'queue', close: queue.close },
     { name: 'garden', close: garden.close },
     { name: 'process register', close: processes.close },
-    { name: 'database', close: () => prisma.$disconnect().then(() => Promise.all([pool.end(), readiness.end()])) },
+    { name: 'database', close: () => Promise.all([database.close(), readiness.end()]) },
   ]);
 });

@@ -7,6 +7,7 @@ import {
   type Subscription,
 } from '@corral/contracts';
 import { invalidField, notFound } from '../problem.js';
+import type { Asking } from './caller.js';
 
 /** What is kept of a team's subscription. */
 export interface SubscriptionRecord {
@@ -35,7 +36,7 @@ export interface SubscriptionStore {
    */
   change<T>(
     team: string | number,
-    requestId: string,
+    asking: Asking,
     work: (tx: SubscriptionTransaction) => Promise<T>,
   ): Promise<T | null>;
 }
@@ -54,9 +55,9 @@ export const billingService = ({ store }: { readonly store: SubscriptionStore })
    * @throws Problem `not_found` for a team that is not there (yet): the billing system sends the event again;
    *   `validation_failed`
    */
-  async take(event: BillingEvent, requestId: string): Promise<BillingOutcome> {
+  async take(event: BillingEvent, asking: Asking): Promise<BillingOutcome> {
     const stated = subscriptionOf(event);
-    const outcome = await store.change(event.team, requestId, async (tx): Promise<BillingOutcome> => {
+    const outcome = await store.change(event.team, asking, async (tx): Promise<BillingOutcome> => {
       if (stated.statedAt.getTime() > tx.now.getTime() + AHEAD_MS_MAX) {
         // Taken, it would make everything that is stated until then look old.
         throw invalidField('validation_failed', '/stated_at', 'lies ahead by more than 5 minutes');

@@ -148,8 +148,8 @@ async function contextOf(
 ): Promise<ChangeContext> {
   return {
     quotas: quotasOf(tx.quotaOverrides, quotas),
-    clustersOfTeam: await tx.countClusters(),
-    lacksSubscription: subscriptionRequired && !(await tx.hasActiveSubscription()),
+    clustersOfTeam: tx.clustersOfTeam,
+    lacksSubscription: subscriptionRequired && !tx.hasActiveSubscription,
     connection: await tx.findConnection(connectionRef),
     ...{ catalogue, features, places, now: tx.now },
   };

@@ -7,15 +7,15 @@ import type { KeyedRequest } from './keyed-request.js';
 import type { KnownPrices } from './prices.js';
 import type { QuotaOverrides } from './quotas.js';
 
-/** What a change of a cluster needs of the store, while team and cluster are locked. */
+/** What a change of a cluster needs of the store, while the changes of the team and the cluster are held. */
 export interface ClusterTransaction {
   /** Null when the team has no cluster by that name. */
   readonly current: ClusterRecord | null;
   /** The database's clock, read under the lock. */
   readonly now: Date;
   readonly quotaOverrides: QuotaOverrides;
-  countClusters(): Promise<number>;
-  hasActiveSubscription(): Promise<boolean>;
+  readonly clustersOfTeam: number;
+  readonly hasActiveSubscription: boolean;
   findConnection(ref: string): Promise<UsableConnection | null>;
   findOperation(id: string): Promise<OperationRecord | null>;
   /** The newest operation of the cluster's present generation. */
@@ -69,7 +69,7 @@ export type Effect =
 
 export interface ClusterChanges {
   /**
-   * Runs `work` in one transaction that holds the team, and then the cluster: changes of one team come one after the
+   * Runs `work` in one transaction that holds the changes of the team, and then the cluster: changes of one team come one after the
    * other, so quotas and names hold. What it throws undoes everything. `work` may run again after a chance collision of
    * generated names, and calls nothing outside.
    */

@@ -1,6 +1,6 @@
 import { type InvitationWish, normalEmail } from '@corral/contracts';
 import { notFound } from '../problem.js';
-import type { Caller } from './caller.js';
+import type { Asking, Caller } from './caller.js';
 import {
   checkInvitedTeam,
   checkRenewal,
@@ -16,11 +16,10 @@ import type { InvitationRecord, ReceivedInvitation, TeamIdentity } from './team-
 import type { TeamStore, TeamTransaction } from './team-transaction.js';
 
 /** Somebody who is signed in, in whatever team. */
-export interface Person {
+export interface Person extends Asking {
   readonly userId: string;
   /** As the sign-in proved it, in lower case. */
   readonly email: string;
-  readonly requestId: string;
 }
 
 export interface SentInvitation {
@@ -81,11 +80,11 @@ export const invitationService = ({ store, wakeMail, newId }: InvitationServiceD
       }),
 
     /** @throws Problem `not_found`, `invitation_expired` */
-    async accept({ userId, email, requestId }: Person, id: string): Promise<ReceivedInvitation> {
+    async accept({ userId, email, requestId, gone }: Person, id: string): Promise<ReceivedInvitation> {
       const received = await store.findReceived(email, id);
       if (received === null) throw notFound();
       const { team } = received;
-      return store.change({ userId, requestId, team }, async (tx) => {
+      return store.change({ userId, requestId, gone, team }, async (tx) => {
         const invitation = await tx.findInvitation({ id });
         if (invitation === null) throw notFound();
         const present = tx.members.find((member) => member.userId === userId);

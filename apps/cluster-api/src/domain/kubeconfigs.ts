@@ -10,7 +10,7 @@ export interface ShootAddress {
   readonly name: string;
 }
 
-/** What an issue needs of the store, while the cluster is locked. */
+/** What an issue needs of the store, while the changes of the team are held. */
 export interface KubeconfigTransaction {
   readonly cluster: ClusterRecord | null;
   /** Null until the team has a namespace on the garden. */

@@ -3,6 +3,7 @@ import type { RouteAccess } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Caller } from '../domain/caller.js';
 import { notFound, Problem } from '../problem.js';
+import { askingOf } from './asking.js';
 
 /**
  * Lets those pass whom the route table admits. A team that the caller does not belong to does not exist for them: the
@@ -26,7 +27,7 @@ export function admit(access: RouteAccess): RequestHandler {
       userId: session.userId,
       team: { id: membership.teamId, slug: membership.slug },
       role: membership.role,
-      requestId: res.locals.requestId,
+      ...askingOf(res),
     } satisfies Caller;
     next();
   };

@@ -3,6 +3,7 @@ import { isDatabaseAway } from '@corral/database';
 import { type Log, UnreadableBody } from '@corral/service';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { notFound, Problem } from '../problem.js';
+import { ClientGone } from './asking.js';
 import { PROBLEM_JSON, problemBody } from './problem-body.js';
 
 const DATABASE_RETRY_SECONDS = 5;
@@ -10,6 +11,7 @@ const DATABASE_RETRY_SECONDS = 5;
 /** The one translator of errors to HTTP (RFC 9457). What it does not know is ours: 500, logged once with its causes. */
 export function errorHandler(log: Log, publicUrl: () => string): ErrorRequestHandler {
   return (error, _req, res, _next) => {
+    if (error instanceof ClientGone) return;
     const known = problemOf(error);
     if (known === null) log.error('unexpected error', { requestId: res.locals.requestId, error });
     else if (known.cause !== undefined) {

@@ -3,6 +3,7 @@ import { bytesOf } from '@corral/service';
 import type { RequestHandler } from 'express';
 import type { BillingService } from '../domain/billing.js';
 import { isSignedBody } from '../domain/billing-signature.js';
+import { askingOf } from '../http/asking.js';
 import { bodyOf } from '../http/body.js';
 import { notFound, Problem } from '../problem.js';
 
@@ -24,7 +25,7 @@ export function billingRoutes({ billing, secrets }: BillingRoutesDeps) {
           'Sign the bytes of the body as they are sent, with the time of sending.',
         );
       }
-      const outcome = await billing.take(parseBillingEvent(bodyOf(req)), res.locals.requestId);
+      const outcome = await billing.take(parseBillingEvent(bodyOf(req)), askingOf(res));
       res.json({ outcome });
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

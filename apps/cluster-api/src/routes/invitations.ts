@@ -4,6 +4,7 @@ import type { InvitationService, Person } from '../domain/invitations.js';
 import { isId } from '../domain/position.js';
 import { invitationBody, receivedInvitationBody, sentInvitationBody } from '../domain/team-body.js';
 import type { TeamStore } from '../domain/team-transaction.js';
+import { askingOf } from '../http/asking.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf, signedInOf } from '../http/caller.js';
 import { pageOf } from '../http/cursor.js';
@@ -67,7 +68,7 @@ export function invitationRoutes({ invitations, store }: InvitationRoutesDeps) {
 
 function personOf(res: Response): Person {
   const { userId, email } = signedInOf(res);
-  return { userId, email, requestId: res.locals.requestId };
+  return { userId, email, ...askingOf(res) };
 }
 
 /** What is no id is that of nothing. */

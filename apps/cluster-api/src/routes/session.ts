@@ -2,6 +2,8 @@ import { type Membership, type Session, type SessionStore, sessionCookieOf, type
 import { type ClusterOperationId, parseDevSignIn } from '@corral/contracts';
 import type { RequestHandler } from 'express';
 import type { AdmitInvited } from '../domain/admit-invited.js';
+import type { Asking } from '../domain/caller.js';
+import { askingOf } from '../http/asking.js';
 import { bodyOf } from '../http/body.js';
 import { signedInOf } from '../http/caller.js';
 import type { SessionCookies } from '../http/cookies.js';
@@ -17,10 +19,10 @@ export interface SessionRoutesDeps {
 }
 
 export function sessionRoutes({ sessions, users, admitInvited, cookies }: SessionRoutesDeps) {
-  const findOrAdmit = async (email: string, requestId: string) => {
+  const findOrAdmit = async (email: string, asking: Asking) => {
     const known = await users.findUser(email);
     if (known !== null) return known;
-    return (await admitInvited(email, requestId)) ? users.findUser(email) : null;
+    return (await admitInvited(email, asking)) ? users.findUser(email) : null;
   };
 
   return {
@@ -38,7 +40,7 @@ export function sessionRoutes({ sessions, users, admitInvited, cookies }: Sessio
 
     async devSignIn(req, res) {
       const { email } = parseDevSignIn(bodyOf(req));
-      const user = await findOrAdmit(email, res.locals.requestId);
+      const user = await findOrAdmit(email, askingOf(res));
       if (user === null) {
         throw new Problem(
           'permission_denied',

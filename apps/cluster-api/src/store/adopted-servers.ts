@@ -5,9 +5,9 @@ import { type AdoptedServerStore, type ServerChanges, ServerTaken } from '../dom
 import type { Caller } from '../domain/caller.js';
 import { desiredHashOf } from '../domain/desired-hash.js';
 import { notFound } from '../problem.js';
-import { type AuditedChange, recordAudit } from './audit.js';
+import { beginOperation } from './begin-operation.js';
 import { claimKey, findKey } from './idempotency-keys.js';
-import type { Transaction } from './transaction.js';
+import type { ChangeTeam, Transaction } from './team-changes.js';
 
 export const withServerNames = {
   connection: { select: { ref: true } },
@@ -15,7 +15,7 @@ export const withServerNames = {
 } as const;
 
 /** Adopted servers of a team. Whatever is written is written with its operation and its audit entry. */
-export const adoptedServerStore = (prisma: Prisma): AdoptedServerStore => ({
+export const adoptedServerStore = (prisma: Prisma, changeTeam: ChangeTeam): AdoptedServerStore => ({
   async findConnection({ team }, ref) {
     const row = await prisma.connection.findUnique({ where: { teamId_ref: { teamId: team.id, ref } } });
     if (row === null) return null;
@@ -48,18 +48,16 @@ export const adoptedServerStore = (prisma: Prisma): AdoptedServerStore => ({
 
   async change(caller, connectionId, work) {
     try {
-      return await prisma.$transaction(async (tx) => {
+      return await changeTeam(caller, async (tx, now) => {
         const teamId = caller.team.id;
-        // Team before connection, as every other change of the team takes them.
-        const [team] = await tx.$queryRaw<{ now: Date; quota: number | null }[]>`
-          SELECT now() AS now, adopted_servers_max AS quota FROM team WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`;
+        const { adoptedServersMax: quota } = await tx.team.findUniqueOrThrow({ where: { id: teamId } });
         await tx.$queryRaw`SELECT FROM connection WHERE team_id = ${teamId}::uuid AND id = ${connectionId}::uuid FOR KEY SHARE`;
         const connection = await tx.connection.findUnique({ where: { id: connectionId, teamId } });
-        if (team === undefined || connection === null) throw notFound();
-        return work(changesOf(tx, caller, { connectionId, ...team }));
+        if (connection === null) throw notFound();
+        return work(changesOf(tx, caller, { connectionId, now, quota }));
       });
     } catch (error) {
-      // Under the team's lock only another team can have taken the number.
+      // While the team's changes are held only another team can have taken the number.
       throw isUniqueViolation(error) ? new ServerTaken() : error;
     }
   },
@@ -74,8 +72,6 @@ interface Surroundings {
 function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }: Surroundings): ServerChanges {
   const teamId = caller.team.id;
   const acknowledged = { acknowledgedBy: caller.userId, acknowledgedAt: now, begunAt: now, updatedAt: now, dueAt: now };
-  const begin = async (server: AdoptedServerRecord, of: Pick<Begun, 'operationId' | 'kind' | 'action'>) =>
-    beginOperation(tx, caller, { ...of, server, now });
   return {
     quota,
     async find(serverId) {
@@ -92,7 +88,7 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
     async insert({ serverID: serverId, ...spec }, name, operationId) {
       const data = { teamId, connectionId, serverId, ...spec, name, operationId, createdAt: now, ...acknowledged };
       const server = serverRecordOf(await tx.adoptedServer.create({ data, include: withServerNames }));
-      await begin(server, { operationId, kind: 'server.adopt', action: 'server.adopt' });
+      await begin(tx, caller, { server, operationId, kind: 'server.adopt', now });
       return server;
     },
     async restart({ id }, { serverID: _known, ...spec }, operationId) {
@@ -107,7 +103,7 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
         include: withServerNames,
       });
       const server = serverRecordOf(row);
-      await begin(server, { operationId, kind: 'server.adopt', action: 'server.adopt' });
+      await begin(tx, caller, { server, operationId, kind: 'server.adopt', now });
       return server;
     },
     async deregister({ id }, operationId) {
@@ -124,7 +120,7 @@ function changesOf(tx: Transaction, caller: Caller, { connectionId, now, quota }
         where: { teamId, targetId: id, state: { in: ['queued', 'running'] } },
         data: { state: 'superseded', updatedAt: now, finishedAt: now },
       });
-      await begin(server, { operationId, kind: 'server.deregister', action: 'server.deregister' });
+      await begin(tx, caller, { server, operationId, kind: 'server.deregister', now });
       return server;
     },
   };
@@ -134,31 +130,20 @@ interface Begun {
   readonly server: AdoptedServerRecord;
   readonly operationId: string;
   readonly kind: 'server.adopt' | 'server.deregister';
-  readonly action: AuditedChange['action'];
   readonly now: Date;
 }
 
-async function beginOperation(tx: Transaction, caller: Caller, { server, operationId, kind, action, now }: Begun) {
+async function begin(tx: Transaction, caller: Caller, { server, operationId, kind, now }: Begun): Promise<void> {
   const { id: targetId, generation, spec, connectionRef } = server;
-  const targetName = serverNameOf(spec);
-  await tx.operation.create({
-    data: {
-      ...{
-        id: operationId,
-        teamId: caller.team.id,
-        kind,
-        targetKind: 'AdoptedServer',
-        targetId,
-        targetName,
-        generation,
-      },
-      ...{ state: 'queued', desiredHash: desiredHashOf({ kind, spec }), createdAt: now, updatedAt: now },
+  await beginOperation(
+    tx,
+    caller,
+    { id: operationId, kind, generation, desiredHash: desiredHashOf({ kind, spec }), isDone: false, now },
+    {
+      ...{ action: kind, target: { kind: 'AdoptedServer', id: targetId, name: serverNameOf(spec) } },
+      detail: { connectionRef },
     },
-  });
-  await recordAudit(tx, caller, {
-    ...{ action, target: { kind: 'AdoptedServer', id: targetId, name: targetName } },
-    detail: { operationId, generation, connectionRef },
-  });
+  );
 }
 
 type Row = NonNullable<Awaited<ReturnType<typeof findRow>>>;

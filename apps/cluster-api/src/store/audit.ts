@@ -1,5 +1,5 @@
 import type { AuditAction } from '@corral/contracts';
-import type { Transaction } from './transaction.js';
+import type { Transaction } from './team-changes.js';
 
 /** Who acted, and in which team. Without a user it was the service, or whom it trusts. */
 export interface AuditActor {

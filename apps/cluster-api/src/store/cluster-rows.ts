@@ -8,45 +8,98 @@ import type {
   OperationKind,
   PoolSource,
 } from '@corral/contracts';
+import { sql } from '@corral/database';
 import type { NodePrices } from '@corral/hcloud';
 import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
 import { isManaged } from '../domain/complete-spec.js';
 import type { NodePoolRecord } from '../domain/node-pool-body.js';
 import type { KnownPrices } from '../domain/prices.js';
-import type { Transaction } from './transaction.js';
+import type { Transaction } from './team-changes.js';
 
-export const priced = { priceList: { select: { currency: true, prices: true, pricedAt: true } } } as const;
 /** With the number of its servers that are ready nodes. */
 export const withBacking = { _count: { select: { claimedServers: { where: { nodeReady: true } } } } } as const;
-export const withPools = {
-  nodePools: { orderBy: { position: 'asc' }, include: withBacking },
-  connection: { select: priced },
-} as const;
 
-type ClusterRow = Awaited<ReturnType<typeof listRows>>[number];
-type OperationRow = NonNullable<Awaited<ReturnType<Transaction['operation']['findUnique']>>>;
-type PoolRow = ClusterRow['nodePools'][number];
+type Db = Pick<Transaction, '$queryRaw'>;
+
+/** The prices of a connection, by the names of `PricesRow`. */
+export const pricesOfConnection = sql`
+  price_list.currency, price_list.prices, price_list.priced_at AS "pricedAt"`;
+
+/** Each row is a whole cluster of one moment, with its pools in order and the prices of its connection. */
+export const wholeClusters = sql`
+  SELECT cluster.id, cluster.name, cluster.shoot_name AS "shootName", cluster.spec, cluster.desired_hash AS "desiredHash",
+         cluster.generation, cluster.observed_generation AS "observedGeneration", cluster.revision, cluster.phase,
+         cluster.conditions, cluster.seed_name AS "seedName", cluster.migration_phase AS "migrationPhase",
+         cluster.pinned_version AS "pinnedVersion", cluster.started_at AS "startedAt",
+         cluster.deletion_requested_at AS "deletionRequestedAt", cluster.created_at AS "createdAt",
+         cluster.updated_at AS "updatedAt", ${pricesOfConnection},
+         (SELECT coalesce(json_agg(json_build_object(
+                   'name', pool.name, 'source', pool.source, 'machineType', pool.machine_type, 'image', pool.image,
+                   'minimum', pool.minimum, 'maximum', pool.maximum, 'publicIp', pool.public_ip,
+                   'autoscalerPriority', pool.autoscaler_priority,
+                   'backingReady', (SELECT count(*) FROM adopted_server AS server
+                                    WHERE server.node_pool_id = pool.id AND server.node_ready)
+                 ) ORDER BY pool.position), '[]')
+          FROM node_pool AS pool WHERE pool.cluster_id = cluster.id) AS pools
+  FROM cluster LEFT JOIN price_list ON price_list.connection_id = cluster.connection_id`;
+
+export interface ClusterRow extends PricesRow {
+  readonly id: string;
+  readonly name: string;
+  readonly shootName: string;
+  readonly spec: unknown;
+  readonly desiredHash: string;
+  readonly generation: number;
+  readonly observedGeneration: number;
+  readonly revision: number;
+  readonly phase: string;
+  readonly conditions: unknown;
+  readonly seedName: string | null;
+  readonly migrationPhase: string | null;
+  readonly pinnedVersion: string | null;
+  readonly startedAt: Date | null;
+  readonly deletionRequestedAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly pools: readonly (PoolColumns & { readonly backingReady: number })[];
+}
+
+interface PoolColumns {
+  readonly name: string;
+  readonly source: string;
+  readonly machineType: string;
+  readonly image: unknown;
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly publicIp: boolean;
+  readonly autoscalerPriority: number;
+}
+
+type PoolRow = PoolColumns & { readonly _count: { readonly claimedServers: number } };
+type StoredOperation = NonNullable<Awaited<ReturnType<Transaction['operation']['findUnique']>>>;
+export type OperationRow = Pick<
+  StoredOperation,
+  | ('id' | 'kind' | 'targetKind' | 'targetId' | 'targetName' | 'generation' | 'state' | 'progress')
+  | ('error' | 'desiredHash' | 'createdAt' | 'updatedAt')
+>;
 
 /** Clusters of a team by name, from behind `after` on. */
 export async function listClusters(
-  db: Transaction,
+  db: Db,
   teamId: string,
   { limit, after }: { limit: number; after: string | null },
 ): Promise<ClusterRecord[]> {
-  return (await listRows(db, teamId, limit, after)).map(clusterOf);
+  const rows = await db.$queryRaw<ClusterRow[]>`
+    ${wholeClusters}
+    WHERE cluster.team_id = ${teamId}::uuid AND (${after}::text IS NULL OR cluster.name > ${after}::text)
+    ORDER BY cluster.name LIMIT ${limit}`;
+  return rows.map(clusterOf);
 }
 
-const listRows = (db: Transaction, teamId: string, limit: number, after: string | null) =>
-  db.cluster.findMany({
-    where: { teamId, ...(after === null ? {} : { name: { gt: after } }) },
-    orderBy: { name: 'asc' },
-    take: limit,
-    include: withPools,
-  });
-
-export async function findCluster(db: Transaction, teamId: string, name: string): Promise<ClusterRecord | null> {
-  const row = await db.cluster.findUnique({ where: { teamId_name: { teamId, name } }, include: withPools });
-  return row === null ? null : clusterOf(row);
+export async function findCluster(db: Db, teamId: string, name: string): Promise<ClusterRecord | null> {
+  const [row] = await db.$queryRaw<ClusterRow[]>`
+    ${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND cluster.name = ${name}`;
+  return row === undefined ? null : clusterOf(row);
 }
 
 export function clusterOf(row: ClusterRow): ClusterRecord {
@@ -55,16 +108,16 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
     name: row.name,
     spec: specOf(row),
     desiredHash: row.desiredHash,
-    priorities: new Map(row.nodePools.map(({ name, autoscalerPriority }) => [name, autoscalerPriority])),
+    priorities: new Map(row.pools.map(({ name, autoscalerPriority }) => [name, autoscalerPriority])),
     backingReady: new Map(
-      row.nodePools.flatMap((pool) => (isManaged(poolOf(pool)) ? [] : [[pool.name, pool._count.claimedServers]])),
+      row.pools.flatMap((pool) => (isManaged(poolOf(pool)) ? [] : [[pool.name, pool.backingReady]])),
     ),
-    prices: pricesOf(row.connection),
+    prices: pricesOf(row),
     generation: row.generation,
     observedGeneration: row.observedGeneration,
     revision: row.revision,
     phase: row.phase as ClusterPhase,
-    conditions: row.conditions as unknown as Condition[],
+    conditions: row.conditions as Condition[],
     seedName: row.seedName,
     migrationPhase: row.migrationPhase as MigrationPhase | null,
     pinnedVersion: row.pinnedVersion,
@@ -76,28 +129,25 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
 }
 
 /** Null until they were read once. */
-export function pricesOf({ priceList }: PricedConnection): KnownPrices | null {
-  const { currency = null, prices, pricedAt = null } = priceList ?? {};
+export function pricesOf({ currency, prices, pricedAt }: PricesRow): KnownPrices | null {
   return currency === null || pricedAt === null ? null : { currency, prices: prices as NodePrices, pricedAt };
 }
 
-interface PricedConnection {
-  readonly priceList: {
-    readonly currency: string | null;
-    readonly prices: unknown;
-    readonly pricedAt: Date | null;
-  } | null;
+export interface PricesRow {
+  readonly currency: string | null;
+  readonly prices: unknown;
+  readonly pricedAt: Date | null;
 }
 
 /** `jsonb` forgets the order of members: they are answered in the order of the documentation. */
-function specOf({ spec, nodePools }: ClusterRow): ClusterSpec {
-  const stored = spec as unknown as Omit<ClusterSpec, 'nodePools'>;
+function specOf({ spec, pools }: ClusterRow): ClusterSpec {
+  const stored = spec as Omit<ClusterSpec, 'nodePools'>;
   const { connectionRef, region, kubernetesVersion, hibernated, controlPlaneHA, plan } = stored;
   const { nodeCIDR, podCIDR, serviceCIDR, ...more } = stored.network;
   return {
     ...{ connectionRef, region, kubernetesVersion, hibernated, controlPlaneHA, plan },
     network: { nodeCIDR, podCIDR, serviceCIDR, ...more },
-    nodePools: nodePools.map(poolOf),
+    nodePools: pools.map(poolOf),
   };
 }
 
@@ -107,7 +157,7 @@ export function poolRecordOf(row: PoolRow): NodePoolRecord {
   return { ...pool, autoscalerPriority: row.autoscalerPriority, backingReady };
 }
 
-function poolOf(row: PoolRow): NodePoolSpec {
+function poolOf(row: PoolColumns): NodePoolSpec {
   return {
     name: row.name,
     source: row.source as PoolSource,

@@ -6,7 +6,7 @@ import type { ConnectionChanges, ConnectionStore } from '../domain/connections.j
 import type { Standing } from '../domain/decide-connection.js';
 import { recordAudit } from './audit.js';
 import { claimKey } from './idempotency-keys.js';
-import type { Transaction } from './transaction.js';
+import type { ChangeTeam, Transaction } from './team-changes.js';
 
 const shown = {
   ...{ id: true, ref: true, name: true, provider: true, providerConfig: true, phase: true, verifiedAt: true },
@@ -19,7 +19,7 @@ const sealedToo = { ...shown, sealedToken: true, tokenKeyId: true } as const;
 const CLEAN_UP_AFTER_MS = 60_000;
 
 /** Connections of a team. Their tokens go in and out as they are sealed. */
-export const connectionStore = (prisma: Prisma): ConnectionStore => ({
+export const connectionStore = (prisma: Prisma, changeTeam: ChangeTeam): ConnectionStore => ({
   async list({ team }, phase) {
     const where = { teamId: team.id, ...(phase === null ? {} : { phase }) };
     return (await prisma.connection.findMany({ where, orderBy: { ref: 'asc' }, select: shown })).map(recordOf);
@@ -40,20 +40,18 @@ export const connectionStore = (prisma: Prisma): ConnectionStore => ({
     return rows.map(({ serverId }) => Number(serverId));
   },
 
-  change: (caller, work) =>
-    prisma.$transaction(async (tx) => {
-      // One change at a time per team: two that would make the same ref are a creation and a replacement.
-      const [team] = await tx.$queryRaw<{ now: Date }[]>`
-        SELECT now() AS now FROM team WHERE id = ${caller.team.id}::uuid FOR NO KEY UPDATE`;
-      if (team === undefined) throw new Error('The team of the caller is gone');
-      return work(changesOf(tx, caller, team.now));
-    }),
+  change: (caller, work) => changeTeam(caller, (tx, now) => work(changesOf(tx, caller, now))),
 });
 
 function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChanges {
   const teamId = caller.team.id;
   return {
     async find(ref) {
+      // Its clusters and its prices are told of what changes, so they come with it, in the order in which all take them.
+      await tx.$queryRaw`
+        SELECT id FROM cluster
+        WHERE connection_id = (SELECT id FROM connection WHERE team_id = ${teamId}::uuid AND ref = ${ref})
+        ORDER BY id FOR NO KEY UPDATE`;
       // A cluster that is being declared on the connection holds its row: whoever comes second sees the other.
       await tx.$queryRaw`SELECT id FROM connection WHERE team_id = ${teamId}::uuid AND ref = ${ref} FOR UPDATE`;
       const row = await tx.connection.findUnique({ where: { teamId_ref: { teamId, ref } }, select: sealedToo });

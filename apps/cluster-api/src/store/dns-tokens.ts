@@ -5,10 +5,10 @@ import type { Caller } from '../domain/caller.js';
 import type { DnsTokenChanges, DnsTokenStore } from '../domain/dns-tokens.js';
 import { claimKey } from './idempotency-keys.js';
 import { isBehind, newestFirst } from './newest-first.js';
-import { lockTeam, patience, type Transaction } from './transaction.js';
+import type { ChangeTeam, Transaction } from './team-changes.js';
 
 /** The tokens of a team, as far as its members may see them. */
-export const dnsTokenStore = (prisma: Prisma): DnsTokenStore => ({
+export const dnsTokenStore = (prisma: Prisma, changeTeam: ChangeTeam): DnsTokenStore => ({
   async list(caller, { limit, after, state }) {
     const rows = await prisma.dnsToken.findMany({
       where: {
@@ -27,13 +27,12 @@ export const dnsTokenStore = (prisma: Prisma): DnsTokenStore => ({
   clock: () => readClock(prisma),
 
   change: (caller, work) =>
-    prisma.$transaction(async (tx) => {
-      await lockTeam(tx, caller.team.id);
+    changeTeam(caller, async (tx) => {
       // Who was removed since the request came in would leave a token behind that nobody revokes.
       const key = { teamId: caller.team.id, userId: caller.userId };
       const membership = await tx.membership.findUnique({ where: { teamId_userId: key }, select: { role: true } });
       return membership && work(changesOf(tx, { ...caller, ...membership }));
-    }, patience),
+    }),
 });
 
 function changesOf(tx: Transaction, caller: Caller): DnsTokenChanges {

@@ -3,19 +3,16 @@ import type { AdoptedServerRecord } from '../domain/adopted-server-record.js';
 import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
 import type { NodePoolRecord } from '../domain/node-pool-body.js';
 import { serverRecordOf, withServerNames } from './adopted-servers.js';
-import { clusterOf, operationOf, poolRecordOf, withBacking, withPools } from './cluster-rows.js';
+import { type ClusterRow, clusterOf, operationOf, poolRecordOf, wholeClusters, withBacking } from './cluster-rows.js';
 
 /** Those that are there of the team's, by id. */
 export type ById<T> = ReadonlyMap<string, T>;
 
 /** What events are about, many at a time. */
 export const eventResourceStore = (prisma: Prisma) => ({
-  /** A cluster and its pools come by two statements, and have to be of one moment. */
   async clusters(teamId: string, ids: readonly string[]): Promise<ById<ClusterRecord>> {
-    const where = { teamId, id: { in: [...ids] } };
-    const rows = await prisma.$transaction((tx) => tx.cluster.findMany({ where, include: withPools }), {
-      isolationLevel: 'RepeatableRead',
-    });
+    const rows = await prisma.$queryRaw<ClusterRow[]>`
+      ${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND cluster.id = ANY(${[...ids]}::uuid[])`;
     return new Map(rows.map((row) => [row.id, clusterOf(row)]));
   },
 

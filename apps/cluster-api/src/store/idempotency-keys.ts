@@ -1,7 +1,7 @@
 import type { Caller } from '../domain/caller.js';
 import type { KeyedRequest } from '../domain/keyed-request.js';
 import { Problem } from '../problem.js';
-import type { Transaction } from './transaction.js';
+import type { Transaction } from './team-changes.js';
 
 /**
  * Notes in the transaction of a change which resource it makes, so that the same request finds it when it comes again.

@@ -1,6 +1,6 @@
 import type { TeamActor, TeamTransaction } from '../domain/team-transaction.js';
+import type { Transaction } from './team-changes.js';
 import { invitationOf, isWaiting, shownOfInvitation } from './team-rows.js';
-import type { Transaction } from './transaction.js';
 
 type InvitationChanges = Pick<
   TeamTransaction,

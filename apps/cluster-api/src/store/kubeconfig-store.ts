@@ -2,14 +2,15 @@ import type { Prisma } from '@corral/database';
 import type { Caller } from '../domain/caller.js';
 import type { KubeconfigStore, KubeconfigTransaction } from '../domain/kubeconfigs.js';
 import { recordAudit } from './audit.js';
-import { clusterOf, withPools } from './cluster-rows.js';
-import type { Transaction } from './transaction.js';
+import { type ClusterRow, clusterOf, wholeClusters } from './cluster-rows.js';
+import type { ChangeTeam, Transaction } from './team-changes.js';
 
 const action = 'kubeconfig.issue';
 
 /** Who was given which credential, in the audit log: the only trace that an issue leaves. */
-export const kubeconfigStore = (prisma: Prisma): KubeconfigStore => ({
-  withCluster: (caller, name, work) => prisma.$transaction(async (tx) => work(await lock(tx, caller, name))),
+export const kubeconfigStore = (prisma: Prisma, change: ChangeTeam): KubeconfigStore => ({
+  withCluster: (caller, name, work) =>
+    change(caller, async (tx, now) => work(await transactionOf(tx, caller, { name, now }))),
 
   async recordOutcome(caller, id, outcome) {
     const more = outcome.issued ? { issued: true, expiresAt: outcome.expiresAt.toISOString() } : { issued: false };
@@ -19,20 +20,21 @@ export const kubeconfigStore = (prisma: Prisma): KubeconfigStore => ({
   },
 });
 
-/** The lock lets one issue count at a time. A pass holds it for moments only, however long an update takes. */
-async function lock(tx: Transaction, caller: Caller, name: string): Promise<KubeconfigTransaction> {
+async function transactionOf(
+  tx: Transaction,
+  caller: Caller,
+  { name, now }: { name: string; now: Date },
+): Promise<KubeconfigTransaction> {
   const teamId = caller.team.id;
-  await tx.$queryRaw`SELECT id FROM cluster WHERE team_id = ${teamId}::uuid AND name = ${name} FOR NO KEY UPDATE`;
-  const row = await tx.cluster.findUnique({
-    where: { teamId_name: { teamId, name } },
-    include: { ...withPools, team: { select: { projectNamespace: true } } },
-  });
-  const [clock] = await tx.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
-  const namespace = row?.team.projectNamespace ?? null;
+  const [row] = await tx.$queryRaw<(ClusterRow & { readonly namespace: string | null })[]>`
+    SELECT found.*, team.project_namespace AS namespace
+    FROM (${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND cluster.name = ${name}) AS found
+    JOIN team ON team.id = ${teamId}::uuid`;
+  const namespace = row?.namespace ?? null;
   return {
-    cluster: row === null ? null : clusterOf(row),
-    shoot: row === null || namespace === null ? null : { namespace, name: row.shootName },
-    now: (clock as { now: Date }).now,
+    cluster: row === undefined ? null : clusterOf(row),
+    shoot: row === undefined || namespace === null ? null : { namespace, name: row.shootName },
+    now,
 
     async listIssued(since, limit) {
       const issued = await tx.$queryRaw<{ created_at: Date }[]>`
@@ -44,7 +46,7 @@ async function lock(tx: Transaction, caller: Caller, name: string): Promise<Kube
     },
 
     recordIssue({ ttlSeconds }) {
-      if (row === null) throw new Error('A kubeconfig was to be issued for a cluster that is not there');
+      if (row === undefined) throw new Error('A kubeconfig was to be issued for a cluster that is not there');
       const target = { kind: 'Cluster', id: row.id, name: row.name };
       return recordAudit(tx, caller, { action, target, detail: { ttlSeconds } });
     },

@@ -1,6 +1,6 @@
 import type { ServerKind, ServerPhase } from '@corral/contracts';
 import type { Claim, PoolServer } from '../domain/claim-servers.js';
-import type { Transaction } from './transaction.js';
+import type { Transaction } from './team-changes.js';
 
 /**
  * The servers that the team has adopted over a connection. They are held until the transaction ends, as passes write them

@@ -2,18 +2,15 @@ import type { Subscription } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { SubscriptionRecord, SubscriptionStore, SubscriptionTransaction } from '../domain/billing.js';
 import { recordAudit } from './audit.js';
-import { lockTeam, patience, type Transaction } from './transaction.js';
+import type { ChangeTeam, Transaction } from './team-changes.js';
 
 /** Subscriptions, one per team. One that has ended keeps its row: what comes late must not bring it back. */
-export const subscriptionStore = (prisma: Prisma): SubscriptionStore => ({
-  async change(named, requestId, work) {
+export const subscriptionStore = (prisma: Prisma, change: ChangeTeam): SubscriptionStore => ({
+  async change(named, { requestId, gone }, work) {
     const where = typeof named === 'number' ? { number: named } : { slug: named };
     const team = await prisma.team.findUnique({ where, select: { id: true, slug: true } });
     if (team === null) return null;
-    return prisma.$transaction(
-      async (tx) => work(await transactionOf(tx, team, { requestId, now: await lockTeam(tx, team.id) })),
-      patience,
-    );
+    return change({ team, gone }, async (tx, now) => work(await transactionOf(tx, team, { requestId, now })));
   },
 });
 

@@ -5,6 +5,7 @@ import { recordAudit } from './audit.js';
 import { claimKey } from './idempotency-keys.js';
 import { invitationChanges } from './invitation-rows.js';
 import { isBehind, newestFirst } from './newest-first.js';
+import type { ChangeTeam, Transaction } from './team-changes.js';
 import {
   invitationOf,
   isUnanswered,
@@ -18,12 +19,11 @@ import {
   wholeTeam,
   wholeTeamOf,
 } from './team-rows.js';
-import { lockTeam, patience, type Transaction } from './transaction.js';
 
 const received = { ...shownOfInvitation, team: { select: shownOfTeam } } as const;
 
 /** Teams with their members and invitations. */
-export const teamStore = (prisma: Prisma): TeamStore => ({
+export const teamStore = (prisma: Prisma, change: ChangeTeam): TeamStore => ({
   find: ({ id }) => readTeam(prisma, id, new Date()),
 
   async list(teamIds) {
@@ -69,11 +69,7 @@ export const teamStore = (prisma: Prisma): TeamStore => ({
     return row && { ...invitationOf(row), team: teamOf(row.team) };
   },
 
-  change: (actor, work) =>
-    prisma.$transaction(
-      async (tx) => work(await transactionOf(tx, actor, await lockTeam(tx, actor.team.id))),
-      patience,
-    ),
+  change: (actor, work) => change(actor, async (tx, now) => work(await transactionOf(tx, actor, now))),
 });
 
 async function readTeam(db: Pick<Transaction, 'team'>, id: string, now: Date) {

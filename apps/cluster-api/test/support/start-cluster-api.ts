@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sessionStore, sessionUseRecorder, type TeamRecord, teamStore, userStore } from '@corral/auth';
 import type { Role } from '@corral/contracts';
-import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
+import type { Pool, Prisma } from '@corral/database';
 import { connectProjects } from '@corral/hcloud';
 import type { JobName } from '@corral/queue';
 import { memoryBuckets } from '@corral/rate-limit';
@@ -12,6 +12,8 @@ import type { Express } from 'express';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
 import type { GardenOfApi } from '../../src/build-cluster-handlers.js';
 import { eventDefaults } from '../../src/build-event-handlers.js';
+import { connectDatabase, type ServiceDatabase } from '../../src/connect-database.js';
+import { type ChangeLimits, changeDefaults } from '../../src/domain/change-turns.js';
 import { quotas } from './a-cluster.js';
 import { type ApiClient, checkedClient } from './checked-client.js';
 import { fakeGarden } from './fake-garden.js';
@@ -19,6 +21,8 @@ import { fakeGarden } from './fake-garden.js';
 export const PUBLIC_URL = 'http://corral.test';
 export const CONSOLE_URL = 'http://console.test';
 const HOUR_MS = 3_600_000;
+/** As long as `patientPool`, for the same reason. */
+export const patientChanges: ChangeLimits = { ...changeDefaults, waitMs: 30_000 };
 
 export interface TestUser {
   readonly id: string;
@@ -46,7 +50,10 @@ export interface TestClusterApi {
   /** Every answer is checked against the contract. */
   readonly api: ApiClient;
   readonly db: Prisma;
+  /** On the connections of reads. */
   readonly pool: Pool;
+  /** Those of changes. */
+  readonly changes: ServiceDatabase['changes'];
   readonly databaseUrl: string;
   readonly acme: TestTeam;
   readonly globex: TestTeam;
@@ -67,6 +74,8 @@ export interface TestOptions {
   /** Default: one that offers the catalogue of the tests and issues what it is asked for. */
   readonly garden?: GardenOfApi;
   readonly log?: Log;
+  /** To Postgres; half of them for changes. */
+  readonly connections?: number;
   readonly idleMs?: number;
   readonly absoluteMs?: number;
 }
@@ -75,13 +84,14 @@ export interface TestOptions {
 export async function startClusterApi(options: TestOptions = {}): Promise<TestClusterApi> {
   const database = await createTestDatabase();
   const log = options.log ?? silentLog;
-  const pool = connectPool({
+  const connected = connectDatabase({
     databaseUrl: database.url,
     applicationName: 'test',
+    connections: options.connections ?? 12,
     ...patientPool,
     onIdleError: () => undefined,
   });
-  const db = connectPrisma(pool);
+  const { pool, prisma: db, changes } = connected;
   const times = { idleMs: options.idleMs ?? 12 * HOUR_MS, absoluteMs: options.absoluteMs ?? 168 * HOUR_MS };
   const sessions = sessionStore(pool, times);
   const sessionUse = sessionUseRecorder(pool, times, () => undefined);
@@ -97,6 +107,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       devSignIn: false,
       dnsRecordsPerTeam: 200,
       events: eventDefaults,
+      changes: patientChanges,
       adoptedServersPerTeam: 50,
       consoleUrl: CONSOLE_URL,
       billingSecrets: [],
@@ -108,7 +119,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       },
       ...options.config,
     },
-    ...{ prisma: db, sessions, sessionUse, log },
+    ...{ prisma: db, changes, sessions, sessionUse, log },
     oidc: null,
     now: Date.now,
     buckets: memoryBuckets(Date.now),
@@ -145,14 +156,13 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     };
   };
   return {
-    ...{ app, deps, db, pool, databaseUrl: database.url, secrets, wakeups, createTeam, createUser, signIn },
+    ...{ app, deps, db, pool, changes, databaseUrl: database.url, secrets, wakeups, createTeam, createUser, signIn },
     api: checkedClient(app, PUBLIC_URL),
     acme: await createTeam('acme'),
     globex: await createTeam('globex'),
     async close() {
       await sessionUse.close();
-      await pool.end();
-      await db.$disconnect();
+      await connected.close();
       await database.drop();
     },
   };

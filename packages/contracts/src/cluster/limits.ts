@@ -17,6 +17,11 @@ export const clusterLimits = {
   kubeconfigsPerClusterPerHour: 20,
   /** Requests that begin or finish a sign-in; a sign-in is two. */
   signInRequestsPerAddressPerMinute: 60,
+  /** Changes that wait for earlier ones of their team, at one process. */
+  changesWaitingPerTeam: 64,
+  /** The same of all teams together. */
+  changesWaitingPerProcess: 512,
+  changeWaitSeconds: 10,
 
   /** That wait for an answer. */
   invitationsPerTeam: 50,

@@ -1,0 +1,67 @@
+import { clusterLimits } from '@corral/contracts';
+import { Problem } from '../problem.js';
+import { TurnRefused, type Turns, type TurnsOptions, turns } from './turns.js';
+
+/** How many changes may wait for their turn, and how long. */
+export interface ChangeLimits {
+  readonly waitingPerTeam: number;
+  readonly waitingPerProcess: number;
+  readonly waitMs: number;
+}
+
+export const changeDefaults: ChangeLimits = {
+  waitingPerTeam: clusterLimits.changesWaitingPerTeam,
+  waitingPerProcess: clusterLimits.changesWaitingPerProcess,
+  waitMs: clusterLimits.changeWaitSeconds * 1_000,
+};
+
+/** A queue that is full is so for as long as a few changes take; one that is slow is worse. */
+const RETRY_SECONDS = { full: 2, slow: 10 } as const;
+
+/**
+ * The turns of changes: one of a team at a time, and teams one after the other. They come before a change takes a connection
+ * to the database, so none is held by who waits for another change of the process.
+ *
+ * @param limits `atOnce`: as many as there are connections for changes
+ */
+export function changeTurns(
+  { waitingPerTeam, waitingPerProcess, waitMs }: ChangeLimits,
+  more: Pick<TurnsOptions, 'atOnce' | 'after'>,
+): Turns {
+  const { take, countWaiting } = turns({
+    ...more,
+    ...{ waitingPerKey: waitingPerTeam, waitingInAll: waitingPerProcess, waitMs },
+  });
+  return {
+    countWaiting,
+    async take(key, gone, work) {
+      try {
+        return await take(key, gone, work);
+      } catch (error) {
+        throw error instanceof TurnRefused ? refusal(error, { waitingPerTeam, waitMs }) : error;
+      }
+    },
+  };
+}
+
+function refusal({ whose, why }: TurnRefused, limits: Pick<ChangeLimits, 'waitingPerTeam' | 'waitMs'>): Problem {
+  const { waitingPerTeam, waitMs } = limits;
+  const retry = { retryAfterSeconds: RETRY_SECONDS[why] };
+  const again = 'Send it again after the time in Retry-After';
+  if (whose === 'others') {
+    return new Problem(
+      'service_unavailable',
+      `Nothing was changed: changes of many teams wait here just now. ${again}.`,
+      retry,
+    );
+  }
+  const waits =
+    why === 'full'
+      ? `${waitingPerTeam} changes of the team wait already, the most that may`
+      : `earlier changes of the team were not done within ${waitMs / 1_000} s`;
+  return new Problem(
+    'rate_limit_exceeded',
+    `Nothing was changed: ${waits}. ${again}, and fewer at the same time.`,
+    retry,
+  );
+}
