@@ -64,7 +64,7 @@ export interface AppDeps {
   readonly projects: Pick<Projects, 'within'>;
   /** Null: nobody signs in by OpenID Connect. */
   readonly oidc: OidcClient | null;
-  /** Unix time in ms, by which sign-in attempts end. */
+  /** Unix time in ms, by which sign-in attempts end and the catalogue gets old. */
   readonly now: () => number;
   readonly buckets: Buckets;
   /** Where gateways and reconcilers keep the account of the upstream's budget. */

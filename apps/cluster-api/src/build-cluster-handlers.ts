@@ -34,13 +34,14 @@ export type GardenOfApi = Pick<GardenClient, 'readCloudProfile' | 'adminKubeconf
 const CATALOGUE_MS_MAX = 5_000;
 
 /** Clusters, node pools, operations and kubeconfigs. */
-export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden, log }: PartDeps) {
+export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden, now, log }: PartDeps) {
   const { publicUrl } = config;
   const store = clusterStore(prisma, changeTeam);
   const [wake, wakeServer] = [clusterWakeUp(queue), serverWakeUp(queue)];
   const catalogue = cachedCatalogue({
     read: () => garden.readCloudProfile(AbortSignal.timeout(CATALOGUE_MS_MAX)),
-    now: Date.now,
+    now,
+    random: Math.random,
     onReadError: (error) => log.warn('catalogue not read', { error }),
   });
   const changeSpec = specChanger({

@@ -1,6 +1,5 @@
 import type { AuditAction, ClusterSpec } from '@corral/contracts';
-import type { CloudProfile } from '@corral/garden';
-import type { Catalogue } from './cached-catalogue.js';
+import type { Catalogue, CatalogueAtHand } from './cached-catalogue.js';
 import type { Caller } from './caller.js';
 import type { GardenFeature } from './catalogue-rules.js';
 import type { Change } from './changes.js';
@@ -22,6 +21,8 @@ export interface SpecChange {
   /** The entity tag that they are about. Absent: that of the cluster. */
   readonly tagOf?: (current: ClusterRecord) => string;
   readonly purpose: 'apply' | 'dryRun';
+  /** Whether what the garden offers may have a say in it. Such a change may wait for the garden before it begins. */
+  readonly needsCatalogue: boolean;
   /** For requests that are not idempotent by nature. */
   readonly keyed?: KeyedRequest | null;
   /** Where node pools stand in the body. */
@@ -59,30 +60,18 @@ export interface ChangeSpecDeps {
 
 export type ChangeSpec = (caller: Caller, change: SpecChange) => Promise<SpecChanged>;
 
-/** Nothing was written; the catalogue has to be read first. */
-class CatalogueNeeded extends Error {
-  override readonly name = 'CatalogueNeeded';
-}
-
 /**
  * The one way in which a specification changes: intent, operation and audit entry are one commit, and only then somebody
- * is woken. The catalogue is an outside call, so it is read between two transactions and never in one.
+ * is woken. The catalogue is an outside call, so it is at hand before the change begins.
  */
 export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
   const { store, catalogue, wake, wakeServer } = deps;
   return async (caller, change) => {
-    let profile = catalogue.recent();
-    for (;;) {
-      try {
-        const { outcome, claims } = await store.change(caller, change.name, (tx) => attempt(deps, tx, change, profile));
-        if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') await wake(outcome.cluster.id);
-        await Promise.all(serverIdsOf(claims).map(wakeServer));
-        return outcome;
-      } catch (error) {
-        if (!(error instanceof CatalogueNeeded)) throw error;
-        profile = await catalogue.read();
-      }
-    }
+    const offered = change.needsCatalogue ? await catalogue.atHand() : null;
+    const { outcome, claims } = await store.change(caller, change.name, (tx) => attempt(deps, tx, change, offered));
+    if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') await wake(outcome.cluster.id);
+    await Promise.all(serverIdsOf(claims).map(wakeServer));
+    return outcome;
   };
 }
 
@@ -98,7 +87,7 @@ async function attempt(
   deps: ChangeSpecDeps,
   tx: ClusterTransaction,
   change: SpecChange,
-  profile: CloudProfile | null,
+  offered: CatalogueAtHand | null,
 ): Promise<Attempted> {
   const { current } = tx;
   const operationId = deps.newId();
@@ -106,8 +95,9 @@ async function attempt(
   if (replayed !== null) return withoutClaims(replayed);
   const desired = change.desiredOf(current);
   checkPreconditions(change.preconditions, current && (change.tagOf ?? entityTagOf)(current));
-  const plan = planChange(current, desired, await contextOf(deps, tx, change, desired, profile));
-  if (plan.kind === 'catalogueNeeded') throw new CatalogueNeeded();
+  const plan = planChange(current, desired, await contextOf(deps, tx, change, desired, offered));
+  if (plan.kind === 'catalogueNeeded')
+    throw offered?.problem ?? new Error('A change that needs no catalogue needs one');
   const isDry = change.purpose === 'dryRun';
   if (plan.kind === 'unchanged') {
     const cluster = current as ClusterRecord;
@@ -144,14 +134,14 @@ async function contextOf(
   tx: ClusterTransaction,
   { places }: SpecChange,
   { connectionRef }: ClusterSpec,
-  catalogue: CloudProfile | null,
+  offered: CatalogueAtHand | null,
 ): Promise<ChangeContext> {
   return {
     quotas: quotasOf(tx.quotaOverrides, quotas),
     clustersOfTeam: tx.clustersOfTeam,
     lacksSubscription: subscriptionRequired && !tx.hasActiveSubscription,
     connection: await tx.findConnection(connectionRef),
-    ...{ catalogue, features, places, now: tx.now },
+    ...{ catalogue: offered?.profile ?? null, features, places, now: tx.now },
   };
 }
 

@@ -45,7 +45,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
     ): Promise<SpecChanged> {
       return changeSpec(caller, {
         ...options,
-        ...{ name, places: inCluster, action: 'cluster.declare' },
+        ...{ name, places: inCluster, action: 'cluster.declare', needsCatalogue: true },
         desiredOf: (current) => completeSpec(declared, current?.spec ?? null),
       });
     },
@@ -54,7 +54,8 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
     setHibernated(caller: Caller, name: string, hibernated: boolean, options: Conditions): Promise<SpecChanged> {
       return changeSpec(caller, {
         ...options,
-        ...{ name, places: inCluster, purpose: 'apply', action: hibernated ? 'cluster.hibernate' : 'cluster.resume' },
+        ...{ name, places: inCluster, purpose: 'apply', needsCatalogue: false },
+        action: hibernated ? 'cluster.hibernate' : 'cluster.resume',
         desiredOf: (current) => {
           if (current === null) throw notFound();
           return { ...current.spec, hibernated };

@@ -39,7 +39,7 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
       let before: NodePoolSpec | null = null;
       const outcome = await changeSpec(caller, {
         ...options,
-        ...{ name: cluster, places: inPool, action: 'node-pool.declare' },
+        ...{ name: cluster, places: inPool, action: 'node-pool.declare', needsCatalogue: true },
         tagOf: (current) => poolTagOf(current, { name }),
         desiredOf: (current) => {
           if (current === null) throw notFound();
@@ -56,7 +56,8 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
       { preconditions }: Pick<SpecChange, 'preconditions'>,
     ): Promise<SpecChanged> {
       return changeSpec(caller, {
-        ...{ name: cluster, preconditions, purpose: 'apply', places: inPool, action: 'node-pool.delete' },
+        ...{ name: cluster, preconditions, purpose: 'apply', places: inPool },
+        ...{ action: 'node-pool.delete', needsCatalogue: false },
         tagOf: (current) => poolTagOf(current, { name: pool }),
         desiredOf: (current) => {
           if (current === null || findPool(current, pool) === null) throw notFound();

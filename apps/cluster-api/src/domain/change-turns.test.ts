@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { changeTurns } from './change-turns.js';
+
+const { signal } = new AbortController();
+
+/** Turns of which one runs for ever, and what ends the waiting of all others. */
+function occupied(limits: { waitingPerTeam?: number; waitingPerProcess?: number }) {
+  const timeouts: (() => void)[] = [];
+  const queue = changeTurns(
+    { waitingPerTeam: 64, waitingPerProcess: 512, waitMs: 10_000, ...limits },
+    {
+      atOnce: 1,
+      after(_ms, then) {
+        timeouts.push(then);
+        return () => undefined;
+      },
+    },
+  );
+  void queue.take('acme', signal, () => new Promise(() => undefined));
+  return { take: (team: string) => queue.take(team, signal, async () => 'done'), timeouts };
+}
+
+describe('a change that gets no turn', () => {
+  it('is told that too many of its team wait', async () => {
+    await expect(occupied({ waitingPerTeam: 0 }).take('acme')).rejects.toMatchObject({
+      ...{ code: 'rate_limit_exceeded', status: 429, retryAfterSeconds: 2 },
+      detail:
+        'Nothing was changed: 0 changes of the team wait already, the most that may. Send it again after the time in Retry-After, and fewer at the same time.',
+    });
+  });
+
+  it('is told that those before it were too slow', async () => {
+    const { take, timeouts } = occupied({});
+    const change = take('acme');
+    timeouts[0]?.();
+
+    await expect(change).rejects.toMatchObject({
+      ...{ code: 'rate_limit_exceeded', status: 429, retryAfterSeconds: 10 },
+      detail:
+        'Nothing was changed: earlier changes of the team were not done within 10 s. Send it again after the time in Retry-After, and fewer at the same time.',
+    });
+  });
+
+  it.each(['full', 'slow'])('is told that others are in the way: %s', async (why) => {
+    const { take, timeouts } = occupied(why === 'full' ? { waitingPerProcess: 0 } : {});
+    const change = take('globex');
+    timeouts[0]?.();
+
+    await expect(change).rejects.toMatchObject({
+      ...{ code: 'service_unavailable', status: 503, retryAfterSeconds: why === 'full' ? 2 : 10 },
+      detail:
+        'Nothing was changed: changes of many teams wait here just now. Send it again after the time in Retry-After.',
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import type { ClusterSpec } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { aClusterSpec, aPool } from '../support/a-cluster.js';
+import { addConnection } from '../support/clusters.js';
+import { type FakeGarden, fakeGarden } from '../support/fake-garden.js';
+import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+
+const STATEMENTS_MAX = 12;
+
+let t: TestClusterApi;
+let garden: FakeGarden;
+let statements: string[];
+
+/** Notes what is sent to Postgres from now on, over whichever connection. */
+function listenTo(pool: Pool): void {
+  pool.on('acquire', (client) => {
+    const heard = client as typeof client & { isHeard?: true };
+    if (heard.isHeard) return;
+    heard.isHeard = true;
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    heard.query = ((statement: string | { text: string }, ...more: unknown[]) => {
+      statements.push(typeof statement === 'string' ? statement : statement.text);
+      return query(statement, ...more);
+    }) as typeof client.query;
+  });
+}
+
+beforeAll(async () => {
+  garden = fakeGarden();
+  t = await startClusterApi({ garden });
+  await addConnection(t, t.acme);
+  statements = [];
+  listenTo(t.pool);
+  listenTo(t.changes.pool);
+});
+afterAll(() => t.close());
+beforeEach(() => {
+  statements = [];
+});
+
+const pools = (maximum: number) => [0, 1, 2, 3].map((n) => aPool({ name: `pool-${n}`, maximum: maximum + n }));
+const put = (spec: Partial<ClusterSpec>, query = '') =>
+  t.api
+    .as(t.acme.member)
+    .put(t.acme.path(`/clusters/web/${query}`))
+    .send({ spec: aClusterSpec(spec) });
+
+describe('a declaration of a cluster with several pools', () => {
+  it.each([
+    ['that is new', { nodePools: pools(3) }, 202],
+    ['that is unchanged', { nodePools: pools(3) }, 200],
+    ['with changed pools', { nodePools: [...pools(4).slice(1), aPool({ name: 'another' })] }, 202],
+    ['with all pools in another order', { nodePools: pools(4).toReversed() }, 202],
+    ['that cannot be', { nodePools: pools(4), region: 'fsn1' }, 422],
+  ])('takes few statements: of one %s', async (_which, spec, status) => {
+    await put(spec).expect(status);
+
+    expect(statements.length).toBeLessThanOrEqual(STATEMENTS_MAX);
+    expect(statements.filter((text) => text.startsWith('BEGIN'))).toHaveLength(1);
+  });
+
+  it('is counted with everything: the look-up of the session, and the transaction’s beginning and end', async () => {
+    await put({ plan: 'annual', nodePools: pools(5) }).expect(202);
+
+    expect(statements[0]).toContain('FROM session');
+    expect(statements[1]).toBe('BEGIN');
+    expect(statements[2]).toContain('team_change_lock');
+    expect(statements.at(-1)).toBe('COMMIT');
+  });
+});
+
+describe('reading clusters', () => {
+  it.each(['', 'web/', 'web/node-pools/'])(
+    'takes one statement beside the look-up of the session: %s',
+    async (path) => {
+      await t.api
+        .as(t.acme.member)
+        .get(t.acme.path(`/clusters/${path}`))
+        .expect(200);
+
+      expect(statements).toHaveLength(2);
+    },
+  );
+});
