@@ -33,6 +33,9 @@ export const endUser = (prisma: Prisma, user: Pick<UserRecord, 'id' | 'email'>):
     // Nothing new refers to the person until the end: no session, no membership, no token.
     await tx.$queryRaw`SELECT id FROM app_user WHERE id = ${user.id}::uuid FOR UPDATE`;
     const { id: userId, email } = user;
+    // All at once in the order of their ids, as everybody takes many of them; they are of several teams.
+    await tx.$queryRaw`
+      SELECT id FROM dns_token WHERE created_by = ${userId}::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE`;
     const now = await readClock(tx);
     const sessions = await endSessions(tx, userId);
     const identities = await tx.userIdentity.deleteMany({ where: { userId } });

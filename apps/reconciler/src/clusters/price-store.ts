@@ -1,4 +1,4 @@
-import { type Pool, rowClock } from '@corral/database';
+import { inTransaction, type Pool, rowClock } from '@corral/database';
 import type { NodePrices } from '@corral/hcloud';
 import type { SealedToken } from '../loop/provider-token.js';
 
@@ -57,24 +57,30 @@ export const priceStore = (pool: Pool) => ({
     { connectionId, tokenVersion }: DuePrices,
     { currency, prices, againMs }: { currency: string; prices: NodePrices; againMs: number },
   ): Promise<boolean> {
-    const { rows } = await pool.query<{ has_changed: boolean }>(
-      `WITH kept AS (
-         UPDATE price_list
-         SET currency = $2, prices = $3::jsonb, failures = 0,
-             priced_at = CASE WHEN has_changed THEN clock_timestamp() ELSE priced_at END,
-             due_at = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
-         FROM (SELECT connection_id AS id,
-                      currency IS DISTINCT FROM $2 OR prices IS DISTINCT FROM $3::jsonb AS has_changed
-               FROM price_list WHERE connection_id = $1 AND ${isOfToken('$5')} FOR UPDATE) before
-         WHERE connection_id = id
-         RETURNING has_changed
-       ), shown AS (
-         UPDATE cluster SET revision = revision + 1
-         WHERE connection_id = $1 AND (SELECT has_changed FROM kept)
-       )
-       SELECT has_changed FROM kept`,
-      [connectionId, currency, JSON.stringify(prices), againMs, tokenVersion],
-    );
+    const { rows } = await inTransaction(pool, async (tx) => {
+      // Clusters, then the connection, then its prices, as everybody takes them. A token that is being replaced is waited
+      // for here, so that the statement that looks at its version sees the new one.
+      await tx.query('SELECT id FROM cluster WHERE connection_id = $1 ORDER BY id FOR NO KEY UPDATE', [connectionId]);
+      await tx.query('SELECT id FROM connection WHERE id = $1 FOR KEY SHARE', [connectionId]);
+      return tx.query<{ has_changed: boolean }>(
+        `WITH kept AS (
+           UPDATE price_list
+           SET currency = $2, prices = $3::jsonb, failures = 0,
+               priced_at = CASE WHEN has_changed THEN clock_timestamp() ELSE priced_at END,
+               due_at = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
+           FROM (SELECT connection_id AS id,
+                        currency IS DISTINCT FROM $2 OR prices IS DISTINCT FROM $3::jsonb AS has_changed
+                 FROM price_list WHERE connection_id = $1 AND ${isOfToken('$5')} FOR UPDATE) before
+           WHERE connection_id = id
+           RETURNING has_changed
+         ), shown AS (
+           UPDATE cluster SET revision = revision + 1
+           WHERE connection_id = $1 AND (SELECT has_changed FROM kept)
+         )
+         SELECT has_changed FROM kept`,
+        [connectionId, currency, JSON.stringify(prices), againMs, tokenVersion],
+      );
+    });
     return rows[0]?.has_changed ?? false;
   },
 

@@ -23,7 +23,7 @@ export const verificationStore = (pool: Pool) => ({
     const { rows } = await pool.query<ConnectionRow>(
       `UPDATE connection SET verify_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
        WHERE id IN (SELECT id FROM connection WHERE verify_at <= ${rowClock}
-                    ORDER BY verify_at, id LIMIT $1 FOR UPDATE SKIP LOCKED)
+                    ORDER BY verify_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
        RETURNING id, token_version, token_key_id, sealed_token, verify_failures`,
       [limit, retryMs],
     );
@@ -54,7 +54,7 @@ export const verificationStore = (pool: Pool) => ({
                       phase <> coalesce($3::connection_phase, phase)
                         OR ($7::jsonb IS NOT NULL AND coalesce(project->>'readOnly', 'false')
                             <> coalesce($7::jsonb->>'readOnly', 'false')) AS has_changed
-               FROM connection WHERE id = $1 AND token_version = $2 FOR UPDATE) before
+               FROM connection WHERE id = $1 AND token_version = $2 FOR NO KEY UPDATE) before
          WHERE id = verified_id
          RETURNING has_changed
        ), priced AS (

@@ -1,0 +1,149 @@
+import type { Served } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { aClusterSpec, aPool } from '../support/a-cluster.js';
+import { addConnection, declareDraft } from '../support/clusters.js';
+import { listen } from '../support/listen.js';
+import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } from '../support/start-cluster-api.js';
+
+let t: TestClusterApi;
+let served: Served;
+
+beforeAll(async () => {
+  t = await startClusterApi({ connections: 10 });
+  await t.db.team.updateMany({ data: { clustersMax: 1_000 } });
+  for (const team of [t.acme, t.globex]) await addConnection(t, team);
+  served = await listen(t.app);
+});
+afterAll(async () => {
+  await served.close();
+  await t.close();
+});
+
+const send = (user: TestUser, method: string, path: string, body?: object, signal?: AbortSignal) =>
+  fetch(`${served.url}${path}`, {
+    method,
+    headers: { Cookie: user.cookie, ...(body && { 'Content-Type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  });
+const put = (team: TestTeam, name: string, maximum = 3, signal?: AbortSignal) => {
+  const spec = aClusterSpec({ nodePools: [aPool({ maximum }), aPool({ name: 'more', maximum })] });
+  return send(team.member, 'PUT', team.path(`/clusters/${name}/`), { spec }, signal);
+};
+const countWaiting = async () =>
+  Number(/^corral_changes_waiting_count\{[^}]*\} (\d+)$/m.exec(await t.deps.metrics.registry.metrics())?.[1]);
+
+/** Holds what orders the changes of a team, as another process does. @returns what lets go of it */
+async function hold(team: TestTeam): Promise<() => Promise<void>> {
+  const holder = await t.pool.connect();
+  await holder.query('BEGIN');
+  await holder.query('SELECT FROM team_change_lock WHERE team_id = $1 FOR UPDATE', [team.id]);
+  return async () => {
+    await holder.query('COMMIT');
+    holder.release();
+  };
+}
+
+describe('while one team sends 290 changes at once', () => {
+  it('other teams read and write, and each of the 290 is either done or refused with the time to come again', async () => {
+    await declareDraft(t, t.globex, 'theirs');
+
+    const flood = Array.from({ length: 290 }, async (_, index) => {
+      const name = `web-${index % 200}`;
+      const answer = await put(t.acme, name, 3 + (index % 2));
+      return { name, status: answer.status, headers: answer.headers, body: await answer.json() };
+    });
+    const others: number[] = [];
+    let isOver = false;
+    const reads = (async () => {
+      while (!isOver) {
+        const answers = await Promise.all(
+          ['/clusters/', '/clusters/theirs/', '/operations/', '/connections/'].map((rest) =>
+            send(t.globex.member, 'GET', t.globex.path(rest)),
+          ),
+        );
+        others.push(...answers.map(({ status }) => status));
+      }
+    })();
+    const writes = (async () => {
+      for (let maximum = 1; maximum <= 10; maximum += 1) others.push((await put(t.globex, 'mine', maximum)).status);
+    })();
+    const answers = await Promise.all(flood);
+    await writes;
+    isOver = true;
+    await reads;
+
+    expect(others.filter((status) => status !== 200 && status !== 202)).toEqual([]);
+    for (const { status, headers, body } of answers) {
+      expect([200, 202, 429, 503]).toContain(status);
+      if (status < 400) continue;
+      expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect(body.detail).toMatch(/^Nothing was changed: .* Send it again after the time in Retry-After/);
+    }
+    const accepted = answers.filter(({ status }) => status === 202);
+    expect(accepted.length).toBeGreaterThan(1);
+    expect(answers.some(({ status }) => status === 429)).toBe(true);
+    const operations = await t.db.operation.findMany({ where: { teamId: t.acme.id } });
+    expect(operations.map(({ id }) => id).sort()).toEqual(accepted.map(({ body }) => body.operation.id).sort());
+    const clusters = await t.db.cluster.findMany({ where: { teamId: t.acme.id }, include: { nodePools: true } });
+    expect(clusters.map(({ name }) => name).sort()).toEqual([...new Set(accepted.map(({ name }) => name))].sort());
+    for (const cluster of clusters) expect(cluster.nodePools).toHaveLength(2);
+  });
+});
+
+describe('a team whose changes are held by another process', () => {
+  it('takes one connection of this one, and other teams change what they want', async () => {
+    const release = await hold(t.acme);
+    const held = Array.from({ length: 20 }, (_, index) => put(t.acme, `held-${index}`));
+    await waitFor('all but one to wait for their turn', async () => (await countWaiting()) === 19);
+
+    const { rows } = await t.pool.query<{ waiting: number }>(
+      `SELECT count(*)::int AS waiting FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    const others = await Promise.all(Array.from({ length: 10 }, (_, index) => put(t.globex, `free-${index}`)));
+    await release();
+
+    expect(rows[0]?.waiting).toBe(1);
+    expect(others.map(({ status }) => status)).toEqual(others.map(() => 202));
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 202));
+  });
+
+  it('does not get the change of a client that went away while it waited', async () => {
+    const release = await hold(t.acme);
+    const leaving = new AbortController();
+    const begun = put(t.acme, 'begun');
+    await waitFor('a change to wait for the lock', async () => {
+      const { rowCount } = await t.pool.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rowCount === 1;
+    });
+    const left = put(t.acme, 'left', 3, leaving.signal).catch(() => 'gone');
+    await waitFor('the other to wait for its turn', async () => (await countWaiting()) === 1);
+    leaving.abort();
+    await waitFor('it to be given up', async () => (await countWaiting()) === 0);
+    await release();
+
+    expect([(await begun).status, await left]).toEqual([202, 'gone']);
+    expect((await put(t.acme, 'after')).status).toBe(202);
+    const where = { teamId: t.acme.id, name: { in: ['begun', 'left', 'after'] } };
+    const rows = await t.db.cluster.findMany({ where, orderBy: { name: 'asc' } });
+    expect(rows.map(({ name }) => name)).toEqual(['after', 'begun']);
+  });
+});
+
+describe('changes of clusters', () => {
+  it('do not wait for who holds the row of the team, as DNS writes and demos do', async () => {
+    const writer = await t.pool.connect();
+    await writer.query('BEGIN');
+    await writer.query('SELECT FROM team WHERE id = $1 FOR NO KEY UPDATE', [t.acme.id]);
+    try {
+      expect((await put(t.acme, 'beside')).status).toBe(202);
+    } finally {
+      await writer.query('COMMIT');
+      writer.release();
+    }
+  });
+});

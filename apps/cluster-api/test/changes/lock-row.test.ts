@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { addConnection, declareDraft } from '../support/clusters.js';
+import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+
+let t: TestClusterApi;
+beforeAll(async () => {
+  t = await startClusterApi();
+});
+afterAll(() => t.close());
+
+const locksOf = async (slug: string) =>
+  (await t.pool.query('SELECT FROM team_change_lock JOIN team ON team.id = team_id WHERE slug = $1', [slug])).rowCount;
+
+describe('what orders the changes of a team', () => {
+  it('is there for every team, whoever makes it', async () => {
+    await t.createTeam('made');
+    await t.pool.query(`INSERT INTO team (slug) VALUES ('inserted')`);
+
+    expect([await locksOf('made'), await locksOf('inserted')]).toEqual([1, 1]);
+  });
+
+  it('goes with the team', async () => {
+    await t.pool.query(`INSERT INTO team (slug) VALUES ('gone')`);
+    await t.pool.query(`DELETE FROM team WHERE slug = 'gone'`);
+
+    expect(await locksOf('gone')).toBe(0);
+  });
+
+  it('is made by a change that does not find it, also by many at once', async () => {
+    await addConnection(t, t.globex);
+    await t.pool.query('DELETE FROM team_change_lock');
+
+    await Promise.all(['a', 'b', 'c'].map((name) => declareDraft(t, t.globex, name)));
+
+    expect([await locksOf('globex'), await locksOf('acme')]).toEqual([1, 0]);
+  });
+
+  it('says when the newest change began, by the database’s clock', async () => {
+    const team = await t.createTeam('timed');
+    await addConnection(t, team);
+
+    const { operation } = await declareDraft(t, team, 'web');
+
+    const { rows } = await t.pool.query('SELECT changed_at FROM team_change_lock WHERE team_id = $1', [team.id]);
+    expect(rows[0].changed_at.toISOString()).toBe(operation.createdAt);
+  });
+});
