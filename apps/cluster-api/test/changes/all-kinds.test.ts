@@ -12,7 +12,7 @@ import { aSubscription, signed } from '../support/sign-billing.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 const SECRET = 'secret of the billing system';
-const ROUNDS = 5;
+const ROUNDS = 3;
 
 let t: TestClusterApi;
 /** Two processes of the service: each orders its own changes, and only locks order those of both. */

@@ -1,5 +1,6 @@
+import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addConnection, declareDraft } from '../support/clusters.js';
+import { addConnection, declare, declareDraft } from '../support/clusters.js';
 import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 
 let t: TestClusterApi;
@@ -43,5 +44,33 @@ describe('what orders the changes of a team', () => {
 
     const { rows } = await t.pool.query('SELECT changed_at FROM team_change_lock WHERE team_id = $1', [team.id]);
     expect(rows[0].changed_at.toISOString()).toBe(operation.createdAt);
+  });
+});
+
+describe('a change of a connection', () => {
+  it('waits for its clusters before it takes anything that those wait for who have them', async () => {
+    const team = await t.createTeam('ordered');
+    await addConnection(t, team);
+    await declare(t, team, 'web');
+    const prices = await t.pool.connect();
+    await prices.query('BEGIN');
+    await prices.query(`SELECT FROM cluster WHERE team_id = $1 FOR NO KEY UPDATE`, [team.id]);
+
+    const changed = t.api
+      .as(team.admin)
+      .put(team.path('/connections/main/'))
+      .send({ spec: { name: 'main', provider: 'hcloud', providerConfig: {}, token: 'another' } })
+      .then((answer) => answer);
+    await waitFor('the change to wait for the cluster', async () => {
+      const { rowCount } = await t.pool.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rowCount === 1;
+    });
+    await prices.query('SELECT FROM connection WHERE team_id = $1 FOR UPDATE NOWAIT', [team.id]);
+    await prices.query('COMMIT');
+    prices.release();
+
+    expect((await changed).status).toBe(200);
   });
 });
