@@ -17,7 +17,7 @@ import { buildTeamHandlers, type TeamConfig } from './build-team-handlers.js';
 import { type ChangeLimits, changeTurns } from './domain/change-turns.js';
 import { type ConnectionDeps, connectionService } from './domain/connections.js';
 import { isOtherProject } from './domain/server-in-project.js';
-import type { TurnsOptions } from './domain/turns.js';
+import type { Turns, TurnsOptions } from './domain/turns.js';
 import { refuseCrossSite } from './http/cross-site.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
 import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
@@ -96,7 +96,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perSession);
   const routes = clusterRoutes.filter(({ operationId }) => config.devSignIn || operationId !== 'devSignIn');
-  app.use(mountRoutes(routes, buildHandlers({ ...deps, changeTeam: buildChanges(deps) })));
+  app.use(mountRoutes(routes, buildHandlers({ ...deps, ...buildChanges(deps) })));
   app.use(unknownPath());
   app.use(errorHandler(log, config.publicUrl));
   return app;
@@ -105,9 +105,11 @@ export function buildApp(deps: AppDeps): Express {
 /** What the parts of the app are made of. */
 export interface PartDeps extends AppDeps {
   readonly changeTeam: ChangeTeam;
+  /** For what holds a connection of changes and changes no team. */
+  readonly turns: Pick<Turns, 'take'>;
 }
 
-function buildChanges({ config, changes, metrics }: AppDeps): ChangeTeam {
+function buildChanges({ config, changes, metrics }: AppDeps): Pick<PartDeps, 'changeTeam' | 'turns'> {
   const turns = changeTurns(config.changes, { atOnce: changes.connections, after });
   metrics.gauge({
     name: 'corral_changes_waiting_count',
@@ -116,7 +118,7 @@ function buildChanges({ config, changes, metrics }: AppDeps): ChangeTeam {
       this.set(turns.countWaiting());
     },
   });
-  return teamChanges(changes.prisma, turns);
+  return { turns, changeTeam: teamChanges(changes.prisma, turns) };
 }
 
 const after: TurnsOptions['after'] = (ms, then) => {

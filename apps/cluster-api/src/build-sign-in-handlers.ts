@@ -10,7 +10,20 @@ import { signInRoutes } from './routes/sign-in.js';
 import { teamStore } from './store/team-store.js';
 
 /** How people sign in and out, and who they are. */
-export function buildSignInHandlers({ config, prisma, changes, changeTeam, sessions, secrets, oidc, now }: PartDeps) {
+export function buildSignInHandlers({
+  config,
+  prisma,
+  changes,
+  changeTeam,
+  turns,
+  sessions,
+  secrets,
+  oidc,
+  now,
+}: PartDeps) {
+  const store = identityStore(changes.prisma);
+  // Whoever went away has signed in all the same.
+  const always = new AbortController().signal;
   const cookies = sessionCookies(config.secureCookies);
   return {
     ...sessionRoutes({
@@ -20,7 +33,9 @@ export function buildSignInHandlers({ config, prisma, changes, changeTeam, sessi
     ...ownSessionRoutes({ sessions, cookies }),
     ...signInRoutes({
       ...{ oidc, sessions, cookies, publicUrl: config.publicUrl, devSignIn: config.devSignIn },
-      identities: identityStore(changes.prisma),
+      identities: {
+        signIn: (claims) => turns.take(`person ${claims.issuer} ${claims.subject}`, always, () => store.signIn(claims)),
+      },
       attempts: attemptCookies({ ring: secrets, secure: config.secureCookies, now }),
     }),
   };

@@ -52,7 +52,7 @@ export const clusterApiConfig = {
   DATABASE_CONNECTIONS: integer({
     default: 10,
     min: 2,
-    desc: 'Connections to Postgres at most, the queue’s aside. Half of them, rounded down, are for changes; the rest for reads.',
+    desc: 'Connections to Postgres at most, the queue’s aside: half of them, rounded down, for changes, the rest for reads.',
   }),
   ...drainVariables,
 

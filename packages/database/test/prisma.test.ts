@@ -1,6 +1,6 @@
 import { createEmptyDatabase, patientPool, type TestDatabase } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { connectPool, connectPrisma, isDatabaseAway, type Pool, type Prisma } from '../src/index.js';
+import { connectPool, connectPrisma, isDatabaseAway, isUniqueViolation, type Pool, type Prisma } from '../src/index.js';
 import { killConnections } from './kill-connections.js';
 
 const APPLICATION = 'shared pool';
@@ -127,5 +127,16 @@ describe('an error of Prisma means that the database is away', () => {
     ];
 
     for (const work of works) expect(isDatabaseAway(await errorOf(work()))).toBe(false);
+  });
+});
+
+describe('a key that is taken', () => {
+  it('is told from other failures, also of a statement that is not Prisma’s own', async () => {
+    await prisma.$executeRaw`CREATE TABLE taken (key int PRIMARY KEY)`;
+    await prisma.$executeRaw`INSERT INTO taken VALUES (1)`;
+
+    expect(isUniqueViolation(await errorOf(prisma.$executeRaw`INSERT INTO taken VALUES (1)`))).toBe(true);
+    expect(isUniqueViolation(await errorOf(prisma.$executeRaw`INSERT INTO taken VALUES (NULL)`))).toBe(false);
+    expect(isUniqueViolation(new Error('taken'))).toBe(false);
   });
 });

@@ -185,7 +185,7 @@ export const problemCodes = {
   rate_limit_exceeded: {
     status: 429,
     title: 'Too many requests',
-    meaning: 'Wait for the time in `Retry-After`.',
+    meaning: 'Too many requests, or changes of the team at once. Wait for the time in `Retry-After`.',
   },
   upstream_unavailable: {
     status: 502,
@@ -195,7 +195,7 @@ export const problemCodes = {
   service_unavailable: {
     status: 503,
     title: 'The service is not available',
-    meaning: 'A dependency of the service is away. Try again after the time in `Retry-After`.',
+    meaning: 'A dependency is away, or too much waits here. Try again after the time in `Retry-After`.',
   },
   invalid_http: {
     status: 400,
