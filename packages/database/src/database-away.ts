@@ -31,6 +31,7 @@ interface AdapterCause {
   readonly kind?: string;
   readonly code?: string;
   readonly originalCode?: string;
+  readonly severity?: string;
 }
 
 /**
@@ -44,6 +45,7 @@ function isAwayBelowPrisma(error: Error): boolean {
   return (
     awayAdapterKinds.has(cause.kind ?? '') ||
     awayStates.test(cause.originalCode ?? '') ||
-    awayStates.test(cause.code ?? '')
+    awayStates.test(cause.code ?? '') ||
+    (cause.code === CLOSED_TO_CONNECTIONS && cause.severity === 'FATAL')
   );
 }

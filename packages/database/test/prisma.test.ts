@@ -1,4 +1,4 @@
-import { createEmptyDatabase, patientPool, type TestDatabase } from '@corral/testing';
+import { createEmptyDatabase, databaseDoor, patientPool, type TestDatabase } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connectPool, connectPrisma, isDatabaseAway, isUniqueViolation, type Pool, type Prisma } from '../src/index.js';
 import { killConnections } from './kill-connections.js';
@@ -102,6 +102,21 @@ describe('an error of Prisma means that the database is away', () => {
 
     for (const work of works) expect(isDatabaseAway(await errorOf(work()))).toBe(true);
     await nowhere.$disconnect();
+  });
+
+  it('when the database lets nobody in', async () => {
+    const door = databaseDoor(server.url);
+    await door.shut();
+    const works = [
+      () => prisma.team.count(),
+      () => prisma.$queryRaw`SELECT 1`,
+      () => prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`),
+    ];
+    try {
+      for (const work of works) expect(isDatabaseAway(await errorOf(work()))).toBe(true);
+    } finally {
+      await door.open();
+    }
   });
 
   it('whenever a connection is cut: before, within, at the begin and at the end of a transaction', async () => {
