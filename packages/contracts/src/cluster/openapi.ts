@@ -4,6 +4,7 @@ import { clusterAnswerSchemas, problemSchema } from './answers.js';
 import { problemExamples } from './examples/problem-examples.js';
 import { clusterRequestExamples } from './examples/request-examples.js';
 import { clusterAnswerExamples } from './examples/team-answer-examples.js';
+import { clusterLimits } from './limits.js';
 import { type ParameterNote, pathParameterOf, queryNotes, queryTypes, requestHeaders } from './parameters.js';
 import { type ProblemCode, problemCodes } from './problem-codes.js';
 import {
@@ -22,6 +23,9 @@ export const problemsBeforeRouting = ['invalid_http', 'request_timeout', 'header
 const description = [
   'Kubernetes clusters by declared intent. A change is answered 202 with an operation to poll; an unchanged ' +
     'specification is answered 200 and changes nothing.',
+  `Changes of a team come one after the other. When ${clusterLimits.changesWaitingPerTeam} of them wait, or one has waited for ` +
+    `${clusterLimits.changeWaitSeconds} s, the answer is 429, or 503 where changes of other teams are in the way. Nothing was ` +
+    'changed then: send it again after the time in `Retry-After`.',
   'Paths end in a slash. A GET without it is answered 308 with the path that has it; other methods are served all the ' +
     'same. Every GET is served as HEAD, too.',
   'Every error is a problem document (RFC 9457) whose `type` leads to a page that explains its `code`. Beside those of ' +
