@@ -1,6 +1,6 @@
 import type { Served } from '@corral/service';
 import { waitFor } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import { addConnection, declareDraft } from '../support/clusters.js';
 import { listen } from '../support/listen.js';
@@ -8,12 +8,19 @@ import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } fr
 
 let t: TestClusterApi;
 let served: Served;
+let teams = 0;
+let acme: TestTeam;
+let globex: TestTeam;
 
 beforeAll(async () => {
   t = await startClusterApi({ connections: 10 });
-  await t.db.team.updateMany({ data: { clustersMax: 1_000 } });
-  for (const team of [t.acme, t.globex]) await addConnection(t, team);
   served = await listen(t.app);
+});
+beforeEach(async () => {
+  teams += 1;
+  [acme, globex] = [await t.createTeam(`acme-${teams}`), await t.createTeam(`globex-${teams}`)];
+  await t.db.team.updateMany({ data: { clustersMax: 1_000 } });
+  for (const team of [acme, globex]) await addConnection(t, team);
 });
 afterAll(async () => {
   await served.close();
@@ -53,11 +60,11 @@ async function hold(team: TestTeam): Promise<() => Promise<void>> {
 
 describe('while one team sends 290 changes at once', () => {
   it('other teams read and write, and each of the 290 is either done or refused with the time to come again', async () => {
-    await declareDraft(t, t.globex, 'theirs');
+    await declareDraft(t, globex, 'theirs');
 
     const flood = Array.from({ length: 290 }, async (_, index) => {
       const name = `web-${index % 200}`;
-      const answer = await put(t.acme, name, 3 + (index % 2));
+      const answer = await put(acme, name, 3 + (index % 2));
       return { name, status: answer.status, headers: answer.headers, body: (await answer.json()) as Answer };
     });
     const others: number[] = [];
@@ -66,14 +73,14 @@ describe('while one team sends 290 changes at once', () => {
       while (!isOver) {
         const answers = await Promise.all(
           ['/clusters/', '/clusters/theirs/', '/operations/', '/connections/'].map((rest) =>
-            send(t.globex.member, 'GET', t.globex.path(rest)),
+            send(globex.member, 'GET', globex.path(rest)),
           ),
         );
         others.push(...answers.map(({ status }) => status));
       }
     })();
     const writes = (async () => {
-      for (let maximum = 1; maximum <= 10; maximum += 1) others.push((await put(t.globex, 'mine', maximum)).status);
+      for (let maximum = 1; maximum <= 10; maximum += 1) others.push((await put(globex, 'mine', maximum)).status);
     })();
     const answers = await Promise.all(flood);
     await writes;
@@ -90,9 +97,9 @@ describe('while one team sends 290 changes at once', () => {
     const accepted = answers.filter(({ status }) => status === 202);
     expect(accepted.length).toBeGreaterThan(1);
     expect(answers.some(({ status }) => status === 429)).toBe(true);
-    const operations = await t.db.operation.findMany({ where: { teamId: t.acme.id } });
+    const operations = await t.db.operation.findMany({ where: { teamId: acme.id } });
     expect(operations.map(({ id }) => id).sort()).toEqual(accepted.map(({ body }) => body.operation?.id).sort());
-    const clusters = await t.db.cluster.findMany({ where: { teamId: t.acme.id }, include: { nodePools: true } });
+    const clusters = await t.db.cluster.findMany({ where: { teamId: acme.id }, include: { nodePools: true } });
     expect(clusters.map(({ name }) => name).sort()).toEqual([...new Set(accepted.map(({ name }) => name))].sort());
     for (const cluster of clusters) expect(cluster.nodePools).toHaveLength(2);
   });
@@ -100,15 +107,15 @@ describe('while one team sends 290 changes at once', () => {
 
 describe('a team whose changes are held by another process', () => {
   it('takes one connection of this one, and other teams change what they want', async () => {
-    const release = await hold(t.acme);
-    const held = Array.from({ length: 20 }, (_, index) => put(t.acme, `held-${index}`));
+    const release = await hold(acme);
+    const held = Array.from({ length: 20 }, (_, index) => put(acme, `held-${index}`));
     await waitFor('all but one to wait for their turn', async () => (await countWaiting()) === 19);
 
     const { rows } = await t.pool.query<{ waiting: number }>(
       `SELECT count(*)::int AS waiting FROM pg_stat_activity
        WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );
-    const others = await Promise.all(Array.from({ length: 10 }, (_, index) => put(t.globex, `free-${index}`)));
+    const others = await Promise.all(Array.from({ length: 10 }, (_, index) => put(globex, `free-${index}`)));
     await release();
 
     expect(rows[0]?.waiting).toBe(1);
@@ -117,24 +124,24 @@ describe('a team whose changes are held by another process', () => {
   });
 
   it('does not get the change of a client that went away while it waited', async () => {
-    const release = await hold(t.acme);
+    const release = await hold(acme);
     const leaving = new AbortController();
-    const begun = put(t.acme, 'begun');
+    const begun = put(acme, 'begun');
     await waitFor('a change to wait for the lock', async () => {
       const { rowCount } = await t.pool.query(
         `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
       );
       return rowCount === 1;
     });
-    const left = put(t.acme, 'left', 3, leaving.signal).catch(() => 'gone');
+    const left = put(acme, 'left', 3, leaving.signal).catch(() => 'gone');
     await waitFor('the other to wait for its turn', async () => (await countWaiting()) === 1);
     leaving.abort();
     await waitFor('it to be given up', async () => (await countWaiting()) === 0);
     await release();
 
     expect([(await begun).status, await left]).toEqual([202, 'gone']);
-    expect((await put(t.acme, 'after')).status).toBe(202);
-    const where = { teamId: t.acme.id, name: { in: ['begun', 'left', 'after'] } };
+    expect((await put(acme, 'after')).status).toBe(202);
+    const where = { teamId: acme.id, name: { in: ['begun', 'left', 'after'] } };
     const rows = await t.db.cluster.findMany({ where, orderBy: { name: 'asc' } });
     expect(rows.map(({ name }) => name)).toEqual(['after', 'begun']);
   });
@@ -144,9 +151,9 @@ describe('changes of clusters', () => {
   it('do not wait for who holds the row of the team, as DNS writes and demos do', async () => {
     const writer = await t.pool.connect();
     await writer.query('BEGIN');
-    await writer.query('SELECT FROM team WHERE id = $1 FOR NO KEY UPDATE', [t.acme.id]);
+    await writer.query('SELECT FROM team WHERE id = $1 FOR NO KEY UPDATE', [acme.id]);
     try {
-      expect((await put(t.acme, 'beside')).status).toBe(202);
+      expect((await put(acme, 'beside')).status).toBe(202);
     } finally {
       await writer.query('COMMIT');
       writer.release();
