@@ -10,7 +10,11 @@ const STREAMS = 1_000;
 const MEGABYTE = 1_048_576;
 const MEMORY_MAX = 300 * MEGABYTE;
 /** Of the image: what streams leave behind is collected early. */
-const apiEnv = { LOG_LEVEL: 'info', NODE_OPTIONS: '--max-semi-space-size=4' };
+const apiEnv = {
+  ...{ LOG_LEVEL: 'info', NODE_OPTIONS: '--max-semi-space-size=4' },
+  // One session of one team has them all.
+  ...{ EVENT_STREAMS_PER_SESSION: '1000', EVENT_STREAMS_PER_TEAM: '1000', EVENT_STREAMS_MAX: '4000' },
+};
 const WITHIN = { timeoutMs: 60_000 };
 
 const ends: Ends = [];
