@@ -4,6 +4,11 @@ import type { Log, Metrics } from '@corral/service';
 import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/build-cluster-workers.js';
 import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/build-dns-workers.js';
 import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/build-mail-workers.js';
+import {
+  buildRetentionWorkers,
+  type RetentionWorkerDeps,
+  type RetentionWorkers,
+} from './retention/build-retention-workers.js';
 import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/build-server-workers.js';
 
 export interface WorkerSettings {
@@ -24,6 +29,7 @@ export interface WorkerDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly dns: Omit<DnsWorkerDeps, Shared>;
+  readonly retention: Omit<RetentionWorkerDeps, Shared>;
   /** Null in an installation without a garden: its clusters, if it has any, wait. */
   readonly clusters: Omit<ClusterWorkerDeps, Shared> | null;
   /** Null without the keys of connections: servers that are being adopted wait. */
@@ -34,6 +40,7 @@ export interface WorkerDeps {
 
 export interface Workers {
   readonly dns: DnsWorkers;
+  readonly retention: RetentionWorkers;
   readonly clusters: ClusterWorkers | null;
   readonly servers: ServerWorkers | null;
   readonly mail: MailWorkers | null;
@@ -53,16 +60,18 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   const { settings, pool, queue, backend, metrics, log } = deps;
   const shared = { pool, queue, metrics, log };
   const dns = buildDnsWorkers({ ...shared, ...deps.dns });
+  const retention = buildRetentionWorkers({ ...shared, ...deps.retention });
   const clusters = deps.clusters === null ? null : buildClusterWorkers({ ...shared, ...deps.clusters });
   const servers = deps.servers === null ? null : buildServerWorkers({ ...shared, ...deps.servers });
   const mail = deps.mail === null ? null : buildMailWorkers({ ...shared, ...deps.mail });
   return {
-    ...{ dns, clusters, servers, mail },
+    ...{ dns, retention, clusters, servers, mail },
     start() {
       const worker = startWorker({
         ...backend,
         queues: {
           dns: { handlers: dns.handlers, concurrency: dns.concurrency },
+          retention: { handlers: retention.handlers, concurrency: retention.concurrency },
           ...clusterQueues(clusters),
           ...serverQueue(servers),
           ...mailQueue(mail),
@@ -70,6 +79,7 @@ export function buildWorkers(deps: WorkerDeps): Workers {
         ...{ log, metrics, closeMs: settings.closeMs, lockMs: settings.lockMs },
       });
       dns.schedule();
+      retention.schedule();
       servers?.schedule();
       mail?.schedule();
       const following = clusters?.start();

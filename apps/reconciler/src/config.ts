@@ -1,3 +1,4 @@
+import { retentionLimits } from '@corral/contracts';
 import { secretKeys } from '@corral/secrets';
 import {
   durationMs,
@@ -106,6 +107,12 @@ export const reconcilerConfig = {
     desc: 'For so long a server that leaves its cluster is drained before its node is deleted with what is left on it.',
     min: 0,
     default: 600_000,
+  }),
+  AUDIT_RETENTION_DAYS: integer({
+    desc: 'For how many days the audit log is kept, with the actions and ended demos that it tells of.',
+    min: retentionLimits.auditDaysMin,
+    max: retentionLimits.auditDaysMax,
+    default: retentionLimits.auditDays,
   }),
   ...mailVariables,
   HOST: text({ default: '::', desc: 'Address to listen on.' }),

@@ -66,11 +66,15 @@ await startOrExit('reconciler', async () => {
       upstreamMsMax: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,
     },
   };
+  const retention: WorkerDeps['retention'] = { settings: { auditDays: config.AUDIT_RETENTION_DAYS } };
   const clusters = clusterDeps(config, metrics, log);
   const servers = serverDeps(config, clusters);
   const mail = mailDeps(config);
   const settings = { closeMs: config.SHUTDOWN_GRACE_MS / 2, lockMs: config.JOB_LOCK_MS };
-  const workers = buildWorkers({ settings, pool, queue, backend, metrics, log, dns, clusters, servers, mail });
+  const workers = buildWorkers({
+    ...{ settings, pool, queue, backend, metrics, log },
+    ...{ dns, retention, clusters, servers, mail },
+  });
   const health = createHealth({
     // Not the garden: while it is away, the other loops go on, and this one mends itself.
     checks: { database: () => pool.query('SELECT 1'), queue: () => queue.ping() },

@@ -31,18 +31,10 @@ const writeCounts = {
          ON CONFLICT (team_id, minute, process_id) DO UPDATE SET count = greatest(known.count, excluded.count)`,
 };
 
-/** Every process sweeps, and none waits for another that does. */
-const forgetCounts = {
-  name: 'request-counts-forget',
-  text: `DELETE FROM dns_request_count WHERE (team_id, minute, process_id) IN (
-           SELECT team_id, minute, process_id FROM dns_request_count
-           WHERE minute < now() - interval '70 minutes' FOR UPDATE SKIP LOCKED)`,
-};
-
 /**
  * Counts the requests of each team by the minute, in one statement per 10 s whatever the traffic. Each process writes
  * rows of its own, so processes never meet, and a statement whose outcome is unknown is repeated without harm. A crash
- * loses one interval.
+ * loses one interval. What is old is the reconciler's to delete.
  */
 export function requestCounter(pool: Pool, onError: (error: Error) => void): RequestCounter {
   const processId = randomUUID();
@@ -67,9 +59,7 @@ export function requestCounter(pool: Pool, onError: (error: Error) => void): Req
     await pool.query({ ...writeCounts, values });
     for (const { minute, noted } of batch) minute.written = noted;
     // The present one goes on; of the others nothing more will come.
-    const hasEnded = minutes.some(({ written }, at) => written > 0 && at < minutes.length - 1);
     minutes = minutes.filter(({ noted, written }, at) => noted > written || at === minutes.length - 1);
-    if (hasEnded) await pool.query(forgetCounts);
   };
   const flushNext = (): Promise<void> => {
     flushing = flushing.then(flush).catch(onError);

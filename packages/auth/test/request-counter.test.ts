@@ -26,7 +26,6 @@ const noteTimes = (counter: RequestCounter, { id }: TeamRecord, times: number): 
   for (let time = 0; time < times; time += 1) counter.note(id);
 };
 const lastHour = ({ id }: TeamRecord) => countRequests(database.prisma, id);
-const rowsKept = () => database.prisma.dnsRequestCount.count();
 /** What happens in `work` happens so many minutes ago. */
 function ago(minutes: number, work: () => void): void {
   const then = Date.now() - minutes * MINUTE_MS;
@@ -111,17 +110,6 @@ describe('the requests of a team', () => {
 
     expect(errors).toHaveLength(1);
     expect(await lastHour(team)).toBe(60);
-  });
-
-  it('are forgotten a little after an hour', async () => {
-    const counter = requestCounter(database.pool, fail);
-    for (const minutes of [80, 75, 65]) ago(minutes, () => counter.note(team.id));
-    await counter.close();
-
-    counter.note(team.id);
-    await counter.close();
-
-    expect(await rowsKept()).toBe(2);
   });
 
   it('do not keep those of others from being written when their team is gone', async () => {

@@ -28,4 +28,5 @@ export * from './dns/openapi.js';
 export * from './dns/requests.js';
 export * from './dns/routes.js';
 export { InvalidBody, type InvalidField } from './parser-for.js';
+export * from './retention.js';
 export { parseTime } from './time.js';

@@ -23,9 +23,7 @@ export interface JobPayloads {
   /** Remove from the garden what deleted connections left there. */
   'clean-up-garden': Record<string, never>;
   /** Delete rows that nobody will ask for any more. */
-  'sweep-leftovers': Record<string, never>;
-  /** Delete live changes that cannot be resumed any more. */
-  'sweep-team-events': Record<string, never>;
+  'sweep-retention': Record<string, never>;
   /** Send the mails of invitations that are due. */
   'send-mails': Record<string, never>;
 }
@@ -40,9 +38,10 @@ export interface JobRule {
 }
 /**
  * `clusters` holds passes and nothing else, as many as there are clusters due, and stands still while the garden is
- * away. What must go on then is in `upkeep`. `servers` holds the passes of adopted servers, which wait for providers; `mail` is served by those who know a mail server.
+ * away. What must go on then is in `upkeep`. `servers` holds the passes of adopted servers, which wait for providers; `mail` is served by
+ * those who know a mail server; `retention` by all, and a long sweep keeps nothing else waiting.
  */
-export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail';
+export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 'retention';
 
 export const jobRules = {
   'settle-writes': { queue: 'dns', attempts: 1, backoffMs: 0 },
@@ -56,8 +55,7 @@ export const jobRules = {
   'verify-connections': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'refresh-prices': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'clean-up-garden': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
-  'sweep-leftovers': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
-  'sweep-team-events': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
+  'sweep-retention': { queue: 'retention', attempts: 1, backoffMs: 0 },
   'send-mails': { queue: 'mail', attempts: 1, backoffMs: 0 },
 } as const satisfies Record<JobName, JobRule>;
 

@@ -26,8 +26,6 @@ import { priceStore } from './price-store.js';
 import { recordStore } from './record-store.js';
 import { refreshPrices } from './refresh-prices.js';
 import { followShoots } from './shoot-news.js';
-import { sweepLeftovers } from './sweep-leftovers.js';
-import { sweepTeamEvents } from './sweep-team-events.js';
 import { verificationStore } from './verification-store.js';
 import { verifyConnections } from './verify-connections.js';
 
@@ -74,8 +72,6 @@ const CATALOGUE_MS = 60_000;
 const WATCH_LEASE_MS = 8_000;
 /** Nobody waits for what is left on the garden. */
 const CLEAN_UP_INTERVAL_MS = 15_000;
-const LEFTOVERS_INTERVAL_MS = 3_600_000;
-const TEAM_EVENTS_INTERVAL_MS = 600_000;
 
 /** Wires the loops over clusters and their connections. Does nothing until `start`. */
 export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
@@ -127,8 +123,6 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
         verify,
         refreshPrices: refresh,
         cleanUp,
-        sweepLeftovers: sweepLeftovers({ pool, log }),
-        sweepTeamEvents: sweepTeamEvents({ pool, log }),
       }),
     },
     concurrency: settings.concurrency,
@@ -137,8 +131,6 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
       queue.schedule('verify-connections', {}, settings.verifyIntervalMs);
       queue.schedule('refresh-prices', {}, settings.verifyIntervalMs);
       queue.schedule('clean-up-garden', {}, CLEAN_UP_INTERVAL_MS);
-      queue.schedule('sweep-leftovers', {}, LEFTOVERS_INTERVAL_MS);
-      queue.schedule('sweep-team-events', {}, TEAM_EVENTS_INTERVAL_MS);
       const store = leadershipStore(pool);
       const work = (signal: AbortSignal) => follow(signal).finally(() => metrics.watching.set(0));
       return lead({ store, name: 'watch-shoots', holder: randomUUID(), leaseMs: WATCH_LEASE_MS, work, log });

@@ -68,15 +68,11 @@ export function upkeepHandlers(work: {
   readonly verify: (signal: AbortSignal) => Promise<unknown>;
   readonly refreshPrices: (signal: AbortSignal) => Promise<unknown>;
   readonly cleanUp: (signal: AbortSignal) => Promise<unknown>;
-  readonly sweepLeftovers: (signal: AbortSignal) => Promise<unknown>;
-  readonly sweepTeamEvents: (signal: AbortSignal) => Promise<unknown>;
 }): JobHandlers<'upkeep'> {
   return {
     'sweep-clusters': oneAtATime(work.sweep),
     'verify-connections': oneAtATime(work.verify),
     'refresh-prices': oneAtATime(work.refreshPrices),
     'clean-up-garden': oneAtATime(work.cleanUp),
-    'sweep-leftovers': oneAtATime(work.sweepLeftovers),
-    'sweep-team-events': oneAtATime(work.sweepTeamEvents),
   };
 }

@@ -1,0 +1,109 @@
+import { deleteRows } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { retentionRules } from '../../src/retention/rules.js';
+import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
+import { oldRows, smallSteps, sweep } from './support.js';
+
+let at: ClusterRows;
+let given: ReturnType<typeof oldRows>;
+let teamId: string;
+let tokenId: string;
+beforeAll(async () => {
+  at = await openClusterRows();
+  given = oldRows(at.pool);
+});
+afterAll(() => at.close());
+beforeEach(async () => {
+  await deleteRows(at.pool);
+  await given.zone();
+  teamId = await given.team();
+  tokenId = await given.token(teamId);
+});
+
+const ids = async (table: string): Promise<unknown[]> =>
+  (await at.pool.query(`SELECT id FROM ${table} ORDER BY id`)).rows.map(({ id }) => id);
+
+describe('entries of the log of DNS writes', () => {
+  it('go after the days of the audit log and not before, with the actions that they started', async () => {
+    const young = await given.entry(teamId, tokenId, '399 days');
+    await given.action(young, teamId, '399 days');
+    for (const age of ['401 days', '402 days', '500 days']) {
+      await given.action(await given.entry(teamId, tokenId, age), teamId, age);
+    }
+
+    expect(await sweep(at.pool)).toEqual({ dns_actions: 3, dns_audit_entries: 3 });
+
+    expect([await ids('dns_audit_entry'), await ids('dns_action')]).toEqual([[young], [young]]);
+    expect(await ids('dns_token')).toEqual([tokenId]);
+  });
+
+  it('stay, however old, while their outcome is not known or their set is to be read again', async () => {
+    const kept = [
+      await given.entry(teamId, tokenId, '5 years', { state: 'pending' }),
+      await given.entry(teamId, tokenId, '5 years', { state: 'settled', recheckAt: 'now' }),
+    ];
+    await given.entry(teamId, tokenId, '5 years', { state: 'settled' });
+
+    expect(await sweep(at.pool)).toEqual({ dns_audit_entries: 1 });
+
+    expect(await ids('dns_audit_entry')).toEqual(kept);
+  });
+
+  it('go once when two sweep at the same time', async () => {
+    for (let entry = 0; entry < 12; entry += 1) await given.entry(teamId, tokenId, '401 days');
+
+    const both = await Promise.all([sweep(at.pool), sweep(at.pool)]);
+
+    const taken = both.map((swept) => swept.dns_audit_entries ?? 0);
+    expect((taken[0] ?? 0) + (taken[1] ?? 0)).toBe(12);
+  });
+
+  it('are kept for as many days as an installation wants', async () => {
+    await given.entry(teamId, tokenId, '8 days');
+
+    expect(await sweep(at.pool, { rules: retentionRules({ auditDays: 9 }) })).toEqual({});
+    expect(await sweep(at.pool, { rules: retentionRules({ auditDays: 7 }) })).toEqual({ dns_audit_entries: 1 });
+  });
+});
+
+describe('ended demos', () => {
+  it('go with the last entry that tells of them, and their tokens with them', async () => {
+    const young = await given.demo(teamId, '399 days');
+    for (const age of ['401 days', '402 days', '403 days']) await given.demo(teamId, age);
+
+    expect(await sweep(at.pool)).toEqual({ dns_audit_entries: 3, demo_tokens: 3, demos: 3 });
+
+    expect(await ids('demo')).toEqual([young.id]);
+    expect(new Set(await ids('dns_token'))).toEqual(new Set([tokenId, young.tokenId]));
+  });
+
+  it('stay while an entry tells of them', async () => {
+    const { entryId } = await given.demo(teamId, '500 days');
+    await at.pool.query('UPDATE dns_audit_entry SET created_at = now() WHERE id = $1', [entryId]);
+
+    expect(await sweep(at.pool)).toEqual({});
+  });
+});
+
+describe('a sweep', () => {
+  it('sweeps the other tables when one is in trouble, and fails then', async () => {
+    await given.entry(teamId, tokenId, '401 days');
+    const [first, ...others] = smallSteps();
+    const rules = [{ ...(first as (typeof others)[number]), since: 'no_such_column' }, ...others];
+
+    await expect(sweep(at.pool, { rules })).rejects.toMatchObject({ code: '42703' });
+
+    expect(await ids('dns_audit_entry')).toEqual([]);
+  });
+
+  it('finds what is old by an index wherever a table grows with use', async () => {
+    const { rows } = await at.pool.query<{ table: string; column: string }>(
+      `SELECT DISTINCT indrelid::regclass::text AS table, attname AS column
+       FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]`,
+    );
+    const indexed = new Set(rows.map(({ table, column }) => `${table}.${column}`));
+    const scanned = smallSteps().filter(({ table, since }) => !indexed.has(`${table}.${since}`));
+
+    expect(scanned.map(({ name }) => name)).toEqual(['sessions', 'invitations', 'sync_runs']);
+  });
+});
