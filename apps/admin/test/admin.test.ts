@@ -182,11 +182,25 @@ describe('usage and audit', () => {
     expect(rest).toMatchObject({ entries: [{ name: 'www.busy', token: { name: 'writer' } }], before: null });
   });
 
+  it('audit shows how many writes were refused alike before they were sent, and why', async () => {
+    await admin.pool.query(
+      `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, refusal_code, count, minute)
+       SELECT id, 'service', NULL, 7001, 'web.other', 'A', 'create', 'unsent', 'forbidden', 417, now() FROM team
+       WHERE slug = 'busy'`,
+    );
+
+    const text = await admin.run('audit', 'busy', '--name', 'web.other');
+    const { entries } = await admin.json<{ entries: object[] }>('audit', 'busy', '--name', 'web.other');
+
+    expect(text.out).toMatch(/unsent {3}forbidden {2}417\n$/);
+    expect(entries).toMatchObject([{ state: 'unsent', refusalCode: 'forbidden', count: 417 }]);
+  });
+
   it('audit shows the outcome of each entry, filtered by name and type', async () => {
     const text = await admin.run('audit', 'busy', '--name', 'busy', '--type', 'TXT');
     const none = await admin.run('audit', 'busy', '--name', 'busy', '--type', 'A');
 
-    expect(text.out).toMatch(/writer {2}set_records {2}busy {2}TXT {3}found applied {2}-\n$/);
+    expect(text.out).toMatch(/writer {2}set_records {2}busy {2}TXT {3}found applied {2}- {7}1\n$/);
     expect(none.out).toBe('There are no such entries.\n');
   });
 });

@@ -16,6 +16,7 @@ import {
   driftReporter,
   mirrorStore,
   pollTurns,
+  refusedWrites,
   settlementStore,
   type WriteLedger,
   zoneSyncStore,
@@ -33,6 +34,7 @@ import { followActions } from './domain/follow-actions.js';
 import { heldReads } from './domain/held-reads.js';
 import { keyedQueue } from './domain/keyed-queue.js';
 import { lookAgain } from './domain/look-again.js';
+import { noteRefused } from './domain/note-refused.js';
 import { rrsetWriter } from './domain/rrset-writer.js';
 import { type ZoneDirectory, zoneDirectory, zonesOf } from './domain/zone-directory.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
@@ -150,8 +152,9 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
   };
   const sending = { ledger, send, pause, settleAfterMs: config.settleAfterMs };
   const reportDrift = driftReporter(metrics, log);
+  const note = noteRefused(refusedWrites(pool), (error) => log.warn('refused write not counted', { error }));
   const writer = rrsetWriter({
-    ...sending,
+    ...{ ...sending, noteRefused: note },
     queue: keyedQueue(),
     places,
     budgetLimit: () => upstream.budget().limit,
@@ -189,7 +192,7 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
     zones: {
       ...zoneRoutes({ zones }),
       ...rrsetRoutes({ zones, mirror }),
-      ...rrsetWriteRoutes({ zones, mirror, writer, answered, limits, budget: upstream.budget }),
+      ...rrsetWriteRoutes({ zones, mirror, writer, answered, noteRefused: note, limits, budget: upstream.budget }),
       ...actionRoutes({ actions, giveBack: limits.giveBack }),
     },
     demos: demoZone === null || config.demos === null ? null : buildDemos(demoZone, config.demos),

@@ -38,7 +38,7 @@ export async function deleteLeft(
   if (begun.kind !== 'begun') return { kind: 'busy' };
   const { lease } = begun;
   if (lease.current === null) {
-    await deps.ledger.finish(lease, key, { state: 'unsent' });
+    await deps.ledger.finish(lease, key, { state: 'unsent', code: 'not_found' });
     return { kind: 'deleted' };
   }
   const segments = ['zones', String(key.zoneId), 'rrsets', key.name, key.type];

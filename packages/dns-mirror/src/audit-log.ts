@@ -15,6 +15,10 @@ export interface AuditRecord {
   readonly foundBody: string | null;
   /** Whether the write's effect was found, where it was settled. */
   readonly foundApplied: boolean | null;
+  /** Writes that the entry tells of: more than one of those that were refused before they were sent. */
+  readonly count: number;
+  /** Of such writes: the error code that their clients got. */
+  readonly refusalCode: string | null;
   readonly completedAt: Date | null;
 }
 

@@ -57,8 +57,10 @@ export async function concludeWrite(
       return leaveUncertain(outcome.reason);
     case 'unreached':
     case 'credentials_refused':
+      await finish(deps, lease, key, { state: 'unsent', code: 'upstream_unavailable' });
+      return outcome;
     case 'throttled':
-      await finish(deps, lease, key, { state: 'unsent' });
+      await finish(deps, lease, key, { state: 'unsent', code: 'rate_limit_exceeded' });
       return outcome;
     default:
       return assertNever(outcome);

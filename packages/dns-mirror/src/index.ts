@@ -20,6 +20,7 @@ export {
   type SetKey,
 } from './observe-rrsets.js';
 export { type CheckedAction, type PollOptions, type PollTurn, type PollTurns, pollTurns } from './poll-turns.js';
+export { type RefusedWrite, type RefusedWrites, refusedWrites } from './refused-writes.js';
 export { effectOf, readRrsetBody, recordCountOf, sameLabels, showsEffect } from './rrset-body.js';
 export type { LabelRequirement, PageLookUp, RrsetScope, RrsetSelection, SortKey } from './rrset-page.js';
 export {

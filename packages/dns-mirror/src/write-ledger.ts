@@ -1,6 +1,7 @@
-import { ownerLabelOf } from '@corral/contracts';
+import { type DnsErrorCode, ownerLabelOf } from '@corral/contracts';
 import { inTransaction, type Pool, rowClock } from '@corral/database';
 import { decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
+import { countUnsent } from './refused-writes.js';
 import { recordCountOf } from './rrset-body.js';
 import type { RrsetKey, RrsetWrite } from './rrset-write.js';
 import { settledAnswer } from './settled-answer.js';
@@ -65,7 +66,7 @@ export type WriteEnd =
       wasRemoved?: boolean;
     }
   | { state: 'refused'; status: number; body: string; recheck: boolean }
-  | { state: 'unsent' };
+  | { state: 'unsent'; code: DnsErrorCode };
 
 /** Told the entry, and whether the table says that its answer was delivered: the table may lag behind this process. */
 export type DeliveryCheck = (entryId: number, recorded: boolean) => boolean;
@@ -115,7 +116,8 @@ const readStanding = {
     LEFT JOIN LATERAL (
       SELECT id, state, request_hash, answered, upstream_status, upstream_body, found_applied, found_body, completed_at
       FROM dns_audit_entry
-      WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor <> 'upstream' ORDER BY id DESC LIMIT 1
+      WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor <> 'upstream' AND minute IS NULL
+      ORDER BY id DESC LIMIT 1
     ) AS latest ON true`,
 };
 
@@ -163,6 +165,17 @@ const finishEntry = {
     SELECT id FROM done`,
 };
 
+// What never arrived needs no entry of its own, and is counted instead: in one statement, so that it is counted once.
+const countEntry = {
+  name: 'ledger-count-unsent',
+  text: `
+    WITH done AS (
+      DELETE FROM dns_audit_entry WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
+      RETURNING team_id, demo_id, actor, token_id, zone_id, name, type, operation
+    )
+    ${countUnsent('SELECT *, $3::text AS refusal_code FROM done')}`,
+};
+
 /** The ledger of writes under way: what makes quotas, order and the audit log hold across crashes and replicas. */
 export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOptions) => ({
   /**
@@ -207,12 +220,15 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
    * @returns false when a settlement took over meanwhile: it wrote what it found, and nothing was written here
    */
   async finish(lease: WriteLease, key: RrsetKey, end: WriteEnd): Promise<boolean> {
-    const sent = end.state === 'unsent' ? null : end;
+    if (end.state === 'unsent') {
+      const counted = await pool.query({ ...countEntry, values: [lease.entryId, lease.fence, end.code] });
+      return counted.rowCount === 1;
+    }
     const completed = end.state === 'completed' ? end : null;
     const { rowCount } = await pool.query({
       ...finishEntry,
       values: [
-        ...[lease.entryId, lease.fence, end.state, sent?.status ?? null, sent?.body ?? null, sent?.recheck ?? false],
+        ...[lease.entryId, lease.fence, end.state, end.status, end.body, end.recheck],
         ...[completed !== null, completed?.rrset ?? null, ownerLabelOf(key.name)],
         ...[recordCountOf(completed?.rrset ?? null)],
         ...[completed?.action?.id ?? null, completed?.action?.status ?? null, completed?.action?.body ?? null],

@@ -79,7 +79,7 @@ describe('a request that is sent again', () => {
   });
 
   it('is a new write after it surely never reached the upstream', async () => {
-    await ended({ state: 'unsent' });
+    await ended({ state: 'unsent', code: 'upstream_unavailable' });
 
     expect(await sendAgain()).toMatchObject({ kind: 'begun' });
   });

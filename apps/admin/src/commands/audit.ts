@@ -33,10 +33,10 @@ export function auditCommand(withContext: WithContext): Command {
 /** Exactly these members, whatever else a row holds. */
 function shownEntry(entry: AuditRecord) {
   const { id, at, actor, token, name, type, operation, state, foundApplied, completedAt } = entry;
-  const { requestBody, upstreamStatus, upstreamBody, foundBody } = entry;
+  const { requestBody, upstreamStatus, upstreamBody, foundBody, count, refusalCode } = entry;
   return {
     ...{ id, at, actor, token, name, type, operation, state, foundApplied, completedAt },
-    ...{ requestBody, upstreamStatus, upstreamBody, foundBody },
+    ...{ requestBody, upstreamStatus, upstreamBody, foundBody, count, refusalCode },
   };
 }
 
@@ -49,7 +49,8 @@ function auditTable(entries: readonly AuditRecord[]): string {
     NAME: ({ name }) => name,
     TYPE: ({ type }) => type,
     OUTCOME: outcomeOf,
-    STATUS: ({ upstreamStatus }) => upstreamStatus,
+    STATUS: ({ upstreamStatus, refusalCode }) => upstreamStatus ?? refusalCode,
+    COUNT: ({ count }) => count,
   });
 }
 

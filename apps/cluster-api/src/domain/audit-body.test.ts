@@ -6,6 +6,7 @@ import type { AuditRecord, DnsAuditRecord } from './audit-log.js';
 const dns: DnsAuditRecord = {
   ...{ zone: 'example.test', name: 'www.acme', type: 'A', requestBody: null },
   ...{ upstreamStatus: null, upstreamBody: null, foundBody: null, foundApplied: null, completedAt: null },
+  ...{ count: 1, refusalCode: null },
 };
 const record = (of: Partial<DnsAuditRecord>): AuditRecord => ({
   ...{ source: 'dns', number: 9_007_199_254_740_993n, createdAt: new Date('2026-11-21T12:00:00Z') },

@@ -14,9 +14,18 @@ export function auditBody(of: AuditRecord): AuditEntryBody {
   };
 }
 
-function dnsBody({ zone, name, type, upstreamStatus, foundApplied, ...of }: DnsAuditRecord): DnsAuditBody {
+function dnsBody({
+  zone,
+  name,
+  type,
+  upstreamStatus,
+  foundApplied,
+  count,
+  refusalCode,
+  ...of
+}: DnsAuditRecord): DnsAuditBody {
   return {
-    ...{ zone, name, type, upstreamStatus, foundApplied },
+    ...{ zone, name, type, upstreamStatus, foundApplied, count, refusalCode },
     requestBody: shownJson(of.requestBody),
     upstreamBody: shownJson(of.upstreamBody),
     foundBody: shownJson(of.foundBody),

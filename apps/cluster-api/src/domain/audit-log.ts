@@ -50,6 +50,9 @@ export interface DnsAuditRecord {
   readonly upstreamBody: string | null;
   readonly foundBody: string | null;
   readonly foundApplied: boolean | null;
+  /** Writes that the entry tells of. */
+  readonly count: number;
+  readonly refusalCode: string | null;
   readonly completedAt: Date | null;
 }
 

@@ -37,7 +37,8 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
            entry.state::text AS state, token.id AS "tokenId", token.name AS "tokenName", zone.name AS zone,
            entry.name, entry.type, entry.request_body AS "requestBody", entry.upstream_status AS "upstreamStatus",
            entry.upstream_body AS "upstreamBody", entry.found_body AS "foundBody",
-           entry.found_applied AS "foundApplied", entry.completed_at AS "completedAt", page.found
+           entry.found_applied AS "foundApplied", entry.count, entry.refusal_code AS "refusalCode",
+           entry.completed_at AS "completedAt", page.found
     FROM (
       SELECT id, (count(*) OVER ())::int AS found,
              sum(bytes) OVER (ORDER BY created_at DESC, id DESC) - bytes AS bytes_before

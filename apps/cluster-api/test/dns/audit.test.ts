@@ -48,7 +48,7 @@ describe('an entry', () => {
           ...{ zone: ZONE, name: `www.${team.slug}`, type: 'A', upstreamStatus: 201 },
           requestBody: { records: [{ value: '192.0.2.1', comment: 'web' }] },
           upstreamBody: { action: { id: 1, status: 'running' } },
-          ...{ foundBody: null, foundApplied: null, completedAt: null },
+          ...{ foundBody: null, foundApplied: null, completedAt: null, count: 1, refusalCode: null },
         },
         ...{ requestId: null, detail: {}, createdAt: '2020-01-02T12:00:00.000Z' },
       },
@@ -93,6 +93,15 @@ describe('an entry', () => {
 
     expect((await list('type=DEMO')).items).toMatchObject([
       { target: { kind: 'Demo', id: 'shop', name: 'shop' }, dns: { requestBody: { name: 'Shop' } } },
+    ]);
+  });
+
+  it('of writes that were refused before they were sent tells how many, and why', async () => {
+    const tokenId = await givenToken(test, team, 'ci');
+    await givenDnsEntry(test, team, { tokenId, state: 'unsent', count: 417, refusalCode: 'forbidden' });
+
+    expect((await list('outcome=unsent')).items).toMatchObject([
+      { action: 'dns.create', outcome: 'unsent', dns: { count: 417, refusalCode: 'forbidden', requestBody: null } },
     ]);
   });
 

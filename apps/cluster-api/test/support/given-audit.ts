@@ -19,6 +19,8 @@ export interface DnsEntry {
   readonly upstreamBody: string | null;
   readonly foundBody: string | null;
   readonly foundApplied: boolean | null;
+  readonly count: number;
+  readonly refusalCode: string | null;
   readonly createdAt: Date;
 }
 
@@ -54,11 +56,13 @@ export async function givenDnsEntry(
   const { requestBody = null, upstreamStatus = null, upstreamBody = null, foundBody = null } = entry;
   const { rows } = await pool.query<{ id: number }>(
     `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, request_body,
-                                  upstream_status, upstream_body, found_body, found_applied, lease_until, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14) RETURNING id`,
+                                  upstream_status, upstream_body, found_body, found_applied, lease_until, created_at,
+                                  count, refusal_code)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14, $15, $16) RETURNING id`,
     [
       ...[team.id, actor, tokenId, ZONE_ID, name, type, operation, state, requestBody],
       ...[upstreamStatus, upstreamBody, foundBody, entry.foundApplied ?? null, createdAt],
+      ...[entry.count ?? 1, entry.refusalCode ?? null],
     ],
   );
   return `dns-${rows[0]?.id}`;

@@ -3,7 +3,7 @@ import type { BeginOutcome, WriteEnd } from '@corral/dns-mirror';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
 import { waitingPlaces } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
-import { ClientGone } from '../dns-error.js';
+import { ClientGone, type DnsError } from '../dns-error.js';
 import { keyedQueue } from './keyed-queue.js';
 import { type CheckedWrite, type RrsetWriterDeps, rrsetWriter } from './rrset-writer.js';
 
@@ -38,6 +38,7 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64)
   const sent: string[] = [];
   const options: Required<WriteOptions>[] = [];
   const pauses: number[] = [];
+  const refused: string[] = [];
   const ends: WriteEnd[] = [];
   let answer: (outcome: WriteOutcome) => void = () => undefined;
   let entries = 0;
@@ -63,6 +64,10 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64)
     isDelivered: () => false,
     lookAgain: async () => undefined,
     reportDrift: () => undefined,
+    noteRefused: async ({ operation }, error) => {
+      refused.push(`${operation} ${(error as DnsError).code}`);
+      throw error;
+    },
     pause: async (ms) => {
       pauses.push(ms);
       now += ms;
@@ -73,7 +78,7 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64)
   const untilSent = async (count: number): Promise<void> => {
     while (sent.length < count) await new Promise(setImmediate);
   };
-  return { writer, sent, options, ends, pauses, untilSent, answer: (outcome = accepted) => answer(outcome) };
+  return { writer, sent, options, ends, pauses, refused, untilSent, answer: (outcome = accepted) => answer(outcome) };
 }
 
 describe('a write that repeats the last one to its set', () => {
@@ -178,6 +183,7 @@ describe('a set that another process writes to', () => {
     await expect(never.writer.write(changeTtl(60))).rejects.toMatchObject({ code: 'conflict' });
     expect(never.sent).toEqual([]);
     expect(never.pauses).toHaveLength(10);
+    expect(never.refused).toEqual(['change_ttl conflict']);
   });
 });
 

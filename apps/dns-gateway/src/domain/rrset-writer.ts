@@ -19,6 +19,7 @@ import type { WaitingPlaces } from '@corral/rate-limit';
 import { ClientGone, DnsError, tokenUnknown, upstreamUnavailable } from '../dns-error.js';
 import type { KeyedQueue } from './keyed-queue.js';
 import type { LookAgain } from './look-again.js';
+import type { NoteRefused } from './note-refused.js';
 import { ownerOf } from './rrset-access.js';
 
 /** A write whose caller, name, type and body were checked. */
@@ -54,6 +55,7 @@ export interface RrsetWriterDeps {
   readonly reportDrift: DriftReporter;
   /** How many the upstream grants per hour, where it has said so. */
   readonly budgetLimit: () => number | null;
+  readonly noteRefused: NoteRefused;
   /** An uncertain write is settled after so long: the upstream may still be working on it. */
   readonly settleAfterMs: number;
 }
@@ -78,7 +80,9 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   const lastOf = new Map<string, { hash: string; audience: Audience; answer: Promise<WriteAnswer> }>();
 
   const perform = async (request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> => {
-    const begun = await begin(request, requestHash);
+    const begun = await begin(request, requestHash).catch((error: unknown) =>
+      deps.noteRefused(refusalOf(request), error),
+    );
     if (begun.kind === 'replayed') return begun;
     const queue = placesOf(request);
     const patienceMs = Math.max(0, request.deadline - deps.now());
@@ -188,9 +192,9 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
             case 'done':
               return turn.value;
             case 'late':
-              throw setIsBusy();
+              return deps.noteRefused(refusalOf(request), setIsBusy());
             case 'full':
-              throw tooManyWait();
+              return deps.noteRefused(refusalOf(request), tooManyWait());
             case 'gone':
               throw new ClientGone();
             default:
@@ -226,6 +230,10 @@ function audienceOf(first: AbortSignal): Audience {
   };
   join(first);
   return { gone: all.signal, join };
+}
+
+function refusalOf({ caller, key, write }: CheckedWrite) {
+  return { caller, key, operation: write.operation };
 }
 
 function hashOf({ caller, upstream }: CheckedWrite): Buffer {

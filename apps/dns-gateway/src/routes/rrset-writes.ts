@@ -15,6 +15,7 @@ import { tellBudget } from '@corral/rate-limit';
 import { clientGone } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 import { ClientGone, notFound } from '../dns-error.js';
+import type { NoteRefused } from '../domain/note-refused.js';
 import { scopeOf, writableRrset } from '../domain/rrset-access.js';
 import type { RrsetWriter, WriteAnswer } from '../domain/rrset-writer.js';
 import type { Zones } from '../domain/zone-directory.js';
@@ -27,6 +28,7 @@ export interface RrsetWriteRoutesDeps {
   readonly zones: Zones;
   readonly mirror: MirrorStore;
   readonly writer: RrsetWriter;
+  readonly noteRefused: NoteRefused;
   readonly answered: AnsweredRecorder;
   readonly limits: Pick<RequestLimits, 'deadlineOf' | 'giveBack'>;
   /** The upstream's budget, of which each write takes one. */
@@ -67,6 +69,16 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
     sendJsonText(res, answer.status, answer.body);
   };
 
+  /** @throws DnsError as `writableRrset`, when the attempt was counted */
+  const writable = async (caller: DnsCaller, zone: ZoneRecord, asked: Asked): Promise<RrsetKey> => {
+    const { name, type, operation } = asked;
+    try {
+      return writableRrset(caller, zone, name, type);
+    } catch (error) {
+      return deps.noteRefused({ caller, key: { zoneId: zone.id, name, type }, operation }, error);
+    }
+  };
+
   const recordAction =
     (operation: RrsetOperation): RequestHandler =>
     async (req, res) => {
@@ -74,7 +86,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
       const { bytes, value } = jsonObjectBody(req);
       const write = parseRrsetWrite(operation, value);
       const { name, type } = rrsetParams(req);
-      const key = writableRrset(caller, zone, name, type);
+      const key = await writable(caller, zone, { name, type, operation });
       await forward(res, { caller, key, write, bytes, method: 'POST', below: [name, type, 'actions', operation] });
     };
 
@@ -89,14 +101,14 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
       const { bytes, value } = jsonObjectBody(req);
       const write = parseRrsetWrite('create', value);
       const { name, type } = value as { name: string; type: string };
-      const key = writableRrset(caller, zone, name, type);
+      const key = await writable(caller, zone, { name, type, operation: 'create' });
       await forward(res, { caller, key, write, bytes, method: 'POST', below: [] });
     },
 
     async deleteRrset(req, res) {
       const { caller, zone } = await begin(zones, req, res);
       const { name, type } = rrsetParams(req);
-      const key = writableRrset(caller, zone, name, type);
+      const key = await writable(caller, zone, { name, type, operation: 'delete' });
       await forward(res, {
         caller,
         key,
@@ -112,7 +124,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
       const { bytes, value } = jsonObjectBody(req);
       const write = parseRrsetWrite('update', value);
       const { name, type } = rrsetParams(req);
-      const key = writableRrset(caller, zone, name, type);
+      const key = await writable(caller, zone, { name, type, operation: 'update' });
       const body = await mirror.findRrset(scopeOf(caller, zone), name, type);
       if (body === null) throw notFound('record set');
       // Clients end every update with this call, whether labels changed or not.
@@ -120,6 +132,12 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
       else await forward(res, { caller, key, write, bytes, method: 'PUT', below: [name, type] });
     },
   };
+}
+
+interface Asked {
+  readonly name: string;
+  readonly type: string;
+  readonly operation: RrsetOperation;
 }
 
 interface ForwardedWrite {

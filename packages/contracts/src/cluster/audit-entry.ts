@@ -12,7 +12,7 @@ export type AuditAction = `${AuditKind}.${string}`;
 
 /**
  * What became of it. `pending`: may be under way, or nobody knows yet. `completed`: it was done. `refused`: it was not.
- * `unsent`: it surely never reached the upstream. `settled`: found out later, by reading the record set. `observed`: the
+ * `unsent`: they surely never reached the upstream; counted by the minute. `settled`: found out later, by reading the record set. `observed`: the
  * upstream was found changed.
  */
 export const auditOutcomes = ['pending', 'completed', 'refused', 'unsent', 'settled', 'observed'] as const;
@@ -35,7 +35,18 @@ const dnsSchema = exactly({
   upstreamBody: { ...body, description: 'The upstream’s answer.' },
   foundBody: { ...body, description: 'The record set as it was read later; null: it was absent, or not read.' },
   foundApplied: { type: ['boolean', 'null'], description: 'With `settled`: whether the write’s effect was found.' },
-  completedAt: { type: ['string', 'null'], pattern: time.pattern },
+  count: {
+    type: 'integer',
+    minimum: 1,
+    description:
+      'Writes that the entry tells of: with `unsent`, all of one minute by token, name, type, operation and code.',
+  },
+  refusalCode: { ...optionalText, description: 'With `unsent`: the error code that the clients got.' },
+  completedAt: {
+    type: ['string', 'null'],
+    pattern: time.pattern,
+    description: 'When the outcome was known; of the last write where several are counted.',
+  },
 });
 
 export const auditEntrySchema = exactly({

@@ -1,0 +1,60 @@
+import type { DnsErrorCode } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import type { RrsetOperation } from './rrset-write.js';
+import type { RrsetOwner } from './write-ledger.js';
+
+/** A write that was refused before anything was sent upstream, or recorded in the ledger. */
+export interface RefusedWrite {
+  readonly owner: RrsetOwner;
+  readonly tokenId: string;
+  /** As they were asked for, which may be no names at all. */
+  readonly key: { readonly zoneId: number; readonly name: string; readonly type: string };
+  readonly operation: RrsetOperation;
+  readonly code: DnsErrorCode;
+}
+
+/** Longer than any name and type that there are. */
+const NAME_CHARACTERS = 255;
+const TYPE_CHARACTERS = 16;
+
+/**
+ * SQL: counts writes that never went upstream, as given by the query `from`, in one entry for each minute, token, name,
+ * type, operation and code. Any number of processes may count at once. No body is kept, so an entry has its bound
+ * however often a client tries.
+ */
+export const countUnsent = (from: string): string => `
+  INSERT INTO dns_audit_entry AS known (team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code,
+                                        state, minute, created_at, completed_at)
+  SELECT team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code,
+         'unsent', date_trunc('minute', clock_timestamp()), clock_timestamp(), clock_timestamp()
+  FROM (${from}) AS refused
+  ON CONFLICT (token_id, zone_id, name, type, operation, refusal_code, minute) WHERE minute IS NOT NULL
+  DO UPDATE SET count = known.count + 1, completed_at = greatest(known.completed_at, excluded.completed_at)`;
+
+const countRefused = {
+  name: 'refused-write-count',
+  text: countUnsent(`SELECT $1::uuid AS team_id, $2::uuid AS demo_id, 'token'::dns_actor AS actor, $3::uuid AS token_id,
+                            $4::bigint AS zone_id, $5::text AS name, $6::text AS type, $7::text AS operation,
+                            $8::text AS refusal_code`),
+};
+
+/** Writes that never got as far as the ledger, in the audit log. */
+export const refusedWrites = (pool: Pick<Pool, 'query'>) => ({
+  async count({ owner, tokenId, key, operation, code }: RefusedWrite): Promise<void> {
+    const demoId = owner.kind === 'demo' ? owner.id : null;
+    const name = keptText(key.name, NAME_CHARACTERS);
+    const type = keptText(key.type, TYPE_CHARACTERS);
+    await pool.query({
+      ...countRefused,
+      values: [owner.teamId, demoId, tokenId, key.zoneId, name, type, operation, code],
+    });
+  },
+});
+export type RefusedWrites = ReturnType<typeof refusedWrites>;
+
+/** What people can read and a column can hold. Never half a character. */
+export function keptText(text: string, charactersMax: number): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not get into the log
+  const readable = text.slice(0, 2 * charactersMax).replace(/[\u0000-\u001f\u007f]|\p{Surrogate}/gu, '\ufffd');
+  return [...readable].slice(0, charactersMax).join('');
+}
