@@ -1,5 +1,5 @@
 import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth';
-import { dnsLimits } from '@corral/contracts';
+import { dnsLimits, retentionLimits } from '@corral/contracts';
 import { connectPool, registerProcess } from '@corral/database';
 import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-mirror';
 import { connectBudgetStore, connectHcloud, upstreamBudgetMetrics, upstreamCallMetrics } from '@corral/hcloud';
@@ -22,7 +22,7 @@ import { renderClientError } from './http/client-error.js';
 
 const SERVICE = 'dns-gateway';
 /** For how long an answer that never reached its client waits for the client's next try. */
-const REPLAY_MS = 60_000;
+const REPLAY_MS = retentionLimits.replaySeconds * 1_000;
 /** What a write needs beside the upstream call before its lease may run out. */
 const LEASE_MARGIN_MS = 5_000;
 

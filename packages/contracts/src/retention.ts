@@ -5,6 +5,12 @@
 export const retentionLimits = {
   /** Of both logs, and of whatever their entries refer to: actions, ended demos and their tokens. */
   auditDays: 400,
+  /** Of one body in the audit log, in UTF-8. What is longer is cut, and known by its length and SHA-256. */
+  auditBodyBytes: 16_384,
+  /** Bodies are whole for so long after the outcome of their write: a request that is sent again gets the same answer. */
+  auditBodyWholeSeconds: 600,
+  /** How long a client's next try is known for one. */
+  replaySeconds: 60,
   /** A kubeconfig's rate and a team's mails are counted in the log, over an hour. */
   auditDaysMin: 1,
   auditDaysMax: 3_650,

@@ -1,5 +1,11 @@
 import type { Prisma } from '@corral/database';
 
+export interface CutBody {
+  readonly bytes: number;
+  /** In hexadecimal digits. */
+  readonly sha256: string;
+}
+
 export interface AuditRecord {
   readonly id: number;
   readonly at: Date;
@@ -10,6 +16,10 @@ export interface AuditRecord {
   readonly operation: string;
   readonly state: string;
   readonly requestBody: string | null;
+  /** What the bodies were before they were cut; null for those that are whole. */
+  readonly requestCut: CutBody | null;
+  readonly upstreamCut: CutBody | null;
+  readonly foundCut: CutBody | null;
   readonly upstreamStatus: number | null;
   readonly upstreamBody: string | null;
   readonly foundBody: string | null;
@@ -58,7 +68,12 @@ export const auditLog = (prisma: Prisma) => ({
       take: limit + 1,
       include: { token: { select: { id: true, name: true } } },
     });
-    const entries = rows.slice(0, limit).map((row) => ({ ...row, id: Number(row.id), at: row.createdAt }));
+    const entries = rows.slice(0, limit).map((row) => ({
+      ...{ ...row, id: Number(row.id), at: row.createdAt },
+      requestCut: cutOf(row.requestBytes, row.requestSha256),
+      upstreamCut: cutOf(row.upstreamBytes, row.upstreamSha256),
+      foundCut: cutOf(row.foundBytes, row.foundSha256),
+    }));
     return { entries, before: rows.length > limit ? (entries.at(-1)?.id ?? null) : null };
   },
 
@@ -81,3 +96,7 @@ export const auditLog = (prisma: Prisma) => ({
     };
   },
 });
+
+function cutOf(bytes: number | null, sha256: Uint8Array | null): CutBody | null {
+  return bytes === null || sha256 === null ? null : { bytes, sha256: Buffer.from(sha256).toString('hex') };
+}

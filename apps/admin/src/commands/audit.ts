@@ -34,9 +34,11 @@ export function auditCommand(withContext: WithContext): Command {
 function shownEntry(entry: AuditRecord) {
   const { id, at, actor, token, name, type, operation, state, foundApplied, completedAt } = entry;
   const { requestBody, upstreamStatus, upstreamBody, foundBody, count, refusalCode } = entry;
+  const { requestCut, upstreamCut, foundCut } = entry;
   return {
     ...{ id, at, actor, token, name, type, operation, state, foundApplied, completedAt },
     ...{ requestBody, upstreamStatus, upstreamBody, foundBody, count, refusalCode },
+    ...{ requestBodyCut: requestCut, upstreamBodyCut: upstreamCut, foundBodyCut: foundCut },
   };
 }
 

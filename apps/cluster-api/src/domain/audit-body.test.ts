@@ -6,6 +6,7 @@ import type { AuditRecord, DnsAuditRecord } from './audit-log.js';
 const dns: DnsAuditRecord = {
   ...{ zone: 'example.test', name: 'www.acme', type: 'A', requestBody: null },
   ...{ upstreamStatus: null, upstreamBody: null, foundBody: null, foundApplied: null, completedAt: null },
+  ...{ requestCut: null, upstreamCut: null, foundCut: null },
   ...{ count: 1, refusalCode: null },
 };
 const record = (of: Partial<DnsAuditRecord>): AuditRecord => ({

@@ -1,5 +1,5 @@
 import type { AuditEntryBody, AuditKind, DnsAuditBody } from '@corral/contracts';
-import type { AuditRecord, DnsAuditRecord } from './audit-log.js';
+import type { AuditRecord, CutBody, DnsAuditRecord } from './audit-log.js';
 
 /** An entry of the audit log as answers show it. */
 export function auditBody(of: AuditRecord): AuditEntryBody {
@@ -26,9 +26,9 @@ function dnsBody({
 }: DnsAuditRecord): DnsAuditBody {
   return {
     ...{ zone, name, type, upstreamStatus, foundApplied, count, refusalCode },
-    requestBody: shownJson(of.requestBody),
-    upstreamBody: shownJson(of.upstreamBody),
-    foundBody: shownJson(of.foundBody),
+    ...{ requestBody: shown(of.requestBody, of.requestCut), requestBodyCut: of.requestCut },
+    ...{ upstreamBody: shown(of.upstreamBody, of.upstreamCut), upstreamBodyCut: of.upstreamCut },
+    ...{ foundBody: shown(of.foundBody, of.foundCut), foundBodyCut: of.foundCut },
     completedAt: of.completedAt?.toISOString() ?? null,
   };
 }
@@ -37,6 +37,11 @@ type Json = DnsAuditBody['requestBody'];
 
 /** Bodies are nested three deep. What is nested absurdly would overflow whoever walks it, and stays a text. */
 const DEPTH_MAX = 32;
+
+/** The beginning of a body is never taken for one, not even where it happens to be JSON. */
+function shown(text: string | null, cut: CutBody | null): Json {
+  return cut === null ? shownJson(text) : text;
+}
 
 function shownJson(text: string | null): Json {
   if (text === null) return null;

@@ -40,8 +40,18 @@ export interface AuditRecord extends AuditPosition {
   readonly dns: DnsAuditRecord | null;
 }
 
+export interface CutBody {
+  readonly bytes: number;
+  /** In hexadecimal digits. */
+  readonly sha256: string;
+}
+
 /** Bodies are the texts that were sent and found. */
 export interface DnsAuditRecord {
+  /** What bodies were before they were cut; null for those that are whole. */
+  readonly requestCut: CutBody | null;
+  readonly upstreamCut: CutBody | null;
+  readonly foundCut: CutBody | null;
   readonly zone: string;
   readonly name: string;
   readonly type: string;

@@ -1,12 +1,16 @@
 import type { AuditActorKind, AuditOutcome } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-import type { AuditQuery, AuditRecord, DnsAuditRecord, ReadLog } from '../domain/audit-log.js';
+import type { AuditQuery, AuditRecord, CutBody, DnsAuditRecord, ReadLog } from '../domain/audit-log.js';
 import { isId } from '../domain/position.js';
 
 /** A page is in memory as a whole: bodies of up to a mebibyte must not add up. */
 const PAGE_BYTES_MAX = 1_048_576;
 
-interface Row extends DnsAuditRecord {
+type Body = 'request' | 'upstream' | 'found';
+
+interface Row
+  extends Omit<DnsAuditRecord, `${Body}Cut`>,
+    Readonly<Record<`${Body}Bytes`, number | null> & Record<`${Body}Sha256`, string | null>> {
   readonly id: bigint;
   readonly createdAt: Date;
   readonly actor: AuditActorKind;
@@ -35,7 +39,11 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
   return prisma.$queryRaw<Row[]>`
     SELECT entry.id, entry.created_at AS "createdAt", entry.actor::text AS actor, entry.operation,
            entry.state::text AS state, token.id AS "tokenId", token.name AS "tokenName", zone.name AS zone,
-           entry.name, entry.type, entry.request_body AS "requestBody", entry.upstream_status AS "upstreamStatus",
+           entry.name, entry.type, entry.request_body AS "requestBody",
+           entry.request_bytes AS "requestBytes", encode(entry.request_sha256, 'hex') AS "requestSha256",
+           entry.upstream_bytes AS "upstreamBytes", encode(entry.upstream_sha256, 'hex') AS "upstreamSha256",
+           entry.found_bytes AS "foundBytes", encode(entry.found_sha256, 'hex') AS "foundSha256",
+           entry.upstream_status AS "upstreamStatus",
            entry.upstream_body AS "upstreamBody", entry.found_body AS "foundBody",
            entry.found_applied AS "foundApplied", entry.count, entry.refusal_code AS "refusalCode",
            entry.completed_at AS "completedAt", page.found
@@ -70,13 +78,29 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
 }
 
 function recordOf(row: Row): AuditRecord {
-  const { id, createdAt, actor, tokenId, tokenName, operation, state, found: _found, ...dns } = row;
+  const { id, createdAt, actor, tokenId, tokenName, operation, state } = row;
+  const dns = dnsOf(row);
   return {
     ...{ source: 'dns', number: id, createdAt, kind: 'dns', action: `dns.${operation}`, outcome: state },
     actor: { kind: actor, id: tokenId, name: tokenName },
     target: targetOf(dns),
     ...{ requestId: null, detail: {}, dns },
   };
+}
+
+function dnsOf(row: Row): DnsAuditRecord {
+  const { zone, name, type, requestBody, upstreamStatus, upstreamBody, foundBody, foundApplied, completedAt } = row;
+  return {
+    ...{ zone, name, type, requestBody, upstreamStatus, upstreamBody, foundBody, foundApplied, completedAt },
+    ...{ count: row.count, refusalCode: row.refusalCode },
+    requestCut: cutOf(row.requestBytes, row.requestSha256),
+    upstreamCut: cutOf(row.upstreamBytes, row.upstreamSha256),
+    foundCut: cutOf(row.foundBytes, row.foundSha256),
+  };
+}
+
+function cutOf(bytes: number | null, sha256: string | null): CutBody | null {
+  return bytes === null || sha256 === null ? null : { bytes, sha256 };
 }
 
 /** Entries about demos themselves have no record type but this word; their name is the demo's label. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { givenApiEntry, givenDnsEntry, givenToken, givenZone, ZONE } from '../support/given-audit.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
@@ -49,6 +49,7 @@ describe('an entry', () => {
           requestBody: { records: [{ value: '192.0.2.1', comment: 'web' }] },
           upstreamBody: { action: { id: 1, status: 'running' } },
           ...{ foundBody: null, foundApplied: null, completedAt: null, count: 1, refusalCode: null },
+          ...{ requestBodyCut: null, upstreamBodyCut: null, foundBodyCut: null },
         },
         ...{ requestId: null, detail: {}, createdAt: '2020-01-02T12:00:00.000Z' },
       },
@@ -102,6 +103,24 @@ describe('an entry', () => {
 
     expect((await list('outcome=unsent')).items).toMatchObject([
       { action: 'dns.create', outcome: 'unsent', dns: { count: 417, refusalCode: 'forbidden', requestBody: null } },
+    ]);
+  });
+
+  it('whose body was cut says so, with the length and the digest of the whole', async () => {
+    const tokenId = await givenToken(test, team, 'ci');
+    const id = await givenDnsEntry(test, team, { tokenId, requestBody: '12345', upstreamBody: '{"action":{}}' });
+    await test.pool.query(
+      `UPDATE dns_audit_entry SET request_bytes = 20000, request_sha256 = sha256('x') WHERE id = $1`,
+      [id.replace('dns-', '')],
+    );
+
+    expect((await list('kind=dns')).items).toMatchObject([
+      {
+        dns: {
+          ...{ requestBody: '12345', upstreamBody: { action: {} }, upstreamBodyCut: null },
+          requestBodyCut: { bytes: 20_000, sha256: createHash('sha256').update('x').digest('hex') },
+        },
+      },
     ]);
   });
 

@@ -18,6 +18,17 @@ export interface RetentionRule {
   readonly limit: number;
 }
 
+const auditBodies = ['request', 'upstream', 'found'] as const;
+const bytesMax = retentionLimits.auditBodyBytes;
+/** What an index has this very condition for. */
+const isTooLong = (body: string): string => `octet_length(${body}_body) > ${bytesMax}`;
+const cutWhole = (body: string): string => {
+  const whole = `convert_to(dns_audit_entry.${body}_body, 'UTF8')`;
+  return `${body}_bytes = CASE WHEN ${isTooLong(body)} THEN octet_length(${body}_body) ELSE ${body}_bytes END,
+          ${body}_sha256 = CASE WHEN ${isTooLong(body)} THEN sha256(${whole}) ELSE ${body}_sha256 END,
+          ${body}_body = cut_text(${body}_body, ${bytesMax})`;
+};
+
 const none = (from: string): string => `NOT EXISTS (SELECT FROM ${from})`;
 
 /**
@@ -73,6 +84,13 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
   {
     ...{ name: 'audit_entries', table: 'audit_entry', key: ['id'] },
     ...{ since: 'created_at', days: auditDays, limit: 1_000 },
+  },
+  {
+    ...{ name: 'audit_bodies', table: 'dns_audit_entry', key: ['id'] },
+    // Not at once: a settlement needs the whole request, and an answer that never arrived is told again.
+    ...{ since: 'completed_at', days: retentionLimits.auditBodyWholeSeconds / 86_400, limit: 100 },
+    when: `state <> 'pending' AND (${auditBodies.map(isTooLong).join(' OR ')})`,
+    set: auditBodies.map(cutWhole).join(', '),
   },
   {
     ...{ name: 'dns_actions', table: 'dns_action', key: ['id'] },

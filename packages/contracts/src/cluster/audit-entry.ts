@@ -1,4 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
+import { retentionLimits } from '../retention.js';
 import { exactly, filled, text, time } from './schema-parts.js';
 
 /** What an entry is about, and the first word of its action. `dns`: writes of the DNS API. */
@@ -26,14 +27,29 @@ const optionalText = { type: ['string', 'null'] } as const;
 /** JSON as it was sent or found; a text where it is none. */
 const body = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] } as const;
 
+/** Of a body that was cut, which is shown as a text then: what the whole was. */
+const cut = {
+  anyOf: [
+    exactly({
+      bytes: { type: 'integer', minimum: 1, description: 'Length of the whole, in UTF-8.' },
+      sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'Of the whole.' },
+    }),
+    { type: 'null' },
+  ],
+  description: `Set when only the first ${retentionLimits.auditBodyBytes} bytes of the body are kept: it is a text then, cut where it is.`,
+} as const;
+
 const dnsSchema = exactly({
   zone: filled,
   name: filled,
   type: filled,
   requestBody: { ...body, description: 'What the client sent.' },
+  requestBodyCut: cut,
   upstreamStatus: { type: ['integer', 'null'], description: 'HTTP status of the upstream’s answer.' },
   upstreamBody: { ...body, description: 'The upstream’s answer.' },
+  upstreamBodyCut: cut,
   foundBody: { ...body, description: 'The record set as it was read later; null: it was absent, or not read.' },
+  foundBodyCut: cut,
   foundApplied: { type: ['boolean', 'null'], description: 'With `settled`: whether the write’s effect was found.' },
   count: {
     type: 'integer',

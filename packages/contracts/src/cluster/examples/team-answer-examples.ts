@@ -42,6 +42,7 @@ const dnsWrite = {
     ...{ zone: 'example.test', name: 'www.acme', type: 'A' },
     requestBody: { records: [{ value: '192.0.2.7' }] },
     ...{ upstreamStatus: 201, upstreamBody: { action: { id: 91 } }, foundBody: null, foundApplied: null },
+    ...{ requestBodyCut: null, upstreamBodyCut: null, foundBodyCut: null },
     ...{ count: 1, refusalCode: null, completedAt: at },
   },
 };
