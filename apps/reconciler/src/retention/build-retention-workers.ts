@@ -4,6 +4,7 @@ import type { Log, Metrics } from '@corral/service';
 import { oneAtATime } from '../loop/one-at-a-time.js';
 import { retentionRules } from './rules.js';
 import { type Swept, sweepRetention } from './sweep-retention.js';
+import { tableSizeMetrics, tableSizes } from './table-sizes.js';
 
 export interface RetentionWorkerDeps {
   readonly settings: {
@@ -25,6 +26,7 @@ export interface RetentionWorkers {
 }
 
 const INTERVAL_MS = 600_000;
+const SIZES_INTERVAL_MS = 60_000;
 
 /** Wires the sweep over rows that nobody will ask for any more. Does nothing until `schedule`. */
 export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: RetentionWorkerDeps): RetentionWorkers {
@@ -33,6 +35,7 @@ export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: R
     help: 'Rows whose time was over, by the rule that took them',
     labelNames: ['rule'],
   });
+  tableSizeMetrics(metrics, tableSizes(pool, { everyMs: SIZES_INTERVAL_MS, now: () => performance.now() }));
   const sweep = sweepRetention({
     ...{ pool, rules: retentionRules(settings), log },
     onSwept: (rule, rows) => swept.inc({ rule }, rows),
