@@ -89,6 +89,10 @@ describe('a token that a member makes', () => {
     expect([...written, ...refused].map(({ status }) => status)).toEqual([201, 201, 403, 403]);
     const log = await acme.admin.send({ method: 'GET', path: `/audit/?token=${id}` });
     expect(log.json.items).toMatchObject([
+      ...['ci.globex', 'www.acme'].map((name) => ({
+        outcome: 'unsent',
+        dns: { name, refusalCode: 'forbidden', count: 1 },
+      })),
       {
         action: 'dns.create',
         outcome: 'completed',

@@ -1,5 +1,6 @@
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sweep as sweepRows } from './retention/support.js';
 import {
   addLostWrite,
   addTeam,
@@ -75,6 +76,22 @@ describe('a write whose outcome nobody knows', () => {
       recheck_at: expect.any(Date),
     });
     expect(await mirroredValues(at, 'www.acme')).toEqual(upstream);
+  });
+
+  it('is settled by all of its request, however long: the log is cut only afterwards', async () => {
+    const long = Array.from({ length: 40 }, (_, last) => ({ value: `192.0.2.${last}`, comment: 'long '.repeat(200) }));
+    at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: long });
+    const body = { records: long };
+    const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'set_records', body });
+    await at.pool.query(`UPDATE dns_audit_entry SET created_at = created_at - interval '1 year'`);
+    const sweep = () => sweepRows(at.pool);
+
+    expect(await sweep()).toEqual({});
+    expect(await at.workers.settleWrites(running())).toMatchObject({ settled: 1, end: 'done' });
+    expect(await getEntry(at, entryId)).toMatchObject({ state: 'settled', found_applied: true });
+
+    await at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '1 hour'`);
+    expect(await sweep()).toEqual({ audit_bodies: 1 });
   });
 
   it('has a finished action of ours where its effect was found, so that a poll of it ends', async () => {
