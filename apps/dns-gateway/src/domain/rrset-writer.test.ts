@@ -216,7 +216,7 @@ describe('a write whose client goes away', () => {
     answer({ kind: 'unreached', reason: 'the caller gave up before it was sent' });
 
     await expect(left).rejects.toThrow(ClientGone);
-    expect(ends).toEqual([{ state: 'unsent' }]);
+    expect(ends).toEqual([{ state: 'unsent', code: 'upstream_unavailable' }]);
   });
 
   it('goes on for another client that shares it, and ends when all have gone', async () => {
@@ -263,7 +263,7 @@ describe('a write for which its token has no place left to wait', () => {
     expect(options[0]?.enterQueue()).toBeNull();
     answer({ kind: 'throttled', retryAfterSeconds: 1, resetAt: new Date() });
     await expect(first).rejects.toMatchObject({ message: expect.stringContaining('writes with this token wait') });
-    expect(ends).toEqual([{ state: 'unsent' }]);
+    expect(ends).toEqual([{ state: 'unsent', code: 'rate_limit_exceeded' }]);
 
     await untilSent(2);
     answer();
