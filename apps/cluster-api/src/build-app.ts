@@ -3,7 +3,7 @@ import { clusterOpenApi, clusterRoutes } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import type { BudgetStore, Projects } from '@corral/hcloud';
 import type { Queue } from '@corral/queue';
-import type { Buckets } from '@corral/rate-limit';
+import { type Buckets, systemClock } from '@corral/rate-limit';
 import type { KeyRing } from '@corral/secrets';
 import { docsRouter, type Health, type Log, type Metrics, serviceApp, type TrustProxy } from '@corral/service';
 import type { Express } from 'express';
@@ -17,7 +17,7 @@ import { buildTeamHandlers, type TeamConfig } from './build-team-handlers.js';
 import { type ChangeLimits, changeTurns } from './domain/change-turns.js';
 import { type ConnectionDeps, connectionService } from './domain/connections.js';
 import { isOtherProject } from './domain/server-in-project.js';
-import type { Turns, TurnsOptions } from './domain/turns.js';
+import type { Turns } from './domain/turns.js';
 import { refuseCrossSite } from './http/cross-site.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
 import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
@@ -110,7 +110,7 @@ export interface PartDeps extends AppDeps {
 }
 
 function buildChanges({ config, changes, metrics }: AppDeps): Pick<PartDeps, 'changeTeam' | 'turns'> {
-  const turns = changeTurns(config.changes, { atOnce: changes.connections, after });
+  const turns = changeTurns(config.changes, { atOnce: changes.connections, after: systemClock.after });
   metrics.gauge({
     name: 'corral_changes_waiting_count',
     help: 'Changes that wait for their turn',
@@ -120,11 +120,6 @@ function buildChanges({ config, changes, metrics }: AppDeps): Pick<PartDeps, 'ch
   });
   return { turns, changeTeam: teamChanges(changes.prisma, turns) };
 }
-
-const after: TurnsOptions['after'] = (ms, then) => {
-  const timer = setTimeout(then, ms);
-  return () => clearTimeout(timer);
-};
 
 function buildHandlers(deps: PartDeps): ClusterHandlers {
   const connections = connectionStore(deps.prisma, deps.changeTeam);

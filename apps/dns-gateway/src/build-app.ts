@@ -22,7 +22,7 @@ import {
   zoneSyncStore,
 } from '@corral/dns-mirror';
 import type { HcloudClient } from '@corral/hcloud';
-import { type Buckets, type Clock, systemClock, type WaitingPlaces, waitingPlaces } from '@corral/rate-limit';
+import { type Buckets, type Clock, type PlacesPerKey, placesPerKey, systemClock } from '@corral/rate-limit';
 import { docsRouter, type Health, type Log, type Metrics, serviceApp, type TrustProxy } from '@corral/service';
 import type { Express, Request } from 'express';
 import { absolutePath } from 'swagger-ui-dist';
@@ -96,7 +96,7 @@ const LOOK_MS_MAX = 1_000;
 export function buildApp(deps: AppDeps): Express {
   const { config, buckets, verifier, lastUsed, requests, health, metrics, log } = deps;
   const clock = deps.clock ?? systemClock;
-  const waiting: Waiting = { clock, places: waitingPlaces(dnsLimits.waitingWritesPerToken) };
+  const waiting: Waiting = { clock, places: placesPerKey(dnsLimits.waitingWritesPerToken) };
   const limits = requestLimits({ buckets, ...waiting, writeWaitMs: config.writeWaitMs }, config.limits);
   const onUse = ({ tokenId, teamId }: DnsCaller): void => {
     lastUsed.note(tokenId);
@@ -125,7 +125,7 @@ export function buildApp(deps: AppDeps): Express {
 interface Waiting {
   readonly clock: Clock;
   /** Of a token's waiting writes. */
-  readonly places: WaitingPlaces;
+  readonly places: PlacesPerKey;
 }
 
 interface Handlers {
@@ -176,7 +176,7 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
   });
   const held = heldReads({
     ...{ clock, holdMs: config.actionHoldMs, draining: health.draining },
-    places: waitingPlaces(dnsLimits.heldReadsPerToken),
+    places: placesPerKey(dnsLimits.heldReadsPerToken),
   });
   const actions = actionProgress({ ...following, follow, held, runningMsMax: config.actionRunningMsMax });
   const clear = clearDemo({

@@ -6,4 +6,4 @@ export { type PatientLimiterOptions, patientLimiter } from './patient-limiter.js
 export { type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';
 export type { BucketRule, Taken } from './token-bucket.js';
 export { type Budget, tellBudget, tellOnly } from './told-budgets.js';
-export { type WaitingLines, type WaitingPlaces, waitingLines, waitingPlaces } from './waiting-lines.js';
+export { type PlacesPerKey, placesPerKey, type WaitingLines, waitingLines } from './waiting-lines.js';

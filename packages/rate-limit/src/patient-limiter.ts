@@ -3,12 +3,12 @@ import type { Buckets } from './buckets.js';
 import { type RequestLimit, type RequestLimiter, refusalOf, ruleOf } from './request-limiter.js';
 import type { Taken } from './token-bucket.js';
 import { budgetOf, tellBudget } from './told-budgets.js';
-import type { WaitingLines, WaitingPlaces } from './waiting-lines.js';
+import type { PlacesPerKey, WaitingLines } from './waiting-lines.js';
 
 export interface PatientLimiterOptions {
   readonly buckets: Buckets;
   readonly lines: WaitingLines;
-  readonly places: WaitingPlaces;
+  readonly places: PlacesPerKey;
   /** All have to have room for a request; told of in this order. */
   readonly limits: readonly RequestLimit[];
   /** Whose places the waiting requests of a client take. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Clock } from './clock.js';
 import { type Bucket, type BucketRule, returnToken, takeToken } from './token-bucket.js';
 import { enter, leave, nobodyWaits, serve, type WaitingLine } from './waiting-line.js';
-import { waitingLines, waitingPlaces } from './waiting-lines.js';
+import { placesPerKey, waitingLines } from './waiting-lines.js';
 
 const rule: BucketRule = { capacity: 4, periodMs: 4_000 };
 const PATIENCE_MS = 10_000;
@@ -174,7 +174,7 @@ describe('the lines of a process', () => {
 
 describe('places to wait in', () => {
   it('are so many for each, and a place given back twice is one', () => {
-    const places = waitingPlaces(2);
+    const places = placesPerKey(2);
     const leave = places.enter('a') as () => void;
     expect(places.enter('a')).not.toBeNull();
     expect(places.enter('a')).toBeNull();

@@ -60,13 +60,13 @@ export function waitingLines(clock: Clock): WaitingLines {
   };
 }
 
-export interface WaitingPlaces {
+export interface PlacesPerKey {
   /** @returns what gives the place free again; null when all are taken */
   enter(who: string): (() => void) | null;
 }
 
 /** So many may wait at once for each of them. */
-export function waitingPlaces(max: number): WaitingPlaces {
+export function placesPerKey(max: number): PlacesPerKey {
   const taken = new Map<string, number>();
   return {
     enter(who) {

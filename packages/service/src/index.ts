@@ -1,6 +1,6 @@
 export { canonicalPath, canonicalUrl } from './canonical-url.js';
 export { type ClientErrorOptions, type ClientFailure, clientErrorRenderer } from './client-error.js';
-export { clientGone } from './client-gone.js';
+export { ClientGone, clientGone } from './client-gone.js';
 export {
   type Config,
   ConfigError,

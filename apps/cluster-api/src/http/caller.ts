@@ -1,9 +1,14 @@
 import { type Membership, roleCovers, type Session, sessionOf } from '@corral/auth';
 import type { RouteAccess } from '@corral/contracts';
+import { clientGone } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
-import type { Caller } from '../domain/caller.js';
+import type { Asking, Caller } from '../domain/caller.js';
 import { notFound, Problem } from '../problem.js';
-import { askingOf } from './asking.js';
+
+/** The request as those see it who do what it asks for. */
+export function askingOf(res: Response): Asking {
+  return { requestId: res.locals.requestId, gone: clientGone(res) };
+}
 
 /**
  * Lets those pass whom the route table admits. A team that the caller does not belong to does not exist for them: the

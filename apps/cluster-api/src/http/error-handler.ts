@@ -1,9 +1,8 @@
 import { InvalidBody, type ProblemBody } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
-import { type Log, UnreadableBody } from '@corral/service';
+import { ClientGone, type Log, UnreadableBody } from '@corral/service';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { notFound, Problem } from '../problem.js';
-import { ClientGone } from './asking.js';
 import { PROBLEM_JSON, problemBody } from './problem-body.js';
 
 const DATABASE_RETRY_SECONDS = 5;

@@ -3,8 +3,8 @@ import { bytesOf } from '@corral/service';
 import type { RequestHandler } from 'express';
 import type { BillingService } from '../domain/billing.js';
 import { isSignedBody } from '../domain/billing-signature.js';
-import { askingOf } from '../http/asking.js';
 import { bodyOf } from '../http/body.js';
+import { askingOf } from '../http/caller.js';
 import { notFound, Problem } from '../problem.js';
 
 export interface BillingRoutesDeps {

@@ -1,4 +1,4 @@
-import { type Clock, waitingPlaces } from '@corral/rate-limit';
+import { type Clock, placesPerKey } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
 import { heldReads } from './held-reads.js';
 
@@ -13,7 +13,7 @@ function start({ places = 64 } = {}) {
     },
   };
   const draining = new AbortController();
-  const held = heldReads({ clock, holdMs: 3_000, places: waitingPlaces(places), draining: draining.signal });
+  const held = heldReads({ clock, holdMs: 3_000, places: placesPerKey(places), draining: draining.signal });
   let stopped = 0;
   const stop = (): void => {
     stopped += 1;

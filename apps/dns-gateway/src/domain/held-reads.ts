@@ -1,4 +1,4 @@
-import type { Clock, WaitingPlaces } from '@corral/rate-limit';
+import type { Clock, PlacesPerKey } from '@corral/rate-limit';
 import type { Followed } from './follow-actions.js';
 
 export interface HeldReadsDeps {
@@ -6,7 +6,7 @@ export interface HeldReadsDeps {
   /** A read is answered after so long, whatever is known by then. */
   readonly holdMs: number;
   /** Of a token's held reads. */
-  readonly places: WaitingPlaces;
+  readonly places: PlacesPerKey;
   /** Aborted when the process is about to end: nothing is held from then on. */
   readonly draining: AbortSignal;
 }

@@ -1,7 +1,7 @@
 import type { DnsCaller } from '@corral/auth';
 import type { BeginOutcome, WriteEnd } from '@corral/dns-mirror';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
-import { waitingPlaces } from '@corral/rate-limit';
+import { placesPerKey } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
 import { ClientGone, type DnsError } from '../dns-error.js';
 import { keyedQueue } from './keyed-queue.js';
@@ -73,7 +73,7 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64)
       now += ms;
     },
     now: () => now,
-    ...{ settleAfterMs: 1, places: waitingPlaces(places), budgetLimit: () => null },
+    ...{ settleAfterMs: 1, places: placesPerKey(places), budgetLimit: () => null },
   });
   const untilSent = async (count: number): Promise<void> => {
     while (sent.length < count) await new Promise(setImmediate);

@@ -15,7 +15,7 @@ import {
   type WriteLedger,
 } from '@corral/dns-mirror';
 import type { UpstreamWrite, WriteOptions, WriteOutcome } from '@corral/hcloud';
-import type { WaitingPlaces } from '@corral/rate-limit';
+import type { PlacesPerKey } from '@corral/rate-limit';
 import { ClientGone, DnsError, tokenUnknown, upstreamUnavailable } from '../dns-error.js';
 import type { KeyedQueue } from './keyed-queue.js';
 import type { LookAgain } from './look-again.js';
@@ -44,7 +44,7 @@ export interface RrsetWriterDeps {
   readonly ledger: Pick<WriteLedger, 'begin' | 'finish' | 'release'>;
   readonly send: (write: UpstreamWrite, options: Required<WriteOptions>) => Promise<WriteOutcome>;
   /** Of a token's waiting writes. */
-  readonly places: WaitingPlaces;
+  readonly places: PlacesPerKey;
   readonly queue: KeyedQueue;
   /** Whether this process saw the entry's answer delivered. */
   readonly isDelivered: (entryId: number) => boolean;

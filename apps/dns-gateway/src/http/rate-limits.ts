@@ -3,9 +3,9 @@ import {
   addressLimiter,
   type Buckets,
   type Clock,
+  type PlacesPerKey,
   patientLimiter,
   requestLimiter,
-  type WaitingPlaces,
   waitingLines,
 } from '@corral/rate-limit';
 import { clientGone } from '@corral/service';
@@ -23,7 +23,7 @@ export interface RequestLimitsDeps {
   readonly buckets: Buckets;
   readonly clock: Clock;
   /** The places of a token's waiting writes. */
-  readonly places: WaitingPlaces;
+  readonly places: PlacesPerKey;
   /** For all that a write waits for. */
   readonly writeWaitMs: number;
 }
