@@ -65,7 +65,7 @@ async function liveFor(program: Killable, { isReadyFirst, ms }: Lifetime): Promi
 
 /** One turn of a killer that takes care that others go on meanwhile. */
 interface Turn {
-  /** Which of those that run. */
+  /** Which of those that run and were killed least often. */
   readonly pick: number;
   readonly pauseMs: number;
   /** How long after their new start they are killed once more; null to leave them alone. */
@@ -80,22 +80,32 @@ const turnArbitrary: fc.Arbitrary<Turn> = fc.record({
 
 /**
  * Kills processes in turns, two of them at a time: before the next is taken, the last is ready again. So most of them
- * work at any moment, however slow the machine starts them; whoever is killed has worked for a time of any length.
+ * work at any moment, however slow the machine starts them; whoever is killed has worked for a time of any length. All are
+ * killed about as often, so that what waits for each of them to be started anew need not be lucky.
  */
 export async function killInTurns(programs: readonly Killable[], killer: Killer): Promise<void> {
   const { seed, isOver, onKill, onProblem } = killer;
   const free = [...programs];
+  const killsOf = new Map(programs.map((program) => [program, 0]));
   const killAndStart = async (program: Killable): Promise<void> => {
     const ended = await Promise.race([program.exited, pause(0).then(() => null)]);
     if (ended !== null) onProblem(`${program.name} ended by itself: ${JSON.stringify(ended)}\n${program.output()}`);
     await program.kill();
+    killsOf.set(program, (killsOf.get(program) ?? 0) + 1);
     onKill();
     await program.start();
+  };
+  const takeOne = (pick: number): Killable => {
+    const fewest = Math.min(...free.map((program) => killsOf.get(program) ?? 0));
+    const least = free.filter((program) => killsOf.get(program) === fewest);
+    const program = least[pick % least.length] as Killable;
+    free.splice(free.indexOf(program), 1);
+    return program;
   };
   const lane = async (next: () => Turn): Promise<void> => {
     while (!isOver()) {
       const { pick, pauseMs, againMs } = next();
-      const [program] = free.splice(pick % free.length, 1) as [Killable];
+      const program = takeOne(pick);
       await pause(pauseMs);
       await killAndStart(program);
       if (againMs !== null) {

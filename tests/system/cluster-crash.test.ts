@@ -14,7 +14,7 @@ import { restartablePostgres } from '../support/postgres.js';
 import { restartableRedis } from '../support/redis.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
-const KILLS_MIN = 24;
+const KILLS_MIN = 16;
 const HOUR_MS = 3_600_000;
 
 const ends: (() => Promise<unknown>)[] = [];

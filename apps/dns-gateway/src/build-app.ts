@@ -25,7 +25,7 @@ import type { HcloudClient } from '@corral/hcloud';
 import { type Buckets, type Clock, type PlacesPerKey, placesPerKey, systemClock } from '@corral/rate-limit';
 import { docsRouter, type Health, type Log, type Metrics, serviceApp, type TrustProxy } from '@corral/service';
 import type { Express, Request } from 'express';
-import { absolutePath } from 'swagger-ui-dist';
+import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { DnsError, tokenUnknown } from './dns-error.js';
 import { actionProgress } from './domain/action-progress.js';
 import { clearDemo } from './domain/clear-demo.js';

@@ -51,7 +51,7 @@ export function docsRouter({ document, assetsDir }: DocsOptions): Router {
 
 const pagesOfFolders = new Map<string, ReadonlyMap<string, RequestHandler>>();
 
-/** Compressed when the process starts, and once for all apps of the process. */
+/** Once for all apps of the process. */
 function assetPages(folder: string): ReadonlyMap<string, RequestHandler> {
   const known = pagesOfFolders.get(folder);
   if (known !== undefined) return known;
@@ -59,7 +59,7 @@ function assetPages(folder: string): ReadonlyMap<string, RequestHandler> {
     type: types[extname(name)] as string,
     content: await readFile(join(folder, name)),
   });
-  const pages = new Map(assets.map((name) => [name, staticPage(() => read(name), true)]));
+  const pages = new Map(assets.map((name) => [name, staticPage(() => read(name))]));
   pagesOfFolders.set(folder, pages);
   return pages;
 }

@@ -23,16 +23,14 @@ const CACHE_CONTROL = 'public, max-age=300';
 /**
  * Serves what never changes: compressed once, however often it is asked for, and not sent to who has it.
  *
- * @param read called once: at once with `now`, else when the page is first asked for
+ * @param read called once, when the page is first asked for: most processes end without anybody having asked
  */
-export function staticPage(read: () => StaticPage | Promise<StaticPage>, now = false): RequestHandler {
+export function staticPage(read: () => StaticPage | Promise<StaticPage>): RequestHandler {
   let packed: Promise<Packed> | undefined;
   const packedOnce = (): Promise<Packed> => {
     packed ??= pack(read);
     return packed;
   };
-  // Who asks for it is told of a failure.
-  if (now) packedOnce().catch(() => undefined);
   return async (req, res) => {
     const { type, plain, gzipped, tag } = await packedOnce();
     res.set({ 'Content-Type': type, 'Cache-Control': CACHE_CONTROL, ETag: tag, Vary: 'Accept-Encoding' });
