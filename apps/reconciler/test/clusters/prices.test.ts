@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rowClock } from '@corral/database';
 import type { PricesReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -135,9 +136,7 @@ describe('the prices of a connection', () => {
 
     await refreshWith({ kind: 'refused' });
 
-    const { rows } = await at.pool.query('SELECT verify_at <= clock_timestamp() AS due FROM connection WHERE id = $1', [
-      id,
-    ]);
+    const { rows } = await at.pool.query(`SELECT verify_at <= ${rowClock} AS due FROM connection WHERE id = $1`, [id]);
     expect(rows).toEqual([{ due: true }]);
   });
 

@@ -1,3 +1,4 @@
+import { rowClock } from '@corral/database';
 import type { ServerOptions } from '@corral/local-cloud';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { OTHER_TOKEN, PROJECT_TOKEN, type Servers, startServers } from '../support/start-servers.js';
@@ -198,7 +199,7 @@ describe('an adoption', () => {
     await at.useToken('unknown'.repeat(8));
     await at.passNow(id);
     expect(await at.server(id)).toMatchObject({ phase: 'Adopting' });
-    const { rows } = await at.pool.query('SELECT verify_at <= now() AS due FROM connection WHERE id = $1', [
+    const { rows } = await at.pool.query(`SELECT verify_at <= ${rowClock} AS due FROM connection WHERE id = $1`, [
       at.connectionId,
     ]);
     expect(rows[0].due).toBe(true);

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { connectPool, inTransaction, type Pool, type Queryable } from '@corral/database';
+import { connectPool, inTransaction, type Pool, type Queryable, rowClock } from '@corral/database';
 import { createTestDatabase, patientPool } from '@corral/testing';
 
 /** A database in which clusters are declared as the cluster API does it: in one transaction each, due at once. */
@@ -146,7 +146,7 @@ export async function openClusterRows(): Promise<ClusterRows> {
       }),
     row: (clusterId) =>
       one<ClusterRow>(
-        `SELECT *, coalesce(due_at <= clock_timestamp(), false) AS is_due,
+        `SELECT *, coalesce(due_at <= ${rowClock}, false) AS is_due,
                 (extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS due_in_ms
          FROM cluster WHERE id = $1`,
         [clusterId],
