@@ -13,12 +13,18 @@ export interface ServiceDatabase {
  * short. No flood of changes takes a read its connection.
  *
  * @param connections at least 2
+ * @param lockTimeoutMs for changes: how long one waits for what another process holds
  */
-export function connectDatabase({ connections, ...options }: PoolOptions & { connections: number }): ServiceDatabase {
+export function connectDatabase({
+  connections,
+  lockTimeoutMs,
+  ...options
+}: PoolOptions & { connections: number }): ServiceDatabase {
   const forChanges = Math.floor(connections / 2);
   const pool = connectPool({ ...options, connectionsMax: connections - forChanges });
   const changePool = connectPool({
     ...options,
+    ...(lockTimeoutMs !== undefined && { lockTimeoutMs }),
     connectionsMax: forChanges,
     applicationName: `${options.applicationName} changes`,
   });

@@ -27,6 +27,8 @@ import { oidcSettings } from './oidc/oidc-config.js';
 const SERVICE = 'cluster-api';
 /** Somebody waits for the provider's answer. */
 const PROVIDER_MS_MAX = 3_000;
+/** Less than a statement may run: who waits for another replica is told so, and not that the database is away. */
+const LOCK_WAIT_MS = 4_000;
 /** What remains to be closed once the last request has ended. */
 const CLOSE_MARGIN_MS = 5_000;
 
@@ -41,6 +43,7 @@ await startOrExit(SERVICE, async () => {
     databaseUrl: config.DATABASE_URL,
     applicationName: SERVICE,
     connections: config.DATABASE_CONNECTIONS,
+    lockTimeoutMs: LOCK_WAIT_MS,
     onIdleError: report('database connection lost'),
   });
   const { pool, prisma, changes } = database;

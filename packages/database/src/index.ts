@@ -13,4 +13,4 @@ export { connectPrisma, noJson, type Prisma, type Sql, sql, type Transaction } f
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';
 export { readClock, rowClock } from './row-clock.js';
 export { lockChangesOfTeams, lockTeamChanges } from './team-change-lock.js';
-export { isUniqueViolation } from './unique-violation.js';
+export { isLockTimeout, isUniqueViolation } from './violations.js';

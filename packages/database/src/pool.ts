@@ -20,6 +20,8 @@ export interface PoolOptions {
   readonly connectTimeoutMs?: number;
   /** The longest a statement may run on the server. */
   readonly statementTimeoutMs?: number;
+  /** The longest a statement may wait for a row that others hold (`isLockTimeout`). Default: as long as it may run. */
+  readonly lockTimeoutMs?: number;
   /** Told about connections that broke while idle; the pool replaces them by itself. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -32,6 +34,7 @@ export function connectPool(options: PoolOptions): Pool {
     max: options.connectionsMax ?? 10,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 2_000,
     statement_timeout: options.statementTimeoutMs ?? 5_000,
+    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
     query_timeout: (options.statementTimeoutMs ?? 5_000) + 1_000,
     idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,

@@ -1,11 +1,13 @@
-import { lockTeamChanges, type Prisma, type Transaction } from '@corral/database';
+import { isLockTimeout, lockTeamChanges, type Prisma, type Transaction } from '@corral/database';
 import type { Asking } from '../domain/caller.js';
 import type { Turns } from '../domain/turns.js';
+import { Problem } from '../problem.js';
 
 export type { Transaction };
 
 /** A turn comes with a free connection. A change that takes so long waits for another process, and something is wrong. */
 const patience = { maxWait: 5_000, timeout: 10_000 };
+const RETRY_SECONDS = 5;
 
 export interface TeamChange extends Pick<Asking, 'gone'> {
   readonly team: { readonly id: string };
@@ -15,6 +17,7 @@ export interface TeamChange extends Pick<Asking, 'gone'> {
  * Runs `work` in one transaction that holds the changes of the team: they come one after the other, in this process by turns
  * and among processes by a lock. What it throws undoes everything.
  *
+ * @throws Problem `service_unavailable` when another process holds for long what this one needs
  * @param work is given the database's clock, read under the lock
  */
 export type ChangeTeam = <T>(of: TeamChange, work: (tx: Transaction, now: Date) => Promise<T>) => Promise<T>;
@@ -27,6 +30,17 @@ export type ChangeTeam = <T>(of: TeamChange, work: (tx: Transaction, now: Date) 
 export const teamChanges =
   (prisma: Prisma, { take }: Pick<Turns, 'take'>): ChangeTeam =>
   ({ team, gone }, work) =>
-    take(team.id, gone, () =>
-      prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)), patience),
-    );
+    take(team.id, gone, async () => {
+      try {
+        return await prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)), patience);
+      } catch (error) {
+        throw isLockTimeout(error) ? isHeldElsewhere(error) : error;
+      }
+    });
+
+const isHeldElsewhere = (cause: unknown): Problem =>
+  new Problem(
+    'service_unavailable',
+    'Nothing was changed: another change of the team takes long at another replica. Send it again after the time in Retry-After.',
+    { retryAfterSeconds: RETRY_SECONDS, cause },
+  );

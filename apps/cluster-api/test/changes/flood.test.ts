@@ -48,8 +48,8 @@ const countWaiting = async () =>
   Number(/^corral_changes_waiting_count\{[^}]*\} (\d+)$/m.exec(await t.deps.metrics.registry.metrics())?.[1]);
 
 /** Holds what orders the changes of a team, as another process does. @returns what lets go of it */
-async function hold(team: TestTeam): Promise<() => Promise<void>> {
-  const holder = await t.pool.connect();
+async function hold(team: TestTeam, { pool } = t): Promise<() => Promise<void>> {
+  const holder = await pool.connect();
   await holder.query('BEGIN');
   await holder.query('SELECT FROM team_change_lock WHERE team_id = $1 FOR UPDATE', [team.id]);
   return async () => {
@@ -121,6 +121,26 @@ describe('a team whose changes are held by another process', () => {
     expect(rows[0]?.waiting).toBe(1);
     expect(others.map(({ status }) => status)).toEqual(others.map(() => 202));
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 202));
+  });
+
+  it('is told that it waited for another replica, not that the database is away, and nothing has changed', async () => {
+    const impatient = await startClusterApi({ lockTimeoutMs: 50 });
+    try {
+      const team = await impatient.createTeam('held');
+      await addConnection(impatient, team);
+      const release = await hold(team, impatient);
+      const declare = () =>
+        impatient.api.as(team.member).put(team.path('/clusters/web/')).send({ spec: aClusterSpec() });
+      const refused = await Promise.resolve(declare()).finally(release);
+      const accepted = await declare();
+
+      const { status, headers, body } = refused;
+      expect([status, body.code, headers['retry-after']]).toEqual([503, 'service_unavailable', '5']);
+      expect(body.detail).toMatch(/^Nothing was changed: another change of the team/);
+      expect(accepted.status).toBe(202);
+    } finally {
+      await impatient.close();
+    }
   });
 
   it('does not get the change of a client that went away while it waited', async () => {

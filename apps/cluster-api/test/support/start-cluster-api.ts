@@ -76,6 +76,8 @@ export interface TestOptions {
   readonly log?: Log;
   /** To Postgres; half of them for changes. */
   readonly connections?: number;
+  /** Default: as long as a statement may run. */
+  readonly lockTimeoutMs?: number;
   readonly idleMs?: number;
   readonly absoluteMs?: number;
 }
@@ -89,6 +91,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     applicationName: 'test',
     connections: options.connections ?? 12,
     ...patientPool,
+    ...(options.lockTimeoutMs !== undefined && { lockTimeoutMs: options.lockTimeoutMs }),
     onIdleError: () => undefined,
   });
   const { pool, prisma: db, changes } = connected;
