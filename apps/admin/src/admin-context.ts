@@ -16,6 +16,8 @@ import { readSettings, type Settings } from './settings.js';
 export interface AdminIo {
   readonly env: NodeJS.ProcessEnv;
   readonly folder: string;
+  /** What `migrate` applies. */
+  readonly migrationsDir: string;
   out(text: string): void;
   err(text: string): void;
   /** How long a reconciler may take to begin a sync. Default: 30,000. */

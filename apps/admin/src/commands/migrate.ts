@@ -1,9 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import { applyMigrations } from '@corral/database';
 import { Command } from 'commander';
 import type { WithContext } from '../run-admin.js';
 
-const migrationsDir = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url));
 const CONNECT_MS = 10_000;
 
 export function migrateCommand(withContext: WithContext): Command {
@@ -13,7 +11,7 @@ export function migrateCommand(withContext: WithContext): Command {
       withContext(async ({ io, settings, print, tell }) => {
         const applied = await applyMigrations({
           databaseUrl: settings.databaseUrl,
-          migrationsDir: io.env.MIGRATIONS_DIR || migrationsDir,
+          migrationsDir: io.migrationsDir,
           connectTimeoutMs: CONNECT_MS,
           log: (line) => tell(`${line}\n`),
         });

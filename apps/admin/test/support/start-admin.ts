@@ -1,11 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { connectPool, type Pool } from '@corral/database';
 import { createTestDatabase, deleteRows, patientPool } from '@corral/testing';
 import { runAdmin } from '../../src/run-admin.js';
 
 export const ZONE = 'example.test';
+
+const migrationsDir = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url));
 
 export interface Ran {
   readonly code: number;
@@ -52,7 +55,7 @@ export async function startAdmin(): Promise<TestAdmin> {
         err += text;
       },
     };
-    const code = await runAdmin(argv, { env, folder, takenWithinMs, ...io });
+    const code = await runAdmin(argv, { env, folder, migrationsDir, takenWithinMs, ...io });
     return { code, out, err };
   };
   const env = { DATABASE_URL: database.url, DNS_ZONE_NAME: ZONE };

@@ -1,0 +1,34 @@
+/**
+ * Makes the program of an app: `src/main.ts` with all that it imports in few files, so that a process starts in a third of the
+ * time that many hundred small modules take. Run in the folder of the app, by its `build`. Types are checked apart.
+ */
+import { readFile, rm } from 'node:fs/promises';
+import { build } from 'esbuild';
+
+/** They look for files of their own beside them. */
+const UNBUNDLED = ['swagger-ui-dist', '@prisma/schema-engine-wasm'];
+
+const { dependencies } = JSON.parse(await readFile('package.json', 'utf8'));
+const external = UNBUNDLED.filter((name) => name in dependencies);
+
+await rm('dist/chunks', { recursive: true, force: true });
+await build({
+  entryPoints: ['src/main.ts'],
+  outdir: 'dist',
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  format: 'esm',
+  // Some libraries in CommonJS find their parts in a way that only Node.js can follow.
+  mainFields: ['module', 'main'],
+  // What is imported when it is needed stays apart until then.
+  splitting: true,
+  sourcemap: 'linked',
+  external: external.flatMap((name) => [name, `${name}/*`]),
+  // Libraries in CommonJS ask for Node's own modules by `require`, which a module has not.
+  banner: {
+    js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
+  },
+  logLevel: 'warning',
+});
