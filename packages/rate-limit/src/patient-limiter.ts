@@ -1,3 +1,4 @@
+import { setAside } from '@corral/service';
 import type { Response } from 'express';
 import type { Buckets } from './buckets.js';
 import { type RequestLimit, type RequestLimiter, refusalOf, ruleOf } from './request-limiter.js';
@@ -63,8 +64,10 @@ export function patientLimiter(options: PatientLimiterOptions): RequestLimiter {
         throw refusalOf(res, longest.limit, longest);
       }
       const gone = options.goneOf(res);
+      const goOn = setAside(res);
       const turns = await Promise.all(waits.map(({ key, taken }) => options.lines.wait(key, taken.waitMs, gone)));
       leavePlace();
+      goOn();
       if (turns.every(Boolean) && !gone.aborted) next();
       // Nobody is there to be answered.
       else giveBack(res);

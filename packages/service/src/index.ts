@@ -33,6 +33,7 @@ export {
 } from './config-variables.js';
 export { type ConnectionBounds, peerOf } from './connection-bounds.js';
 export { type DocsOptions, docsRouter } from './docs-router.js';
+export { type FlightBound, type FlightBoundOptions, flightBound, setAside } from './flight-bound.js';
 export { createHealth, type Health, type HealthCheck, type HealthOptions, type Readiness } from './health.js';
 export type { ClientErrorRenderer, HttpTimeouts } from './http-server.js';
 export { type BodyBounds, type BodyFault, bytesOf, parseJsonObject, rawBody, UnreadableBody } from './json-body.js';

@@ -1,4 +1,5 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
+import { setAside } from './flight-bound.js';
 import { findJsonFault, type IsRespelled, type JsonBounds } from './json-text.js';
 
 export interface BodyBounds extends JsonBounds {
@@ -38,9 +39,13 @@ export function rawBody({ bytes }: Pick<BodyBounds, 'bytes'>): RequestHandler {
       return;
     }
     let settled = false;
+    // Who sends slowly has bounds of its own.
+    const goOn = setAside(res);
     const settle = (error?: unknown): void => {
-      if (!settled) next(error);
+      if (settled) return;
       settled = true;
+      goOn();
+      next(error);
     };
     read(req, res, (error?: unknown) => settle(error === undefined ? undefined : unreadable(error, bytes)));
     if (req.headers['transfer-encoding'] !== undefined) {

@@ -93,6 +93,11 @@ export const clientVariables = {
     min: 1,
     desc: 'The same from one address, or one /64 of IPv6. Trusted proxies are not counted.',
   }),
+  REQUESTS_IN_FLIGHT_MAX: integer({
+    default: 32,
+    min: 1,
+    desc: 'Requests that are worked on at once while more come than can be served; eight times as many in a burst.',
+  }),
 };
 
 /** @returns what `serve` takes as `timeouts` and `connections` */

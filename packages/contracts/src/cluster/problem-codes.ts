@@ -195,7 +195,7 @@ export const problemCodes = {
   service_unavailable: {
     status: 503,
     title: 'The service is not available',
-    meaning: 'A dependency is away, or too much waits here. Try again after the time in `Retry-After`.',
+    meaning: 'A dependency is away, or there is too much to do here. Try again after the time in `Retry-After`.',
   },
   invalid_http: {
     status: 400,

@@ -19,7 +19,10 @@ export const dnsErrorCodes = {
   rate_limit_exceeded: { status: 429, meaning: 'A request limit is exceeded. Retry after the time in `Retry-After`.' },
   server_error: { status: 500, meaning: 'A fault of the gateway. Quote the `X-Correlation-Id` when you report it.' },
   upstream_unavailable: { status: 502, meaning: 'The upstream provider cannot be reached or gave no usable answer.' },
-  unavailable: { status: 503, meaning: 'The gateway’s own dependencies are away. Retry after `Retry-After`.' },
+  unavailable: {
+    status: 503,
+    meaning: 'A dependency of the gateway is away, or it has too much to do. Retry after `Retry-After`.',
+  },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 
 export type DnsErrorCode = keyof typeof dnsErrorCodes;

@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Request, RequestHandler, Response } from 'express';
+import { peerOf } from './connection-bounds.js';
+import type { Log } from './log.js';
+import type { Metrics } from './metrics.js';
+import { refusedConnections } from './refused-connections.js';
+import { type Flight, workInFlight } from './work-in-flight.js';
+
+export interface FlightBoundOptions<E extends Error = Error> {
+  /** Requests that are worked on at once while more come than can be served. */
+  readonly max: number;
+  /**
+   * What a request says about who sends it, such as its token; null for nothing. Nobody has looked yet whether it is true:
+   * what was found the last time is remembered by it.
+   */
+  readonly claimOf: (req: Request) => string | null;
+  /** Makes the API's own error, with status 503. Called once. */
+  readonly refuse: (sentence: string, retryAfterSeconds: number) => E;
+  /** Answers with it, past everything that other errors go through: a refusal has to be little work. */
+  readonly send: (res: Response, error: E) => void;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export interface FlightBound {
+  /** Takes a request on or refuses it, before anything is done for it. */
+  readonly check: RequestHandler;
+  /** Once the sender is known: counts the request as theirs, and remembers by what they are known. */
+  belongsTo(res: Response, owner: string): void;
+}
+
+/** A burst is that many times what is worked on while too much comes. */
+const BURST_TIMES = 8;
+const RETRY_SECONDS = 1;
+const SENTENCE = 'The service has more to do than it can. Send the request again after the time in Retry-After.';
+const CLAIMS_MAX = 10_000;
+const LOG_MS = 10_000;
+/** Whoever watches the process asks these, and takes it away when they do not answer. */
+const isOfHealth = /^\/(healthz|readyz)\/?$/;
+
+const flights = new WeakMap<ServerResponse, Flight>();
+
+/**
+ * Does not count a request as work in flight while it waits for something that has bounds of its own: a turn, the client, an
+ * answer from elsewhere.
+ *
+ * @returns counts it again
+ */
+export const setAside = (res: ServerResponse): (() => void) => flights.get(res)?.rest() ?? (() => undefined);
+
+/** Bounds the work in flight of a process; see `workInFlight`. */
+export function flightBound<E extends Error>(options: FlightBoundOptions<E>): FlightBound {
+  const { max, claimOf, refuse, send, log, metrics } = options;
+  const work = workInFlight({ max, burst: max * BURST_TIMES }, () => performance.now());
+  const known = rememberedOwners();
+  const claims = new WeakMap<Response, string>();
+  const noteRefusal = refusalNotes(log, metrics);
+  metrics.gauge({
+    name: 'corral_requests_in_flight_count',
+    help: 'Requests that are worked on, without those that wait',
+    collect() {
+      this.set(work.count());
+    },
+  });
+  const busy = refuse(SENTENCE, RETRY_SECONDS);
+  const connections = refusedConnections(() => performance.now());
+  const noteRefused = (req: Request, res: Response, owner: string): void => {
+    noteRefusal(work.count());
+    const { socket } = req;
+    // A proxy's connection is that of many clients.
+    if (isTrustedProxy(req)) return;
+    // Only then does Node leave off reading by itself.
+    res.once('finish', () => setImmediate(() => req.complete && connections.rest(socket, owner)));
+  };
+
+  return {
+    check(req, res, next) {
+      if (isOfHealth.test(req.path)) return next();
+      const claim = claimOf(req);
+      const digest = claim === null ? null : hash('sha256', claim, 'base64');
+      if (digest !== null) claims.set(res, digest);
+      const owner = known.find(digest) ?? `address ${peerOf(req.ip ?? '')}`;
+      const flight = work.begin(owner, connections.hasWaited(req.socket));
+      if (flight === null) {
+        noteRefused(req, res, owner);
+        return send(res, busy);
+      }
+      flights.set(res, flight);
+      // Nothing is left to do but to wait for a client that reads slowly, or is gone.
+      res.once('prefinish', flight.end);
+      res.once('close', flight.end);
+      next();
+    },
+    belongsTo(res, owner) {
+      const claim = claims.get(res);
+      if (claim !== undefined) known.remember(claim, owner);
+      if (flights.get(res)?.moveTo(owner) !== false) return;
+      noteRefused(res.req, res, owner);
+      throw busy;
+    },
+  };
+}
+
+function isTrustedProxy({ app, socket }: Request): boolean {
+  const isTrusted: (address: string, hop: number) => boolean = app.get('trust proxy fn');
+  return isTrusted(socket.remoteAddress ?? '', 0);
+}
+
+/** Whose the last requests were that said the same about themselves. */
+function rememberedOwners() {
+  const owners = new Map<string, string>();
+  return {
+    find: (claim: string | null): string | undefined => (claim === null ? undefined : owners.get(claim)),
+    remember(claim: string, owner: string): void {
+      if (owners.get(claim) === owner) return;
+      owners.delete(claim);
+      owners.set(claim, owner);
+      const [oldest] = owners.size > CLAIMS_MAX ? owners.keys() : [];
+      if (oldest !== undefined) owners.delete(oldest);
+    },
+  };
+}
+
+/** A line for each would be more work than the refusal. */
+function refusalNotes(log: Log, metrics: Metrics): (inFlight: number) => void {
+  const refused = metrics.counter({
+    name: 'corral_requests_refused_total',
+    help: 'Requests that were refused because too much was in flight',
+  });
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let since = 0;
+  return (inFlight) => {
+    refused.inc();
+    since += 1;
+    if (performance.now() - loggedAt < LOG_MS) return;
+    log.warn('requests refused: too much in flight', { refused: since, inFlight });
+    loggedAt = performance.now();
+    since = 0;
+  };
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { BURST_MS, type Flight, type FlightBounds, spend, takes, workInFlight } from './work-in-flight.js';
+
+const bounds: FlightBounds = { max: 12, burst: 96 };
+const teams = ['acme', 'globex', 'initech', 'hooli'] as const;
+
+type Event = { readonly pause: number; readonly at: number } & (
+  | { readonly what: 'comes' | 'moves'; readonly team: (typeof teams)[number] }
+  | { readonly what: 'rests' | 'goes on' | 'ends' }
+);
+const events: fc.Arbitrary<Event[]> = fc.array(
+  fc.record({
+    pause: fc.nat(40),
+    at: fc.nat(1_000),
+    team: fc.constantFrom(...teams),
+    what: fc.constantFrom('comes', 'comes', 'comes', 'moves', 'rests', 'goes on', 'ends'),
+  }) as fc.Arbitrary<Event>,
+  { maxLength: 300 },
+);
+
+/** The work of a process, beside a count of it that is made anew for each look. */
+function play(through: readonly Event[], look: (counted: number, owners: number) => void): void {
+  let now = 0;
+  const work = workInFlight(bounds, () => now);
+  const all: { flight: Flight; owner: string; rests: (() => void)[]; ended: boolean }[] = [];
+  for (const event of through) {
+    now += event.pause;
+    const chosen = all[event.at % Math.max(1, all.length)];
+    if (event.what === 'comes') {
+      const flight = work.begin(event.team);
+      if (flight !== null) all.push({ flight, owner: event.team, rests: [], ended: false });
+    } else if (chosen !== undefined) {
+      if (event.what === 'moves') chosen.owner = chosen.flight.moveTo(event.team) ? event.team : chosen.owner;
+      if (event.what === 'rests') chosen.rests.push(chosen.flight.rest());
+      if (event.what === 'goes on') chosen.rests.shift()?.();
+      if (event.what === 'ends') {
+        chosen.flight.end();
+        chosen.ended = true;
+      }
+    }
+    const counted = all.filter(({ rests, ended }) => rests.length === 0 && !ended);
+    look(counted.length, new Set(counted.map(({ owner }) => owner)).size);
+    expect([work.count(), work.owners()]).toEqual([counted.length, new Set(counted.map(({ owner }) => owner)).size]);
+  }
+  for (const { flight, rests } of all) {
+    // Who goes away while waiting ends first, and is told later that the wait is over.
+    flight.end();
+    for (const goOn of rests) {
+      goOn();
+      goOn();
+    }
+    flight.end();
+  }
+  expect([work.count(), work.owners()]).toEqual([0, 0]);
+}
+
+describe('the work in flight', () => {
+  it('is what was taken on, has not ended and does not wait, and nothing at the end, in whatever order things happen', () => {
+    fc.assert(fc.property(events, (through) => play(through, () => undefined)));
+  });
+
+  it('is never more than the bound of bursts, but for what comes back from a wait', () => {
+    const noRests = events.map((through) => through.filter(({ what }) => what !== 'rests'));
+    fc.assert(
+      fc.property(noRests, (through) => play(through, (count) => expect(count).toBeLessThanOrEqual(bounds.burst))),
+    );
+  });
+});
+
+const crowds = fc
+  .record({ own: fc.nat(120), others: fc.nat(120), owners: fc.integer({ min: 1, max: 40 }), isLasting: fc.boolean() })
+  .map(({ own, others, owners, isLasting }) => ({ inFlight: own + others, own, owners, isLasting }));
+
+describe('whether a request is taken on', () => {
+  it('does not depend on what others do, while its owner has less than an equal part and there is any room', () => {
+    fc.assert(
+      fc.property(crowds, (crowd) => {
+        fc.pre(crowd.inFlight < bounds.burst && crowd.own < bounds.max / crowd.owners);
+        expect(takes(crowd, bounds)).toBe(true);
+      }),
+    );
+  });
+
+  it('is refused to the busiest first: nobody is refused while one who has as much or more is taken', () => {
+    fc.assert(
+      fc.property(crowds, fc.nat(120), (crowd, more) => {
+        fc.pre(takes({ ...crowd, own: crowd.own + more }, bounds));
+        expect(takes(crowd, bounds)).toBe(true);
+      }),
+    );
+  });
+
+  it('is refused to everybody at the bound of bursts', () => {
+    fc.assert(
+      fc.property(crowds, (crowd) =>
+        expect(takes({ ...crowd, inFlight: bounds.burst + crowd.own }, bounds)).toBe(false),
+      ),
+    );
+  });
+});
+
+describe('a crowd', () => {
+  /** @returns whether the last of so many is taken, all from one team */
+  const fill = (work: ReturnType<typeof workInFlight>, count: number): Flight[] =>
+    Array.from({ length: count }, () => work.begin('acme')).filter((flight) => flight !== null);
+
+  it('is a burst at first: eight times as much is taken on, for a quarter of a second', () => {
+    let now = 0;
+    const work = workInFlight(bounds, () => now);
+
+    expect(fill(work, 40)).toHaveLength(40);
+    now += BURST_MS - 1;
+    expect(fill(work, 10)).toHaveLength(10);
+    now += 1;
+    expect(fill(work, 10)).toHaveLength(0);
+    expect(work.begin('globex')).not.toBeNull();
+  });
+
+  it('that lasts leaves the busiest what others do not use of the bound', () => {
+    let now = 0;
+    const work = workInFlight(bounds, () => now);
+    const first = fill(work, 20);
+    now += BURST_MS;
+    for (const flight of first.splice(0, 10)) flight.end();
+
+    expect(fill(work, 5)).toHaveLength(2);
+    const others = Array.from({ length: 10 }, () => work.begin('globex')).filter((flight) => flight !== null);
+    expect(others).toHaveLength(bounds.max / 2);
+  });
+
+  it('can come anew once there was time enough without one', () => {
+    let patience = spend({ leftMs: BURST_MS, at: 0 }, true, 10_000);
+    expect(patience.leftMs).toBe(0);
+
+    patience = spend(patience, false, 15_000);
+
+    expect(patience.leftMs).toBe(BURST_MS);
+  });
+
+  it('is no place for what was sent long ago, until there was room for a moment', () => {
+    let now = 1_000;
+    const work = workInFlight(bounds, () => now);
+    const flights = fill(work, 6);
+    for (const flight of flights) flight.end();
+
+    expect(work.begin('acme', true)).toBeNull();
+    now += 50;
+    expect(work.begin('acme', true)).not.toBeNull();
+  });
+});
