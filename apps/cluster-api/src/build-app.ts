@@ -20,6 +20,7 @@ import { isOtherProject } from './domain/server-in-project.js';
 import type { Turns } from './domain/turns.js';
 import { refuseCrossSite } from './http/cross-site.js';
 import { errorHandler, unknownPath } from './http/error-handler.js';
+import { clusterFlights } from './http/flights.js';
 import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
 import type { OidcClient } from './oidc/oidc-client.js';
@@ -40,6 +41,8 @@ export interface AppConfig extends ClusterConfig, TeamConfig {
   /** Whether anybody may sign in as anybody: on a developer's machine only. */
   readonly devSignIn: boolean;
   readonly limits: RateLimits;
+  /** See `FlightBoundOptions.max`. */
+  readonly requestsInFlightMax: number;
   /** The quota that the gateways are configured with. */
   readonly dnsRecordsPerTeam: number;
   /** Quota of teams that have none of their own. */
@@ -80,10 +83,10 @@ export interface AppDeps {
 export function buildApp(deps: AppDeps): Express {
   const { config, sessions, sessionUse, buckets, health, metrics, log } = deps;
   const limits = requestLimits(buckets, config.limits);
+  const flights = clusterFlights(config.publicUrl, { max: config.requestsInFlightMax, log, metrics });
   const app = serviceApp({
     trustProxy: config.trustProxy,
-    log,
-    metrics,
+    ...{ log, metrics, flights },
     refuse: (sentence) => new Problem('invalid_http', sentence),
   });
   app.use(healthRoutes(health));
@@ -92,6 +95,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(problemPages());
   app.use(['/auth/login', '/auth/callback'], limits.signInPerAddress);
   app.use(loadSession({ sessions, onUse: sessionUse.note }));
+  app.use(flights.ownBySession);
   app.use(limits.forgiveAddress);
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perSession);

@@ -100,6 +100,7 @@ await startOrExit(SERVICE, async () => {
         perSessionPerMinute: config.LIMIT_PER_SESSION,
         signInRequestsPerAddressPerMinute: config.LIMIT_SIGN_IN,
       },
+      requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       quotas: {
         clustersPerTeam: config.CLUSTERS_PER_TEAM,
         poolsPerCluster: config.POOLS_PER_CLUSTER,

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import {
   type DnsCaller,
   type DnsTokenVerifier,
+  findDnsCaller,
   type RequestCounter,
   requireDnsToken,
   type TokenRefusal,
@@ -23,7 +24,15 @@ import {
 } from '@corral/dns-mirror';
 import type { HcloudClient } from '@corral/hcloud';
 import { type Buckets, type Clock, type PlacesPerKey, placesPerKey, systemClock } from '@corral/rate-limit';
-import { docsRouter, type Health, type Log, type Metrics, serviceApp, type TrustProxy } from '@corral/service';
+import {
+  docsRouter,
+  flightBound,
+  type Health,
+  type Log,
+  type Metrics,
+  serviceApp,
+  type TrustProxy,
+} from '@corral/service';
 import type { Express, Request } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { DnsError, tokenUnknown } from './dns-error.js';
@@ -37,7 +46,7 @@ import { lookAgain } from './domain/look-again.js';
 import { noteRefused } from './domain/note-refused.js';
 import { rrsetWriter } from './domain/rrset-writer.js';
 import { type ZoneDirectory, zoneDirectory, zonesOf } from './domain/zone-directory.js';
-import { errorHandler, unknownPath } from './http/error-handler.js';
+import { errorHandler, sendError, unknownPath } from './http/error-handler.js';
 import { type HandlersOf, mountRoutes } from './http/mount-routes.js';
 import { type RateLimits, type RequestLimits, requestLimits } from './http/rate-limits.js';
 import { actionRoutes } from './routes/actions.js';
@@ -54,6 +63,8 @@ export interface AppConfig {
   /** Express' setting of the same name. */
   readonly trustProxy: TrustProxy;
   readonly limits: RateLimits;
+  /** See `FlightBoundOptions.max`. */
+  readonly requestsInFlightMax: number;
   /** See `dnsLimits.writeWaitMs`. */
   readonly writeWaitMs: number;
   readonly settleAfterMs: number;
@@ -98,6 +109,13 @@ export function buildApp(deps: AppDeps): Express {
   const clock = deps.clock ?? systemClock;
   const waiting: Waiting = { clock, places: placesPerKey(dnsLimits.waitingWritesPerToken) };
   const limits = requestLimits({ buckets, ...waiting, writeWaitMs: config.writeWaitMs }, config.limits);
+  const flights = flightBound({
+    max: config.requestsInFlightMax,
+    claimOf: ({ headers }) => headers.authorization ?? null,
+    refuse: (sentence, retryAfterSeconds) => new DnsError('unavailable', sentence, { retryAfterSeconds }),
+    send: sendError,
+    ...{ log, metrics },
+  });
   const onUse = ({ tokenId, teamId }: DnsCaller): void => {
     lastUsed.note(tokenId);
     if (teamId !== null) requests.note(teamId);
@@ -105,12 +123,16 @@ export function buildApp(deps: AppDeps): Express {
   const served: readonly DnsRoute[] = config.demos === null ? dnsZoneRoutes : dnsRoutes;
   const app = serviceApp({
     trustProxy: config.trustProxy,
-    log,
-    metrics,
+    ...{ log, metrics, flights },
     refuse: (sentence) => new DnsError('invalid_input', sentence),
   });
   app.use(['/v1', '/openapi.json', '/docs'], limits.perAddress);
   app.use('/v1', requireDnsToken({ verifier, onUse, refuse: refuseToken, isPublic }));
+  app.use('/v1', (_req, res, next) => {
+    const caller = findDnsCaller(res);
+    if (caller !== null) flights.belongsTo(res, caller.accountId);
+    next();
+  });
   app.use('/v1', limits.perCaller);
   const handlers = buildHandlers(deps, waiting, limits);
   app.use('/v1', mountRoutes(dnsZoneRoutes, handlers.zones));

@@ -109,6 +109,7 @@ await startOrExit(SERVICE, async () => {
         perTokenPerMinute: config.LIMIT_PER_TOKEN,
         perTeamPerMinute: config.LIMIT_PER_TEAM,
       },
+      requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       writeWaitMs: config.WRITE_WAIT_MS,
       settleAfterMs: config.SETTLE_AFTER_MS,
       actionPollMs: config.ACTION_POLL_MS,

@@ -2,7 +2,7 @@ import type { AdoptedServerSpec, ConnectionPhase } from '@corral/contracts';
 import type { ServerReading } from '@corral/hcloud';
 import { notFound, Problem } from '../problem.js';
 import type { AdoptedServerRecord } from './adopted-server-record.js';
-import type { Caller } from './caller.js';
+import { awaited, type Caller } from './caller.js';
 import type { SealedToken } from './connection-record.js';
 import {
   checkAdoptionRequest,
@@ -94,10 +94,14 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
   };
 
   /** The provider is asked before a transaction begins: no lock waits for it. */
-  const look = async (connection: ServerConnection, spec: AdoptedServerSpec): Promise<ServerReading> => {
+  const look = async (
+    caller: Caller,
+    connection: ServerConnection,
+    spec: AdoptedServerSpec,
+  ): Promise<ServerReading> => {
     const token = connection.phase === 'Rejected' ? null : open(connection.sealed, connection.id);
     if (token === null) throw connectionRejected();
-    const found = await serverInProject(deps, token, spec.serverID);
+    const found = await awaited(caller, () => serverInProject(deps, token, spec.serverID));
     checkMeansServer(spec, found);
     return found;
   };
@@ -140,7 +144,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
       const known = decideAdoption(await store.find(caller, ref, spec.serverID), spec);
       if (known.kind === 'under way') return underWay(known.server);
 
-      const decide = accept(spec, await look(connection, spec));
+      const decide = accept(spec, await look(caller, connection, spec));
       const operationId = newId();
       const changed = await store
         .change(caller, connection.id, async (changes) => {

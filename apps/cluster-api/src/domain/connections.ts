@@ -1,7 +1,7 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { type ConnectionPhase, type ConnectionSpecInput, clusterLimits, type TokenVerdict } from '@corral/contracts';
 import { notFound, Problem } from '../problem.js';
-import type { Caller } from './caller.js';
+import { awaited, type Caller } from './caller.js';
 import type { ConnectionRecord, SealedToken } from './connection-record.js';
 import { makeConnectionRef } from './connection-ref.js';
 import { checkConnectionSpec, isUnchanged, type Standing, standingOf } from './decide-connection.js';
@@ -77,7 +77,10 @@ export interface ConnectionDeps {
  */
 export const connectionService = (deps: ConnectionDeps) => {
   const { store, seal, open, verify, isOtherProject, wake, wakeServer } = deps;
-  const judge = async (token: string): Promise<JudgedToken> => ({ token, verdict: await verify(token) });
+  const judge = async (caller: Caller, token: string): Promise<JudgedToken> => ({
+    token,
+    verdict: await awaited(caller, () => verify(token)),
+  });
 
   const make = async (
     changes: ConnectionChanges,
@@ -120,6 +123,11 @@ export const connectionService = (deps: ConnectionDeps) => {
     return { connection, concernsUsers: isNewToken || connection.phase !== current.phase };
   };
 
+  const isElsewhere = async (caller: Caller, ref: string, token: string): Promise<boolean> => {
+    const serverIds = await store.knownServers(caller, ref);
+    return awaited(caller, () => isOtherProject(token, serverIds));
+  };
+
   return {
     /**
      * Makes a connection at a ref of our own making.
@@ -132,7 +140,7 @@ export const connectionService = (deps: ConnectionDeps) => {
       request: KeyedRequest | null,
     ): Promise<ConnectionRecord> {
       checkConnectionSpec(null, spec);
-      const judged = await judge(spec.token);
+      const judged = await judge(caller, spec.token);
       return store.change(caller, async (changes) => {
         const id = randomUUID();
         const madeBefore = await changes.claimKey(request, id);
@@ -154,8 +162,8 @@ export const connectionService = (deps: ConnectionDeps) => {
       spec: ConnectionSpecInput,
     ): Promise<{ connection: ConnectionRecord; isNew: boolean }> {
       checkConnectionSpec(await store.find(caller, ref), spec);
-      const judged = spec.token === undefined ? null : await judge(spec.token);
-      if (judged !== null && (await isOtherProject(judged.token, await store.knownServers(caller, ref)))) {
+      const judged = spec.token === undefined ? null : await judge(caller, spec.token);
+      if (judged !== null && (await isElsewhere(caller, ref, judged.token))) {
         throw new Problem(
           'connection_project_mismatch',
           'None of the servers adopted over the connection is in the project of this token. Use a token of their project.',

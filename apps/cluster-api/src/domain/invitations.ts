@@ -80,18 +80,18 @@ export const invitationService = ({ store, wakeMail, newId }: InvitationServiceD
       }),
 
     /** @throws Problem `not_found`, `invitation_expired` */
-    async accept({ userId, email, requestId, gone }: Person, id: string): Promise<ReceivedInvitation> {
+    async accept({ email, ...person }: Person, id: string): Promise<ReceivedInvitation> {
       const received = await store.findReceived(email, id);
       if (received === null) throw notFound();
       const { team } = received;
-      return store.change({ userId, requestId, gone, team }, async (tx) => {
+      return store.change({ ...person, team }, async (tx) => {
         const invitation = await tx.findInvitation({ id });
         if (invitation === null) throw notFound();
-        const present = tx.members.find((member) => member.userId === userId);
+        const present = tx.members.find((member) => member.userId === person.userId);
         const decision = decideAcceptance(invitation, present?.role ?? null, tx.now);
         if (decision.kind === 'unchanged') return { ...invitation, team: tx.team };
         const { role } = decision;
-        if (present === undefined) await tx.addMember(userId, role);
+        if (present === undefined) await tx.addMember(person.userId, role);
         else if (present.role !== role) await tx.setRole(present, role);
         await tx.audit('invitation.accept', invitationTarget(invitation), { role });
         return { ...(await tx.markAccepted(id)), team: tx.team };

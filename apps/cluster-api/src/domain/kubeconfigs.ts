@@ -1,6 +1,6 @@
 import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { notFound, Problem } from '../problem.js';
-import type { Caller } from './caller.js';
+import { awaited, type Caller } from './caller.js';
 import type { ClusterRecord } from './cluster-record.js';
 import { refuseWhileDeleting } from './decide-declaration.js';
 
@@ -67,7 +67,7 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
       });
       let issued: IssuedKubeconfig;
       try {
-        issued = await issue({ ...shoot, expirationSeconds: ttlSeconds });
+        issued = await awaited(caller, () => issue({ ...shoot, expirationSeconds: ttlSeconds }));
       } catch (error) {
         if (isSurelyNotIssued(error)) await store.recordOutcome(caller, entryId, { issued: false });
         throw problemOf(error);

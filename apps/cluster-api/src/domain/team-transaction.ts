@@ -6,7 +6,7 @@ import type { Position } from './position.js';
 import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamIdentity, TeamRecord } from './team-record.js';
 
 /** Who changes a team: a member of it, or who is about to become one, and maybe a user only now. */
-export type TeamActor = Pick<Caller, 'userId' | 'team' | 'requestId' | 'gone'>;
+export type TeamActor = Pick<Caller, 'userId' | 'team' | 'requestId' | 'gone' | 'setAside'>;
 
 export interface InvitationTerms {
   readonly email: string;

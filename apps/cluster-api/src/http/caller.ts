@@ -1,13 +1,13 @@
 import { type Membership, roleCovers, type Session, sessionOf } from '@corral/auth';
 import type { RouteAccess } from '@corral/contracts';
-import { clientGone } from '@corral/service';
+import { clientGone, setAside } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Asking, Caller } from '../domain/caller.js';
 import { notFound, Problem } from '../problem.js';
 
 /** The request as those see it who do what it asks for. */
 export function askingOf(res: Response): Asking {
-  return { requestId: res.locals.requestId, gone: clientGone(res) };
+  return { requestId: res.locals.requestId, gone: clientGone(res), setAside: () => setAside(res) };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { InvalidBody, type ProblemBody } from '@corral/contracts';
+import { InvalidBody } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
 import { ClientGone, type Log, UnreadableBody } from '@corral/service';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
@@ -18,8 +18,11 @@ export function errorHandler(log: Log, publicUrl: () => string): ErrorRequestHan
     }
     // An answer that has begun cannot become an error: cutting it is the only honest end.
     if (res.headersSent) return void res.destroy();
-    const problem = known ?? new Problem('internal_error', 'The request failed by a fault of ours. Quote `instance`.');
-    sendProblem(res, problem, problemBody(problem, { publicUrl: publicUrl(), requestId: res.locals.requestId }));
+    sendProblem(
+      res,
+      known ?? new Problem('internal_error', 'The request failed by a fault of ours. Quote `instance`.'),
+      publicUrl,
+    );
   };
 }
 
@@ -29,7 +32,9 @@ export function unknownPath(): RequestHandler {
   };
 }
 
-function sendProblem(res: Response, { retryAfterSeconds }: Problem, body: ProblemBody): void {
+export function sendProblem(res: Response, problem: Problem, publicUrl: () => string): void {
+  const { retryAfterSeconds } = problem;
+  const body = problemBody(problem, { publicUrl: publicUrl(), requestId: res.locals.requestId });
   if (retryAfterSeconds !== null) res.setHeader('Retry-After', retryAfterSeconds);
   res.setHeader('Cache-Control', 'no-store');
   res.statusCode = body.status;

@@ -1,3 +1,4 @@
+import { setAside } from '@corral/service';
 import type { Response } from 'express';
 import type { StreamSink } from '../live/live-stream.js';
 
@@ -16,6 +17,7 @@ export function sendEventStreamHead(res: Response): void {
 export function openEventStream(res: Response): StreamSink {
   sendEventStreamHead(res);
   res.flushHeaders();
+  setAside(res);
   res.on('error', () => undefined); // whoever is gone is heard of by 'close'
   return {
     write: (bytes) => !res.destroyed && res.write(bytes),

@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import { setAside } from '@corral/service';
 import type { Request, Response } from 'express';
 
 const JSON_LINES = 'application/x-ndjson; charset=utf-8';
@@ -25,6 +26,8 @@ export async function sendJsonLines(
     res.end();
     return;
   }
+  // From here on its speed is the reader's.
+  setAside(res);
   const texts = async function* (): AsyncGenerator<string> {
     if (first.done) return;
     yield linesOf(first.value);

@@ -8,7 +8,9 @@ import {
 } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
 import type { Request, RequestHandler } from 'express';
+import { awaited } from '../domain/caller.js';
 import { defaultReturnPath, parseReturnPath } from '../domain/return-path.js';
+import { askingOf } from '../http/asking.js';
 import type { AttemptCookies } from '../http/attempt-cookies.js';
 import type { SessionCookies } from '../http/cookies.js';
 import { queryOf } from '../http/query.js';
@@ -41,7 +43,7 @@ export function signInRoutes(deps: SignInRoutesDeps) {
     async startSignIn(req, res) {
       const provider = configured();
       const returnTo = returnPathOf(req);
-      const { url, state, ...checks } = await provider.begin(callbackUrl());
+      const { url, state, ...checks } = await awaited(askingOf(res), () => provider.begin(callbackUrl()));
       attempts.keep(req, res, state, { ...checks, returnTo });
       res.status(302).location(url).end();
     },
@@ -56,7 +58,9 @@ export function signInRoutes(deps: SignInRoutesDeps) {
           'No attempt of this browser is waiting for this answer, or not any more. Start again at /auth/login/.';
         throw new Problem('sign_in_expired', detail);
       }
-      const claims = await provider.finish(new URL(`${callbackUrl()}?${query}`), { state, ...attempt });
+      const claims = await awaited(askingOf(res), () =>
+        provider.finish(new URL(`${callbackUrl()}?${query}`), { state, ...attempt }),
+      );
       const person = await personOf(identities, claims);
       const origin = { method: 'oidc', userAgent: req.headers['user-agent'] ?? '' } as const;
       cookies.set(res, await sessions.start(person.id, sessionCookieOf(req), origin));

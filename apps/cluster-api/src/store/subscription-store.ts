@@ -6,11 +6,11 @@ import type { ChangeTeam, Transaction } from './team-changes.js';
 
 /** Subscriptions, one per team. One that has ended keeps its row: what comes late must not bring it back. */
 export const subscriptionStore = (prisma: Prisma, change: ChangeTeam): SubscriptionStore => ({
-  async change(named, { requestId, gone }, work) {
+  async change(named, { requestId, ...asking }, work) {
     const where = typeof named === 'number' ? { number: named } : { slug: named };
     const team = await prisma.team.findUnique({ where, select: { id: true, slug: true } });
     if (team === null) return null;
-    return change({ team, gone }, async (tx, now) => work(await transactionOf(tx, team, { requestId, now })));
+    return change({ ...asking, team }, async (tx, now) => work(await transactionOf(tx, team, { requestId, now })));
   },
 });
 

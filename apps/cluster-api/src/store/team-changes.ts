@@ -9,7 +9,7 @@ export type { Transaction };
 const patience = { maxWait: 5_000, timeout: 10_000 };
 const RETRY_SECONDS = 5;
 
-export interface TeamChange extends Pick<Asking, 'gone'> {
+export interface TeamChange extends Pick<Asking, 'gone' | 'setAside'> {
   readonly team: { readonly id: string };
 }
 
@@ -29,14 +29,17 @@ export type ChangeTeam = <T>(of: TeamChange, work: (tx: Transaction, now: Date) 
  */
 export const teamChanges =
   (prisma: Prisma, { take }: Pick<Turns, 'take'>): ChangeTeam =>
-  ({ team, gone }, work) =>
-    take(team.id, gone, async () => {
+  ({ team, gone, setAside }, work) => {
+    const goOn = setAside();
+    return take(team.id, gone, async () => {
+      goOn();
       try {
         return await prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)), patience);
       } catch (error) {
         throw isLockTimeout(error) ? isHeldElsewhere(error) : error;
       }
-    });
+    }).finally(goOn);
+  };
 
 const isHeldElsewhere = (cause: unknown): Problem =>
   new Problem(

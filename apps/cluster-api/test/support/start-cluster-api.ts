@@ -108,6 +108,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       trustProxy: false,
       secureCookies: true,
       devSignIn: false,
+      requestsInFlightMax: 1_000,
       dnsRecordsPerTeam: 200,
       events: eventDefaults,
       changes: patientChanges,

@@ -20,7 +20,7 @@ const running: ActionRecord = {
 const other: ActionRecord = { ...running, id: 880002 };
 const ended: ActionRecord = { ...running, id: 880003, status: 'success' };
 const justChecked: ActionRecord = { ...running, id: 880004, checkedAt: new Date(NOW - 500) };
-const waiting = () => new AbortController().signal;
+const waiting = () => ({ gone: new AbortController().signal, setAside: () => () => undefined });
 
 /** @param isHeld whether reads are held at all; @returns what was followed, with it */
 function start(known: readonly ActionRecord[], { isHeld = true } = {}) {

@@ -1,7 +1,7 @@
 import type { DnsCaller } from '@corral/auth';
 import type { ActionRecord, ActionStore } from '@corral/dns-mirror';
 import type { Followed, FollowUntil } from './follow-actions.js';
-import type { HeldReads } from './held-reads.js';
+import type { Asker, HeldReads } from './held-reads.js';
 import { mayFollow } from './rrset-access.js';
 
 export interface ActionProgressDeps {
@@ -26,9 +26,9 @@ export interface ActionProgress {
    * The asked actions that are the caller's to follow, by id. While all of them run it waits for the first to end, as
    * long as reads are held; finished ones cost no upstream call.
    *
-   * @param gone nobody waits any more
+   * @param asker who waits
    */
-  find(caller: DnsCaller, ids: readonly number[], gone: AbortSignal): Promise<Progress>;
+  find(caller: DnsCaller, ids: readonly number[], asker: Asker): Promise<Progress>;
 }
 
 /** Tells how actions get on, as the upstream said a moment ago. */
@@ -42,7 +42,7 @@ export function actionProgress(deps: ActionProgressDeps): ActionProgress {
   };
 
   return {
-    async find(caller, ids, gone) {
+    async find(caller, ids, asker) {
       const read = async () => {
         const ofOwner = await deps.store.findActions(caller.ownerId, ids);
         return ofOwner.filter((action) => mayFollow(caller, action));
@@ -51,8 +51,8 @@ export function actionProgress(deps: ActionProgressDeps): ActionProgress {
       const until = untilOf(known);
       if (until === null) return { actions: known, isHeld: false };
       const running = known.filter(({ status }) => status === 'running');
-      const isHeld = await deps.held.hold(caller.tokenId, gone, () => deps.follow(running, until));
-      if (!isHeld || gone.aborted) return { actions: known, isHeld };
+      const isHeld = await deps.held.hold(caller.tokenId, asker, () => deps.follow(running, until));
+      if (!isHeld || asker.gone.aborted) return { actions: known, isHeld };
       const fresh = await read();
       const overdue = fresh.filter((action) => isOverdue(action, deps.now(), deps.runningMsMax));
       if (overdue.length === 0) return { actions: fresh, isHeld };

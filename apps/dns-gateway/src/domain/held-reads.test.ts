@@ -23,7 +23,7 @@ function start({ places = 64 } = {}) {
     const told = new Promise<void>((resolve) => {
       tell = resolve;
     });
-    const isHeld = held.hold(tokenId, gone, () => ({ told, stop }));
+    const isHeld = held.hold(tokenId, { gone, setAside: () => () => undefined }, () => ({ told, stop }));
     return { isHeld, tell };
   };
   return { hold, draining, timers, stopped: () => stopped };

@@ -11,13 +11,21 @@ export interface HeldReadsDeps {
   readonly draining: AbortSignal;
 }
 
+/** A request that may be held. */
+export interface Asker {
+  /** Aborted when nobody waits for it any more. */
+  readonly gone: AbortSignal;
+  /** Does not count it as work in flight while it is held. @returns counts it again */
+  readonly setAside: () => () => void;
+}
+
 export interface HeldReads {
   /**
    * Holds a read until there is news, for as long as reads are held.
    *
    * @returns false when it is not held: the token has too many, or the process is about to end
    */
-  hold(tokenId: string, gone: AbortSignal, follow: () => Followed): Promise<boolean>;
+  hold(tokenId: string, asker: Asker, follow: () => Followed): Promise<boolean>;
 }
 
 /** Reads that wait for news, of this process. */
@@ -28,7 +36,7 @@ export function heldReads({ clock, holdMs, places, draining }: HeldReadsDeps): H
   });
 
   return {
-    async hold(tokenId, gone, follow) {
+    async hold(tokenId, { gone, setAside }, follow) {
       if (draining.aborted) return false;
       const leave = places.enter(tokenId);
       if (leave === null) return false;
@@ -40,6 +48,7 @@ export function heldReads({ clock, holdMs, places, draining }: HeldReadsDeps): H
       gone.addEventListener('abort', release, { once: true });
       const callOff = clock.after(holdMs, release);
       const followed = follow();
+      const goOn = setAside();
       try {
         if (!gone.aborted) await Promise.race([followed.told, released]);
       } finally {
@@ -48,6 +57,7 @@ export function heldReads({ clock, holdMs, places, draining }: HeldReadsDeps): H
         gone.removeEventListener('abort', release);
         releases.delete(release);
         leave();
+        goOn();
       }
       return true;
     },

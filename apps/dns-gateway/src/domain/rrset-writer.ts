@@ -34,6 +34,8 @@ export interface CheckedWrite {
   readonly deadline: number;
   /** Aborted when its client goes away. */
   readonly gone: AbortSignal;
+  /** Does not count it as work in flight while it waits. @returns counts it again */
+  readonly setAside: () => () => void;
 }
 
 export interface WriteAnswer extends UpstreamAnswer {
@@ -86,7 +88,9 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     if (begun.kind === 'replayed') return begun;
     const queue = placesOf(request);
     const patienceMs = Math.max(0, request.deadline - deps.now());
-    const outcome = await send(request.upstream, { patienceMs, signal: request.gone, enterQueue: queue.enter });
+    const goOn = request.setAside();
+    const options = { patienceMs, signal: request.gone, enterQueue: queue.enter };
+    const outcome = await send(request.upstream, options).finally(goOn);
     const answer = conclude(request, begun.lease, outcome);
     const isUnsent = outcome.kind === 'unreached' || outcome.kind === 'throttled';
     if (!isUnsent || !(request.gone.aborted || queue.wasFull())) return answer;
@@ -95,14 +99,25 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   };
 
   /** The places in which a write waits are those of its token, whatever it waits for. */
-  const placesOf = ({ caller }: CheckedWrite) => {
+  const placesOf = ({ caller, setAside }: CheckedWrite) => {
     let isFull = false;
     const enter = (): (() => void) | null => {
       const leave = deps.places.enter(caller.tokenId);
       isFull ||= leave === null;
-      return leave;
+      if (leave === null) return null;
+      const goOn = setAside();
+      return () => {
+        leave();
+        goOn();
+      };
     };
     return { enter, wasFull: () => isFull };
+  };
+
+  const pauseAside = async ({ setAside }: CheckedWrite): Promise<void> => {
+    const goOn = setAside();
+    await deps.pause(BUSY_POLL_MS);
+    goOn();
   };
 
   const begin = async (request: CheckedWrite, requestHash: Buffer) => {
@@ -126,7 +141,7 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
         case 'busy':
           joins ||= outcome.identical;
           if (deps.now() + BUSY_POLL_MS > request.deadline) throw setIsBusy();
-          await deps.pause(BUSY_POLL_MS);
+          await pauseAside(request);
           if (request.gone.aborted) throw new ClientGone();
           break;
         default:
@@ -180,7 +195,7 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
       // What everybody has left is about to leave the queue, too.
       if (last?.hash === hash && !last.audience.gone.aborted) {
         last.audience.join(request.gone);
-        return last.answer;
+        return last.answer.finally(request.setAside());
       }
       const audience = audienceOf(request.gone);
       const shared = { ...request, gone: audience.gone };

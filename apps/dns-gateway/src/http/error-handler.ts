@@ -34,7 +34,7 @@ function errorBody({ code, message, details }: DnsError): string {
   return JSON.stringify({ error: { code, message, details } });
 }
 
-function sendError(res: Response, error: DnsError): void {
+export function sendError(res: Response, error: DnsError): void {
   if (error.retryAfterSeconds !== null) res.setHeader('Retry-After', error.retryAfterSeconds);
   if (error.budget !== null) stateSpent(res, error.budget);
   sendJsonText(res, error.status, errorBody(error));

@@ -1,5 +1,5 @@
 import { dnsCallerOf } from '@corral/auth';
-import { clientGone } from '@corral/service';
+import { clientGone, setAside } from '@corral/service';
 import type { RequestHandler, Response } from 'express';
 import { notFound } from '../dns-error.js';
 import type { ActionProgress } from '../domain/action-progress.js';
@@ -18,7 +18,10 @@ type ActionRoute = 'listActions' | 'listZoneActions' | 'getAction' | 'getZoneAct
 /** Progress of writes to the names and types that the caller's token covers. What is foreign or unknown is not there. */
 export function actionRoutes({ actions, giveBack }: ActionRoutesDeps): Record<ActionRoute, RequestHandler> {
   const find = async (res: Response, ids: readonly number[]) => {
-    const { actions: found, isHeld } = await actions.find(dnsCallerOf(res), ids, clientGone(res));
+    const { actions: found, isHeld } = await actions.find(dnsCallerOf(res), ids, {
+      gone: clientGone(res),
+      setAside: () => setAside(res),
+    });
     // To wait for news is what clients shall do: it costs them nothing.
     if (isHeld) giveBack(res);
     return found;

@@ -12,7 +12,7 @@ import {
 } from '@corral/dns-mirror';
 import type { BudgetReading, UpstreamWrite } from '@corral/hcloud';
 import { tellBudget } from '@corral/rate-limit';
-import { clientGone } from '@corral/service';
+import { clientGone, setAside } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 import { ClientGone, notFound } from '../dns-error.js';
 import type { NoteRefused } from '../domain/note-refused.js';
@@ -59,7 +59,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
     const { caller, key, write, bytes, method, below } = request;
     const segments = ['zones', String(key.zoneId), 'rrsets', ...below];
     const upstream: UpstreamWrite = { team: caller.accountId, method, segments, body: bytes };
-    const wait = { deadline: deps.limits.deadlineOf(res), gone: clientGone(res) };
+    const wait = { deadline: deps.limits.deadlineOf(res), gone: clientGone(res), setAside: () => setAside(res) };
     const answer = await writer.write({ caller, key, write, bytes, upstream, ...wait }).catch((error: unknown) => {
       if (error instanceof ClientGone) deps.limits.giveBack(res);
       throw error;
