@@ -10,7 +10,6 @@ import { type Rig, startRig, UNLIMITED } from './rig.js';
 
 export const TEAM = 'bench';
 const REF = 'main';
-const EMAIL = 'bench@bench.test';
 const RELIST_MS = 600_000;
 
 /** Sends a request to the team's part of an API. @throws Error unless it is answered 2xx */
@@ -27,6 +26,9 @@ export interface BenchApi {
 
 export interface ClusterRig {
   readonly pool: Pool;
+  readonly databaseUrl: string;
+  /** Of the API that everything else is done by. */
+  readonly baseUrl: string;
   /** The benchmark's own way to the garden. */
   readonly garden: GardenClient;
   readonly call: Call;
@@ -108,7 +110,7 @@ async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
     return { baseUrl, teamUrl: `${baseUrl}/api/v1/teams/${TEAM}`, pid: api.pid };
   };
   const api = await startApi({ NODE_ENV: 'development', DEV_SIGN_IN: 'true' });
-  const cookie = await signIn(databaseUrl, api.baseUrl);
+  const cookie = await signIn(databaseUrl, api.baseUrl, TEAM);
   const call = caller(api.teamUrl, cookie);
   await call('PUT', `/connections/${REF}/`, { spec: { provider: 'hcloud', token } });
 
@@ -123,9 +125,11 @@ async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
     reconcilers.push(await run('apps/reconciler/dist/main.js', env, `http://127.0.0.1:${port}/readyz`));
   };
   return {
-    ...{ pool, garden, call },
+    ...{ pool, garden, call, databaseUrl, baseUrl: api.baseUrl },
     async startApi() {
-      const { teamUrl, pid } = await startApi({ NODE_OPTIONS: '--max-semi-space-size=4' });
+      const { teamUrl, pid } = await startApi({
+        ...{ NODE_OPTIONS: '--max-semi-space-size=4', REQUESTS_IN_FLIGHT_MAX: UNLIMITED },
+      });
       return { teamUrl, cookie, call: caller(teamUrl, cookie), memory: () => residentMiB(pid) };
     },
     async startReconcilers(count) {
@@ -158,16 +162,18 @@ export const clusterSpec = (maximum: number) => ({
   nodePools: [{ name: 'general', machineType: 'cpx31', minimum: 1, maximum }],
 });
 
-async function signIn(databaseUrl: string, baseUrl: string): Promise<string> {
+/** Makes a team with an administrator. @returns the cookie of their session */
+export async function signIn(databaseUrl: string, baseUrl: string, slug: string): Promise<string> {
+  const email = `${slug}@bench.test`;
   const prisma = connectPrisma(databaseUrl);
-  const team = await teamStore(prisma).createTeam(TEAM);
+  const team = await teamStore(prisma).createTeam(slug);
   const users = userStore(prisma);
-  await users.saveMember(team, await users.createUser({ email: EMAIL }), 'admin');
+  await users.saveMember(team, await users.createUser({ email }), 'admin');
   await prisma.$disconnect();
   const answer = await fetch(`${baseUrl}/auth/dev-login/`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email: EMAIL }),
+    body: JSON.stringify({ email }),
   });
   const cookie = answer.headers.get('set-cookie')?.split(';')[0];
   if (cookie === undefined) throw new Error(`Nobody was signed in: ${await answer.text()}`);

@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util';
 import { startOrExit } from '@corral/service';
 import { benchDns } from './dns.js';
+import { benchOverload } from './overload.js';
 import { benchReconcile } from './reconcile.js';
 import { benchStreams } from './streams.js';
 
 const usage = [
   'Usage: npm run bench -- dns [--seconds 5] [--sets 1000000]',
   '       npm run bench -- reconcile [--seconds 15] [--clusters 10000]',
+  '       npm run bench -- overload [--seconds 5]',
   '       npm run bench -- streams [--seconds 60] [--streams 1000]',
 ].join('\n');
 
@@ -25,7 +27,8 @@ await startOrExit('npm run bench', async () => {
   if (what === 'dns' && rest.length === 0) await benchDns({ seconds: seconds(5), sets: Number(values.sets) });
   else if (what === 'reconcile' && rest.length === 0) {
     await benchReconcile({ seconds: seconds(15), clusters: Number(values.clusters) });
-  } else if (what === 'streams' && rest.length === 0) {
+  } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
+  else if (what === 'streams' && rest.length === 0) {
     await benchStreams({ seconds: seconds(60), streams: Number(values.streams) });
   } else throw new Error(usage);
   process.exit(0);
