@@ -51,11 +51,12 @@ export function followActions(
 
   const loop = async (): Promise<void> => {
     while (waiters.size > 0) {
-      const ids = [...new Set([...waiters].flatMap(({ knownAt }) => [...knownAt.keys()]))];
-      const isAway = await pollOrWait(deps, ids);
-      const checked = new Map((await deps.polls.findChecked(ids)).map((action) => [action.id, action]));
+      const isAway = await pollOrWait(deps, idsOf([...waiters]));
+      // Whoever comes from here on is not among those that are looked for: nothing is known of theirs.
+      const present = [...waiters];
+      const checked = new Map((await deps.polls.findChecked(idsOf(present))).map((action) => [action.id, action]));
       // Without the upstream the clients get what was last known: "still running" is true enough, and they ask again.
-      for (const waiter of waiters) if (isAway || isTold(waiter, checked)) release(waiter);
+      for (const waiter of present) if (isAway || isTold(waiter, checked)) release(waiter);
     }
   };
 
@@ -90,6 +91,10 @@ export function followActions(
     return { told, stop };
   };
 }
+
+const idsOf = (waiters: readonly Waiter[]): number[] => [
+  ...new Set(waiters.flatMap(({ knownAt }) => [...knownAt.keys()])),
+];
 
 /** @returns whether the upstream was asked in vain */
 async function pollOrWait(deps: FollowActionsDeps, ids: readonly number[]): Promise<boolean> {
