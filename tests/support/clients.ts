@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Missing, unlessInstalled } from '@corral/testing';
@@ -38,7 +38,8 @@ async function goProgram(name: string): Promise<Client> {
   const needed = { what: name, how: 'install Go, and let it reach a module proxy' };
   if (!(await works(['go', 'version']))) return missing(needed);
   const source = builtFile(`tests/clients/${name}`);
-  return made(`${name}-${await hashOf(source, ['go.sum', 'main.go'])}`, { file: 'walk', needed }, async (folder) => {
+  const sources = (await readdir(source)).filter((file) => /\.(go|sum)$/.test(file)).sort();
+  return made(`${name}-${await hashOf(source, sources)}`, { file: 'walk', needed }, async (folder) => {
     await cp(source, folder, { recursive: true });
     return attempt(['go', 'build', '-o', 'walk', '.'], folder);
   });

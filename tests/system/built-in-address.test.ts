@@ -3,19 +3,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { issueServerCertificate, makeAuthority } from '@corral/pki';
 import { describeNeeding, freePort, startProcess } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { askNameServer } from '../support/ask-name-server.js';
+import { builtInAddress, certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../support/built-in-name.js';
 import { hcloudGo, hcloudPython, lego, lexicon, missingCurl, missingOf, missingOpenssl } from '../support/clients.js';
 import { type ForwardProxy, startForwardProxy } from '../support/forward-proxy.js';
 import { builtFile } from '../support/program.js';
 import { runCommand } from '../support/run-command.js';
 import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
 import { walk } from '../support/walk.js';
-
-const UPSTREAM_NAME = 'api.hetzner.cloud';
-const DAY_MS = 86_400_000;
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];
 const [legoChallenge, lexiconRecords] = [await lego(), await lexicon()];
@@ -33,18 +30,7 @@ const guide = await readFile(builtFile('docs/clients.md'), 'utf8');
 const recipe = /```sh\n(openssl req -x509[^`]*?)(openssl req -new[^`]*)```/.exec(guide)?.slice(1) ?? [];
 
 /** As the guide has it, where openssl is installed. */
-async function makeCertificate(): Promise<void> {
-  if (withoutOpenssl === null) {
-    await inFolder(recipe.join(''));
-    return;
-  }
-  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
-  const authority = await makeAuthority('tests', validity);
-  const { certificate, key } = await issueServerCertificate(authority, { dns: [UPSTREAM_NAME], ip: [] }, validity);
-  await writeFile(file('ca.pem'), authority.certificate);
-  await writeFile(file('tls.crt'), certificate);
-  await writeFile(file('tls.key'), key, { mode: 0o600 });
-}
+const makeCertificate = () => (withoutOpenssl === null ? inFolder(recipe.join('')) : certifyUpstreamName(folder));
 
 /** @returns what the command said */
 async function inFolder(command: string): Promise<string> {
@@ -58,7 +44,7 @@ beforeAll(async () => {
   await makeCertificate();
   tlsPort = await freePort();
   system = await startSystem({
-    gatewayEnv: { TLS_PORT: String(tlsPort), TLS_CERT_FILE: file('tls.crt'), TLS_KEY_FILE: file('tls.key') },
+    gatewayEnv: tlsOfUpstreamName(folder, tlsPort),
   });
   acme = system.teams[0] as Team;
   proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
@@ -69,12 +55,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, 60_000);
 
-/** What a client is given that knows no address but its own: the authority to trust, and the way its name leads. */
-const builtIn = () => ({
-  ...{ HTTPS_PROXY: proxy.url, https_proxy: proxy.url, NO_PROXY: undefined, no_proxy: undefined },
-  ...{ SSL_CERT_FILE: file('ca.pem'), REQUESTS_CA_BUNDLE: file('ca.pem') },
-  ...{ HCLOUD_ENDPOINT: undefined, HCLOUD_TOKEN: acme.token, HETZNER_API_TOKEN: acme.token },
-});
+const builtIn = () => builtInAddress(folder, { proxyUrl: proxy.url, token: acme.token });
 
 describe('a client in Node.js whose address is built in', () => {
   it('writes and reads when the upstream’s name leads to the gateway', async () => {

@@ -67,6 +67,8 @@ export interface AppConfig {
   readonly requestsInFlightMax: number;
   /** See `dnsLimits.writeWaitMs`. */
   readonly writeWaitMs: number;
+  /** See `dnsLimits.readWaitMs`. */
+  readonly readWaitMs: number;
   readonly settleAfterMs: number;
   readonly actionPollMs: number;
   readonly actionHoldMs: number;
@@ -108,7 +110,9 @@ export function buildApp(deps: AppDeps): Express {
   const { config, buckets, verifier, lastUsed, requests, health, metrics, log } = deps;
   const clock = deps.clock ?? systemClock;
   const waiting: Waiting = { clock, places: placesPerKey(dnsLimits.waitingWritesPerToken) };
-  const limits = requestLimits({ buckets, ...waiting, writeWaitMs: config.writeWaitMs }, config.limits);
+  const { writeWaitMs, readWaitMs } = config;
+  const readPlaces = placesPerKey(dnsLimits.waitingReadsPerToken);
+  const limits = requestLimits({ buckets, ...waiting, readPlaces, writeWaitMs, readWaitMs }, config.limits);
   const flights = flightBound({
     max: config.requestsInFlightMax,
     claimOf: ({ headers }) => headers.authorization ?? null,

@@ -40,6 +40,10 @@ export const dnsGatewayConfig = {
     default: dnsLimits.writeWaitMs,
     desc: 'How long a write waits in all: for its rate, earlier ones to its record set, the upstream’s budget.',
   }),
+  READ_WAIT_MS: durationMs({
+    default: dnsLimits.readWaitMs,
+    desc: 'How long a read of one record set waits for its rate.',
+  }),
   SETTLE_AFTER_MS: durationMs({ default: 2_000, desc: 'When a write without a usable answer may be settled.' }),
   ACTION_POLL_MS: durationMs({ default: 1_000, desc: 'Shortest time between two upstream calls for actions.' }),
   ACTION_HOLD_MS: durationMs({

@@ -111,6 +111,7 @@ await startOrExit(SERVICE, async () => {
       },
       requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
       writeWaitMs: config.WRITE_WAIT_MS,
+      readWaitMs: config.READ_WAIT_MS,
       settleAfterMs: config.SETTLE_AFTER_MS,
       actionPollMs: config.ACTION_POLL_MS,
       actionHoldMs: config.ACTION_HOLD_MS,

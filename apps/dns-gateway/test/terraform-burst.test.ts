@@ -32,6 +32,7 @@ beforeEach(async () => {
         perTeamPerMinute: dnsLimits.requestsPerTeamPerMinute,
       },
       writeWaitMs: dnsLimits.writeWaitMs,
+      readWaitMs: dnsLimits.readWaitMs,
       actionHoldMs: 10 * dnsLimits.writeWaitMs,
     },
   });
@@ -63,13 +64,14 @@ async function apply(name: string, { reads = true } = {}): Promise<void> {
 }
 
 /** As many resources at once as Terraform walks. */
-async function applyAll(names: readonly string[], options = {}): Promise<void> {
+async function eachAtOnce(names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
   const left = [...names];
   const worker = async (): Promise<void> => {
-    for (let name = left.shift(); name !== undefined; name = left.shift()) await apply(name, options);
+    for (let name = left.shift(); name !== undefined; name = left.shift()) await work(name);
   };
   await Promise.all(Array.from({ length: PARALLELISM }, worker));
 }
+const applyAll = (names: readonly string[], options = {}) => eachAtOnce(names, (name) => apply(name, options));
 
 const spend = async (count: number): Promise<void> => {
   for (let time = 0; time < count; time += 1) await call('GET', '/zones');
@@ -86,15 +88,26 @@ describe('Terraform with 60 record sets and a token of its own', () => {
     expect(json.meta.pagination.total_entries).toBe(SETS);
   });
 
-  it('is refused nothing when the token is spent: each write takes its turn as the bucket refills', async () => {
+  it('is refused nothing when the token is spent: each request takes its turn as the bucket refills', async () => {
     await spend(dnsLimits.requestsPerTokenPerMinute);
     const startedAt = clock.now();
 
-    await applyAll(names('s', SETS), { reads: false });
+    await applyAll(names('s', SETS));
 
     expect(refused()).toEqual([]);
     // Two per second: that is the limit, and it holds.
-    expect(clock.now() - startedAt).toBeGreaterThanOrEqual((SETS / dnsLimits.requestsPerTokenPerMinute) * 60_000 - 1);
+    expect(clock.now() - startedAt).toBeGreaterThanOrEqual(
+      ((2 * SETS) / dnsLimits.requestsPerTokenPerMinute) * 60_000 - 1,
+    );
+  });
+
+  it('reads all sets again, ten at a time, and is refused none of them', async () => {
+    await applyAll(names('s', SETS));
+    await spend(dnsLimits.requestsPerTokenPerMinute - 2 * SETS);
+
+    await eachAtOnce(names('s', SETS), async (name) => void (await call('GET', `${RECORDS}/${name}.${team.slug}/A`)));
+
+    expect(refused()).toEqual([]);
   });
 
   it('lets a client on the same token that never tries again have its turns, too', async () => {
@@ -106,7 +119,7 @@ describe('Terraform with 60 record sets and a token of its own', () => {
       }
     };
 
-    await Promise.all([applyAll(names('s', 15), { reads: false }), challenges()]);
+    await Promise.all([applyAll(names('s', 15)), challenges()]);
 
     expect(refused()).toEqual([]);
   });

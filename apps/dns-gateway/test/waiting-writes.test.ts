@@ -1,4 +1,5 @@
-import { memoryBuckets } from '@corral/rate-limit';
+import { dnsLimits } from '@corral/contracts';
+import { memoryBuckets, type Taken } from '@corral/rate-limit';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { steppedClock } from './support/clocks.js';
@@ -6,7 +7,7 @@ import { type Answer, type CallOptions, startGateway, type TestGateway, ZONE } f
 
 const RECORDS = `/zones/${ZONE}/rrsets`;
 const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
-const WRITE_WAIT_MS = 10_000;
+const [WRITE_WAIT_MS, READ_WAIT_MS] = [10_000, 15_000];
 /** Twelve a minute are one every five seconds. */
 const [PER_MINUTE, GAP_MS] = [12, 5_000];
 
@@ -25,7 +26,7 @@ afterAll(() => base.close());
 async function start(limits: Partial<typeof many>) {
   clock = steppedClock();
   const buckets = memoryBuckets(clock.now);
-  const config = { limits: { ...many, ...limits }, writeWaitMs: WRITE_WAIT_MS };
+  const config = { limits: { ...many, ...limits }, writeWaitMs: WRITE_WAIT_MS, readWaitMs: READ_WAIT_MS };
   // Of the upstream nobody has to wait for a turn here, however busy the machine is.
   gateway = await startGateway({ beside: base, buckets, clock, config, waitMsMax: 600_000 });
   const team = await gateway.createTeam(`team-${++made}`);
@@ -170,5 +171,59 @@ describe('a write over its team’s rate', () => {
     for (let time = 0; time < 5; time += 1) {
       expect((await write('b')).json.error.message).toContain('of this team');
     }
+  });
+});
+
+describe('a read of one record set over its token’s rate', () => {
+  const ruleOf = (perMinute: number) => ({ capacity: perMinute, periodMs: 60_000 });
+  /** A refusal takes nothing. */
+  const untilPromised = (count: number, { buckets, team }: Awaited<ReturnType<typeof start>>, perMinute: number) =>
+    waitFor(`${count} to be promised a turn`, () => {
+      const { retryInMs } = buckets.take(`token:${team.tokenId}`, ruleOf(perMinute)) as Taken;
+      return retryInMs > (count * 60_000) / perMinute;
+    });
+  const readOne = (name: string) => gateway.call('GET', `${RECORDS}/${name}.team-${made}/A`, { token });
+
+  it('waits for its turn', async () => {
+    await start({ perTokenPerMinute: PER_MINUTE });
+    expect((await write('a')).status).toBe(201);
+    await spend(PER_MINUTE - 1);
+
+    const waiting = readOne('a');
+    await untilWaiting();
+    clock.pass(GAP_MS);
+
+    expect(await waiting).toMatchObject({ status: 200, json: { rrset: { id: `a.team-${made}/A` } } });
+    expect(clock.timers()).toBe(0);
+  });
+
+  it('finds room behind all writes that may wait: what was written can be read back', async () => {
+    const started = await start({ perTokenPerMinute: PER_MINUTE });
+    await spend(PER_MINUTE);
+    const writes = [write('a'), write('b'), write('c')];
+    expect((await Promise.race(writes)).status).toBe(429);
+
+    const waiting = readOne('absent');
+    await untilPromised(3, started, PER_MINUTE);
+    clock.pass(3 * GAP_MS);
+
+    expect((await waiting).status).toBe(404);
+  });
+
+  it('is refused when sixteen of its token wait, so that a write always finds room', async () => {
+    const perMinute = dnsLimits.requestsPerTokenPerMinute;
+    const started = await start({ perTokenPerMinute: perMinute });
+    const { buckets, team } = started;
+    while ((buckets.take(`token:${team.tokenId}`, ruleOf(perMinute)) as Taken).allowed);
+
+    const answers = Array.from({ length: 17 }, () => readOne('absent'));
+    expect((await Promise.race(answers)).status).toBe(429);
+    const writing = write('a');
+    await untilPromised(17, started, perMinute);
+    clock.pass((17 * 60_000) / perMinute);
+
+    expect((await writing).status).toBe(201);
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 404)).toHaveLength(16);
   });
 });

@@ -4,6 +4,7 @@
 //
 //	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team>
 //	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team> calls <n>
+//	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team> terraform <sets> <parallelism> apply,ttl,records,refresh,destroy
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hetznercloud/hcloud-go/v2/hcloud"
@@ -19,7 +21,7 @@ import (
 
 func main() {
 	if len(os.Args) < 3 {
-		fail("usage: walk <zone> <team> [calls <n>]", nil)
+		fail("usage: walk <zone> <team> [calls <n> | terraform <sets> <parallelism> <phases>]", nil)
 	}
 	options := []hcloud.ClientOption{
 		hcloud.WithToken(os.Getenv("HCLOUD_TOKEN")),
@@ -29,6 +31,11 @@ func main() {
 		options = append(options, hcloud.WithEndpoint(endpoint))
 	}
 	client := hcloud.NewClient(options...)
+	if len(os.Args) == 7 && os.Args[3] == "terraform" {
+		s := newStack(os.Args[1], os.Args[2], number(os.Args[4]), number(os.Args[5]), options)
+		playTerraform(context.Background(), s, strings.Split(os.Args[6], ","))
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	zone, _, err := client.Zone.GetByName(ctx, os.Args[1])
@@ -36,7 +43,7 @@ func main() {
 		fail("zone", err)
 	}
 	if len(os.Args) == 5 && os.Args[3] == "calls" {
-		callOften(ctx, client, zone, os.Args[4])
+		callOften(ctx, client, zone, number(os.Args[4]))
 		return
 	}
 	walk(ctx, client, zone, os.Args[2])
@@ -150,11 +157,7 @@ func refusals(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone) {
 }
 
 // As a script does that knows nothing of limits: one call after the other, each of which has to succeed.
-func callOften(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, times string) {
-	count, err := strconv.Atoi(times)
-	if err != nil {
-		fail("calls", err)
-	}
+func callOften(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, count int) {
 	begun := time.Now()
 	for range count {
 		if _, err := client.Zone.AllRRSets(ctx, zone); err != nil {
@@ -162,6 +165,14 @@ func callOften(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, ti
 		}
 	}
 	say("calls", map[string]any{"count": count, "seconds": time.Since(begun).Seconds()})
+}
+
+func number(text string) int {
+	value, err := strconv.Atoi(text)
+	if err != nil || value < 1 {
+		fail("usage", fmt.Errorf("%q is no number of anything", text))
+	}
+	return value
 }
 
 func sayRRSet(step string, rrset *hcloud.ZoneRRSet) {

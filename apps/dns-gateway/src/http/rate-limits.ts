@@ -24,14 +24,18 @@ export interface RequestLimitsDeps {
   readonly clock: Clock;
   /** The places of a token's waiting writes. */
   readonly places: PlacesPerKey;
+  /** The places of its waiting reads. */
+  readonly readPlaces: PlacesPerKey;
   /** For all that a write waits for. */
   readonly writeWaitMs: number;
+  /** The same of a read of one record set. */
+  readonly readWaitMs: number;
 }
 
 export interface RequestLimits {
   /** Before the token is looked at: what is left of it counts tokens that are not good. */
   readonly perAddress: RequestHandler;
-  /** Token and team, once the token was found good. Reads beyond them are refused, writes wait. */
+  /** Token and team, once the token was found good. Beyond them writes and reads of one record set wait, other reads are refused. */
   readonly perCaller: RequestHandler;
   /** The time on the clock until which a write may wait. */
   deadlineOf(res: Response): number;
@@ -41,7 +45,7 @@ export interface RequestLimits {
 
 /** The request limits, in the order in which a request meets them. */
 export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): RequestLimits {
-  const { buckets, clock, places, writeWaitMs } = deps;
+  const { buckets, clock } = deps;
   const deadlines = new WeakMap<Response, number>();
   const deadlineOf = (res: Response): number => deadlines.get(res) ?? clock.now();
   const perAddress = addressLimiter(buckets, {
@@ -60,12 +64,19 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     refuse: refusal('of this team'),
   };
   const [perToken, perTeam] = [requestLimiter(buckets, tokenLimit), requestLimiter(buckets, teamLimit)];
-  const perWrite = patientLimiter({
-    ...{ buckets, places, lines: waitingLines(clock), limits: [tokenLimit, teamLimit] },
-    placeOf: (res) => dnsCallerOf(res).tokenId,
-    leftMs: (res) => Math.max(0, deadlineOf(res) - clock.now()),
-    goneOf: clientGone,
-  });
+  // One line for both: they wait for the same tokens.
+  const lines = waitingLines(clock);
+  const patient = (places: PlacesPerKey) =>
+    patientLimiter({
+      ...{ buckets, places, lines, limits: [tokenLimit, teamLimit] },
+      placeOf: (res) => dnsCallerOf(res).tokenId,
+      leftMs: (res) => Math.max(0, deadlineOf(res) - clock.now()),
+      goneOf: clientGone,
+    });
+  const patience = {
+    write: { limiter: patient(deps.places), waitMs: deps.writeWaitMs },
+    rrset: { limiter: patient(deps.readPlaces), waitMs: deps.readWaitMs },
+  };
   return {
     perAddress: perAddress.check,
     perCaller(req, res, next) {
@@ -75,9 +86,10 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
       // What is held for an answer gives its charge back by itself: asking without an end is bounded by the address.
       if (kind === 'action') return next();
       perAddress.giveBack(res);
-      if (kind === 'write') {
-        deadlines.set(res, clock.now() + writeWaitMs);
-        return perWrite.check(req, res, next);
+      if (kind !== 'other') {
+        const { limiter, waitMs } = patience[kind];
+        deadlines.set(res, clock.now() + waitMs);
+        return limiter.check(req, res, next);
       }
       return perToken.check(req, res, (error?: unknown) => {
         if (error !== undefined) next(error);
@@ -86,7 +98,8 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
     },
     deadlineOf,
     giveBack(res) {
-      for (const limiter of [perAddress, perToken, perTeam, perWrite]) limiter.giveBack(res);
+      for (const limiter of [perAddress, perToken, perTeam, patience.write.limiter, patience.rrset.limiter])
+        limiter.giveBack(res);
     },
   };
 }

@@ -1,8 +1,8 @@
 import { type DnsRoute, dnsZoneRoutes } from '@corral/contracts';
 import type { Request } from 'express';
 
-/** What the request limits tell apart: writes wait, reads of actions count against the address only. */
-export type RequestKind = 'write' | 'action' | 'other';
+/** What the request limits tell apart: writes and reads of one set wait, reads of actions count against the address only. */
+export type RequestKind = 'write' | 'rrset' | 'action' | 'other';
 
 interface Pattern {
   readonly kind: RequestKind;
@@ -23,7 +23,8 @@ export function requestKind({ method, path }: Pick<Request, 'method' | 'path'>):
   return patterns.find((each) => each.method === served && each.path.test(path))?.kind ?? 'other';
 }
 
-function kindOf({ kind, path }: DnsRoute): RequestKind {
+function kindOf({ operationId, kind, path }: DnsRoute): RequestKind {
   if (kind === 'write') return 'write';
+  if (operationId === 'getRrset') return 'rrset';
   return /^(\/zones)?\/actions(\/|$)/.test(path) ? 'action' : 'other';
 }

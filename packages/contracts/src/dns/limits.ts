@@ -18,6 +18,10 @@ export const dnsLimits = {
   /** A write waits for so long at most: for its token's and its team's rate, its record set, the upstream's budget. */
   writeWaitMs: 10_000,
   waitingWritesPerToken: 64,
+  /** A read of one record set waits for its rate, for so long at most: longer than writes, so that these leave it room. */
+  readWaitMs: 15_000,
+  /** Fewer than what writes are promised in their time, so that reads leave room to writes. */
+  waitingReadsPerToken: 16,
   /** Reading an action that runs waits for its end, for so long at most. */
   actionHoldMs: 3_000,
   heldReadsPerToken: 64,

@@ -22,7 +22,8 @@ const description = [
   'Record sets of one shared zone, in the wire format of the Hetzner Cloud DNS API. A team writes only at its own name ' +
     'and below. Errors of the upstream provider pass through with their own status and code.',
   `A write over the rate of its token or team waits for its turn, ${dnsLimits.writeWaitMs / 1_000} s at most, and is answered ` +
-    '429 only beyond that. Reads over it are answered 429 at once. Reads of actions count against the address only; while ' +
+    `429 only beyond that; a read of one record set waits ${dnsLimits.readWaitMs / 1_000} s at most. Other reads over it are ` +
+    'answered 429 at once. Reads of actions count against the address only; while ' +
     `all asked actions run they are answered when the first has ended, or after ${dnsLimits.actionHoldMs / 1_000} s.`,
   'Every GET is served as HEAD, too. Request bodies may hold members that are not described here: they are passed on.',
 ].join('\n\n');
