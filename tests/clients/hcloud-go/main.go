@@ -4,7 +4,7 @@
 //
 //	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team>
 //	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team> calls <n>
-//	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team> terraform <sets> <parallelism> apply,ttl,records,refresh,destroy
+//	HCLOUD_ENDPOINT=… HCLOUD_TOKEN=… walk <zone> <team> terraform <sets> <parallelism> [import,][apply,][ttl,][records,][refresh,][destroy]
 package main
 
 import (

@@ -50,6 +50,8 @@ func (r *refusalCounter) RoundTrip(request *http.Request) (*http.Response, error
 func playTerraform(ctx context.Context, s *stack, phases []string) {
 	for _, phase := range phases {
 		switch phase {
+		case "import":
+			s.importAll(ctx)
 		case "apply":
 			s.each(ctx, phase, s.create)
 		case "ttl":
@@ -96,6 +98,20 @@ func (s *stack) each(ctx context.Context, phase string, work func(context.Contex
 		"seconds": time.Since(begun).Seconds(), "errors": failures, "refused": s.refusals.count.Load() - refusedBefore,
 		"made": s.count(made), "tainted": s.count(tainted),
 	})
+}
+
+// Takes what is there for what it has made.
+func (s *stack) importAll(ctx context.Context) {
+	rrsets, err := s.client.Zone.AllRRSets(ctx, s.zone)
+	if err != nil {
+		fail("import", err)
+	}
+	for _, rrset := range rrsets {
+		if at := slices.Index(s.names, rrset.Name); at >= 0 {
+			s.states[at] = made
+		}
+	}
+	say("import", map[string]any{"made": s.count(made)})
 }
 
 func (s *stack) count(state int) int {

@@ -12,7 +12,10 @@ export interface Followers {
 const AT_ONCE = 50;
 
 /** Follows the team's live changes on so many streams, each on a connection of its own. */
-export async function openFollowers({ teamUrl, cookie }: BenchApi, streams: number): Promise<Followers> {
+export async function openFollowers(
+  { teamUrl, cookie }: Pick<BenchApi, 'teamUrl' | 'cookie'>,
+  streams: number,
+): Promise<Followers> {
   const agent = new Agent({ keepAlive: false });
   const requests: ClientRequest[] = [];
   const counts = new Array<number>(streams).fill(0);

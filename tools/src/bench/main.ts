@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { startOrExit } from '@corral/service';
 import { benchDns } from './dns.js';
+import { benchNeighbours } from './neighbours.js';
 import { benchOverload } from './overload.js';
 import { benchReconcile } from './reconcile.js';
 import { benchStreams } from './streams.js';
@@ -10,6 +11,7 @@ const usage = [
   '       npm run bench -- reconcile [--seconds 15] [--clusters 10000]',
   '       npm run bench -- overload [--seconds 5]',
   '       npm run bench -- streams [--seconds 60] [--streams 1000]',
+  '       npm run bench -- neighbours [--seconds 20] [--only "part of a rude caller’s name"]',
 ].join('\n');
 
 await startOrExit('npm run bench', async () => {
@@ -19,6 +21,7 @@ await startOrExit('npm run bench', async () => {
       seconds: { type: 'string' },
       sets: { type: 'string', default: '1000000' },
       clusters: { type: 'string', default: '10000' },
+      only: { type: 'string', default: '' },
       streams: { type: 'string', default: '1000' },
     },
   });
@@ -30,6 +33,8 @@ await startOrExit('npm run bench', async () => {
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });
   else if (what === 'streams' && rest.length === 0) {
     await benchStreams({ seconds: seconds(60), streams: Number(values.streams) });
+  } else if (what === 'neighbours' && rest.length === 0) {
+    await benchNeighbours({ seconds: seconds(20), only: values.only });
   } else throw new Error(usage);
   process.exit(0);
 });

@@ -16,7 +16,7 @@ export interface LongTest {
 }
 
 const MINUTES = { crash: 30, soak: 9 };
-const TIMES = { crash: 1, soak: 1, orders: 3, images: 1, stalls: 1 };
+const TIMES = { crash: 1, soak: 1, orders: 3, images: 1, stalls: 1, terraform: 1 };
 /** A week: what runs for longer is an installation. */
 const MINUTES_MAX = 10_080;
 const TIMES_MAX = 1_000;
@@ -41,6 +41,9 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           the images, built by the Dockerfile's own commands in an empty folder. It takes 1 minute.
   stalls [--times ${TIMES.stalls}]
           bodies made to hold a service up, to every route that takes one. It takes 1 minute, on a machine that does nothing else.
+  terraform [--times ${TIMES.terraform}]
+          200 record sets as Terraform makes, changes and destroys them, 10 and 30 at a time, under the default limits, beside lego on
+          the same token. It takes 20 minutes, most of which is waiting.
 
 Each of the --times has a seed of its own, which is printed. CORRAL_CRASH_SEED repeats the choices of a crash or soak.`;
 
@@ -69,10 +72,11 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       return { run: { args: ['--random-order'], env: {}, isSeeded: false }, times };
     }
     case 'images':
-    case 'stalls': {
+    case 'stalls':
+    case 'terraform': {
       const { words, times } = parse(args, { times: TIMES[part] });
       refuseWords(words);
-      const file = { images: 'long/image-builds', stalls: 'long/hostile-bodies' }[part];
+      const file = { images: 'long/image-builds', stalls: 'long/hostile-bodies', terraform: 'long/terraform' }[part];
       return { run: { args: ['tests', file], env: { CORRAL_TEST_LONG: '1' }, isSeeded: false }, times };
     }
     default:

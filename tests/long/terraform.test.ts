@@ -1,0 +1,146 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeNeeding, freePort } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { builtInAddress, certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../support/built-in-name.js';
+import { hcloudGo, lego, missingOf } from '../support/clients.js';
+import { type ForwardProxy, startForwardProxy } from '../support/forward-proxy.js';
+import type { UpstreamRrset } from '../support/local-cloud.js';
+import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
+import { walk } from '../support/walk.js';
+
+/*
+ * The calls of Terraform for many record sets, made by the library of its provider, under the limits and waits that a gateway
+ * has by default. Nothing is sped up: it takes as long as the limits make it take. Beside it lego, which never tries again,
+ * issues challenges with the same token and cleans them up, for as long as Terraform runs.
+ */
+
+const SETS = Number(process.env.CORRAL_TERRAFORM_SETS ?? 200);
+const CHANGES = ['apply', 'refresh before ttl', 'ttl', 'refresh before records', 'records'];
+const ENDS = ['refresh', 'refresh before destroy', 'destroy'];
+const PLAY_MS = 3_600_000;
+
+const [go, challenger] = [await hcloudGo(), await lego()];
+
+/** A gateway's own. The quota of records is no rate: challenges come on top of as many sets as it allows. */
+const byDefault = {
+  ...{ LIMIT_PER_ADDRESS: undefined, LIMIT_PER_TOKEN: undefined, LIMIT_PER_TEAM: undefined },
+  ...{ WRITE_WAIT_MS: undefined, READ_WAIT_MS: undefined, ACTION_POLL_MS: undefined },
+  ...{ UPSTREAM_TIMEOUT_MS: undefined, UPSTREAM_WAIT_MS: undefined, SETTLE_AFTER_MS: undefined },
+  DNS_RECORDS_PER_TEAM: '1000',
+};
+
+let folder: string;
+let system: System;
+let proxy: ForwardProxy;
+
+/** What became of one phase. */
+interface Phase {
+  readonly errors: readonly string[];
+  readonly made: number;
+  /** Made, but not seen to be: what the next run would delete and make again. */
+  readonly tainted: number;
+}
+interface Play {
+  readonly phases: Readonly<Record<string, Phase>>;
+  /** What the zone held of the team's sets before they were destroyed. */
+  readonly held: readonly UpstreamRrset[];
+  readonly challenges: { readonly done: number; readonly errors: readonly string[] };
+}
+
+async function play({ slug, token }: Team, parallelism: number): Promise<Play> {
+  const stopped = new AbortController();
+  const challenges = keepChallenging({ slug, token }, stopped.signal);
+  const run = async (phases: string) => {
+    const args = [ZONE, slug, 'terraform', String(SETS), String(parallelism), phases];
+    const settings = { HCLOUD_ENDPOINT: system.url, HCLOUD_TOKEN: token };
+    return (await walk(go, args, settings, { timeoutMs: PLAY_MS })) as unknown as Record<string, Phase>;
+  };
+  try {
+    const changed = await run('apply,ttl,records');
+    const held = await setsOf(slug);
+    const ended = await run('import,refresh,destroy');
+    stopped.abort();
+    return { phases: { ...changed, ...ended }, held, challenges: await challenges };
+  } finally {
+    stopped.abort();
+  }
+}
+
+async function setsOf(slug: string): Promise<UpstreamRrset[]> {
+  const stated = [...(await system.cloud.stated()).values()].map((text) => JSON.parse(text) as UpstreamRrset);
+  return stated.filter(({ name, type }) => type === 'A' && name.endsWith(`.${slug}`));
+}
+
+async function keepChallenging({ slug, token }: Pick<Team, 'slug' | 'token'>, signal: AbortSignal) {
+  const subject = [`shop.${slug}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
+  const env = builtInAddress(folder, { proxyUrl: proxy.url, token });
+  const errors: string[] = [];
+  let done = 0;
+  for (; !signal.aborted; done += 1) {
+    for (const step of ['present', 'cleanup']) {
+      await walk(challenger, [step, ...subject], env).catch((error: Error) => errors.push(error.message));
+    }
+  }
+  return { done, errors };
+}
+
+/** The two states that a set is declared to have, and what is between them: each change is one write, done or not. */
+const first = { ttl: 300, records: ['192.0.2.1'] };
+const last = { ttl: 600, records: ['192.0.2.2', '192.0.2.3'] };
+const stateOf = ({ ttl, records }: UpstreamRrset) => ({ ttl, records: records.map(({ value }) => value) });
+
+describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform with ${SETS} record sets`, () => {
+  let [ten, thirty]: Promise<Play>[] = [];
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'corral-terraform-'));
+    await certifyUpstreamName(folder);
+    const tlsPort = await freePort();
+    const gatewayEnv = { ...byDefault, ...tlsOfUpstreamName(folder, tlsPort) };
+    system = await startSystem({ teams: ['ten', 'thirty'], gatewayEnv });
+    proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
+    // Two teams at one address: at the same time, since both have to wait most of it.
+    [ten, thirty] = system.teams.map((team, at) => play(team, [10, 30][at] as number));
+    for (const played of [ten, thirty]) played?.catch(() => undefined);
+  }, 60_000);
+  afterAll(async () => {
+    await proxy?.stop();
+    await system?.stop();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  it(
+    'sees no error with ten at a time, and neither does lego beside it',
+    async () => {
+      const { phases, held, challenges } = (await ten) as Play;
+
+      expect(
+        Object.entries(phases).flatMap(([name, { errors = [] }]) => errors.map((error) => `${name}: ${error}`)),
+      ).toEqual([]);
+      expect([...CHANGES, ...ENDS].filter((name) => phases[name] === undefined)).toEqual([]);
+      expect(held.map(stateOf)).toEqual(Array.from({ length: SETS }, () => last));
+      expect(await setsOf('ten')).toEqual([]);
+      expect(challenges.errors).toEqual([]);
+      expect(challenges.done).toBeGreaterThan(0);
+    },
+    PLAY_MS,
+  );
+
+  it(
+    'leaves no set half-made with thirty at a time: what is refused was not begun',
+    async () => {
+      const { phases, held } = (await thirty) as Play;
+
+      const { apply, records } = phases as Record<'apply' | 'records', Phase>;
+      expect(apply.errors.filter((error) => !/: create: .*rate_limit_exceeded/.test(error))).toEqual([]);
+      expect([apply.tainted, records.tainted]).toEqual([0, 0]);
+      expect(held).toHaveLength(apply.made);
+      const states = [first, { ...first, ttl: last.ttl }, { ...last, ttl: first.ttl }, last];
+      expect(
+        held.map(stateOf).filter((state) => !states.some((each) => JSON.stringify(each) === JSON.stringify(state))),
+      ).toEqual([]);
+    },
+    PLAY_MS,
+  );
+});
