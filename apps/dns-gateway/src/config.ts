@@ -35,7 +35,11 @@ export const dnsGatewayConfig = {
   }),
   ...drainVariables,
 
-  DATABASE_CONNECTIONS: integer({ default: 10, min: 2, desc: 'Connections to Postgres at most.' }),
+  DATABASE_CONNECTIONS: integer({
+    default: 10,
+    min: 2,
+    desc: 'Connections to Postgres at most: half of them, rounded down, for writes, the rest for reads.',
+  }),
   WRITE_WAIT_MS: durationMs({
     default: dnsLimits.writeWaitMs,
     desc: 'How long a write waits in all: for its rate, earlier ones to its record set, the upstream’s budget.',

@@ -32,12 +32,15 @@ await startOrExit(SERVICE, async () => {
   const metrics = createMetrics({ service: SERVICE });
   const report = (what: string) => (error: Error) => log.warn(what, { error });
 
-  const pool = connectPool({
-    databaseUrl: config.DATABASE_URL,
-    applicationName: SERVICE,
-    connectionsMax: config.DATABASE_CONNECTIONS,
-    onIdleError: report('database connection lost'),
-  });
+  const connect = (applicationName: string, connectionsMax: number) =>
+    connectPool({
+      ...{ databaseUrl: config.DATABASE_URL, applicationName, connectionsMax },
+      onIdleError: report('database connection lost'),
+    });
+  // No flood of writes takes a read its connection.
+  const forWrites = Math.floor(config.DATABASE_CONNECTIONS / 2);
+  const pool = connect(SERVICE, config.DATABASE_CONNECTIONS - forWrites);
+  const writePool = connect(`${SERVICE} writes`, forWrites);
   const verifier = dnsTokenVerifier({
     pool,
     databaseUrl: config.DATABASE_URL,
@@ -58,7 +61,7 @@ await startOrExit(SERVICE, async () => {
     onCall: upstreamCallMetrics(metrics),
     onTurn: upstreamBudgetMetrics(metrics, () => upstream.budget()),
   });
-  const ledger = writeLedger(pool, {
+  const ledger = writeLedger(writePool, {
     quota: {
       recordsPerTeam: config.DNS_RECORDS_PER_TEAM,
       recordsPerDemo: dnsLimits.recordsPerDemo,
@@ -144,7 +147,7 @@ await startOrExit(SERVICE, async () => {
     { name: 'upstream', close: upstream.close },
     { name: 'upstream budget', close: budgetStore.close },
     { name: 'process register', close: processes.close },
-    { name: 'database', close: () => Promise.all([pool.end(), readiness.end()]) },
+    { name: 'database', close: () => Promise.all([pool.end(), writePool.end(), readiness.end()]) },
   ]);
 });
 

@@ -136,6 +136,48 @@ describe('a write that repeats the last one to its set', () => {
   });
 });
 
+describe('writes to different sets', () => {
+  it('enter the ledger one at a time per owner, who all wait for the same lock, and are sent side by side', async () => {
+    const entering: string[] = [];
+    const admit: (() => void)[] = [];
+    const { writer, sent, untilSent } = startWriter({
+      begin: ({ key }) =>
+        new Promise((resolve) => {
+          entering.push(key.name);
+          admit.push(() => resolve({ kind: 'begun', lease: { entryId: admit.length, fence: 1, current: null } }));
+        }),
+    });
+    const ofOther = changeTtl(60, { name: 'api.globex' });
+
+    void writer.write(changeTtl(60, { name: 'a.acme' }));
+    void writer.write(changeTtl(60, { name: 'b.acme' }));
+    void writer.write({ ...ofOther, caller: { ...ofOther.caller, ownerId: 'globex' } });
+    await new Promise(setImmediate);
+    expect(entering).toEqual(['a.acme', 'api.globex']);
+    for (const enter of admit) enter();
+    await untilSent(2);
+
+    expect(entering).toEqual(['a.acme', 'api.globex', 'b.acme']);
+    admit[2]?.();
+    await untilSent(3);
+    expect(sent).toHaveLength(3);
+  });
+
+  it('are refused when the turn of one does not come in time, and forgotten when its client goes away', async () => {
+    const { writer, refused } = startWriter({ begin: () => new Promise(() => undefined) });
+    const gone = new AbortController();
+
+    void writer.write(changeTtl(60, { name: 'a.acme' }));
+    const late = writer.write({ ...changeTtl(60, { name: 'b.acme' }), deadline: 20 });
+    const left = writer.write(changeTtl(60, { name: 'c.acme', gone: gone.signal }));
+    gone.abort();
+
+    await expect(left).rejects.toBeInstanceOf(ClientGone);
+    await expect(late).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    expect(refused).toContain('change_ttl rate_limit_exceeded');
+  });
+});
+
 describe('an answer of the upstream that cannot be recorded', () => {
   it('is recorded as soon as Postgres is back, within a moment', async () => {
     let tries = 0;

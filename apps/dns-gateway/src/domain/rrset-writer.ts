@@ -120,6 +120,15 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     goOn();
   };
 
+  /** One owner's writes take the same lock: whoever waits for it here holds no connection that others need. */
+  const inTurn = async (request: CheckedWrite, work: () => Promise<BeginOutcome>): Promise<BeginOutcome> => {
+    const waitMs = Math.max(0, request.deadline - deps.now());
+    const wait = { waitMs, gone: request.gone, enterQueue: request.setAside };
+    const turn = await queue.run(`owner/${request.caller.ownerId}`, wait, work);
+    if (turn.kind === 'done') return turn.value;
+    throw turn.kind === 'gone' ? new ClientGone() : tooManyWait();
+  };
+
   const begin = async (request: CheckedWrite, requestHash: Buffer) => {
     const { caller, key, write, bytes } = request;
     const requestBody = bytes === null ? null : bytes.toString('utf8');
@@ -128,7 +137,7 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     // A first copy that was seen pending shares its outcome, even if its own client has it by now.
     const wasDelivered: DeliveryCheck = (entryId, recorded) => !joins && (recorded || deps.isDelivered(entryId));
     for (;;) {
-      const outcome: BeginOutcome = await ledger.begin(newWrite, wasDelivered);
+      const outcome = await inTurn(request, () => ledger.begin(newWrite, wasDelivered));
       switch (outcome.kind) {
         case 'begun':
         case 'replayed':
