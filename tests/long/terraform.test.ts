@@ -120,6 +120,7 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
       ).toEqual([]);
       expect([...CHANGES, ...ENDS].filter((name) => phases[name] === undefined)).toEqual([]);
       expect(held.map(stateOf)).toEqual(Array.from({ length: SETS }, () => last));
+      expect((phases.import as Phase).made).toBe(SETS);
       expect(await setsOf('ten')).toEqual([]);
       expect(challenges.errors).toEqual([]);
       expect(challenges.done).toBeGreaterThan(0);

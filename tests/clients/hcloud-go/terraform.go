@@ -100,9 +100,11 @@ func (s *stack) each(ctx context.Context, phase string, work func(context.Contex
 	})
 }
 
-// Takes what is there for what it has made.
+// Takes what is there for what it has made. Of one type, for pages shift when sets of others come and go.
 func (s *stack) importAll(ctx context.Context) {
-	rrsets, err := s.client.Zone.AllRRSets(ctx, s.zone)
+	rrsets, err := s.client.Zone.AllRRSetsWithOpts(ctx, s.zone, hcloud.ZoneRRSetListOpts{
+		Type: []hcloud.ZoneRRSetType{hcloud.ZoneRRSetTypeA},
+	})
 	if err != nil {
 		fail("import", err)
 	}
