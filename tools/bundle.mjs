@@ -8,6 +8,13 @@ import { build } from 'esbuild';
 /** They look for files of their own beside them. */
 const UNBUNDLED = ['swagger-ui-dist', '@prisma/schema-engine-wasm'];
 
+const ALIASES = {
+  // Its main form finds its parts in a way that only Node.js can follow.
+  'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
+  // Node.js 24 warns of its own wherever it is not asked for in `node_modules`.
+  punycode: 'punycode/punycode.js',
+};
+
 const { dependencies } = JSON.parse(await readFile('package.json', 'utf8'));
 const external = UNBUNDLED.filter((name) => name in dependencies);
 
@@ -20,8 +27,7 @@ await build({
   platform: 'node',
   target: 'node20.19',
   format: 'esm',
-  // Some libraries in CommonJS find their parts in a way that only Node.js can follow.
-  mainFields: ['module', 'main'],
+  alias: ALIASES,
   // What is imported when it is needed stays apart until then.
   splitting: true,
   sourcemap: 'linked',

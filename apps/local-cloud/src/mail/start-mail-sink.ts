@@ -93,7 +93,8 @@ export async function startMailSink(host: string, port: number): Promise<MailSin
 }
 
 /** Loaded with the first mail: most runs send none, and it takes longer than all else at the start. */
-const parse = async (stream: Readable): Promise<ParsedMail> => (await import('mailparser')).simpleParser(stream);
+const parse = async (stream: Readable): Promise<ParsedMail> =>
+  (await import('mailparser')).default.simpleParser(stream);
 
 const textOf = (addresses: AddressObject | AddressObject[] | undefined): string =>
   [addresses ?? []]

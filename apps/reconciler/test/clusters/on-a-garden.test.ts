@@ -100,7 +100,10 @@ describeEachNeeding(describe, backends, 'with wake-ups on $backend', ({ backend,
       await client.flushall();
       client.disconnect();
     } else {
-      await at.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE');
+      // Workers take the tables in an order of their own, and a deadlock may end us instead of them.
+      await waitFor('the queue to be emptied', () =>
+        at.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE'),
+      );
     }
 
     for (const cluster of clusters) {
