@@ -85,17 +85,19 @@ const faults: fc.Arbitrary<FaultRule> = fc.record({
   effect: effects,
 });
 
-/**
- * An accepted write whose action fails changes nothing. Only for writes that add or keep: whoever is told that records
- * are gone may use their place before anybody learns that they are not.
- */
+/** An accepted write whose action fails changes nothing, be it at once or late. */
 const failingActions: fc.Arbitrary<FaultRule> = fc.record({
-  match: fc.record({ method: fc.constant('POST'), path: fc.constantFrom('/rrsets$', 'add_records$', 'change_ttl$') }),
-  times: fc.constant(1),
-  effect: fc.constant({ actionError: { code: 'action_failed', message: 'injected fault' } }),
+  match: fc.constantFrom(
+    ...[{ method: 'POST', path: '/rrsets$' }, { method: 'POST', path: '_records$' }, { path: 'change_ttl$' }],
+    { method: 'DELETE' },
+  ),
+  times: fc.constantFrom(1, 1, 3),
+  effect: fc.constantFrom(0, 100, 700, 3_000).map((afterMs) => ({
+    actionError: { code: 'action_failed', message: 'injected fault', afterMs },
+  })),
 });
 
-export const faultArbitrary = fc.oneof({ weight: 9, arbitrary: faults }, { weight: 1, arbitrary: failingActions });
+export const faultArbitrary = fc.oneof({ weight: 8, arbitrary: faults }, { weight: 2, arbitrary: failingActions });
 
 const recordValue: Readonly<Record<string, (number: number) => string>> = {
   A: (number) => `192.0.2.${number}`,

@@ -75,6 +75,7 @@ const shortTimes = {
   UPSTREAM_WAIT_MS: '1s',
   DNS_SETTLE_INTERVAL_MS: '200ms',
   DNS_SETTLE_GRACE_MS: '1s',
+  DNS_ACTION_INTERVAL_MS: '500ms',
   DNS_SYNC_INTERVAL_MS: '1h',
   JOB_LOCK_MS: '2s',
 } as const;

@@ -7,14 +7,16 @@ import { ownerOf } from './upstream-history.js';
 /** A lease of a killed gateway, the lock of a killed reconciler's job, and the grace that follows. */
 export const SETTLED_WITHIN_MS = 90_000;
 
-/** No write of unknown outcome is left, and no second look is due. */
+/** No write of unknown outcome is left, no second look is due, and every action has ended. */
 export async function untilSettled({ pool }: System): Promise<void> {
   await waitFor(
     'every write to be settled',
     async () => {
       const { rows } = await pool.query(
         `SELECT id, name, type, operation, state, lease_until, recheck_at, clock_timestamp() AS now
-         FROM dns_audit_entry WHERE state = 'pending' OR recheck_at IS NOT NULL ORDER BY id`,
+         FROM dns_audit_entry AS entry
+         WHERE state = 'pending' OR recheck_at IS NOT NULL
+            OR EXISTS (SELECT FROM dns_action WHERE audit_entry_id = entry.id AND status = 'running') ORDER BY id`,
       );
       expect(rows).toEqual([]);
       return true;

@@ -49,6 +49,7 @@ async function startFakeReconciler(
       dns: {
         handlers: {
           'settle-writes': async () => undefined,
+          'look-up-actions': async () => undefined,
           'expire-demos': async () => undefined,
           'clear-demos': async () => undefined,
           'zone-sync': makeRun,

@@ -39,7 +39,7 @@ import { DnsError, tokenUnknown } from './dns-error.js';
 import { actionProgress } from './domain/action-progress.js';
 import { clearDemo } from './domain/clear-demo.js';
 import { demos } from './domain/demos.js';
-import { followActions } from './domain/follow-actions.js';
+import { followActions, untilOneEnds } from './domain/follow-actions.js';
 import { heldReads } from './domain/held-reads.js';
 import { keyedQueue } from './domain/keyed-queue.js';
 import { lookAgain } from './domain/look-again.js';
@@ -179,26 +179,32 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
   const sending = { ledger, send, pause, settleAfterMs: config.settleAfterMs };
   const reportDrift = driftReporter(metrics, log);
   const note = noteRefused(refusedWrites(pool), (error) => log.warn('refused write not counted', { error }));
+  const look = lookAgain({
+    ...{ mirror: zoneSyncStore(pool), settlements: settlementStore(pool), source: upstream, reportDrift, pause },
+    ...{ graceMs: SHOWN_WITHIN_MS, waitMsMax: LOOK_MS_MAX },
+    onError: (error) => log.warn('record set not looked at again', { error }),
+  });
+  const following = { store: actionStore(pool), pause, now: Date.now, pollIntervalMs: config.actionPollMs };
+  const follow = followActions({
+    ...following,
+    polls: pollTurns(pool),
+    lookAgain: look,
+    read: upstream.readActions,
+    onReadError: (error) => log.warn('actions not read', { error }),
+  });
   const writer = rrsetWriter({
     ...{ ...sending, noteRefused: note },
     queue: keyedQueue(),
     places,
     budgetLimit: () => upstream.budget().limit,
     reportDrift,
-    lookAgain: lookAgain({
-      ...{ mirror: zoneSyncStore(pool), settlements: settlementStore(pool), source: upstream, reportDrift, pause },
-      ...{ graceMs: SHOWN_WITHIN_MS, waitMsMax: LOOK_MS_MAX },
-      onError: (error) => log.warn('record set not looked at again', { error }),
-    }),
+    lookAgain: look,
+    roomMoves: async (ownerId, waitMs, gone) => {
+      const holding = await following.store.findHolding(ownerId);
+      if (holding.length > 0) await untilOneEnds(follow(holding, 'ended'), { waitMs, gone, pause });
+    },
     isDelivered: answered.has,
     now: clock.now,
-  });
-  const following = { store: actionStore(pool), pause, now: Date.now, pollIntervalMs: config.actionPollMs };
-  const follow = followActions({
-    ...following,
-    polls: pollTurns(pool),
-    read: upstream.readActions,
-    onReadError: (error) => log.warn('actions not read', { error }),
   });
   const held = heldReads({
     ...{ clock, holdMs: config.actionHoldMs, draining: health.draining },

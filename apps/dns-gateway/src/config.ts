@@ -54,7 +54,6 @@ export const dnsGatewayConfig = {
     default: dnsLimits.actionHoldMs,
     desc: 'How long a read of a running action is held until the action ends.',
   }),
-  ACTION_TIMEOUT_MS: durationMs({ default: 60_000, desc: 'After so long a running action counts as failed.' }),
 
   DEMOS_ENABLED: flag({ default: false, desc: 'Serve demos: short-lived names in a zone of their own.' }),
   DEMO_ZONE_NAME: text({

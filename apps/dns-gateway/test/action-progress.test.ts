@@ -143,7 +143,7 @@ describe('an action that never ends', () => {
     const id = await startAction(bounded);
     const status = async () => (await bounded.call('GET', `/actions/${id}`)).json.action.status;
     expect(await status()).toBe('running');
-    await gateway.pool.query(`UPDATE dns_action SET started_at = now() - interval '1 day' WHERE id = $1`, [id]);
+    await gateway.pool.query(`UPDATE dns_action SET started_at = now() - interval '2 minutes' WHERE id = $1`, [id]);
 
     await waitFor('the action to be given up', async () => (await status()) === 'error');
 

@@ -48,6 +48,18 @@ describe.each(['/actions', '/zones/actions'])('GET %s/{id}', (path) => {
     expect(action).toMatchObject({ status: 'error', error: actionError });
   });
 
+  it('has the record set read again at once when it failed, so that reads show what is there', async () => {
+    const name = `set-${++made}.acme`;
+    await ended(await start(name), path);
+    gateway.cloud.admin.addFaults({ effect: { actionError: { code: 'action_failed', message: 'no' } } });
+    const removed = await gateway.call('DELETE', `/zones/${ZONE}/rrsets/${name}/A`);
+    expect((await get(`/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(404);
+
+    expect((await ended(removed.json.action.id, path)).status).toBe('error');
+
+    await waitFor('the set', async () => (await get(`/zones/${ZONE}/rrsets/${name}/A`)).status === 200);
+  });
+
   it('knows no action of another team, and tells it as absent', async () => {
     const foreign = await start(`foreign-${++made}.globex`, gateway.globex.token);
     const absent = await get(`${path}/4000000000`);

@@ -73,6 +73,21 @@ describe('an action', () => {
   });
 });
 
+describe('an action that fails late', () => {
+  it('runs for as long as the fault says, and then ends in its error', async () => {
+    cloud = await startTestCloud();
+    cloud.admin.addFaults({ effect: { actionError: { code: 'unknown_error', message: 'sorry', afterMs: 120_000 } } });
+    const { id } = await add('192.0.2.1');
+    const statusOf = async () => (await cloud.call('GET', `/actions/${id}`)).body.action.status;
+
+    cloud.admin.advanceClock(60_000);
+    expect(await statusOf()).toBe('running');
+    cloud.admin.advanceClock(61_000);
+    expect(await statusOf()).toBe('error');
+    expect(cloud.admin.writes()[0]?.actionError).toEqual({ code: 'unknown_error', message: 'sorry' });
+  });
+});
+
 describe('the list of actions', () => {
   it('holds the asked ones that exist, whatever page and sort say, and has no meta', async () => {
     cloud = await startTestCloud();

@@ -59,6 +59,11 @@ export const reconcilerConfig = {
     min: 100,
     default: 5_000,
   }),
+  DNS_ACTION_INTERVAL_MS: durationMs({
+    desc: 'Shortest time between two upstream calls for actions that no client asks for, 50 of them in one call.',
+    min: 100,
+    default: 10_000,
+  }),
   DNS_SETTLE_GRACE_MS: durationMs({
     desc: 'How long after an accepted write the upstream may not show it yet.',
     default: 60_000,

@@ -61,6 +61,8 @@ await startOrExit('reconciler', async () => {
       demoZoneName: config.DEMO_ZONE_NAME ?? null,
       syncIntervalMs: config.DNS_SYNC_INTERVAL_MS,
       settleIntervalMs: config.DNS_SETTLE_INTERVAL_MS,
+      actionIntervalMs: config.DNS_ACTION_INTERVAL_MS,
+      actionRunningMsMax: config.ACTION_TIMEOUT_MS,
       demoIntervalMs: config.DEMO_INTERVAL_MS,
       graceMs: config.DNS_SETTLE_GRACE_MS,
       upstreamMsMax: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS,

@@ -120,7 +120,7 @@ describe('a write whose outcome nobody knows', () => {
     await at.workers.settleWrites(running());
 
     const finished = await ledgerOf(at.pool).finish(
-      { entryId: lost.entryId, fence: 1, current: null },
+      { entryId: lost.entryId, fence: 1, current: null, recordsMax: 1 },
       lost.write.key,
       { state: 'completed', status: 201, body: '{}', rrset: '{"records":[{}]}', action: null, recheck: false },
     );
@@ -259,7 +259,7 @@ describe('the second look', () => {
 
   it('of an accepted write waits, without an upstream call, while its action may be running', async () => {
     const { entryId, write } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
-    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null }, write.key, {
+    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
       ...{ state: 'completed', status: 201, body: '{}', recheck: true },
       rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
       action: { id: 1, status: 'running', body: '{}' },
@@ -278,7 +278,7 @@ describe('the second look', () => {
 
   it('of a write whose action is known to have failed comes at once', async () => {
     const { entryId, write } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
-    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null }, write.key, {
+    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
       ...{ state: 'completed', status: 201, body: '{}', recheck: true },
       rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
       action: { id: 1, status: 'error', body: '{}' },

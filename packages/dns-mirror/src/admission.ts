@@ -23,23 +23,24 @@ export type Admission =
  *
  * @param current the mirrored body of the set, null when absent
  * @param held records of the owner: those in the mirror, and those held for its writes under way
+ * @param ceiling how many records the set may have upstream: more than the mirror holds while earlier writes may fail
  */
 export function decideAdmission(
   write: RrsetWrite,
   current: string | null,
   held: number,
   { limit, quota }: OwnerQuota,
+  ceiling = recordCountOf(current),
 ): Admission {
-  const before = recordCountOf(current);
-  const growth = growthOf(write, current, before);
-  if (growth > 0 && before + growth > quota.recordsPerRrset) {
+  const growth = growthOf(write, current, ceiling);
+  if (growth > 0 && ceiling + growth > quota.recordsPerRrset) {
     return { kind: 'refused', limit: 'recordsPerRrset', max: quota.recordsPerRrset };
   }
   if (growth > 0 && held + growth > quota[limit]) return { kind: 'refused', limit, max: quota[limit] };
   return { kind: 'admitted', reserve: Math.max(0, growth) };
 }
 
-/** How many records the set gains; negative when it loses some. */
+/** How many records the set gains beyond those that it may have; negative when it loses some. */
 function growthOf(write: RrsetWrite, current: string | null, before: number): number {
   switch (write.operation) {
     case 'create':

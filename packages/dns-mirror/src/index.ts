@@ -1,4 +1,12 @@
-export { type ActionRecord, type ActionStore, actionStore, OWN_ACTION_ID_BASE } from './action-store.js';
+export {
+  type ActionRecord,
+  type ActionStore,
+  actionStore,
+  type FailedWrite,
+  givenUp,
+  OWN_ACTION_ID_BASE,
+  type ToldAction,
+} from './action-store.js';
 export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
 export { type AnsweredRecorder, answeredRecorder } from './answered-recorder.js';
 export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
@@ -19,7 +27,14 @@ export {
   type ObserveResult,
   type SetKey,
 } from './observe-rrsets.js';
-export { type CheckedAction, type PollOptions, type PollTurn, type PollTurns, pollTurns } from './poll-turns.js';
+export {
+  type CheckedAction,
+  type PollOptions,
+  type PollTurn,
+  type PollTurns,
+  pollTurns,
+  type UnfinishedAction,
+} from './poll-turns.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './refused-writes.js';
 export { effectOf, readRrsetBody, recordCountOf, sameLabels, showsEffect } from './rrset-body.js';
 export type { LabelRequirement, PageLookUp, RrsetScope, RrsetSelection, SortKey } from './rrset-page.js';

@@ -16,7 +16,9 @@ export interface PollOptions {
 }
 
 /** As many as one upstream call can ask for. */
-const IDS_PER_POLL = 25;
+const IDS_PER_POLL = 50;
+/** An action that began or was told of less than so long ago is given the time to end. */
+const FRESH_MS = 2_000;
 
 const claimStatement = {
   name: 'action-poll-claim',
@@ -41,7 +43,24 @@ const claimStatement = {
       RETURNING next_at
     )
     SELECT (SELECT next_at FROM turn) AS claim, ARRAY(SELECT id FROM due) AS ids,
-      (SELECT greatest(0, extract(epoch FROM next_at - clock_timestamp()) * 1000)::float8 FROM dns_action_poll) AS "waitMs"`,
+      (SELECT greatest(0, extract(epoch FROM next_at - clock_timestamp()) * 1000)::float8
+       FROM dns_action_poll WHERE id = 1) AS "waitMs"`,
+};
+
+const lookUpStatement = {
+  name: 'action-look-up-claim',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT id, body, started_at, clock_timestamp() - started_at > $2 * interval '1 ms' AS overdue FROM dns_action
+      WHERE status = 'running' AND checked_at <= clock_timestamp() - ${FRESH_MS} * interval '1 ms'
+      ORDER BY started_at DESC, id DESC LIMIT ${IDS_PER_POLL}
+    ), turn AS (
+      INSERT INTO dns_action_poll AS poll (id, next_at)
+      SELECT 2, clock_timestamp() + $1 * interval '1 ms' WHERE EXISTS (SELECT FROM due)
+      ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= ${rowClock}
+      RETURNING next_at
+    )
+    SELECT id, body, overdue FROM due WHERE EXISTS (SELECT FROM turn)`,
 };
 
 const endStatement = {
@@ -52,7 +71,7 @@ const endStatement = {
     ), checked AS (
       UPDATE dns_action SET checked_at = clock_timestamp() FROM asked WHERE dns_action.id = asked.id
     )
-    UPDATE dns_action_poll SET next_at = clock_timestamp() + $3 * interval '1 ms' WHERE next_at = $1`,
+    UPDATE dns_action_poll SET next_at = clock_timestamp() + $3 * interval '1 ms' WHERE id = 1 AND next_at = $1`,
 };
 
 const checkedStatement = {
@@ -60,6 +79,15 @@ const checkedStatement = {
   text: `SELECT id, status = 'running' AS "isRunning", checked_at AS "checkedAt" FROM dns_action
          WHERE id = ANY($1::bigint[])`,
 };
+
+/** An action whose end nobody has asked for. */
+export interface UnfinishedAction {
+  readonly id: number;
+  /** The upstream's JSON text. */
+  readonly body: string;
+  /** It has been running for so long that it counts as failed, unless the upstream says otherwise. */
+  readonly overdue: boolean;
+}
 
 export interface CheckedAction {
   readonly id: number;
@@ -82,6 +110,16 @@ export const pollTurns = (pool: Pool) => ({
     const { claim = null, ids = [], waitMs = null } = rows[0] ?? {};
     if (claim !== null) return { kind: 'ours', ids: ids.map(Number), claim };
     return { kind: 'taken', waitMs: waitMs ?? 0 };
+  },
+
+  /**
+   * Takes the turn to look up actions whose end nobody has asked for: at most one call in `intervalMs`, by whichever
+   * process. The newest come first: of what is older, a walk over the zone has told since.
+   *
+   * @returns as many as one call can ask for; none while there are none, or while it is nobody's turn
+   */
+  async claimLookUp(intervalMs: number, overdueMs: number): Promise<UnfinishedAction[]> {
+    return (await pool.query<UnfinishedAction>({ ...lookUpStatement, values: [intervalMs, overdueMs] })).rows;
   },
 
   /**

@@ -76,15 +76,24 @@ export const settlementStore = (pool: Pool) => ({
 
   /** The set was read. A recheck that was asked for meanwhile stays. */
   async dropRecheck({ entryId, recheckAt }: DueRecheck): Promise<void> {
-    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1 AND recheck_at = $2', [
-      entryId,
-      recheckAt,
-    ]);
+    await pool.query(
+      'UPDATE dns_audit_entry SET recheck_at = NULL, records_ceiling = NULL WHERE id = $1 AND recheck_at = $2',
+      [entryId, recheckAt],
+    );
+  },
+
+  /** The set could not be compared now: it comes again after `retryMs`, unless it was taken by another meanwhile. */
+  async deferRecheck({ entryId, recheckAt }: DueRecheck, retryMs: number): Promise<void> {
+    await pool.query(
+      `UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
+       WHERE id = $1 AND recheck_at = $2`,
+      [entryId, recheckAt, retryMs],
+    );
   },
 
   /** The set was read by whoever made the write. */
   async forgetRecheck(entryId: number): Promise<void> {
-    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1', [entryId]);
+    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL, records_ceiling = NULL WHERE id = $1', [entryId]);
   },
 
   /** Gives an entry back that could not be read now: it is due again after `retryMs`. */

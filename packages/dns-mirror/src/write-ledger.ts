@@ -40,6 +40,8 @@ export interface WriteLease {
   readonly fence: number;
   /** The mirrored body when the write began. Nobody changes it while the entry is pending. */
   readonly current: string | null;
+  /** How many records the set may have upstream, be this write and those before it of effect or not. */
+  readonly recordsMax: number;
 }
 
 export type BeginOutcome =
@@ -48,7 +50,8 @@ export type BeginOutcome =
   | { kind: 'busy'; identical: boolean }
   /** This very request was answered before, but its client never got the answer. */
   | { kind: 'replayed'; entryId: number; status: number; body: string }
-  | { kind: 'refused'; limit: keyof RecordQuota; max: number }
+  /** `heldByActions`: there is room once actions of earlier writes have succeeded. */
+  | { kind: 'refused'; limit: keyof RecordQuota; max: number; heldByActions: boolean }
   /** The demo is over: what is at its name may only be deleted any more. */
   | { kind: 'ended' };
 
@@ -85,6 +88,10 @@ interface Standing {
   rrset: string | null;
   records: number;
   reserved: number;
+  /** Beyond the mirrored records: what may be there again when actions fail. */
+  held_by_actions: number;
+  /** Of the set itself; null when no action of its writes may fail any more. */
+  ceiling: number | null;
 }
 
 const lockOwner = {
@@ -111,8 +118,17 @@ const readStanding = {
            (SELECT body FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3) AS rrset,
            (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = $1 AND owner_label = $4) AS records,
            (SELECT coalesce(sum(reserved_records), 0)::int FROM dns_audit_entry
-             WHERE coalesce(demo_id, team_id) = $6 AND state = 'pending') AS reserved
+             WHERE coalesce(demo_id, team_id) = $6 AND state = 'pending') AS reserved,
+           holding.records AS held_by_actions, holding.ceiling
     FROM (SELECT 1) AS one
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(greatest(0, high.ceiling - coalesce(rrset.record_count, 0))), 0)::int AS records,
+             max(high.ceiling) FILTER (WHERE zone_id = $1 AND name = $2 AND type = $3) AS ceiling
+      FROM (SELECT zone_id, name, type, max(records_ceiling) AS ceiling FROM dns_audit_entry
+            WHERE coalesce(demo_id, team_id) = $6 AND records_ceiling IS NOT NULL
+            GROUP BY zone_id, name, type) AS high
+      LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type)
+    ) AS holding
     LEFT JOIN LATERAL (
       SELECT id, state, request_hash, answered, upstream_status, upstream_body, found_applied, found_body, completed_at
       FROM dns_audit_entry
@@ -139,7 +155,7 @@ const finishEntry = {
     WITH done AS (
       UPDATE dns_audit_entry
       SET state = $3::dns_audit_state, upstream_status = $4, upstream_body = $5, reserved_records = 0,
-          lease_until = NULL, completed_at = clock_timestamp(),
+          records_ceiling = $15, lease_until = NULL, completed_at = clock_timestamp(),
           recheck_at = CASE WHEN $6 THEN clock_timestamp() END
       WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
       RETURNING id, team_id, demo_id, zone_id, name, type
@@ -199,9 +215,8 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
       if (standing.latest_state === 'pending') return { kind: 'busy', identical: standing.latest_identical === true };
       const replayed = replayOf(newWrite, standing, wasDelivered);
       if (replayed !== null) return replayed;
-      const held = standing.records + standing.reserved;
-      const admission = decideAdmission(write, standing.rrset, held, quotaOf(owner, quota));
-      if (admission.kind === 'refused') return admission;
+      const { admission, recordsMax, heldByActions } = admit(write, standing, quotaOf(owner, quota));
+      if (admission.kind === 'refused') return { ...admission, heldByActions };
       const inserted = await tx.query<{ id: number }>({
         ...insertPending,
         values: [
@@ -210,7 +225,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
         ],
       });
       const entryId = (inserted.rows[0] as { id: number }).id;
-      return { kind: 'begun', lease: { entryId, fence: 1, current: standing.rrset } };
+      return { kind: 'begun', lease: { entryId, fence: 1, current: standing.rrset, recordsMax } };
     });
   },
 
@@ -233,6 +248,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
         ...[recordCountOf(completed?.rrset ?? null)],
         ...[completed?.action?.id ?? null, completed?.action?.status ?? null, completed?.action?.body ?? null],
         completed?.wasRemoved ?? false,
+        completed === null ? null : ceilingOf(lease, completed),
       ],
     });
     return rowCount === 1;
@@ -263,6 +279,23 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
   },
 });
 export type WriteLedger = ReturnType<typeof writeLedger>;
+
+/** Room that earlier writes free counts as taken while their actions may fail. */
+function admit(write: RrsetWrite, standing: Standing, owner: OwnerQuota) {
+  const { rrset, records, reserved, held_by_actions: held } = standing;
+  const mirrored = recordCountOf(rrset);
+  const ceiling = Math.max(mirrored, standing.ceiling ?? 0);
+  const admission = decideAdmission(write, rrset, records + reserved + held, owner, ceiling);
+  const recordsMax = ceiling + (admission.kind === 'admitted' ? admission.reserve : 0);
+  const isHeld = admission.kind === 'refused' && (held > 0 || ceiling > mirrored);
+  const heldByActions = isHeld && decideAdmission(write, rrset, records + reserved, owner).kind === 'admitted';
+  return { admission, recordsMax, heldByActions };
+}
+
+/** What an accepted write may leave of its set when its action fails, where that is more than when it succeeds. */
+function ceilingOf({ recordsMax }: WriteLease, { rrset, action }: Extract<WriteEnd, { state: 'completed' }>) {
+  return action?.status === 'running' && recordsMax > recordCountOf(rrset) ? recordsMax : null;
+}
 
 function quotaOf({ kind }: RrsetOwner, quota: RecordQuota): OwnerQuota {
   return { limit: kind === 'team' ? 'recordsPerTeam' : 'recordsPerDemo', quota };

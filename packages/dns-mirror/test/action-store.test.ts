@@ -1,7 +1,7 @@
 import { connectPool } from '@corral/database';
 import { patientPool } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ActionStore, actionStore, type WriteLedger } from '../src/index.js';
+import { type ActionStore, actionStore, givenUp, type WriteLedger } from '../src/index.js';
 import {
   accepted,
   addOf,
@@ -97,5 +97,19 @@ describe('the actions of a team', () => {
 
     expect((await store.findActions(team.id, ids)).every(({ body }) => body === '{"round":39}')).toBe(true);
     await Promise.all(pools.map((pool) => pool.end()));
+  });
+});
+
+const RUNNING = '{"id":880001,"status":"running","progress":10,"finished":null,"error":null,"later":{"field":1.0}}';
+
+describe('an action that is given up', () => {
+  it('ends in an error and keeps every other member', () => {
+    const { status, body } = givenUp({ id: 880001, body: RUNNING }, new Date('2026-01-02T03:04:05Z'));
+
+    expect(status).toBe('error');
+    expect(JSON.parse(body)).toMatchObject({
+      ...{ id: 880001, status: 'error', progress: 10, finished: '2026-01-02T03:04:05.000Z', later: { field: 1 } },
+      error: { code: 'timeout' },
+    });
   });
 });

@@ -112,15 +112,15 @@ describe('the turn to ask for actions', () => {
     expect(ours(await polls.claimPoll([id], LONG)).ids).toEqual([id]);
   });
 
-  it('is for 25 actions at most, those first that were asked for longest ago', async () => {
-    const ids = await startActions(30);
+  it('is for 50 actions at most, those first that were asked for longest ago', async () => {
+    const ids = await startActions(55);
     const first = ours(await polls.claimPoll(ids, LONG));
     // The upstream told of none of them: they go to the end of the line all the same.
     await polls.endPoll(first.claim, first.ids, 0);
 
     const second = ours(await polls.claimPoll(ids, LONG));
 
-    expect(first.ids).toHaveLength(25);
+    expect(first.ids).toHaveLength(50);
     expect(second.ids.slice(0, 5).sort()).toEqual(ids.filter((id) => !first.ids.includes(id)));
   });
 
@@ -152,5 +152,51 @@ describe('what the upstream was asked for', () => {
     const [otherBefore, otherAfter] = (await times(other)) as [number, number];
     expect(askedAfter).toBeGreaterThan(askedBefore);
     expect(otherAfter).toBe(otherBefore);
+  });
+});
+
+describe('the turn to look up actions that nobody asks for', () => {
+  const startOld = async (): Promise<number> => {
+    const id = await startAction();
+    await database.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '1 minute' WHERE id = $1`, [
+      id,
+    ]);
+    return id;
+  };
+
+  it('comes once per interval, for whoever looks, and beside the turn of clients that wait', async () => {
+    const id = await startOld();
+    ours(await polls.claimPoll([id], LONG));
+
+    const [one, other] = await Promise.all([polls.claimLookUp(60_000, 60_000), polls.claimLookUp(60_000, 60_000)]);
+
+    expect([...one, ...other]).toEqual([{ id, body: expect.any(String), overdue: false }]);
+    expect(await polls.claimLookUp(60_000, 60_000)).toEqual([]);
+  });
+
+  it('is for 50 actions at most, those that began last, and says which run for too long', async () => {
+    const ids: number[] = [];
+    while (ids.length < 52) ids.push(await startOld());
+    await database.pool.query(`UPDATE dns_action SET started_at = started_at - interval '1 hour' WHERE id = $1`, [
+      ids[51],
+    ]);
+
+    const found = await polls.claimLookUp(0, 60_000);
+    await actionStore(database.pool).recordActions(found.map(({ id, body }) => ({ id, status: 'success', body })));
+    const rest = await polls.claimLookUp(0, 60_000);
+
+    expect(found.map(({ id }) => id)).toEqual(ids.slice(1, 51).reverse());
+    expect(rest).toMatchObject([
+      { id: ids[0], overdue: false },
+      { id: ids[51], overdue: true },
+    ]);
+  });
+
+  it('is nobody’s while all have ended or began a moment ago: it does not wait for its time then', async () => {
+    await startAction();
+    expect(await polls.claimLookUp(60_000, 60_000)).toEqual([]);
+
+    const id = await startOld();
+    expect(await polls.claimLookUp(60_000, 60_000)).toMatchObject([{ id }]);
   });
 });

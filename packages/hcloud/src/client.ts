@@ -121,7 +121,7 @@ export interface HcloudClient {
    */
   listRrsets(zoneId: number, page: number, options?: ReadOptions): Promise<RrsetPage>;
   /**
-   * Reads actions, 25 per call. Ids that the upstream does not know are missing in the answer.
+   * Reads actions, 50 per call. Ids that the upstream does not know are missing in the answer.
    *
    * @throws UpstreamUnavailable
    */

@@ -12,8 +12,8 @@ import { isId, parseActions, parseRrset, parseRrsetPage, parseZone } from './rea
 import { type CallDeps, sendWrite } from './write.js';
 
 const rrsetsPerPage = 100;
-/** As many as the official client asks for at once. */
-const idsPerCall = 25;
+/** A full page of the upstream's lists. */
+const idsPerCall = 50;
 /** Who waits for an action asks again soon: a poll that comes late is of no use. */
 const pollWaitMsMax = 2_000;
 /** Longest wait for the store of the budget. */
@@ -81,7 +81,7 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
       const actions: ActionReading[] = [];
       for (let first = 0; first < asked.length; first += idsPerCall) {
         const chunk = asked.slice(first, first + idsPerCall);
-        const path = `/actions?${chunk.map((id) => `id=${idSegment(id)}`).join('&')}`;
+        const path = `/actions?${chunk.map((id) => `id=${idSegment(id)}`).join('&')}&per_page=${idsPerCall}`;
         const parse = (body: JsonBody) => parseActions(body, chunk);
         const found = await performRead(deps, { ...pollTurn, route: 'GET /actions', path, parse });
         if (found === null) throw new UpstreamUnavailable('404 not_found: its base address knows no actions');

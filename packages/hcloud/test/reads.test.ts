@@ -144,9 +144,9 @@ describe('listRrsets', () => {
 describe('readActions', () => {
   const actionText = (id: number, status = 'success') => `{"id": ${id}, "status": "${status}", "new" : 1.0}`;
 
-  it('asks for 25 ids at a time, for each id once, and drops what it did not ask for', async () => {
+  it('asks for 50 ids at a time, for each id once, and drops what it did not ask for', async () => {
     const { client, calls } = aClient();
-    const ids = Array.from({ length: 30 }, (_, index) => index + 1);
+    const ids = Array.from({ length: 60 }, (_, index) => index + 1);
     const answer = (uri: string) => {
       const asked = new URLSearchParams(uri.split('?')[1]).getAll('id').map(Number);
       return `{"actions": [${[...asked, 999].map((id) => actionText(id)).join(', ')}]}`;
@@ -162,7 +162,7 @@ describe('readActions', () => {
   it.each(['running', 'success', 'error'])('gives the status %s', async (status) => {
     const { client } = aClient();
     upstream()
-      .get('/v1/actions?id=5')
+      .get('/v1/actions?id=5&per_page=50')
       .reply(200, `{"actions": [${actionText(5, status)}]}`);
 
     expect(await client.readActions([5])).toEqual([{ id: 5, status, body: actionText(5, status) }]);
@@ -170,7 +170,7 @@ describe('readActions', () => {
 
   it('leaves out what the upstream does not know', async () => {
     const { client } = aClient();
-    upstream().get('/v1/actions?id=5').reply(200, '{"actions": []}');
+    upstream().get('/v1/actions?id=5&per_page=50').reply(200, '{"actions": []}');
 
     expect(await client.readActions([5])).toEqual([]);
   });
@@ -185,7 +185,7 @@ describe('readActions', () => {
   it('takes an unknown status for garbage', async () => {
     const { client } = aClient();
     upstream()
-      .get('/v1/actions?id=5')
+      .get('/v1/actions?id=5&per_page=50')
       .times(9)
       .reply(200, `{"actions": [${actionText(5, 'paused')}]}`);
 

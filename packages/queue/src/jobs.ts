@@ -2,6 +2,8 @@
 export interface JobPayloads {
   /** Find out what became of DNS writes whose answer never came. */
   'settle-writes': Record<string, never>;
+  /** Ask how actions got on whose end no client asks for. */
+  'look-up-actions': Record<string, never>;
   /** Compare the mirror with the upstream's zone. `runId`: the requested run, whose outcome somebody waits for. */
   'zone-sync': { readonly runId?: string; readonly reason: 'schedule' | 'start' | 'request' };
   /** Give the demos whose time is over their end. */
@@ -45,6 +47,7 @@ export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 're
 
 export const jobRules = {
   'settle-writes': { queue: 'dns', attempts: 1, backoffMs: 0 },
+  'look-up-actions': { queue: 'dns', attempts: 1, backoffMs: 0 },
   'zone-sync': { queue: 'dns', attempts: 3, backoffMs: 5_000 },
   'expire-demos': { queue: 'dns', attempts: 1, backoffMs: 0 },
   'clear-demos': { queue: 'dns', attempts: 1, backoffMs: 0 },

@@ -160,6 +160,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
         dns: {
           handlers: {
             'settle-writes': async () => (settled += 1),
+            'look-up-actions': async () => undefined,
             'zone-sync': async () => undefined,
             'expire-demos': async () => undefined,
             'clear-demos': async () => undefined,

@@ -30,6 +30,7 @@ export const upstreamVariables = {
     default: 8_000,
     desc: 'How long a request may wait for the upstream’s budget or retry before it gives up.',
   }),
+  ACTION_TIMEOUT_MS: durationMs({ default: 60_000, desc: 'After so long a running action counts as failed.' }),
 };
 
 /** What every service is told that calls the garden cluster. */

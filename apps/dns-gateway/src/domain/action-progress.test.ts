@@ -1,7 +1,7 @@
 import type { DnsCaller } from '@corral/auth';
 import type { ActionRecord } from '@corral/dns-mirror';
 import { describe, expect, it } from '@jest/globals';
-import { actionProgress, givenUp } from './action-progress.js';
+import { actionProgress } from './action-progress.js';
 import type { FollowUntil } from './follow-actions.js';
 
 const caller: DnsCaller = {
@@ -26,7 +26,7 @@ const waiting = () => ({ gone: new AbortController().signal, setAside: () => () 
 function start(known: readonly ActionRecord[], { isHeld = true } = {}) {
   const followed: { ids: number[]; until: FollowUntil }[] = [];
   const progress = actionProgress({
-    store: { findActions: async () => [...known], recordActions: async () => undefined },
+    store: { findActions: async () => [...known], recordActions: async () => [] },
     follow: (actions, until) => {
       followed.push({ ids: actions.map(({ id }) => id), until });
       return { told: Promise.resolve(), stop: () => undefined };
@@ -76,17 +76,5 @@ describe('following actions', () => {
 
   it('answers with the present state when the read cannot be held', async () => {
     expect(await start([running], { isHeld: false }).find()).toEqual({ actions: [running], isHeld: false });
-  });
-});
-
-describe('an action that is given up', () => {
-  it('ends in an error and keeps every other member', () => {
-    const { status, body } = givenUp(running, new Date(NOW));
-
-    expect(status).toBe('error');
-    expect(JSON.parse(body)).toMatchObject({
-      ...{ id: 880001, status: 'error', progress: 10, finished: '2026-01-02T03:04:05.000Z', later: { field: 1 } },
-      error: { code: 'timeout' },
-    });
   });
 });

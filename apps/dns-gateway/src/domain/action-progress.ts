@@ -1,5 +1,5 @@
 import type { DnsCaller } from '@corral/auth';
-import type { ActionRecord, ActionStore } from '@corral/dns-mirror';
+import { type ActionRecord, type ActionStore, givenUp } from '@corral/dns-mirror';
 import type { Followed, FollowUntil } from './follow-actions.js';
 import type { Asker, HeldReads } from './held-reads.js';
 import { mayFollow } from './rrset-access.js';
@@ -68,11 +68,4 @@ function isStale({ status, checkedAt }: ActionRecord, now: number, intervalMs: n
 
 function isOverdue({ status, startedAt }: ActionRecord, now: number, runningMsMax: number): boolean {
   return status === 'running' && now - startedAt.getTime() > runningMsMax;
-}
-
-/** The end of an action that the upstream never ended. Its other members stay as stated. */
-export function givenUp({ id, body }: ActionRecord, at: Date): { id: number; status: string; body: string } {
-  const message = 'The upstream did not report an end in time. Read the record set to see its state.';
-  const ended = { status: 'error', finished: at.toISOString(), error: { code: 'timeout', message } };
-  return { id, status: 'error', body: JSON.stringify({ ...JSON.parse(body), ...ended }) };
 }

@@ -1,9 +1,12 @@
-import type { ActionRecord, ActionStore, CheckedAction, PollTurns } from '@corral/dns-mirror';
+import type { setTimeout } from 'node:timers/promises';
+import type { ActionRecord, ActionStore, CheckedAction, PollTurns, RrsetKey } from '@corral/dns-mirror';
 import type { ActionReading } from '@corral/hcloud';
 
 export interface FollowActionsDeps {
   readonly polls: Pick<PollTurns, 'claimPoll' | 'endPoll' | 'findChecked'>;
   readonly store: Pick<ActionStore, 'recordActions'>;
+  /** Reads a set again whose write had no effect after all. Never fails. */
+  readonly lookAgain: (entryId: number, key: RrsetKey) => Promise<void>;
   /** Asks the upstream; rejects when it cannot be reached. */
   readonly read: (ids: readonly number[]) => Promise<ActionReading[]>;
   readonly pause: (ms: number) => Promise<unknown>;
@@ -96,6 +99,17 @@ const idsOf = (waiters: readonly Waiter[]): number[] => [
   ...new Set(waiters.flatMap(({ knownAt }) => [...knownAt.keys()])),
 ];
 
+/** Waits until one of the actions has ended, for so long at most, and no longer than somebody waits. */
+export async function untilOneEnds(
+  followed: Followed,
+  { waitMs, gone, pause }: { waitMs: number; gone: AbortSignal; pause: typeof setTimeout },
+): Promise<void> {
+  const over = new AbortController();
+  const patience = pause(waitMs, undefined, { signal: AbortSignal.any([over.signal, gone]) }).catch(() => undefined);
+  await Promise.race([followed.told, patience]).finally(followed.stop);
+  over.abort();
+}
+
 /** @returns whether the upstream was asked in vain */
 async function pollOrWait(deps: FollowActionsDeps, ids: readonly number[]): Promise<boolean> {
   const options = { intervalMs: deps.pollIntervalMs, leaseMs: LEASE_MS, wantedMs: WANTED_MS };
@@ -110,7 +124,9 @@ async function pollOrWait(deps: FollowActionsDeps, ids: readonly number[]): Prom
     return null;
   });
   try {
-    await deps.store.recordActions(told ?? []);
+    const failed = await deps.store.recordActions(told ?? []);
+    // Who is told that the action failed shall find the set as it is.
+    await Promise.all(failed.map(({ entryId, key }) => deps.lookAgain(entryId, key)));
   } finally {
     const restMs = Math.max(0, startedAt + deps.pollIntervalMs - deps.now());
     await deps.polls.endPoll(turn.claim, told === null ? [] : turn.ids, restMs);

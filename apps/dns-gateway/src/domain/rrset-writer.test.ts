@@ -47,7 +47,7 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64)
     ledger: {
       begin: async (): Promise<BeginOutcome> => ({
         kind: 'begun',
-        lease: { entryId: ++entries, fence: 1, current: null },
+        lease: { entryId: ++entries, fence: 1, current: null, recordsMax: 0 },
       }),
       finish: async (_lease, _key, end) => ends.push(end) > 0,
       release: async () => undefined,
@@ -63,6 +63,7 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64)
     queue: keyedQueue(),
     isDelivered: () => false,
     lookAgain: async () => undefined,
+    roomMoves: async () => undefined,
     reportDrift: () => undefined,
     noteRefused: async ({ operation }, error) => {
       refused.push(`${operation} ${(error as DnsError).code}`);
@@ -211,7 +212,7 @@ describe('an answer of the upstream that cannot be recorded', () => {
 describe('a set that another process writes to', () => {
   it('is tried again until it is free, and no longer than the turn may take', async () => {
     let busy = 3;
-    const begun: BeginOutcome = { kind: 'begun', lease: { entryId: 1, fence: 1, current: null } };
+    const begun: BeginOutcome = { kind: 'begun', lease: { entryId: 1, fence: 1, current: null, recordsMax: 0 } };
     const { writer, pauses, untilSent, answer } = startWriter({
       begin: async () => (busy-- > 0 ? { kind: 'busy', identical: false } : begun),
     });

@@ -58,6 +58,8 @@ export interface RrsetWriterDeps {
   /** How many the upstream grants per hour, where it has said so. */
   readonly budgetLimit: () => number | null;
   readonly noteRefused: NoteRefused;
+  /** Waits until an action has ended that holds room of an owner, for so long at most. */
+  readonly roomMoves: (ownerId: string, waitMs: number, gone: AbortSignal) => Promise<void>;
   /** An uncertain write is settled after so long: the upstream may still be working on it. */
   readonly settleAfterMs: number;
 }
@@ -143,7 +145,9 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
         case 'replayed':
           return outcome;
         case 'refused':
-          throw quotaExceeded(outcome.limit, outcome.max);
+          if (!outcome.heldByActions || deps.now() >= request.deadline) throw quotaExceeded(outcome.limit, outcome.max);
+          await waitForRoom(request);
+          break;
         case 'ended':
           // Between the check of the token and now: the next request would not get this far.
           throw tokenUnknown();
@@ -157,6 +161,16 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
           assertNever(outcome);
       }
     }
+  };
+
+  /** Who deletes and creates in one go does not ask how the deletion's action ends: its room is free a moment later. */
+  const waitForRoom = async (request: CheckedWrite): Promise<void> => {
+    const leave = placesOf(request).enter();
+    if (leave === null) throw tooManyWait();
+    const waitMs = Math.max(0, request.deadline - deps.now());
+    await deps.roomMoves(ownerOf(request.caller).id, waitMs, request.gone).finally(leave);
+    await deps.pause(BUSY_POLL_MS);
+    if (request.gone.aborted) throw new ClientGone();
   };
 
   const conclude = async (request: CheckedWrite, lease: WriteLease, outcome: WriteOutcome): Promise<WriteAnswer> => {

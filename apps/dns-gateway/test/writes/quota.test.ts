@@ -72,4 +72,23 @@ describe('a team at its quota', () => {
     expect((await send('POST', '', another)).status).toBe(201);
     expect(upstreamRecords(gateway, slug)).toBe(200);
   });
+
+  it('grows into room that a deletion has freed, and not into room that its action gave back', async () => {
+    const { slug, token } = await teamHolding('exchanging', 200);
+    const send = (method: string, path: string, body?: object) =>
+      gateway.call(method, `/zones/${ZONE}/rrsets${path}`, { token, ...(body === undefined ? {} : { body }) });
+    // As the reconciler does it: of a set whose creation may still be under way nothing is known.
+    await gateway.pool.query(`UPDATE dns_action SET status = 'success'`);
+    const another = (at: number) => ({ name: `more${at}.${slug}`, type: 'A', records: records(50) });
+
+    expect((await send('DELETE', `/held0.${slug}/A`)).status).toBe(201);
+    expect((await send('POST', '', another(0))).status).toBe(201); // waited for the end of the deletion's action
+    gateway.cloud.admin.addFaults({ effect: { actionError: { code: 'action_failed', message: 'no', afterMs: 200 } } });
+    expect((await send('DELETE', `/held1.${slug}/A`)).status).toBe(201);
+    const refused = await send('POST', '', another(1));
+
+    expect([refused.status, refused.json.error.code]).toEqual([403, 'resource_limit_exceeded']);
+    expect(upstreamRecords(gateway, slug)).toBe(200);
+    expect(await mirroredRecords(gateway, slug)).toBe(200);
+  });
 });

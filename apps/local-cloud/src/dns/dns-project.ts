@@ -96,7 +96,7 @@ export class DnsProject {
   /**
    * Performs a write and keeps it before it returns.
    *
-   * @param actionError makes the action end in this error; the write then has no effect
+   * @param failure makes the action end in this error, after `afterMs` where it is given; the write then has no effect
    * @throws ApiError when the rules refuse it; nothing has changed then
    */
   write(
@@ -104,8 +104,10 @@ export class DnsProject {
     { name, type }: { name: string; type: string },
     command: Command,
     request: WriteRequest,
-    actionError: ActionError | null = null,
+    failure: (ActionError & { readonly afterMs?: number }) | null = null,
   ): WriteOutcome {
+    const { afterMs = this.#options.actionMs, ...error } = failure ?? {};
+    const actionError = failure === null ? null : (error as ActionError);
     this.#showDue();
     const table = zone.written;
     const target = {
@@ -116,7 +118,7 @@ export class DnsProject {
       typesAtName: table.typesAt(name),
     };
     const rrset = decideWrite(command, target, this.#nextCreatedSeq);
-    const action = this.#newAction(command, zone, actionError);
+    const action = this.#newAction(command, zone, { error: actionError, ms: afterMs });
     const write: Write = {
       seq: this.#nextWriteSeq,
       at: timestamp(this.#options.clock.now()),
@@ -145,12 +147,12 @@ export class DnsProject {
     return change.next;
   }
 
-  #newAction(command: Command, zone: HeldZone, error: ActionError | null): Action | null {
+  #newAction(command: Command, zone: HeldZone, end: { error: ActionError | null; ms: number }): Action | null {
     const name = actionCommands[command.kind];
     if (name === null) return null;
     const startedAt = this.#options.clock.now();
-    const finishesAt = startedAt + this.#options.actionMs;
-    return { id: this.#nextActionId, command: name, zoneId: zone.facts.id, startedAt, finishesAt, error };
+    const finishesAt = startedAt + end.ms;
+    return { id: this.#nextActionId, command: name, zoneId: zone.facts.id, startedAt, finishesAt, error: end.error };
   }
 
   #changeOf(zone: HeldZone, name: string, type: string, next: Rrset | null, bump: boolean): RrsetChange {

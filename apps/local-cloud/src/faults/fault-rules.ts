@@ -33,8 +33,11 @@ export interface FaultEffect {
   truncate?: boolean;
   /** Never answers, and does not perform the request. */
   hang?: boolean;
-  /** Accepts the write, but its action ends in this error and it has no effect. Matches mutating requests only. */
-  actionError?: { code: string; message: string };
+  /**
+   * Accepts the write, but its action ends in this error and it has no effect. Matches mutating requests only.
+   * `afterMs`: how long the action runs until then. Default: as long as all do.
+   */
+  actionError?: { code: string; message: string; afterMs?: number };
 }
 
 export interface FaultRule {

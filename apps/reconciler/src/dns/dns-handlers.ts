@@ -2,6 +2,7 @@ import type { JobHandlers, Queue } from '@corral/queue';
 import { Stopped } from '../loop/unless-stopped.js';
 import type { ClearResult } from './clear-demos.js';
 import type { ExpireResult } from './expire-demos.js';
+import type { LookUpResult } from './look-up-actions.js';
 import type { SettleResult } from './settle-writes.js';
 import type { SyncRequest, SyncResult } from './zone-sync.js';
 
@@ -15,6 +16,7 @@ export interface DnsHandlerDeps {
   readonly syncDemos: Sync | null;
   readonly expire: (signal: AbortSignal) => Promise<ExpireResult>;
   readonly clear: (signal: AbortSignal) => Promise<ClearResult>;
+  readonly lookUp: () => Promise<LookUpResult>;
   readonly queue: Pick<Queue, 'nudge'>;
   /** After this long, what a sync skipped can be compared. */
   readonly graceMs: number;
@@ -29,8 +31,14 @@ export function dnsHandlers(deps: DnsHandlerDeps): JobHandlers<'dns'> {
   const { sync, syncDemos, expire, queue, graceMs } = deps;
   const settle = unlessUnderWay(deps.settle);
   const clear = unlessUnderWay(deps.clear);
+  const lookUp = unlessUnderWay(async () => {
+    const { failed } = await deps.lookUp();
+    // What their writes claimed is not there: the mirror is mended at once.
+    if (failed > 0) await queue.nudge('settle-writes', {}, { jobId: 'failed-actions' });
+  });
   return {
     'settle-writes': async (_payload, { signal }) => settle(signal),
+    'look-up-actions': async (_payload, { signal }) => lookUp(signal),
     'expire-demos': async (_payload, { signal }) => {
       const { ended } = await expire(signal);
       if (ended > 0) await queue.nudge('clear-demos', {}, { jobId: 'clear' });

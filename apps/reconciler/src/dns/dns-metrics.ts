@@ -50,6 +50,11 @@ export function dnsMetrics(metrics: Metrics, { zoneNames, sync, settlements, end
       help: 'Writes of unknown outcome that were taken up, by what came of it',
       labelNames: ['outcome'],
     }),
+    lookUps: metrics.counter({
+      name: 'corral_dns_action_lookups_total',
+      help: 'Actions that no client asked for, by what the upstream told of them',
+      labelNames: ['outcome'],
+    }),
     demosExpired: metrics.counter({
       name: 'corral_dns_demos_expired_total',
       help: 'Demos that ended because their time was over',

@@ -40,6 +40,8 @@ type Step = 'ended' | 'left' | 'away' | 'stopped';
 /** What could not be read is due again after this, or when the upstream says that it has budget again. */
 const RETRY_MS = 10_000;
 const RETRY_MS_MAX = 300_000;
+/** A second look that a later write to the set forbids for now: finding out costs no upstream call. */
+const CONTESTED_MS = 1_000;
 
 /**
  * One pass: finds out what became of writes whose outcome nobody knows, by reading their record sets, and takes the
@@ -101,7 +103,10 @@ async function recheckEntry(deps: SettleDeps, read: ReadRrset, due: DueRecheck):
   const { entryId, key } = due;
   try {
     const readAt = await mirror.readClock();
-    if (await mirror.isContested(key, readAt, graceMs)) return 'left';
+    if (await mirror.isContested(key, readAt, graceMs)) {
+      await settlements.deferRecheck(due, CONTESTED_MS);
+      return 'left';
+    }
     const found = await read(key, 'recheck');
     const observation = await mirror.observe({ key, found, readAt }, { graceMs, purpose: 'sync' });
     reportDrift(observation);

@@ -1,0 +1,153 @@
+import type { RrsetOperation } from '@corral/dns-mirror';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  addTeam,
+  ledgerOf,
+  mirroredValues,
+  mirrorZone,
+  type Reconciling,
+  readEntries,
+  records,
+  running,
+  startReconciling,
+  type TestTeam,
+  ZONE,
+} from './support/start-reconciling.js';
+
+const ACTION_MS = 30_000;
+
+let at: Reconciling;
+let acme: TestTeam;
+beforeAll(async () => {
+  at = await startReconciling({ actionMs: ACTION_MS });
+  await mirrorZone(at);
+  acme = await addTeam(at, 'acme');
+});
+afterAll(() => at.stop());
+beforeEach(async () => {
+  at.cloud.admin.clearFaults();
+  for (const table of ['dns_action_poll', 'dns_action', 'dns_audit_entry', 'dns_rrset']) {
+    await at.pool.query(`DELETE FROM ${table}`);
+  }
+  for (const { name, type } of at.cloud.admin.zones()[0]?.rrsets ?? []) {
+    if (name !== '@') at.cloud.admin.deleteRrset(ZONE, name, type);
+  }
+  at.cloud.admin.resetCalls();
+  at.nudges.length = 0;
+});
+
+const fail = () => at.cloud.admin.addFaults({ effect: { actionError: { code: 'action_failed', message: 'sorry' } } });
+
+/** A write as a gateway makes it, whose client never asks for its action; some time ago. */
+async function write(name: string, operation: RrsetOperation, body: object | null): Promise<void> {
+  const { zoneId } = at;
+  const key = { zoneId, name, type: 'A' };
+  const requestBody = body === null ? null : JSON.stringify(body);
+  const asked = operation === 'delete' ? { operation } : { operation, ttl: null, records: [], ...body };
+  const begun = await ledgerOf(at.pool, 60_000).begin(
+    {
+      owner: { kind: 'team', id: acme.id, teamId: acme.id },
+      ...{ tokenId: acme.tokenId, key, write: asked as never, requestBody, requestHash: null },
+    },
+    () => true,
+  );
+  if (begun.kind !== 'begun') throw new Error(`The write did not begin: ${begun.kind}.`);
+  const segments = ['zones', String(zoneId), 'rrsets', name, 'A'];
+  const outcome = await at.hcloud.write({
+    ...{ team: acme.id, body: requestBody === null ? null : Buffer.from(requestBody) },
+    ...(operation === 'delete'
+      ? { method: 'DELETE' as const, segments }
+      : { method: 'POST' as const, segments: [...segments, 'actions', operation] }),
+  });
+  if (outcome.kind !== 'accepted') throw new Error(`The write was ${outcome.kind}.`);
+  const { action } = JSON.parse(outcome.body) as { action: { id: number; status: string } };
+  await ledgerOf(at.pool).finish(begun.lease, key, {
+    ...{ state: 'completed', status: outcome.status, body: outcome.body, recheck: false },
+    rrset: operation === 'delete' ? null : JSON.stringify({ name, type: 'A', ttl: null, labels: {}, ...body }),
+    action: { ...action, body: JSON.stringify(action) },
+  });
+  await at.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '3 seconds'`);
+}
+
+const statuses = async () =>
+  (await at.pool.query<{ status: string }>('SELECT status FROM dns_action ORDER BY id')).rows.map((row) => row.status);
+const lookUpAgain = async () => {
+  await at.pool.query('DELETE FROM dns_action_poll');
+  await at.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '3 seconds'`);
+  return at.workers.lookUpActions();
+};
+const actionCalls = () => at.cloud.admin.calls().byRoute['GET /v1/actions'] ?? 0;
+
+describe('actions that no client asks for', () => {
+  it('are looked up together, in one call, until each has ended', async () => {
+    for (let n = 0; n < 30; n += 1) await write(`n${n}.acme`, 'add_records', { records: records('192.0.2.1') });
+
+    expect(await at.workers.lookUpActions()).toEqual({ asked: 30, failed: 0 });
+    expect(new Set(await statuses())).toEqual(new Set(['running']));
+    at.cloud.admin.advanceClock(ACTION_MS);
+    expect(await lookUpAgain()).toEqual({ asked: 30, failed: 0 });
+
+    expect(new Set(await statuses())).toEqual(new Set(['success']));
+    expect(actionCalls()).toBe(2);
+    expect(await lookUpAgain()).toEqual({ asked: 0, failed: 0 });
+    expect(actionCalls()).toBe(2);
+  });
+
+  it('cost one call per interval at most, however many reconcilers look', async () => {
+    await write('www.acme', 'add_records', { records: records('192.0.2.1') });
+
+    await Promise.all([at.workers, at.another(), at.another()].map((each) => each.lookUpActions()));
+    await at.workers.lookUpActions();
+
+    expect(actionCalls()).toBe(1);
+  });
+
+  it('that failed have their sets read again at once: the mirror is as the upstream is, and so is the quota', async () => {
+    await write('www.acme', 'add_records', { records: records('192.0.2.1', '192.0.2.2') });
+    at.cloud.admin.advanceClock(ACTION_MS);
+    await lookUpAgain();
+    fail();
+    await write('www.acme', 'delete', null);
+    expect(await mirroredValues(at, 'www.acme')).toBeNull();
+    at.cloud.admin.advanceClock(ACTION_MS);
+
+    expect(await lookUpAgain()).toMatchObject({ failed: 1 });
+    await at.workers.settleWrites(running());
+
+    expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.1', '192.0.2.2']);
+    expect(await readEntries(at, 'recheck_at IS NOT NULL OR records_ceiling IS NOT NULL')).toEqual([]);
+  });
+
+  it('that failed wake those who read sets again', async () => {
+    fail();
+    await write('www.acme', 'add_records', { records: records('192.0.2.1') });
+    at.cloud.admin.advanceClock(ACTION_MS);
+
+    await at.workers.handlers['look-up-actions']({}, { signal: running() } as never);
+
+    expect(at.nudges.map(({ name }) => name)).toEqual(['settle-writes']);
+  });
+
+  it('that the upstream never ends, or knows nothing of, are given up after a minute', async () => {
+    await write('one.acme', 'add_records', { records: records('192.0.2.1') });
+    await write('two.acme', 'add_records', { records: records('192.0.2.1') });
+    await at.pool.query('UPDATE dns_action SET id = 1 WHERE id = (SELECT max(id) FROM dns_action)');
+    expect(await at.workers.lookUpActions()).toEqual({ asked: 2, failed: 0 });
+    expect(await statuses()).toEqual(['running', 'running']);
+
+    await at.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 seconds'`);
+    expect(await lookUpAgain()).toEqual({ asked: 2, failed: 2 });
+
+    expect(await statuses()).toEqual(['error', 'error']);
+  });
+
+  it('are left as they are while the upstream is away', async () => {
+    await write('www.acme', 'add_records', { records: records('192.0.2.1') });
+    await at.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 seconds'`);
+    at.cloud.admin.addFaults({ times: null, effect: { status: 500 } });
+
+    expect(await at.workers.lookUpActions()).toEqual({ asked: 1, failed: 0 });
+
+    expect(await statuses()).toEqual(['running']);
+  });
+});

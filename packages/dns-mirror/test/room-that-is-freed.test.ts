@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ActionStore, actionStore, type RrsetWrite, settlementStore, type WriteLedger } from '../src/index.js';
+import {
+  accepted,
+  addOf,
+  begin,
+  bodyOf,
+  keyOf,
+  type MirrorDatabase,
+  neverDelivered,
+  newWrite,
+  openMirrorDatabase,
+  type TestTeam,
+} from './mirror-database.js';
+
+let database: MirrorDatabase;
+let ledger: WriteLedger;
+let actions: ActionStore;
+let team: TestTeam;
+let teams = 0;
+
+beforeAll(async () => {
+  database = await openMirrorDatabase();
+  ledger = database.ledger({ quota: { recordsPerTeam: 10, recordsPerDemo: 20, recordsPerRrset: 10 } });
+  actions = actionStore(database.pool);
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  teams += 1;
+  team = await database.createTeam(`team-${teams}`);
+});
+
+/** An accepted write that leaves so many records in its set. @returns its action and its entry */
+async function write(name: string, of: RrsetWrite, left: number, status = 'running') {
+  const lease = await begin(ledger, newWrite(team, name, of));
+  const end = accepted(left === 0 ? null : bodyOf(name, left), { status });
+  await ledger.finish(lease, keyOf(name), end);
+  return { id: end.action.id, entryId: lease.entryId };
+}
+
+const grow = (name: string, count: number, from = 0) => write(name, addOf(count, from), count, 'success');
+const remove = (name: string) => write(name, { operation: 'delete' }, 0);
+const end = (id: number, status: string) => actions.recordActions([{ id, status, body: '{}' }]);
+const admits = async (count: number, name = `b.${team.slug}`) =>
+  (await ledger.begin(newWrite(team, name, addOf(count, 100)), neverDelivered)).kind === 'begun';
+
+describe('room that a write frees', () => {
+  it('is not free while the write’s action runs, for it may fail yet', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    const { id } = await remove(name);
+
+    const early = await ledger.begin(newWrite(team, `b.${team.slug}`, addOf(1)), neverDelivered);
+
+    expect(early).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 10, heldByActions: true });
+    await end(id, 'success');
+    expect(await admits(10)).toBe(true);
+  });
+
+  it('is free at once where the upstream answered with an action that has succeeded', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    await write(name, { operation: 'delete' }, 0, 'success');
+
+    expect(await admits(10)).toBe(true);
+  });
+
+  it('stays taken when the action fails, until the set was read again', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    const { id, entryId } = await remove(name);
+    await end(id, 'error');
+    expect(await admits(1)).toBe(false);
+
+    const settlements = settlementStore(database.pool);
+    const due = await settlements.claimRechecks(10, 60_000);
+    await settlements.dropRecheck(due.find((each) => each.entryId === entryId) as (typeof due)[number]);
+
+    expect(await admits(10)).toBe(true); // the mirror, which was not touched here, counts again
+  });
+
+  it('can be used by a write to the very same set, which the upstream takes after that one', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    await remove(name);
+
+    const again: RrsetWrite = { operation: 'set_records', records: [{ value: '192.0.2.77' }] };
+    expect(await ledger.begin(newWrite(team, name, again), neverDelivered)).toMatchObject({ kind: 'begun' });
+  });
+
+  it('is not used by what is added to the same set: both may be there in the end', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 8);
+    await write(name, { operation: 'remove_records', records: [{ value: '192.0.2.0' }, { value: '192.0.2.1' }] }, 6);
+
+    expect(await admits(3, name)).toBe(false);
+    expect(await admits(2, name)).toBe(true);
+  });
+
+  it('counts once however many writes to a set are under way', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 8);
+    const first = await remove(name);
+    const second = await write(name, { operation: 'set_records', records: [{ value: '192.0.2.0' }] }, 1);
+    const third = await remove(name);
+
+    expect(await admits(3)).toBe(false);
+    await end(first.id, 'success');
+    await end(second.id, 'success');
+    expect(await admits(3)).toBe(false);
+    await end(third.id, 'success');
+    expect(await admits(10)).toBe(true);
+  });
+});
+
+describe('an action that failed', () => {
+  it('is told with the set that its write was about, once', async () => {
+    const name = `a.${team.slug}`;
+    const { id, entryId } = await write(name, addOf(1), 1);
+
+    expect(await end(id, 'error')).toEqual([{ entryId, key: keyOf(name) }]);
+    expect(await end(id, 'error')).toEqual([]);
+  });
+
+  it('that began more than an hour ago asks for no second look: a walk over the zone came after it', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    const { id, entryId } = await remove(name);
+    await database.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 minutes' WHERE id = $1`, [
+      id,
+    ]);
+
+    expect(await end(id, 'error')).toEqual([]);
+    expect((await database.entry(entryId)).recheck_at).toBeNull();
+    expect(await admits(10)).toBe(true);
+  });
+});
