@@ -14,6 +14,7 @@ const shortTimes = {
   UPSTREAM_WAIT_MS: '1500ms',
   WRITE_WAIT_MS: '2500ms',
   SETTLE_AFTER_MS: '700ms',
+  SETTLE_WITHIN_MS: '1s',
   ACTION_POLL_MS: '100ms',
 } as const;
 

@@ -212,14 +212,18 @@ const wasFull = (answered: readonly AnsweredWrite[]): boolean =>
 const wereAllServed = (answers: Answers): boolean =>
   ['lists', 'actions', 'demos'].every((kind) => (answers[kind]?.[200] ?? 0) > 0);
 
-/** @returns the name of a set whose creation arrived, and whose answer did not */
+/** @returns the name of a set whose creation arrived, and whose answer did not; nor did any gateway find out about it */
 async function loseAnswer(label: string): Promise<string> {
   const { token, slug } = alone();
   const name = `${label}.${slug}`;
-  await system.cloud.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { reset: 'after' } });
+  await system.cloud.addFaults(
+    { match: { method: 'POST', path: '/rrsets$' }, effect: { reset: 'after' } },
+    { match: { method: 'GET', path: `/rrsets/${name}` }, times: null, effect: { status: 500 } },
+  );
   const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
   const { status } = await callDns(system.url, { method: 'POST', path: `/zones/${ZONE}/rrsets`, token, body });
   expect(status).toBe(502);
+  await system.cloud.clearFaults();
   return name;
 }
 

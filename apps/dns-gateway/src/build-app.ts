@@ -17,8 +17,11 @@ import {
   driftReporter,
   mirrorStore,
   pollTurns,
+  type ReadRrset,
   refusedWrites,
+  SETTLE_LEASE_MS,
   settlementStore,
+  upstreamReader,
   type WriteLedger,
   zoneSyncStore,
 } from '@corral/dns-mirror';
@@ -45,6 +48,7 @@ import { keyedQueue } from './domain/keyed-queue.js';
 import { lookAgain } from './domain/look-again.js';
 import { noteRefused } from './domain/note-refused.js';
 import { rrsetWriter } from './domain/rrset-writer.js';
+import { settling } from './domain/settling.js';
 import { type ZoneDirectory, zoneDirectory, zonesOf } from './domain/zone-directory.js';
 import { errorHandler, sendError, unknownPath } from './http/error-handler.js';
 import { type HandlersOf, mountRoutes } from './http/mount-routes.js';
@@ -70,6 +74,8 @@ export interface AppConfig {
   /** See `dnsLimits.readWaitMs`. */
   readonly readWaitMs: number;
   readonly settleAfterMs: number;
+  /** For so long a client then waits for the upstream to tell what became of its write. */
+  readonly settleWithinMs: number;
   readonly actionPollMs: number;
   readonly actionHoldMs: number;
   readonly actionRunningMsMax: number;
@@ -179,8 +185,11 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
   const sending = { ledger, send, pause, settleAfterMs: config.settleAfterMs };
   const reportDrift = driftReporter(metrics, log);
   const note = noteRefused(refusedWrites(pool), (error) => log.warn('refused write not counted', { error }));
+  const settlements = settlementStore(pool);
+  // One for each look: a zone that was seen once may be out of reach by the next time.
+  const read: ReadRrset = (key, purpose) => upstreamReader(upstream)(key, purpose);
   const look = lookAgain({
-    ...{ mirror: zoneSyncStore(pool), settlements: settlementStore(pool), source: upstream, reportDrift, pause },
+    ...{ mirror: zoneSyncStore(pool), settlements, read, reportDrift, pause },
     ...{ graceMs: SHOWN_WITHIN_MS, waitMsMax: LOOK_MS_MAX },
     onError: (error) => log.warn('record set not looked at again', { error }),
   });
@@ -193,7 +202,13 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
     onReadError: (error) => log.warn('actions not read', { error }),
   });
   const writer = rrsetWriter({
-    ...{ ...sending, noteRefused: note },
+    ...{ ledger, send, pause, noteRefused: note },
+    settling: settling({
+      ...{ settlements, read, pause, now: clock.now, graceMs: SHOWN_WITHIN_MS },
+      ...{ settleAfterMs: config.settleAfterMs, settleWithinMs: config.settleWithinMs },
+      onError: (error) => log.warn('write not settled', { error }),
+    }),
+    settleHoldMs: config.settleAfterMs + config.settleWithinMs + SETTLE_LEASE_MS,
     queue: keyedQueue(),
     places,
     budgetLimit: () => upstream.budget().limit,

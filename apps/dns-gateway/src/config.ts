@@ -49,6 +49,10 @@ export const dnsGatewayConfig = {
     desc: 'How long a read of one record set waits for its rate.',
   }),
   SETTLE_AFTER_MS: durationMs({ default: 2_000, desc: 'When a write without a usable answer may be settled.' }),
+  SETTLE_WITHIN_MS: durationMs({
+    default: 5_000,
+    desc: 'How long a client then waits for the upstream to tell what became of its write.',
+  }),
   ACTION_POLL_MS: durationMs({ default: 1_000, desc: 'Shortest time between two upstream calls for actions.' }),
   ACTION_HOLD_MS: durationMs({
     default: dnsLimits.actionHoldMs,

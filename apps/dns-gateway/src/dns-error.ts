@@ -1,4 +1,5 @@
 import { type DnsErrorCode, type DnsErrorDetails, dnsErrorCodes } from '@corral/contracts';
+import type { RecordQuota } from '@corral/dns-mirror';
 
 /** Null is what nobody knows. */
 export interface SpentBudget {
@@ -71,10 +72,38 @@ export function unavailable(cause?: unknown): DnsError {
   });
 }
 
-export function upstreamUnavailable(cause?: unknown): DnsError {
+/** Whether it happened or not: who sends it again, gets one outcome. */
+export function upstreamUnavailable(cause?: unknown, { waitingHelps = true } = {}): DnsError {
   return new DnsError(
     'upstream_unavailable',
-    'The upstream provider cannot be reached or gave no usable answer. Read the record set before you write again.',
-    { cause },
+    'The upstream provider cannot be reached or gave no usable answer. Sending the same request again is safe.',
+    { cause, ...(waitingHelps ? { retryAfterSeconds: 5 } : {}) },
   );
+}
+
+export function tooManyWait(): DnsError {
+  return new DnsError(
+    'rate_limit_exceeded',
+    'Too many writes with this token wait. Send the request again after a moment.',
+    {
+      retryAfterSeconds: 1,
+    },
+  );
+}
+
+export function setIsBusy(): DnsError {
+  return new DnsError('conflict', 'Another write to this record set is not finished yet. Send the request again.');
+}
+
+const limited = {
+  recordsPerTeam: { what: 'team', name: 'records_per_team' },
+  recordsPerDemo: { what: 'demo', name: 'records_per_demo' },
+  recordsPerRrset: { what: 'record set', name: 'records_per_rrset' },
+} as const satisfies Record<keyof RecordQuota, object>;
+
+export function quotaExceeded(limit: keyof RecordQuota, max: number): DnsError {
+  const { what, name } = limited[limit];
+  return new DnsError('resource_limit_exceeded', `A ${what} may have ${max} records. Delete some first.`, {
+    details: { limits: [{ name }] },
+  });
 }

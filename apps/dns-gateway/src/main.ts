@@ -116,6 +116,7 @@ await startOrExit(SERVICE, async () => {
       writeWaitMs: config.WRITE_WAIT_MS,
       readWaitMs: config.READ_WAIT_MS,
       settleAfterMs: config.SETTLE_AFTER_MS,
+      settleWithinMs: config.SETTLE_WITHIN_MS,
       actionPollMs: config.ACTION_POLL_MS,
       actionHoldMs: config.ACTION_HOLD_MS,
       actionRunningMsMax: config.ACTION_TIMEOUT_MS,

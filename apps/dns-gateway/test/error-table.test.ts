@@ -138,7 +138,8 @@ describe('the error table', () => {
     ['answers 201 without an action', { status: 201, body: '{}' }],
     ['refuses the gateway’s own token', { status: 401, code: 'unauthorized' }],
   ])('502 upstream_unavailable: the upstream %s', async (what, effect) => {
-    gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect });
+    // Reads are of no use either: the set could tell what became of the write.
+    gateway.cloud.admin.addFaults({ times: null, effect });
 
     expectRow(await create({ name: `fault-${what.length}.acme` }), 502, 'upstream_unavailable');
   });

@@ -49,7 +49,6 @@ export async function deleteLeft(
       return { kind: concluded.rrset === null ? 'deleted' : 'refused' };
     case 'refused':
       return { kind: 'refused' };
-    case 'failed':
     case 'uncertain':
       return { kind: 'uncertain' };
     case 'unreached':

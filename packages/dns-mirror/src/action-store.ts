@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import { inTransaction, type Pool } from '@corral/database';
 import type { RrsetKey } from './rrset-write.js';
 
 export interface ActionRecord {
@@ -60,18 +60,29 @@ const recordStatement = `
   ), changed AS (
     UPDATE dns_action SET status = told.status, body = told.body, checked_at = clock_timestamp()
     FROM told JOIN locked USING (id) WHERE dns_action.id = told.id AND dns_action.status = 'running'
-    RETURNING dns_action.audit_entry_id, told.status,
-              told.status = 'error' AND dns_action.started_at > clock_timestamp() - interval '1 hour' AS looks_again
-  ), entry AS (
-    UPDATE dns_audit_entry
-    SET recheck_at = CASE WHEN looks_again THEN clock_timestamp() ELSE recheck_at END,
-        records_ceiling = CASE WHEN looks_again THEN records_ceiling END
-    FROM changed
-    WHERE dns_audit_entry.id = changed.audit_entry_id AND changed.status <> 'running'
-      AND (looks_again OR records_ceiling IS NOT NULL)
-    RETURNING dns_audit_entry.id, zone_id, name, type, looks_again
+    RETURNING dns_action.audit_entry_id, told.status, dns_action.started_at
   )
-  SELECT id, zone_id, name, type FROM entry WHERE looks_again`;
+  UPDATE dns_audit_entry AS entry SET recheck_at = clock_timestamp()
+  FROM changed
+  WHERE entry.id = changed.audit_entry_id AND changed.status = 'error'
+    AND changed.started_at > clock_timestamp() - interval '1 hour'
+  RETURNING entry.id, zone_id, name, type`;
+
+// Writes to a set have their effects one after the other: what one may leave depends on those before it. So ceilings go
+// in their order; one whose action failed stays, with all that follow it, until the set was read.
+const releaseStatement = `
+  UPDATE dns_audit_entry AS entry SET records_ceiling = NULL
+  FROM (
+    SELECT DISTINCT entry.zone_id, entry.name, entry.type
+    FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
+    WHERE action.id = ANY($1::bigint[]) AND entry.records_ceiling IS NOT NULL
+  ) AS told
+  WHERE entry.zone_id = told.zone_id AND entry.name = told.name AND entry.type = told.type
+    AND entry.records_ceiling IS NOT NULL
+    AND NOT EXISTS (
+      SELECT FROM dns_audit_entry AS earlier JOIN dns_action AS action ON action.audit_entry_id = earlier.id
+      WHERE earlier.zone_id = entry.zone_id AND earlier.name = entry.name AND earlier.type = entry.type
+        AND earlier.id <= entry.id AND earlier.records_ceiling IS NOT NULL AND action.status <> 'success')`;
 
 export const actionStore = (pool: Pool) => ({
   /** Those of the asked actions that are the team's or the demo's, by id. A demo's are not its team's. */
@@ -95,11 +106,15 @@ export const actionStore = (pool: Pool) => ({
    */
   async recordActions(told: readonly ToldAction[]): Promise<FailedWrite[]> {
     if (told.length === 0) return [];
-    const { rows } = await pool.query<FailedRow>(recordStatement, [
-      told.map((action) => action.id),
-      told.map((action) => action.status),
-      told.map((action) => action.body),
-    ]);
+    const ids = told.map((action) => action.id);
+    const values = [ids, told.map((action) => action.status), told.map((action) => action.body)];
+    const rows = await inTransaction(pool, async (tx) => {
+      const [failed] = await Promise.all([
+        tx.query<FailedRow>(recordStatement, values),
+        tx.query(releaseStatement, [ids]),
+      ]);
+      return failed.rows;
+    });
     return rows.map(({ id, zone_id: zoneId, name, type }) => ({ entryId: id, key: { zoneId, name, type } }));
   },
 });

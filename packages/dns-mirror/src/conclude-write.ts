@@ -6,7 +6,7 @@ import type { WriteEnd, WriteLease, WriteLedger } from './write-ledger.js';
 export interface ConcludeDeps {
   readonly ledger: Pick<WriteLedger, 'finish' | 'release'>;
   readonly pause: (ms: number) => Promise<unknown>;
-  /** An uncertain write is settled after so long: the upstream may still be working on it. */
+  /** An uncertain write may be settled by anybody after so long: the upstream may still be working on it. */
   readonly settleAfterMs: number;
 }
 
@@ -18,8 +18,6 @@ export type Conclusion =
   | ({ kind: 'accepted'; rrset: string | null; wasRemoved: boolean; recheck: boolean } & UpstreamAnswer)
   /** `recheck`: the answer makes no sense by the mirror, so somebody else has changed the set. */
   | ({ kind: 'refused'; recheck: boolean } & UpstreamAnswer)
-  /** Nobody knows whether it happened; the entry stays pending. */
-  | ({ kind: 'failed' } & UpstreamAnswer)
   /** Nobody knows whether it happened: the entry stays pending until it is settled. */
   | { kind: 'uncertain'; reason: string }
   /** It surely never arrived. */
@@ -34,8 +32,8 @@ export async function concludeWrite(
   lease: WriteLease,
   outcome: WriteOutcome,
 ): Promise<Conclusion> {
-  const leaveUncertain = async (reason: string): Promise<Conclusion> => {
-    await deps.ledger.release(lease, deps.settleAfterMs, null);
+  const leaveUncertain = async (reason: string, answer: UpstreamAnswer | null = null): Promise<Conclusion> => {
+    await deps.ledger.release(lease, deps.settleAfterMs, answer);
     return { kind: 'uncertain', reason };
   };
   switch (outcome.kind) {
@@ -51,8 +49,7 @@ export async function concludeWrite(
       return { ...outcome, recheck: end.recheck };
     }
     case 'failed':
-      await deps.ledger.release(lease, deps.settleAfterMs, outcome);
-      return outcome;
+      return leaveUncertain(`the upstream answered ${outcome.status}`, outcome);
     case 'uncertain':
       return leaveUncertain(outcome.reason);
     case 'unreached':

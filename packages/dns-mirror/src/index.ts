@@ -46,6 +46,14 @@ export {
   type RrsetOperation,
   type RrsetWrite,
 } from './rrset-write.js';
+export {
+  type ReadRrset,
+  type RrsetSource,
+  SETTLE_LEASE_MS,
+  type SettledOutcome,
+  settleWrite,
+  upstreamReader,
+} from './settle-write.js';
 export { settledAnswer } from './settled-answer.js';
 export {
   type DueEntry,

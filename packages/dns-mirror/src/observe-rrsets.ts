@@ -74,6 +74,7 @@ export async function observeRrsets(
     return { ...set, owner, result: contested.has(id) ? 'skipped' : resultOf(set, mirrored.get(id) ?? null) };
   });
   await writeMirror(tx, zoneId, judged);
+  await forgetCeilings(tx, zoneId, judged);
   if (purpose === 'sync') await recordDrift(tx, zoneId, judged);
   return judged.map(({ name, type, result, owner }) => ({ name, type, result, team: owner?.team ?? null }));
 }
@@ -170,6 +171,18 @@ async function writeMirror(tx: Queryable, zoneId: number, judged: readonly Judge
       [zoneId, ...columnsOf(gone)],
     );
   }
+}
+
+/** How many records a set may have is known now. */
+async function forgetCeilings(tx: Queryable, zoneId: number, judged: readonly Judged[]): Promise<void> {
+  const known = judged.filter(({ result }) => result !== 'skipped');
+  if (known.length === 0) return;
+  await tx.query(
+    `UPDATE dns_audit_entry SET records_ceiling = NULL
+     WHERE records_ceiling IS NOT NULL AND zone_id = $1
+       AND (name, type) IN (SELECT * FROM unnest($2::text[], $3::text[]))`,
+    [zoneId, ...columnsOf(known)],
+  );
 }
 
 async function recordDrift(tx: Queryable, zoneId: number, judged: readonly Judged[]): Promise<void> {

@@ -26,6 +26,8 @@ export interface Settlement {
   readonly found: string | null;
   /** Whether the write's effect was seen. */
   readonly applied: boolean;
+  /** When, as its finished action tells. */
+  readonly at: Date;
   /** The set is read once more after this time: an action may still have been running. */
   readonly recheckAfterMs: number;
 }
@@ -62,6 +64,38 @@ export const settlementStore = (pool: Pool) => ({
     return rows.map(dueEntry);
   },
 
+  /** As `claimPending`, of one set: whoever wants to write to it settles what is in the way. */
+  async claimPendingOf({ zoneId, name, type }: RrsetKey, leaseMs: number): Promise<DueEntry | null> {
+    const { rows } = await pool.query<DueRow>(
+      `UPDATE dns_audit_entry
+       SET lease_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000), lease_fence = lease_fence + 1
+       WHERE zone_id = $1 AND name = $2 AND type = $3 AND state = 'pending' AND lease_until <= ${rowClock}
+       RETURNING id, lease_fence, zone_id, name, type, operation, request_body`,
+      [zoneId, name, type, leaseMs],
+    );
+    return rows[0] === undefined ? null : dueEntry(rows[0]);
+  },
+
+  /** Whoever reads the set is still at it. */
+  async renew({ entryId, fence }: Pick<DueEntry, 'entryId' | 'fence'>, leaseMs: number): Promise<void> {
+    await pool.query(
+      `UPDATE dns_audit_entry
+       SET lease_until = greatest(lease_until, clock_timestamp() + make_interval(secs => $3::float8 / 1000))
+       WHERE id = $1 AND lease_fence = $2 AND state = 'pending'`,
+      [entryId, fence, leaseMs],
+    );
+  },
+
+  /** What another one found out about an entry; null while it is pending, or when it ended otherwise. */
+  async findSettled(entryId: number): Promise<{ applied: boolean; found: string | null; at: Date } | null> {
+    const { rows } = await pool.query<{ applied: boolean; found: string | null; at: Date }>(
+      `SELECT found_applied AS applied, found_body AS found, completed_at AS at
+       FROM dns_audit_entry WHERE id = $1 AND state = 'settled'`,
+      [entryId],
+    );
+    return rows[0] ?? null;
+  },
+
   /** Takes entries whose set has to be read once more; they come again after `retryMs` unless `dropRecheck` is called. */
   async claimRechecks(max: number, retryMs: number): Promise<DueRecheck[]> {
     const { rows } = await pool.query<RecheckRow>(
@@ -76,10 +110,10 @@ export const settlementStore = (pool: Pool) => ({
 
   /** The set was read. A recheck that was asked for meanwhile stays. */
   async dropRecheck({ entryId, recheckAt }: DueRecheck): Promise<void> {
-    await pool.query(
-      'UPDATE dns_audit_entry SET recheck_at = NULL, records_ceiling = NULL WHERE id = $1 AND recheck_at = $2',
-      [entryId, recheckAt],
-    );
+    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1 AND recheck_at = $2', [
+      entryId,
+      recheckAt,
+    ]);
   },
 
   /** The set could not be compared now: it comes again after `retryMs`, unless it was taken by another meanwhile. */
@@ -93,7 +127,7 @@ export const settlementStore = (pool: Pool) => ({
 
   /** The set was read by whoever made the write. */
   async forgetRecheck(entryId: number): Promise<void> {
-    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL, records_ceiling = NULL WHERE id = $1', [entryId]);
+    await pool.query('UPDATE dns_audit_entry SET recheck_at = NULL WHERE id = $1', [entryId]);
   },
 
   /** Gives an entry back that could not be read now: it is due again after `retryMs`. */
@@ -106,9 +140,9 @@ export const settlementStore = (pool: Pool) => ({
   },
 
   /** Ends a pending entry with what was found; mirror, entry and action in one statement. False when overtaken. */
-  async settle(due: DueEntry, { found, applied, recheckAfterMs }: Settlement): Promise<boolean> {
+  async settle(due: DueEntry, { found, applied, at, recheckAfterMs }: Settlement): Promise<boolean> {
     const { entryId, fence, key } = due;
-    const action = applied ? settledAction({ ...due, found }, new Date()) : null;
+    const action = applied ? settledAction({ ...due, found }, at) : null;
     const { rowCount } = await pool.query(
       `WITH done AS (
          UPDATE dns_audit_entry

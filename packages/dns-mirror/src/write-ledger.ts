@@ -46,8 +46,11 @@ export interface WriteLease {
 
 export type BeginOutcome =
   | { kind: 'begun'; lease: WriteLease }
-  /** Another write to the set is under way; `identical` when it is this very request, sent again. */
-  | { kind: 'busy'; identical: boolean }
+  /**
+   * Another write to the set is under way; `identical` when it is this very request, sent again, and `isDue` when its
+   * holder is gone: then anybody may settle it.
+   */
+  | { kind: 'busy'; identical: boolean; isDue: boolean }
   /** This very request was answered before, but its client never got the answer. */
   | { kind: 'replayed'; entryId: number; status: number; body: string }
   /** `heldByActions`: there is room once actions of earlier writes have succeeded. */
@@ -79,6 +82,7 @@ interface Standing {
   latest_state: string | null;
   latest_identical: boolean | null;
   latest_answered: boolean | null;
+  latest_due: boolean | null;
   latest_recent: boolean | null;
   latest_status: number | null;
   latest_body: string | null;
@@ -110,7 +114,7 @@ const readStanding = {
   name: 'ledger-standing',
   text: `
     SELECT latest.id AS latest_id, latest.state AS latest_state, latest.request_hash = $5 AS latest_identical,
-           latest.answered AS latest_answered,
+           latest.answered AS latest_answered, latest.lease_until <= ${rowClock} AS latest_due,
            latest.completed_at > clock_timestamp() - make_interval(secs => $7::float8 / 1000) AS latest_recent,
            latest.upstream_status AS latest_status, latest.upstream_body AS latest_body,
            latest.found_applied AS latest_applied, latest.found_body AS latest_found,
@@ -130,7 +134,8 @@ const readStanding = {
       LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type)
     ) AS holding
     LEFT JOIN LATERAL (
-      SELECT id, state, request_hash, answered, upstream_status, upstream_body, found_applied, found_body, completed_at
+      SELECT id, state, request_hash, answered, upstream_status, upstream_body, found_applied, found_body, completed_at,
+             lease_until
       FROM dns_audit_entry
       WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor <> 'upstream' AND minute IS NULL
       ORDER BY id DESC LIMIT 1
@@ -212,7 +217,10 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
       ]);
       if (!locked.rows[0]?.live && write.operation !== 'delete') return { kind: 'ended' };
       const standing = rows[0] as Standing;
-      if (standing.latest_state === 'pending') return { kind: 'busy', identical: standing.latest_identical === true };
+      if (standing.latest_state === 'pending') {
+        const { latest_identical: identical, latest_due: isDue } = standing;
+        return { kind: 'busy', identical: identical === true, isDue: isDue === true };
+      }
       const replayed = replayOf(newWrite, standing, wasDelivered);
       if (replayed !== null) return replayed;
       const { admission, recordsMax, heldByActions } = admit(write, standing, quotaOf(owner, quota));
@@ -267,7 +275,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
     await pool.query(
       `UPDATE dns_audit_entry
        SET lease_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000),
-           upstream_status = $4, upstream_body = $5
+           upstream_status = coalesce($4, upstream_status), upstream_body = coalesce($5, upstream_body)
        WHERE id = $1 AND lease_fence = $2 AND state = 'pending'`,
       [lease.entryId, lease.fence, settleAfterMs, answer?.status ?? null, answer?.body ?? null],
     );

@@ -126,7 +126,7 @@ describe('a request whose first copy was settled', () => {
     const due = await store.claimPending(100, 10_000);
     const mine = due.find(({ entryId }) => entryId === lease.entryId);
     if (mine === undefined) throw new Error('The released write is not due');
-    await store.settle(mine, { found, applied, recheckAfterMs: 60_000 });
+    await store.settle(mine, { found, applied, at: new Date(), recheckAfterMs: 60_000 });
     return lease.entryId;
   }
 

@@ -58,10 +58,12 @@ describe('a write that begins', () => {
     expect(await ledger.begin(newWrite(team, name, addOf(1)), neverDelivered)).toEqual({
       kind: 'busy',
       identical: true,
+      isDue: false,
     });
     expect(await ledger.begin(newWrite(team, name, addOf(2)), neverDelivered)).toEqual({
       kind: 'busy',
       identical: false,
+      isDue: false,
     });
     expect(await ledger.begin(newWrite(team, `b.${name}`, addOf(1)), neverDelivered)).toMatchObject({ kind: 'begun' });
   });

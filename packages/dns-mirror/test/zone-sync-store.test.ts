@@ -118,7 +118,7 @@ describe('a read that a write of ours may have overtaken proves nothing', () => 
     await ledger.release(lease, -1_000, null);
     const store = settlementStore(database.pool);
     for (const due of await store.claimPending(100, 10_000)) {
-      await store.settle(due, { found: bodyOf(name, 1), applied: true, recheckAfterMs: 60_000 });
+      await store.settle(due, { found: bodyOf(name, 1), applied: true, at: new Date(), recheckAfterMs: 60_000 });
     }
 
     expect(await observe(null, { readAt })).toBe('skipped');

@@ -63,7 +63,7 @@ export type WriteOutcome =
   | { kind: 'accepted'; status: number; body: string }
   /** the upstream's own refusal, to be passed on unchanged: nothing happened */
   | { kind: 'refused'; status: number; code: string; body: string }
-  /** the upstream's own 5xx error: may be passed on, but the effect is uncertain */
+  /** the upstream's own 5xx error: it may have happened */
   | { kind: 'failed'; status: number; code: string; body: string }
   /** no answer that can be relied upon: it may have happened */
   | { kind: 'uncertain'; reason: string }

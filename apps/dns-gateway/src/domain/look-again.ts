@@ -1,16 +1,9 @@
-import {
-  assertUsable,
-  type DriftReporter,
-  type RrsetKey,
-  type SettlementStore,
-  type ZoneSyncStore,
-} from '@corral/dns-mirror';
-import type { HcloudClient } from '@corral/hcloud';
+import type { DriftReporter, ReadRrset, RrsetKey, SettlementStore, ZoneSyncStore } from '@corral/dns-mirror';
 
 export interface LookAgainDeps {
   readonly mirror: Pick<ZoneSyncStore, 'readClock' | 'isContested' | 'observe'>;
   readonly settlements: Pick<SettlementStore, 'forgetRecheck'>;
-  readonly source: Pick<HcloudClient, 'readRrset' | 'readZone'>;
+  readonly read: ReadRrset;
   readonly reportDrift: DriftReporter;
   readonly onError: (error: unknown) => void;
   readonly pause: (ms: number, value?: undefined, options?: { signal: AbortSignal }) => Promise<unknown>;
@@ -41,17 +34,11 @@ export const lookAgain =
 const CLOCK_STEP_MS = 2;
 
 async function look(deps: LookAgainDeps, entryId: number, key: RrsetKey): Promise<void> {
-  const { mirror, settlements, source, reportDrift, graceMs } = deps;
-  const { zoneId, name, type } = key;
+  const { mirror, settlements, reportDrift, graceMs } = deps;
   await deps.pause(CLOCK_STEP_MS);
   const readAt = await mirror.readClock();
   if (await mirror.isContested(key, readAt, graceMs)) return;
-  const options = { purpose: 'recheck' } as const;
-  const rrset = await source.readRrset(zoneId, name, type, options);
-  if (rrset.kind === 'found') assertUsable(rrset.body);
-  // The upstream says the same of an absent set and of a zone that our token does not reach.
-  else if ((await source.readZone(zoneId, options)).kind === 'absent') return;
-  const found = rrset.kind === 'found' ? rrset.body : null;
+  const found = await deps.read(key, 'recheck');
   const observation = await mirror.observe({ key, found, readAt }, { graceMs, purpose: 'sync' });
   reportDrift(observation);
   if (observation.result !== 'skipped') await settlements.forgetRecheck(entryId);

@@ -74,7 +74,8 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64)
       now += ms;
     },
     now: () => now,
-    ...{ settleAfterMs: 1, places: placesPerKey(places), budgetLimit: () => null },
+    settling: { settleOwn: async () => null, settleDue: async () => undefined },
+    ...{ settleHoldMs: 1, places: placesPerKey(places), budgetLimit: () => null },
   });
   const untilSent = async (count: number): Promise<void> => {
     while (sent.length < count) await new Promise(setImmediate);
@@ -214,7 +215,7 @@ describe('a set that another process writes to', () => {
     let busy = 3;
     const begun: BeginOutcome = { kind: 'begun', lease: { entryId: 1, fence: 1, current: null, recordsMax: 0 } };
     const { writer, pauses, untilSent, answer } = startWriter({
-      begin: async () => (busy-- > 0 ? { kind: 'busy', identical: false } : begun),
+      begin: async () => (busy-- > 0 ? { kind: 'busy', identical: false, isDue: false } : begun),
     });
     const write = writer.write(changeTtl(60));
     await untilSent(1);
@@ -222,7 +223,7 @@ describe('a set that another process writes to', () => {
     await write;
     expect(pauses).toEqual([100, 100, 100]);
 
-    const never = startWriter({ begin: async () => ({ kind: 'busy', identical: false }) });
+    const never = startWriter({ begin: async () => ({ kind: 'busy', identical: false, isDue: false }) });
     await expect(never.writer.write(changeTtl(60))).rejects.toMatchObject({ code: 'conflict' });
     expect(never.sent).toEqual([]);
     expect(never.pauses).toHaveLength(10);

@@ -7,20 +7,29 @@ import {
   concludeWrite,
   type DeliveryCheck,
   type DriftReporter,
-  type RecordQuota,
   type RrsetKey,
   type RrsetWrite,
+  settledAnswer,
   type UpstreamAnswer,
   type WriteLease,
   type WriteLedger,
 } from '@corral/dns-mirror';
 import type { UpstreamWrite, WriteOptions, WriteOutcome } from '@corral/hcloud';
 import type { PlacesPerKey } from '@corral/rate-limit';
-import { ClientGone, DnsError, tokenUnknown, upstreamUnavailable } from '../dns-error.js';
+import {
+  ClientGone,
+  DnsError,
+  quotaExceeded,
+  setIsBusy,
+  tokenUnknown,
+  tooManyWait,
+  upstreamUnavailable,
+} from '../dns-error.js';
 import type { KeyedQueue } from './keyed-queue.js';
 import type { LookAgain } from './look-again.js';
 import type { NoteRefused } from './note-refused.js';
 import { ownerOf } from './rrset-access.js';
+import type { Settling } from './settling.js';
 
 /** A write whose caller, name, type and body were checked. */
 export interface CheckedWrite {
@@ -58,10 +67,11 @@ export interface RrsetWriterDeps {
   /** How many the upstream grants per hour, where it has said so. */
   readonly budgetLimit: () => number | null;
   readonly noteRefused: NoteRefused;
+  readonly settling: Settling;
   /** Waits until an action has ended that holds room of an owner, for so long at most. */
   readonly roomMoves: (ownerId: string, waitMs: number, gone: AbortSignal) => Promise<void>;
-  /** An uncertain write is settled after so long: the upstream may still be working on it. */
-  readonly settleAfterMs: number;
+  /** For so long an uncertain write is this process's to settle. */
+  readonly settleHoldMs: number;
 }
 
 export interface RrsetWriter {
@@ -73,6 +83,10 @@ export interface RrsetWriter {
 }
 
 const BUSY_POLL_MS = 100;
+/** How often a write is sent again that surely did not happen. */
+const REPETITIONS_MAX = 1;
+/** For so long at least it may wait then. */
+const AGAIN_MS = 1_000;
 
 /**
  * The two-transaction write: recorded as pending before it is sent, and with its outcome after. Writes to one set go
@@ -84,10 +98,20 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   const lastOf = new Map<string, { hash: string; audience: Audience; answer: Promise<WriteAnswer> }>();
 
   const perform = async (request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> => {
+    for (let repetitions = 0; ; repetitions += 1) {
+      const deadline = repetitions === 0 ? request.deadline : Math.max(request.deadline, deps.now() + AGAIN_MS);
+      const answer = await performOnce({ ...request, deadline }, requestHash);
+      if (answer.kind === 'known') return answer;
+      // It surely did not happen: what its client would do now is done for it.
+      if (repetitions === REPETITIONS_MAX) throw upstreamUnavailable(answer.cause);
+    }
+  };
+
+  const performOnce = async (request: CheckedWrite, requestHash: Buffer): Promise<Performed> => {
     const begun = await begin(request, requestHash).catch((error: unknown) =>
       deps.noteRefused(refusalOf(request), error),
     );
-    if (begun.kind === 'replayed') return begun;
+    if (begun.kind === 'replayed') return { ...begun, kind: 'known' };
     const queue = placesOf(request);
     const patienceMs = Math.max(0, request.deadline - deps.now());
     const goOn = request.setAside();
@@ -154,6 +178,7 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
         case 'busy':
           joins ||= outcome.identical;
           if (deps.now() + BUSY_POLL_MS > request.deadline) throw setIsBusy();
+          if (outcome.isDue) await deps.settling.settleDue(key, request.deadline - deps.now());
           await pauseAside(request);
           if (request.gone.aborted) throw new ClientGone();
           break;
@@ -173,20 +198,22 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     if (request.gone.aborted) throw new ClientGone();
   };
 
-  const conclude = async (request: CheckedWrite, lease: WriteLease, outcome: WriteOutcome): Promise<WriteAnswer> => {
-    const concluded = await concludeWrite(deps, request, lease, outcome);
+  const conclude = async (request: CheckedWrite, lease: WriteLease, outcome: WriteOutcome): Promise<Performed> => {
+    const { entryId } = lease;
+    const concluded = await concludeWrite({ ...deps, settleAfterMs: deps.settleHoldMs }, request, lease, outcome);
     switch (concluded.kind) {
       case 'accepted':
       case 'refused':
         await tellDrift(request, lease, concluded);
-        return { entryId: lease.entryId, status: concluded.status, body: concluded.body };
-      case 'failed':
-        return { entryId: lease.entryId, status: concluded.status, body: concluded.body };
+        return { kind: 'known', entryId, status: concluded.status, body: concluded.body };
       case 'uncertain':
+        return settle(request, lease, new Error(concluded.reason));
       case 'unreached':
         throw upstreamUnavailable(new Error(concluded.reason));
       case 'credentials_refused':
-        throw upstreamUnavailable(new Error(`the upstream refuses the gateway's token: ${concluded.code}`));
+        throw upstreamUnavailable(new Error(`the upstream refuses the gateway's token: ${concluded.code}`), {
+          waitingHelps: false,
+        });
       case 'throttled':
         throw new DnsError('rate_limit_exceeded', 'The upstream provider takes no more requests for a while.', {
           retryAfterSeconds: concluded.retryAfterSeconds,
@@ -195,6 +222,19 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
       default:
         return assertNever(concluded);
     }
+  };
+
+  const settle = async (request: CheckedWrite, lease: WriteLease, cause: Error): Promise<Performed> => {
+    const { entryId } = lease;
+    const settled = await deps.settling.settleOwn(request, lease);
+    if (settled === null) {
+      await ledger.release(lease, 0, null);
+      throw upstreamUnavailable(cause);
+    }
+    if (!settled.applied) return { kind: 'void', cause };
+    const { key, write } = request;
+    const found = { entryId, key, operation: write.operation, found: settled.found };
+    return { kind: 'known', entryId, ...settledAnswer(found, settled.at) };
   };
 
   const tellDrift = async (
@@ -247,6 +287,9 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   };
 }
 
+/** What one call came to: `void` when it surely did not happen. */
+type Performed = ({ readonly kind: 'known' } & WriteAnswer) | { readonly kind: 'void'; readonly cause: Error };
+
 interface Audience {
   /** Aborted when all have gone. */
   readonly gone: AbortSignal;
@@ -278,31 +321,4 @@ function hashOf({ caller, upstream }: CheckedWrite): Buffer {
   const hash = createHash('sha256');
   for (const part of [caller.tokenId, upstream.method, ...upstream.segments]) hash.update(`${part}\0`);
   return hash.update(upstream.body ?? '').digest();
-}
-
-function tooManyWait(): DnsError {
-  return new DnsError(
-    'rate_limit_exceeded',
-    'Too many writes with this token wait. Send the request again after a moment.',
-    {
-      retryAfterSeconds: 1,
-    },
-  );
-}
-
-function setIsBusy(): DnsError {
-  return new DnsError('conflict', 'Another write to this record set is not finished yet. Send the request again.');
-}
-
-const limited = {
-  recordsPerTeam: { what: 'team', name: 'records_per_team' },
-  recordsPerDemo: { what: 'demo', name: 'records_per_demo' },
-  recordsPerRrset: { what: 'record set', name: 'records_per_rrset' },
-} as const satisfies Record<keyof RecordQuota, object>;
-
-function quotaExceeded(limit: keyof RecordQuota, max: number): DnsError {
-  const { what, name } = limited[limit];
-  return new DnsError('resource_limit_exceeded', `A ${what} may have ${max} records. Delete some first.`, {
-    details: { limits: [{ name }] },
-  });
 }

@@ -32,32 +32,95 @@ function expectUnavailable({ status, json }: Answer): void {
   expect(json.error).toMatchObject({ code: 'upstream_unavailable', details: null });
 }
 
-describe('an upstream whose answer cannot be relied upon', () => {
+describe('an upstream whose answer cannot be relied upon, and which answers again', () => {
   const error = { error: { code: 'unavailable', message: 'x', details: null } };
-  const cases: [string, FaultEffect][] = [
-    ['never answers', { hang: true }],
-    ['drops the connection before it works', { reset: 'before' }],
-    ['drops the connection after it worked', { reset: 'after' }],
-    ['stops in the middle of its answer', { truncate: true }],
-    ['answers 201 with what is no JSON', { status: 201, body: 'created!' }],
-    ['answers 201 with a list', { status: 201, body: [] }],
-    ['answers 201 without an action', { status: 201, body: { rrset: {} } }],
-    ['answers 201 without the set that was created', { status: 201, body: { action: { id: 1, status: 'running' } } }],
-    ['answers a page of a proxy', { status: 502, body: '<html>Bad Gateway</html>', contentType: 'text/html' }],
-    ['answers 400 in another shape', { status: 400, body: { message: 'no' } }],
-    ['answers a redirect', { status: 302, body: error }],
+  const cases: [string, FaultEffect, 'happened' | 'did not happen'][] = [
+    ['never answers', { hang: true }, 'did not happen'],
+    ['drops the connection before it works', { reset: 'before' }, 'did not happen'],
+    ['drops the connection after it worked', { reset: 'after' }, 'happened'],
+    ['stops in the middle of its answer', { truncate: true }, 'happened'],
+    ['answers 201 with what is no JSON', { status: 201, body: 'created!' }, 'did not happen'],
+    ['answers 201 with a list', { status: 201, body: [] }, 'did not happen'],
+    ['answers 201 without an action', { status: 201, perform: true, body: { rrset: {} } }, 'happened'],
+    [
+      'answers 201 without the set',
+      { status: 201, perform: true, body: { action: { id: 1, status: 'running' } } },
+      'happened',
+    ],
+    [
+      'answers a page of a proxy',
+      { status: 502, body: '<html>Bad Gateway</html>', contentType: 'text/html' },
+      'did not happen',
+    ],
+    ['answers 400 in another shape', { status: 400, body: { message: 'no' } }, 'did not happen'],
+    ['answers a redirect', { status: 302, body: error }, 'did not happen'],
+    ['fails (500) before it works', { status: 500, body: error }, 'did not happen'],
+    ['fails (500) after it worked', { status: 500, perform: true, body: error }, 'happened'],
+    ['is overloaded (503)', { status: 503, perform: true, body: error }, 'happened'],
+    ['answers too late for its proxy (504)', { status: 504, perform: true, body: error }, 'happened'],
   ];
 
-  it.each(cases)('%s: 502, and the write stays pending with what it may have added', async (what, effect) => {
+  it.each(cases)('%s: the set is read, and the client gets what became of its write', async (what, effect, became) => {
     const name = `u${cases.findIndex(([each]) => each === what)}.acme`;
     spoil(effect);
 
-    expectUnavailable(await create(name, effect.hang ? impatient : gateway));
+    const answer = await create(name, effect.hang ? impatient : gateway);
 
+    expect(answer.status).toBe(201);
+    checkDnsAnswer.created(answer.json);
+    expect(answer.json.rrset.records).toEqual([{ value: '192.0.2.1', comment: '' }]);
+    const states = (await auditOf(gateway, name)).map(({ state }) => state);
+    expect(states).toEqual(became === 'happened' ? ['settled'] : ['settled', 'completed']);
+    expect(gateway.cloud.admin.writes().filter((write) => write.name === name)).toHaveLength(1);
+    expect((await gateway.call('GET', `/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(200);
+    const action = await gateway.call('GET', `/actions/${answer.json.action.id}`);
+    expect(action.status).toBe(200);
+  });
+
+  it('has its refusal passed on that a write gets which did not happen at first', async () => {
+    await create('there.acme');
+    spoil({ reset: 'before' });
+    gateway.cloud.admin.putRrset(ZONE, 'there.acme', 'A', { records: [{ value: '192.0.2.99' }] });
+
+    const answer = await create('there.acme');
+
+    expect([answer.status, answer.json.error.code]).toEqual([409, 'uniqueness_error']);
+  });
+});
+
+describe('an upstream that stays away after a write was sent', () => {
+  const isAway = (effect: FaultEffect): void => {
+    gateway.cloud.admin.addFaults({ times: null, effect });
+  };
+
+  it.each<[string, FaultEffect]>([
+    ['without a word', { reset: 'after' }],
+    ['with errors of its own', { status: 503, body: { error: { code: 'unavailable', message: 'words of it' } } }],
+  ])('%s: 502 with a time to wait, and the write stays pending with what it may have added', async (what, effect) => {
+    const name = `away${what.length}.acme`;
+    isAway(effect);
+
+    const answer = await create(name);
+
+    expectUnavailable(answer);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(answer.text).not.toContain('words of it');
+    expect(answer.json.error.message).toContain('Sending the same request again is safe');
     expect(await auditOf(gateway, name)).toEqual([
-      expect.objectContaining({ state: 'pending', reserved_records: 1, upstream_status: null, answered: false }),
+      expect.objectContaining({ state: 'pending', reserved_records: 1, answered: false }),
     ]);
-    expect((await gateway.call('GET', `/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(404);
+  });
+
+  it('has the write settled by the gateway that meets it next, when it is back: the same request gets its outcome', async () => {
+    isAway({ reset: 'after' });
+    expectUnavailable(await create('back.acme'));
+    gateway.cloud.admin.clearFaults();
+
+    const again = await create('back.acme', impatient);
+
+    expect(again.status).toBe(201);
+    expect((await auditOf(gateway, 'back.acme')).map(({ state }) => state)).toEqual(['settled']);
+    expect(gateway.cloud.admin.writes().filter(({ name }) => name === 'back.acme')).toHaveLength(1);
   });
 });
 
@@ -123,19 +186,6 @@ describe('a refusal of the upstream', () => {
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
     expect(await auditOf(gateway, name)).toEqual([
       expect.objectContaining({ state: 'refused', upstream_status: status, upstream_body: body, reserved_records: 0 }),
-    ]);
-  });
-
-  it.each([500, 503])('of its own making (%i) arrives byte for byte, and the write stays pending', async (status) => {
-    const name = `failed-${status}.acme`;
-    const body = '{"error": {"code":"server_error", "message": "oops"}}';
-    spoil({ status, body, perform: true });
-
-    const answer = await create(name);
-
-    expect([answer.status, answer.text]).toEqual([status, body]);
-    expect(await auditOf(gateway, name)).toEqual([
-      expect.objectContaining({ state: 'pending', upstream_status: status, upstream_body: body, reserved_records: 1 }),
     ]);
   });
 

@@ -83,9 +83,7 @@ export function buildDnsWorkers({ settings, pool, queue, hcloud, metrics, log }:
   const zoneNames = demoZoneName === null ? [zoneName] : [zoneName, demoZoneName];
   const told = dnsMetrics(metrics, { zoneNames, sync: store, settlements, ends });
   const shared = { source: hcloud, metrics: told, log, reportDrift: driftReporter(metrics, log), graceMs };
-  // An absent set costs a second read: of its zone.
-  const leaseMs = 2 * upstreamMsMax + LEASE_MARGIN_MS;
-  const settle = settleWrites({ ...shared, settlements, mirror: store, leaseMs });
+  const settle = settleWrites({ ...shared, settlements, mirror: store });
   const lookUp = lookUpActions({
     ...{ turns: pollTurns(pool), store: actionStore(pool), read: hcloud.readActions, metrics: told, log },
     ...{ now: () => new Date(), intervalMs: settings.actionIntervalMs, runningMsMax: settings.actionRunningMsMax },

@@ -1,18 +1,20 @@
+import { isDatabaseAway } from '@corral/database';
 import {
   type DriftReporter,
   type DueEntry,
   type DueRecheck,
-  parseStoredWrite,
+  type ReadRrset,
+  type RrsetSource,
+  SETTLE_LEASE_MS,
   type SettlementStore,
-  showsEffect,
-  UnusableRrset,
+  settleWrite,
+  upstreamReader,
   type ZoneSyncStore,
 } from '@corral/dns-mirror';
 import { UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import { Stopped } from '../loop/unless-stopped.js';
+import { Stopped, untilStopped } from '../loop/unless-stopped.js';
 import type { DnsMetrics } from './dns-metrics.js';
-import { type ReadRrset, type RrsetSource, upstreamReader } from './upstream-reader.js';
 
 export interface SettleDeps {
   readonly settlements: SettlementStore;
@@ -23,8 +25,6 @@ export interface SettleDeps {
   readonly reportDrift: DriftReporter;
   /** For so long after an accepted write a read may not show it yet; after it comes the second look. */
   readonly graceMs: number;
-  /** For so long nobody else takes an entry over: longer than its read lasts. */
-  readonly leaseMs: number;
 }
 
 export interface SettleResult {
@@ -42,19 +42,23 @@ const RETRY_MS = 10_000;
 const RETRY_MS_MAX = 300_000;
 /** A second look that a later write to the set forbids for now: finding out costs no upstream call. */
 const CONTESTED_MS = 1_000;
+/** Entries at the same time, once one of them was read. */
+const AT_ONCE = 8;
+/** The upstream counts as away after so many failures in a row: one of them may be the entry's own. */
+const FAILURES_MAX = 3;
 
 /**
  * One pass: finds out what became of writes whose outcome nobody knows, by reading their record sets, and takes the
- * second looks that are due. Entries are taken one by one: so the lease covers one read, and when the upstream is away
- * one entry pays for finding out. A crash at any point leaves the entry to whoever comes after its lease.
+ * second looks that are due. One entry is taken at first, and several at once when that could be read: so while the
+ * upstream is away a few pay for finding out. A crash at any point leaves entries to whoever comes after their lease.
  */
 export const settleWrites =
   (deps: SettleDeps) =>
   async (signal: AbortSignal): Promise<SettleResult> => {
-    const { settlements, leaseMs } = deps;
-    const read = upstreamReader(deps.source, signal);
+    const { settlements } = deps;
+    const read = upstreamReader(untilStopped(deps.source, signal), signal);
     const writes = await workOff(
-      () => settlements.claimPending(1, leaseMs),
+      () => settlements.claimPending(1, SETTLE_LEASE_MS),
       (due) => settleEntry(deps, read, due),
     );
     if (writes.end !== 'done') return { settled: writes.ended, rechecked: 0, end: writes.end };
@@ -67,26 +71,38 @@ export const settleWrites =
 
 async function workOff<T>(claim: () => Promise<T[]>, work: (due: T) => Promise<Step>) {
   let ended = 0;
-  for (;;) {
-    const [due] = await claim();
-    if (due === undefined) return { ended, end: 'done' as const };
-    const step = await work(due);
-    if (step === 'away' || step === 'stopped') return { ended, end: step };
-    if (step === 'ended') ended += 1;
-  }
+  let failures = 0;
+  let end: 'done' | 'away' | 'stopped' | null = null;
+  const lanes: Promise<void>[] = [];
+
+  const lane = async (): Promise<void> => {
+    while (end === null) {
+      const [due] = await claim();
+      if (due === undefined) return;
+      const step = await work(due);
+      if (step === 'stopped') end = step;
+      failures = step === 'away' ? failures + 1 : 0;
+      if (failures >= FAILURES_MAX) end ??= 'away';
+      if (step !== 'ended') continue;
+      ended += 1;
+      if (end === null && lanes.length < AT_ONCE) lanes.push(lane());
+    }
+  };
+  lanes.push(lane());
+  // A lane may begin another one; all that was begun ends before the pass does.
+  for (let at = 0; at < lanes.length; at += 1) await Promise.allSettled(lanes.slice(at));
+  await Promise.all(lanes);
+  return { ended, end: end ?? ('done' as const) };
 }
 
 async function settleEntry(deps: SettleDeps, read: ReadRrset, due: DueEntry): Promise<Step> {
   const { settlements, metrics, log, graceMs } = deps;
-  const { entryId, operation, key } = due;
+  const { entryId, operation } = due;
   try {
-    const found = await read(key, 'settle');
-    const write = parseStoredWrite(operation, due.requestBody);
-    const applied = write !== null && showsEffect(found, write);
-    const isOurs = await settlements.settle(due, { found, applied, recheckAfterMs: graceMs });
-    const outcome = !isOurs ? 'overtaken' : applied ? 'applied' : 'not_applied';
+    const settled = await settleWrite({ settlements, read, graceMs }, due);
+    const outcome = settled === null ? 'overtaken' : settled.applied ? 'applied' : 'not_applied';
     metrics.settlements.inc({ outcome });
-    log.info('write settled', { entryId, operation, outcome, present: found !== null });
+    log.info('write settled', { entryId, operation, outcome, present: (settled?.found ?? null) !== null });
     return 'ended';
   } catch (error) {
     const step = judgeFailure(error);
@@ -125,12 +141,16 @@ async function recheckEntry(deps: SettleDeps, read: ReadRrset, due: DueRecheck):
   }
 }
 
-/** @throws the error itself when it says that our own database is the trouble, or a mistake of ours */
+/**
+ * What cannot be read because of what it is, or through a mistake of ours, keeps no other entry from its turn.
+ *
+ * @throws the error itself when our own database is the trouble
+ */
 function judgeFailure(error: unknown): Exclude<Step, 'ended'> {
   if (error instanceof Stopped) return 'stopped';
   if (error instanceof UpstreamUnavailable) return 'away';
-  if (error instanceof UnusableRrset) return 'left';
-  throw error;
+  if (isDatabaseAway(error)) throw error;
+  return 'left';
 }
 
 function retryMsAfter(error: unknown): number {

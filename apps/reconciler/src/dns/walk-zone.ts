@@ -3,6 +3,7 @@ import {
   type DriftReporter,
   type FoundRrset,
   idOf,
+  type ReadRrset,
   type SetKey,
   type SyncLease,
   type SyncRunStore,
@@ -14,7 +15,6 @@ import type { HcloudClient } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { unlessStopped } from '../loop/unless-stopped.js';
 import { pageAfter } from './page-after.js';
-import type { ReadRrset } from './upstream-reader.js';
 
 export interface WalkDeps {
   readonly store: Pick<ZoneSyncStore, 'readClock' | 'readBodies' | 'isContested'>;

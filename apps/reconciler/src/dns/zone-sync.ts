@@ -5,14 +5,14 @@ import {
   type SyncLease,
   type SyncRunStore,
   SyncTakenOver,
+  upstreamReader,
   type ZoneOwners,
   type ZoneSyncStore,
 } from '@corral/dns-mirror';
 import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import { Stopped, unlessStopped } from '../loop/unless-stopped.js';
+import { Stopped, unlessStopped, untilStopped } from '../loop/unless-stopped.js';
 import type { DnsMetrics } from './dns-metrics.js';
-import { upstreamReader } from './upstream-reader.js';
 import { type Walk, walkZone } from './walk-zone.js';
 
 export interface ZoneSyncDeps {
@@ -91,7 +91,7 @@ async function runOnce(deps: ZoneSyncDeps, lease: SyncLease, reason: string, sig
   if (lease.isResumed) log.info('zone sync goes on', { ...about, page: lease.nextPage });
   try {
     const { zoneId, purpose } = await admitZone(deps, signal);
-    const read = upstreamReader(deps.source, signal);
+    const read = upstreamReader(untilStopped(deps.source, signal), signal);
     await walkZone({ ...deps, read, signal }, { zoneId, purpose, lease });
     const counts = await runs.finishRun(lease, zoneId);
     const seconds = stopTimer({ outcome: 'succeeded' });

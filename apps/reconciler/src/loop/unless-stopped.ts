@@ -1,3 +1,4 @@
+import type { RrsetSource } from '@corral/dns-mirror';
 import { orAborted } from '@corral/service';
 
 /** The process is shutting down: what was begun is left for the next one. */
@@ -16,4 +17,12 @@ export class Stopped extends Error {
 export async function unlessStopped<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) throw new Stopped();
   return orAborted(read(), signal, () => new Stopped());
+}
+
+/** Reads of a source, each waited for only until the signal. */
+export function untilStopped(source: RrsetSource, signal: AbortSignal): RrsetSource {
+  return {
+    readRrset: (...asked) => unlessStopped(() => source.readRrset(...asked), signal),
+    readZone: (...asked) => unlessStopped(() => source.readZone(...asked), signal),
+  };
 }
