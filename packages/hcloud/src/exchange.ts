@@ -18,22 +18,36 @@ export type Exchange =
   | { kind: 'broken'; reached: boolean; reason: string };
 
 export interface Wire {
-  /** Makes one HTTP call and never rejects. No repetition, no redirect, no proxy. */
-  exchange(outgoing: Outgoing): Promise<Exchange>;
+  /**
+   * Makes one HTTP call and never rejects. No repetition, no redirect, no proxy.
+   *
+   * @param queueMsMax how long it waits for a connection while all are busy; its own time begins when it gets one
+   */
+  exchange(outgoing: Outgoing, queueMsMax?: number): Promise<Exchange>;
   close(): void;
 }
 
 const bodyBytesMax = 8 * 1024 * 1024;
-const socketsMax = 64;
+const socketsUsual = 64;
 /** Below what servers commonly allow (5 s and up): a request must not meet a connection that is being closed. */
 const idleMsMax = 4_000;
 
+export interface WireOptions {
+  readonly baseUrl: string;
+  readonly token: string;
+  /** Of one call, from when it has a connection, be that ready or yet to be made, to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** Connections at the same time. Default: 64. */
+  readonly socketsMax?: number;
+}
+
 /** @throws Error when the address or the token cannot be used; its text never holds the token */
-export function openWire(options: { baseUrl: string; token: string; timeoutMs: number }): Wire {
+export function openWire(options: WireOptions): Wire {
   const base = parseBaseUrl(options.baseUrl);
   if (!/^[\x21-\x7e]+$/.test(options.token)) {
     throw new Error('The token of the upstream DNS API is empty or holds spaces or control characters. Set it anew.');
   }
+  const { timeoutMs, socketsMax = socketsUsual } = options;
   const agentOptions = { keepAlive: true, maxSockets: socketsMax, timeout: idleMsMax };
   const agents = { httpAgent: new http.Agent(agentOptions), httpsAgent: new https.Agent(agentOptions) };
   const requester = axios.create({
@@ -55,8 +69,8 @@ export function openWire(options: { baseUrl: string; token: string; timeoutMs: n
     },
   });
   return {
-    async exchange(outgoing) {
-      const exchange = await exchangeOnce(requester, base, outgoing, options.timeoutMs);
+    async exchange(outgoing, queueMsMax = timeoutMs) {
+      const exchange = await exchangeOnce(requester, base, outgoing, { queueMsMax, timeoutMs });
       return exchange.kind === 'answered' && repeats(exchange.body, options.token)
         ? { kind: 'broken', reached: true, reason: 'the answer repeats our token' }
         : exchange;
@@ -88,12 +102,17 @@ async function exchangeOnce(
   requester: AxiosInstance,
   base: string,
   { method, path, body }: Outgoing,
-  timeoutMs: number,
+  { queueMsMax, timeoutMs }: { queueMsMax: number; timeoutMs: number },
 ): Promise<Exchange> {
-  const progress = { reached: false };
   const deadline = new AbortController();
   // One timer over the whole call. axios has timers for silence only, which a trickling body outwits.
-  const timer = setTimeout(() => deadline.abort(), timeoutMs);
+  let timer = setTimeout(() => deadline.abort(), queueMsMax);
+  const progress: Progress = { isQueued: true, reached: false };
+  const leaveQueue = (): void => {
+    progress.isQueued = false;
+    clearTimeout(timer);
+    timer = setTimeout(() => deadline.abort(), timeoutMs);
+  };
   try {
     const response = await requester.request<Buffer>({
       method,
@@ -101,7 +120,7 @@ async function exchangeOnce(
       ...(body === null ? {} : { data: body }),
       headers: { 'Content-Type': body === null ? false : 'application/json' },
       signal: deadline.signal,
-      transport: watchedTransport(base.startsWith('https:') ? https : http, progress),
+      transport: watchedTransport(base.startsWith('https:') ? https : http, progress, leaveQueue),
     });
     const announced = response.headers['content-length'];
     if (announced !== undefined && Number(announced) !== response.data.length) {
@@ -111,6 +130,9 @@ async function exchangeOnce(
   } catch (error) {
     // The error stops here: it holds the request's configuration, and so the token.
     const reached = progress.reached && !isConnectFailure(error);
+    if (progress.isQueued && deadline.signal.aborted) {
+      return { kind: 'broken', reached: false, reason: `no connection was free within ${Math.round(queueMsMax)} ms` };
+    }
     return {
       kind: 'broken',
       reached,
@@ -121,13 +143,21 @@ async function exchangeOnce(
   }
 }
 
-/** Makes requests that note when the connection was ready, which is when their bytes may have left. */
-function watchedTransport(protocol: typeof http | typeof https, progress: { reached: boolean }) {
+interface Progress {
+  /** All connections are busy. */
+  isQueued: boolean;
+  /** Its bytes may have left. */
+  reached: boolean;
+}
+
+/** Makes requests that note when they get a connection, and when that was ready, so that their bytes may have left. */
+function watchedTransport(protocol: typeof http | typeof https, progress: Progress, leaveQueue: () => void) {
   const readyEvent = protocol === https ? 'secureConnect' : 'connect';
   return {
     request(options: http.RequestOptions, onAnswer: (answer: http.IncomingMessage) => void): ClientRequest {
       const request = protocol.request(options, onAnswer);
       request.once('socket', (socket) => {
+        leaveQueue();
         if (request.reusedSocket || !socket.connecting) progress.reached = true;
         else socket.once(readyEvent, () => (progress.reached = true));
       });

@@ -70,12 +70,12 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
 type ParsedCall<T> = Exclude<ReadCall, { kind: 'ok' }> | { kind: 'parsed'; value: T };
 
 async function callOnce<T>(
-  { wire, scheduler, onCall, now }: CallDeps,
+  { wire, scheduler, waitMsMax, onCall, now }: CallDeps,
   { route, path, parse }: Reading<T>,
   turn: Turn,
 ): Promise<ParsedCall<T>> {
   const startedAt = performance.now();
-  const exchange = await wire.exchange({ method: 'GET', path, body: null });
+  const exchange = await wire.exchange({ method: 'GET', path, body: null }, waitMsMax);
   scheduler.end(turn, endOf(exchange, now()));
   const call = parsed(classifyRead(exchange), parse);
   onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });

@@ -41,7 +41,7 @@ export async function sendWrite(
     if (turned.kind === 'too_long') return unreached ?? { ...turned, kind: 'throttled' };
 
     const startedAt = performance.now();
-    const exchange = await wire.exchange({ method, path, body });
+    const exchange = await wire.exchange({ method, path, body }, Math.max(0, patience.leftMs()));
     scheduler.end(turned.turn, endOf(exchange, now()));
     const call = classifyWrite(exchange);
     onCall({ route, outcome: call.kind, ms: performance.now() - startedAt });

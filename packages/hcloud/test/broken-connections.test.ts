@@ -264,3 +264,36 @@ describe('what goes over the wire', () => {
     expect(requests.join('').split('\r\n\r\n')[1]).toBe(body.toString());
   });
 });
+
+describe('a request for which all connections are busy', () => {
+  /** Never answers the first request, and each later one at once. */
+  const slowOnce = async () => {
+    upstream = await startRawServer((socket) => {
+      if (upstream?.requests.length !== 1) socket.write(rawAnswer('200 OK', '{}'));
+    });
+    return `${upstream.url}/v1`;
+  };
+  const asked = { method: 'POST', path: '/zones', body: Buffer.from('{}') } as const;
+
+  it('has its whole time from when it gets one', async () => {
+    const wire = openWire({ baseUrl: await slowOnce(), token: aToken, timeoutMs: 200, socketsMax: 1 });
+
+    const [first, second] = await Promise.all([wire.exchange(asked), wire.exchange(asked, 60_000)]);
+
+    expect(first).toEqual({ kind: 'broken', reached: true, reason: 'no complete answer within 200 ms' });
+    expect(second).toMatchObject({ kind: 'answered', status: 200 });
+    wire.close();
+  });
+
+  it('is given up when none is free in time: surely nothing was sent', async () => {
+    const wire = openWire({ baseUrl: await slowOnce(), token: aToken, timeoutMs: 60_000, socketsMax: 1 });
+    const first = wire.exchange(asked);
+
+    const second = await wire.exchange(asked, 50);
+
+    expect(second).toEqual({ kind: 'broken', reached: false, reason: 'no connection was free within 50 ms' });
+    expect(upstream?.requests).toHaveLength(1);
+    wire.close();
+    await first;
+  });
+});
