@@ -8,12 +8,21 @@ import {
   type TokenRefusal,
   type UseRecorder,
 } from '@corral/auth';
-import { type DnsRoute, dnsDemoRoutes, dnsLimits, dnsOpenApi, dnsRoutes, dnsZoneRoutes } from '@corral/contracts';
+import {
+  type DnsRoute,
+  dnsDemoRoutes,
+  dnsLimits,
+  dnsOpenApi,
+  dnsRoutes,
+  dnsZoneRoutes,
+  retentionLimits,
+} from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { demoEnds, demoStore, drawLabel } from '@corral/demos';
 import {
   type AnsweredRecorder,
   actionStore,
+  copyStore,
   driftReporter,
   mirrorStore,
   pollTurns,
@@ -209,6 +218,7 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
       onError: (error) => log.warn('write not settled', { error }),
     }),
     settleHoldMs: config.settleAfterMs + config.settleWithinMs + SETTLE_LEASE_MS,
+    copies: copyStore(pool, retentionLimits.replaySeconds * 1_000),
     queue: keyedQueue(),
     places,
     budgetLimit: () => upstream.budget().limit,

@@ -12,6 +12,7 @@ export { type AnsweredRecorder, answeredRecorder } from './answered-recorder.js'
 export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
 export { type Comparison, compareRrset } from './compare-rrset.js';
 export { type ConcludeDeps, type Conclusion, concludeWrite } from './conclude-write.js';
+export { type CopyQuery, type CopyStore, copyStore, type DeliveryCheck, type FirstCopy } from './copies.js';
 export { type DriftReporter, driftReporter } from './drift-reporter.js';
 export {
   type MirrorStore,
@@ -74,7 +75,6 @@ export { endOfAccepted, type UpstreamAnswer } from './upstream-end.js';
 export { assertUsable, UnusableRrset } from './usable-rrset.js';
 export {
   type BeginOutcome,
-  type DeliveryCheck,
   type LedgerOptions,
   type NewWrite,
   type RrsetOwner,

@@ -1,10 +1,10 @@
 import { type DnsErrorCode, ownerLabelOf } from '@corral/contracts';
 import { inTransaction, type Pool, rowClock } from '@corral/database';
 import { decideAdmission, type OwnerQuota, type RecordQuota } from './admission.js';
+import { type DeliveryCheck, type LatestWrite, latestColumns, latestWrite, replayOf } from './copies.js';
 import { countUnsent } from './refused-writes.js';
 import { recordCountOf } from './rrset-body.js';
 import type { RrsetKey, RrsetWrite } from './rrset-write.js';
-import { settledAnswer } from './settled-answer.js';
 
 /** Whose label a name ends in: a team in the zone of the teams, or a demo in the demo zone. */
 export interface RrsetOwner {
@@ -50,7 +50,7 @@ export type BeginOutcome =
    * Another write to the set is under way; `identical` when it is this very request, sent again, and `isDue` when its
    * holder is gone: then anybody may settle it.
    */
-  | { kind: 'busy'; identical: boolean; isDue: boolean }
+  | { kind: 'busy'; entryId: number; identical: boolean; isDue: boolean }
   /** This very request was answered before, but its client never got the answer. */
   | { kind: 'replayed'; entryId: number; status: number; body: string }
   /** `heldByActions`: there is room once actions of earlier writes have succeeded. */
@@ -74,21 +74,7 @@ export type WriteEnd =
   | { state: 'refused'; status: number; body: string; recheck: boolean }
   | { state: 'unsent'; code: DnsErrorCode };
 
-/** Told the entry, and whether the table says that its answer was delivered: the table may lag behind this process. */
-export type DeliveryCheck = (entryId: number, recorded: boolean) => boolean;
-
-interface Standing {
-  latest_id: number | null;
-  latest_state: string | null;
-  latest_identical: boolean | null;
-  latest_answered: boolean | null;
-  latest_due: boolean | null;
-  latest_recent: boolean | null;
-  latest_status: number | null;
-  latest_body: string | null;
-  latest_applied: boolean | null;
-  latest_found: string | null;
-  latest_completed_at: Date | null;
+interface Standing extends LatestWrite {
   rrset: string | null;
   records: number;
   reserved: number;
@@ -113,12 +99,7 @@ const lockOwner = {
 const readStanding = {
   name: 'ledger-standing',
   text: `
-    SELECT latest.id AS latest_id, latest.state AS latest_state, latest.request_hash = $5 AS latest_identical,
-           latest.answered AS latest_answered, latest.lease_until <= ${rowClock} AS latest_due,
-           latest.completed_at > clock_timestamp() - make_interval(secs => $7::float8 / 1000) AS latest_recent,
-           latest.upstream_status AS latest_status, latest.upstream_body AS latest_body,
-           latest.found_applied AS latest_applied, latest.found_body AS latest_found,
-           latest.completed_at AS latest_completed_at,
+    SELECT ${latestColumns('$5', '$7')},
            (SELECT body FROM dns_rrset WHERE zone_id = $1 AND name = $2 AND type = $3) AS rrset,
            (SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = $1 AND owner_label = $4) AS records,
            (SELECT coalesce(sum(reserved_records), 0)::int FROM dns_audit_entry
@@ -133,13 +114,7 @@ const readStanding = {
             GROUP BY zone_id, name, type) AS high
       LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type)
     ) AS holding
-    LEFT JOIN LATERAL (
-      SELECT id, state, request_hash, answered, upstream_status, upstream_body, found_applied, found_body, completed_at,
-             lease_until
-      FROM dns_audit_entry
-      WHERE zone_id = $1 AND name = $2 AND type = $3 AND actor <> 'upstream' AND minute IS NULL
-      ORDER BY id DESC LIMIT 1
-    ) AS latest ON true`,
+    LEFT JOIN LATERAL (${latestWrite}) AS latest ON true`,
 };
 
 const insertPending = {
@@ -218,8 +193,8 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
       if (!locked.rows[0]?.live && write.operation !== 'delete') return { kind: 'ended' };
       const standing = rows[0] as Standing;
       if (standing.latest_state === 'pending') {
-        const { latest_identical: identical, latest_due: isDue } = standing;
-        return { kind: 'busy', identical: identical === true, isDue: isDue === true };
+        const { latest_id: entryId, latest_identical: identical, latest_due: isDue } = standing;
+        return { kind: 'busy', entryId: Number(entryId), identical: identical === true, isDue: isDue === true };
       }
       const replayed = replayOf(newWrite, standing, wasDelivered);
       if (replayed !== null) return replayed;
@@ -307,22 +282,4 @@ function ceilingOf({ recordsMax }: WriteLease, { rrset, action }: Extract<WriteE
 
 function quotaOf({ kind }: RrsetOwner, quota: RecordQuota): OwnerQuota {
   return { limit: kind === 'team' ? 'recordsPerTeam' : 'recordsPerDemo', quota };
-}
-
-/**
- * An identical request gets the first one's outcome only while that one is the latest write to the set: after another
- * write came in between, sending it again is a wish of its own.
- */
-function replayOf({ key, write }: NewWrite, standing: Standing, wasDelivered: DeliveryCheck): BeginOutcome | null {
-  const { latest_id: entryId, latest_status: status, latest_body: body, latest_state: state } = standing;
-  if (entryId === null || !standing.latest_identical || !standing.latest_recent) return null;
-  if (wasDelivered(entryId, standing.latest_answered === true)) return null;
-  if (state === 'settled' && standing.latest_applied && standing.latest_completed_at !== null) {
-    const settled = { entryId, key, operation: write.operation, found: standing.latest_found };
-    return { kind: 'replayed', entryId, ...settledAnswer(settled, standing.latest_completed_at) };
-  }
-  if ((state === 'completed' || state === 'refused') && status !== null && body !== null) {
-    return { kind: 'replayed', entryId, status, body };
-  }
-  return null;
 }

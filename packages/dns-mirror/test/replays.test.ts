@@ -2,6 +2,7 @@ import { checkDnsAnswer } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type BeginOutcome,
+  copyStore,
   type DeliveryCheck,
   settlementStore,
   type WriteEnd,
@@ -145,5 +146,50 @@ describe('a request whose first copy was settled', () => {
     await settled(null, false);
 
     expect(await sendAgain()).toMatchObject({ kind: 'begun' });
+  });
+});
+
+describe('the first copy of a request', () => {
+  const copies = () => copyStore(database.pool, 60_000);
+  const request = (of = addOf(1)) => newWrite(team, name, of);
+
+  it('is found while it is under way, and its outcome once it has ended without reaching its client', async () => {
+    const lease = await begin(ledger, request());
+    expect(await copies().findCopy(request(), neverDelivered)).toEqual({
+      ...{ kind: 'pending', entryId: lease.entryId, isDue: false },
+    });
+    expect(await copies().findCopy(request(addOf(2)), neverDelivered)).toBeNull();
+
+    const end = accepted(bodyOf(name, 1));
+    await ledger.finish(lease, keyOf(name), end);
+
+    const replayed = { kind: 'replayed', entryId: lease.entryId, status: 201, body: end.body };
+    expect(await copies().findCopy(request(), neverDelivered)).toEqual(replayed);
+    expect(await copies().findCopy(request(), () => true)).toBeNull();
+  });
+
+  it('is followed to its outcome past later writes to its set, also when its own client has it', async () => {
+    const lease = await begin(ledger, request());
+    const end = accepted(bodyOf(name, 1));
+    await ledger.finish(lease, keyOf(name), end);
+    await ledger.markAnswered([lease.entryId]);
+    await begin(ledger, request(addOf(2)));
+
+    expect(await copies().findCopy(request(), neverDelivered)).toBeNull();
+    expect(await copies().followCopy(request(), lease.entryId)).toMatchObject({ kind: 'replayed', body: end.body });
+  });
+
+  it('is none that could be followed when it surely did not happen', async () => {
+    const lease = await begin(ledger, request());
+    await ledger.finish(lease, keyOf(name), { state: 'unsent', code: 'upstream_unavailable' });
+
+    expect(await copies().followCopy(request(), lease.entryId)).toBeNull();
+  });
+
+  it('is due to be settled when its holder is gone', async () => {
+    const lease = await begin(ledger, request());
+    await ledger.release(lease, 0, null);
+
+    expect(await copies().followCopy(request(), lease.entryId)).toMatchObject({ kind: 'pending', isDue: true });
   });
 });

@@ -57,11 +57,13 @@ describe('a write that begins', () => {
 
     expect(await ledger.begin(newWrite(team, name, addOf(1)), neverDelivered)).toEqual({
       kind: 'busy',
+      entryId: expect.any(Number),
       identical: true,
       isDue: false,
     });
     expect(await ledger.begin(newWrite(team, name, addOf(2)), neverDelivered)).toEqual({
       kind: 'busy',
+      entryId: expect.any(Number),
       identical: false,
       isDue: false,
     });

@@ -11,6 +11,8 @@ export interface QueueWait {
 export interface KeyedQueue {
   /** @returns but for `done`: the work was not begun and never will be */
   run<T>(key: string, wait: QueueWait, work: () => Promise<T>): Promise<Turned<T>>;
+  /** Whether work of that key would have to wait. */
+  isBusy(key: string): boolean;
 }
 
 export type Turned<T> = { kind: 'done'; value: T } | { kind: 'late' } | { kind: 'gone' } | { kind: 'full' };
@@ -19,6 +21,7 @@ export function keyedQueue(): KeyedQueue {
   const tails = new Map<string, Promise<void>>();
 
   return {
+    isBusy: (key) => tails.has(key),
     async run(key, { waitMs, gone, enterQueue }, work) {
       const turn = tails.get(key);
       const leaveQueue = turn === undefined ? () => undefined : enterQueue();

@@ -1,5 +1,5 @@
 import type { DnsCaller } from '@corral/auth';
-import type { BeginOutcome, WriteEnd } from '@corral/dns-mirror';
+import type { BeginOutcome, FirstCopy, WriteEnd } from '@corral/dns-mirror';
 import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
 import { placesPerKey } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
@@ -34,7 +34,11 @@ const accepted: WriteOutcome = {
 };
 
 /** A writer on a ledger that admits everything, and an upstream that answers when the test says so. */
-function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64) {
+function startWriter(
+  deps: Partial<RrsetWriterDeps['ledger']> = {},
+  places = 64,
+  copies: Partial<RrsetWriterDeps['copies']> = {},
+) {
   const sent: string[] = [];
   const options: Required<WriteOptions>[] = [];
   const pauses: number[] = [];
@@ -60,6 +64,7 @@ function startWriter(deps: Partial<RrsetWriterDeps['ledger']> = {}, places = 64)
         answer = resolve;
       });
     },
+    copies: { findCopy: async () => null, followCopy: async () => null, ...copies },
     queue: keyedQueue(),
     isDelivered: () => false,
     lookAgain: async () => undefined,
@@ -97,18 +102,64 @@ describe('a write that repeats the last one to its set', () => {
     expect(sent).toEqual(['{"ttl":60}']);
   });
 
-  it('does not overtake another one in between: each of the three is sent, in their order', async () => {
+  it('shares its answer even while another one to its set waits between them', async () => {
     const { writer, sent, untilSent, answer } = startWriter();
 
-    const writes = [60, 120, 60].map((ttl) => writer.write(changeTtl(ttl)));
-    for (const count of [1, 2, 3]) {
+    const writes = [60, 120, 60, 120].map((ttl) => writer.write(changeTtl(ttl)));
+    for (const count of [1, 2]) {
       await untilSent(count);
-      expect(sent).toHaveLength(count);
       answer();
     }
 
-    expect((await Promise.all(writes)).map(({ entryId }) => entryId)).toEqual([1, 2, 3]);
-    expect(sent).toEqual(['{"ttl":60}', '{"ttl":120}', '{"ttl":60}']);
+    expect((await Promise.all(writes)).map(({ entryId }) => entryId)).toEqual([1, 2, 1, 2]);
+    expect(sent).toEqual(['{"ttl":60}', '{"ttl":120}']);
+  });
+
+  it('shares the answer of a copy that another process has sent, found when it arrives and not when its turn comes', async () => {
+    const replayed: FirstCopy = { kind: 'replayed', entryId: 7, status: 201, body: '{}' };
+    const { writer, sent, untilSent, answer } = startWriter({}, 64, { findCopy: async () => replayed });
+    const first = writer.write(changeTtl(60));
+    await untilSent(1);
+
+    expect(await writer.write(changeTtl(120))).toMatchObject({ entryId: 7, status: 201 });
+
+    answer();
+    await first;
+    expect(sent).toEqual(['{"ttl":60}']);
+  });
+
+  it('follows a copy under way elsewhere to its end, whoever else writes to the set meanwhile', async () => {
+    const outcomes: (FirstCopy | null)[] = [
+      { kind: 'pending', entryId: 7, isDue: false },
+      { kind: 'pending', entryId: 7, isDue: false },
+      { kind: 'replayed', entryId: 7, status: 201, body: '{}' },
+    ];
+    const { writer, sent } = startWriter(
+      { begin: async () => ({ kind: 'busy', entryId: 7, identical: true, isDue: false }) },
+      64,
+      { followCopy: async () => outcomes.shift() ?? null },
+    );
+
+    expect(await writer.write(changeTtl(60))).toMatchObject({ entryId: 7, status: 201 });
+    expect(sent).toEqual([]);
+  });
+
+  it('is sent itself when the copy that it followed surely did not happen', async () => {
+    let begins = 0;
+    const { writer, sent, untilSent, answer } = startWriter({
+      begin: async (): Promise<BeginOutcome> => {
+        begins += 1;
+        if (begins === 1) return { kind: 'busy', entryId: 7, identical: true, isDue: false };
+        return { kind: 'begun', lease: { entryId: 8, fence: 1, current: null, recordsMax: 0 } };
+      },
+    });
+
+    const write = writer.write(changeTtl(60));
+    await untilSent(1);
+    answer();
+
+    expect((await write).entryId).toBe(8);
+    expect(sent).toHaveLength(1);
   });
 
   it('is a new one once that has ended', async () => {
@@ -215,7 +266,7 @@ describe('a set that another process writes to', () => {
     let busy = 3;
     const begun: BeginOutcome = { kind: 'begun', lease: { entryId: 1, fence: 1, current: null, recordsMax: 0 } };
     const { writer, pauses, untilSent, answer } = startWriter({
-      begin: async () => (busy-- > 0 ? { kind: 'busy', identical: false, isDue: false } : begun),
+      begin: async () => (busy-- > 0 ? { kind: 'busy', entryId: 1, identical: false, isDue: false } : begun),
     });
     const write = writer.write(changeTtl(60));
     await untilSent(1);
@@ -223,7 +274,7 @@ describe('a set that another process writes to', () => {
     await write;
     expect(pauses).toEqual([100, 100, 100]);
 
-    const never = startWriter({ begin: async () => ({ kind: 'busy', identical: false, isDue: false }) });
+    const never = startWriter({ begin: async () => ({ kind: 'busy', entryId: 1, identical: false, isDue: false }) });
     await expect(never.writer.write(changeTtl(60))).rejects.toMatchObject({ code: 'conflict' });
     expect(never.sent).toEqual([]);
     expect(never.pauses).toHaveLength(10);

@@ -4,9 +4,11 @@ import {
   assertNever,
   type BeginOutcome,
   type Conclusion,
+  type CopyStore,
   concludeWrite,
   type DeliveryCheck,
   type DriftReporter,
+  type FirstCopy,
   type RrsetKey,
   type RrsetWrite,
   settledAnswer,
@@ -25,6 +27,7 @@ import {
   tooManyWait,
   upstreamUnavailable,
 } from '../dns-error.js';
+import { type Audience, audienceOf } from './audience.js';
 import type { KeyedQueue } from './keyed-queue.js';
 import type { LookAgain } from './look-again.js';
 import type { NoteRefused } from './note-refused.js';
@@ -53,6 +56,7 @@ export interface WriteAnswer extends UpstreamAnswer {
 
 export interface RrsetWriterDeps {
   readonly ledger: Pick<WriteLedger, 'begin' | 'finish' | 'release'>;
+  readonly copies: CopyStore;
   readonly send: (write: UpstreamWrite, options: Required<WriteOptions>) => Promise<WriteOutcome>;
   /** Of a token's waiting writes. */
   readonly places: PlacesPerKey;
@@ -94,8 +98,8 @@ const AGAIN_MS = 1_000;
  */
 export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   const { ledger, send, queue } = deps;
-  // The last write of each set: only an exact repetition of that one can join it without overtaking another.
-  const lastOf = new Map<string, { hash: string; audience: Audience; answer: Promise<WriteAnswer> }>();
+  // The writes that wait or are under way here, by what an exact repetition of them would be.
+  const underWay = new Map<string, { audience: Audience; answer: Promise<WriteAnswer> }>();
 
   const perform = async (request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> => {
     for (let repetitions = 0; ; repetitions += 1) {
@@ -140,12 +144,6 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     return { enter, wasFull: () => isFull };
   };
 
-  const pauseAside = async ({ setAside }: CheckedWrite): Promise<void> => {
-    const goOn = setAside();
-    await deps.pause(BUSY_POLL_MS);
-    goOn();
-  };
-
   /** One owner's writes take the same lock: whoever waits for it here holds no connection that others need. */
   const inTurn = async (request: CheckedWrite, work: () => Promise<BeginOutcome>): Promise<BeginOutcome> => {
     const waitMs = Math.max(0, request.deadline - deps.now());
@@ -155,13 +153,13 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     throw turn.kind === 'gone' ? new ClientGone() : tooManyWait();
   };
 
+  /** Whether the client of an entry has its answer. */
+  const wasDelivered: DeliveryCheck = (entryId, recorded) => recorded || deps.isDelivered(entryId);
+
   const begin = async (request: CheckedWrite, requestHash: Buffer) => {
     const { caller, key, write, bytes } = request;
     const requestBody = bytes === null ? null : bytes.toString('utf8');
     const newWrite = { owner: ownerOf(caller), tokenId: caller.tokenId, key, write, requestBody, requestHash };
-    let joins = false;
-    // A first copy that was seen pending shares its outcome, even if its own client has it by now.
-    const wasDelivered: DeliveryCheck = (entryId, recorded) => !joins && (recorded || deps.isDelivered(entryId));
     for (;;) {
       const outcome = await inTurn(request, () => ledger.begin(newWrite, wasDelivered));
       switch (outcome.kind) {
@@ -176,15 +174,31 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
           // Between the check of the token and now: the next request would not get this far.
           throw tokenUnknown();
         case 'busy':
-          joins ||= outcome.identical;
-          if (deps.now() + BUSY_POLL_MS > request.deadline) throw setIsBusy();
-          if (outcome.isDue) await deps.settling.settleDue(key, request.deadline - deps.now());
-          await pauseAside(request);
-          if (request.gone.aborted) throw new ClientGone();
+          if (outcome.identical) {
+            const copy = await follow(request, requestHash, outcome);
+            if (copy !== null) return copy;
+          } else await waitForSet(request, outcome.isDue);
           break;
         default:
           assertNever(outcome);
       }
+    }
+  };
+
+  /** @throws DnsError when there is no time left to wait for a write that is in the way */
+  const waitForSet = async ({ key, deadline, gone, setAside }: CheckedWrite, isDue: boolean): Promise<void> => {
+    if (deps.now() + BUSY_POLL_MS > deadline) throw setIsBusy();
+    const settled = isDue ? deps.settling.settleDue(key, deadline - deps.now()) : Promise.resolve();
+    await settled.then(() => deps.pause(BUSY_POLL_MS)).finally(setAside());
+    if (gone.aborted) throw new ClientGone();
+  };
+
+  /** @returns the outcome of a first copy under way, null when that surely did not happen */
+  const follow = async (request: CheckedWrite, requestHash: Buffer, { entryId, isDue }: Pending) => {
+    for (let copy: FirstCopy | null = { kind: 'pending', entryId, isDue }; ; ) {
+      if (copy === null || copy.kind === 'replayed') return copy;
+      await waitForSet(request, copy.isDue);
+      copy = await deps.copies.followCopy({ ...request, requestHash }, entryId);
     }
   };
 
@@ -193,8 +207,8 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     const leave = placesOf(request).enter();
     if (leave === null) throw tooManyWait();
     const waitMs = Math.max(0, request.deadline - deps.now());
-    await deps.roomMoves(ownerOf(request.caller).id, waitMs, request.gone).finally(leave);
-    await deps.pause(BUSY_POLL_MS);
+    const moved = deps.roomMoves(ownerOf(request.caller).id, waitMs, request.gone);
+    await moved.then(() => deps.pause(BUSY_POLL_MS)).finally(leave);
     if (request.gone.aborted) throw new ClientGone();
   };
 
@@ -226,7 +240,7 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
 
   const settle = async (request: CheckedWrite, lease: WriteLease, cause: Error): Promise<Performed> => {
     const { entryId } = lease;
-    const settled = await deps.settling.settleOwn(request, lease);
+    const settled = await deps.settling.settleOwn(request, lease).finally(request.setAside());
     if (settled === null) {
       await ledger.release(lease, 0, null);
       throw upstreamUnavailable(cause);
@@ -249,69 +263,69 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     if (concluded.recheck) await deps.lookAgain(entryId, key);
   };
 
+  /** The answer of a first copy that is in the ledger when this one arrives, be it under way or undelivered. */
+  const findCopy = async (request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer | null> => {
+    const copy = await deps.copies.findCopy({ ...request, requestHash }, wasDelivered);
+    return copy?.kind === 'pending' ? follow(request, requestHash, copy) : copy;
+  };
+
+  /** Keeps its place behind earlier writes to its set, until it is known that it is none of its own. */
+  const queueUp = async (set: string, request: CheckedWrite, requestHash: Buffer): Promise<WriteAnswer> => {
+    const found = new AbortController();
+    const gone = AbortSignal.any([request.gone, found.signal]);
+    const wait = { waitMs: Math.max(0, request.deadline - deps.now()), gone, enterQueue: placesOf(request).enter };
+    let copy: WriteAnswer | null = null;
+    const looking = queue.isBusy(set)
+      ? findCopy(request, requestHash).then((answer) => {
+          copy = answer;
+          if (answer !== null) found.abort();
+        })
+      : Promise.resolve();
+    looking.catch(() => undefined); // whoever leaves before the turn has another reason
+    const turn = await queue.run(set, wait, async () => {
+      await looking;
+      return copy ?? perform(request, requestHash);
+    });
+    switch (turn.kind) {
+      case 'done':
+        return turn.value;
+      case 'late':
+        return deps.noteRefused(refusalOf(request), setIsBusy());
+      case 'full':
+        return deps.noteRefused(refusalOf(request), tooManyWait());
+      case 'gone':
+        if (copy !== null) return copy;
+        throw new ClientGone();
+      default:
+        return assertNever(turn);
+    }
+  };
+
   return {
     write(request) {
       const set = `${request.key.zoneId}/${request.key.name}/${request.key.type}`;
       const requestHash = hashOf(request);
-      const hash = requestHash.toString('base64');
-      const last = lastOf.get(set);
+      const id = `${set} ${requestHash.toString('base64')}`;
+      const first = underWay.get(id);
       // What everybody has left is about to leave the queue, too.
-      if (last?.hash === hash && !last.audience.gone.aborted) {
-        last.audience.join(request.gone);
-        return last.answer.finally(request.setAside());
+      if (first !== undefined && !first.audience.gone.aborted) {
+        first.audience.join(request.gone);
+        return first.answer.finally(request.setAside());
       }
       const audience = audienceOf(request.gone);
-      const shared = { ...request, gone: audience.gone };
-      const wait = { waitMs: Math.max(0, request.deadline - deps.now()), gone: audience.gone };
-      const answer = queue
-        .run(set, { ...wait, enterQueue: placesOf(request).enter }, () => perform(shared, requestHash))
-        .then((turn) => {
-          switch (turn.kind) {
-            case 'done':
-              return turn.value;
-            case 'late':
-              return deps.noteRefused(refusalOf(request), setIsBusy());
-            case 'full':
-              return deps.noteRefused(refusalOf(request), tooManyWait());
-            case 'gone':
-              throw new ClientGone();
-            default:
-              return assertNever(turn);
-          }
-        });
-      lastOf.set(set, { hash, audience, answer });
-      const forget = () => void (lastOf.get(set)?.answer === answer && lastOf.delete(set));
+      const answer = queueUp(set, { ...request, gone: audience.gone }, requestHash);
+      underWay.set(id, { audience, answer });
+      const forget = () => void (underWay.get(id)?.answer === answer && underWay.delete(id));
       answer.then(forget, forget);
       return answer;
     },
   };
 }
 
+type Pending = Pick<Extract<FirstCopy, { kind: 'pending' }>, 'entryId' | 'isDue'>;
+
 /** What one call came to: `void` when it surely did not happen. */
 type Performed = ({ readonly kind: 'known' } & WriteAnswer) | { readonly kind: 'void'; readonly cause: Error };
-
-interface Audience {
-  /** Aborted when all have gone. */
-  readonly gone: AbortSignal;
-  join(gone: AbortSignal): void;
-}
-
-/** All who wait for the answer of one write. */
-function audienceOf(first: AbortSignal): Audience {
-  const all = new AbortController();
-  let here = 0;
-  const join = (gone: AbortSignal): void => {
-    const leave = (): void => {
-      here -= 1;
-      if (here === 0) all.abort();
-    };
-    here += 1;
-    if (gone.aborted) leave();
-    else gone.addEventListener('abort', leave, { once: true });
-  };
-  join(first);
-  return { gone: all.signal, join };
-}
 
 function refusalOf({ caller, key, write }: CheckedWrite) {
   return { caller, key, operation: write.operation };

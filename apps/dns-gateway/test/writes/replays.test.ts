@@ -146,4 +146,25 @@ describe('identical writes at the same time', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
     expect(gateway.upstreamCalls()).toBe(2);
   });
+
+  it.each([
+    ['one gateway', () => gateway],
+    ['two gateways', () => replica],
+  ])(
+    'are matched when they arrive, though another write to the set waits between them, through %s',
+    async (what, through) => {
+      const name = `between-${what.replace(' ', '-')}.acme`;
+      const other = { records: [{ value: '192.0.2.2' }] };
+      slowUpstream(name, 300);
+      const first = add(name);
+      await upstreamIsCalled();
+
+      const waiting = through().call('POST', pathOf(name), { body: other });
+      const again = add(name, through());
+
+      expect((await again).text).toBe((await first).text);
+      expect((await waiting).status).toBe(201);
+      expect(writesTo(name)).toHaveLength(2);
+    },
+  );
 });
