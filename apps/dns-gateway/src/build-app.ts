@@ -247,10 +247,10 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
   };
   return {
     zones: {
-      ...zoneRoutes({ zones }),
+      ...zoneRoutes({ zones, mirror }),
       ...rrsetRoutes({ zones, mirror }),
       ...rrsetWriteRoutes({ zones, mirror, writer, answered, noteRefused: note, limits, budget: upstream.budget }),
-      ...actionRoutes({ actions, giveBack: limits.giveBack }),
+      ...actionRoutes({ actions, store: following.store, zones, giveBack: limits.giveBack }),
     },
     demos: demoZone === null || config.demos === null ? null : buildDemos(demoZone, config.demos),
   };

@@ -71,6 +71,7 @@ const howToCall: Record<DnsOperationId, HowToCall> = {
   listActions: onActions((id) => `/actions?id=${id}`),
   getAction: onActions((id) => `/actions/${id}`),
   listZoneActions: onActions((id) => `/zones/actions?id=${id}`),
+  listActionsOfZone: onActions((id) => `/zones/${ZONE}/actions?id=${id}`),
   getZoneAction: onActions((id) => `/zones/actions/${id}`),
   createDemo: onDemos({}),
   listDemos: onDemos(),

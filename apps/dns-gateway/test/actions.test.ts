@@ -195,3 +195,58 @@ describe('a running action', () => {
     expect([status, json.action.status]).toEqual([200, 'running']);
   });
 });
+
+describe.each(['/zones/actions', `/zones/${ZONE}/actions`])('GET %s without ids', (path) => {
+  const idsOf = ({ json }: { json: { actions: { id: number }[] } }) => json.actions.map(({ id }) => id);
+
+  it('lists the actions of the team, page by page, and those of nobody else', async () => {
+    const team = await gateway.createTeam(`lister-${++made}`);
+    const ids: number[] = [];
+    for (let at = 0; at < 5; at += 1) {
+      ids.push(await start(`n${at}.${team.slug}`, team.token));
+      await start(`other-${++made}.globex`, gateway.globex.token);
+    }
+
+    const first = await get(`${path}?per_page=2`, team.token);
+    const last = await get(`${path}?per_page=2&page=3`, team.token);
+
+    checkDnsAnswer.actionPage(first.json);
+    expect([idsOf(first), idsOf(last)]).toEqual([ids.slice(0, 2), ids.slice(4)]);
+    expect(first.json.meta.pagination).toEqual({
+      ...{ page: 1, per_page: 2, previous_page: null, next_page: 2, last_page: 3, total_entries: 5 },
+    });
+    expect(idsOf(await get(`${path}?sort=id:desc`, team.token))).toEqual(ids.toReversed());
+    expect(idsOf(await get(`${path}?sort=command&sort=started:desc`, team.token))).toEqual(ids.toReversed());
+  });
+
+  it('costs no upstream call, and can be narrowed by how they stand', async () => {
+    const team = await gateway.createTeam(`stands-${++made}`);
+    const done = await start(`done.${team.slug}`, team.token);
+    await ended(done, '/actions', team.token);
+    const before = gateway.upstreamCalls();
+
+    expect(idsOf(await get(`${path}?status=success&status=error`, team.token))).toEqual([done]);
+    expect(idsOf(await get(`${path}?status=running`, team.token))).toEqual([]);
+    expect(gateway.upstreamCalls()).toBe(before);
+  });
+
+  it('shows a narrowed token what it covers', async () => {
+    const team = await gateway.createTeam(`narrow-${++made}`);
+    const within = await start(`a.in.${team.slug}`, team.token);
+    await start(`b.${team.slug}`, team.token);
+    const { token } = await gateway.issueToken(team, { withinName: `in.${team.slug}` });
+    const typed = await gateway.issueToken(team, { withinTypes: ['TXT'] });
+
+    expect(idsOf(await get(path, token))).toEqual([within]);
+    expect(idsOf(await get(path, typed.token))).toEqual([]);
+  });
+
+  it('tells with ids how these get on, as `/actions` does', async () => {
+    const id = await start();
+
+    const { json } = await get(`${path}?id=${id}`);
+
+    expect(Object.keys(json)).toEqual(['actions']);
+    expect(idsOf({ json })).toEqual([id]);
+  });
+});

@@ -137,12 +137,9 @@ describe('a creation', () => {
     ['with a label of 64 characters', { labels: { env: 'x'.repeat(64) } }, 'labels.env'],
     ['with a label whose name has 318 characters', { labels: { ['x'.repeat(318)]: '' } }, 'labels'],
     ['with a comment that is a number', { records: [{ value: 'x', comment: 1 }] }, 'records[0].comment'],
-    ['with duplicate records', { records: [...values(2), { value: '192.0.2.1' }] }, 'records[2].value'],
     ['with a ttl as text', { ttl: '300' }, 'ttl'],
     ['with a ttl as a fraction', { ttl: 300.5 }, 'ttl'],
     ['with a negative ttl', { ttl: -1 }, 'ttl'],
-    ['with a ttl of 2^53', { ttl: 2 ** 53 }, 'ttl'],
-    ['with a ttl of 2^31', { ttl: 2 ** 31 }, 'ttl'],
     ['with a ttl of true', { ttl: true }, 'ttl'],
     ['with a ttl as a list', { ttl: [300] }, 'ttl'],
     ['with labels as text', { labels: 'env=prod' }, 'labels'],
@@ -183,7 +180,7 @@ describe('a creation', () => {
     await expectRefusal(gateway, create({ name: 'globex', type: 'A', records: values(51) }), 403, 'forbidden');
   });
 
-  it('in a message of ours never has its values quoted, but for the duplicate that clients look for', async () => {
+  it('in a message of ours never has its values quoted', async () => {
     const secret = 'x'.repeat(5_000);
 
     const answer = await expectRefusal(

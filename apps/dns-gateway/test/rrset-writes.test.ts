@@ -1,7 +1,7 @@
 import { checkDnsAnswer } from '@corral/contracts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectError } from './support/expect-refusal.js';
-import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } from './support/start-gateway.js';
 
 let gateway: TestGateway;
 let made = 0;
@@ -277,4 +277,22 @@ it('every write is in the audit log with token, name, type and the upstream’s 
     { ...written, operation: 'add_records', state: 'completed', upstream_status: 201, upstream_body: accepted.text },
     { ...written, operation: 'add_records', state: 'refused', upstream_status: 422, upstream_body: refused.text },
   ]);
+});
+
+describe('what is the upstream’s to judge', () => {
+  it.each([
+    ['a TTL beyond 31 bits', { ttl: 2 ** 31, records: [{ value: '192.0.2.1' }] }],
+    ['the same value twice', { records: [{ value: '192.0.2.1' }, { value: '192.0.2.1' }] }],
+  ])('is refused in its words: %s', async (_what, more) => {
+    const body = { name: 'judged.acme', type: 'A', ...more };
+
+    const answer = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
+
+    const direct = await fetch(`${gateway.cloud.apiUrl}/zones/${ZONE}/rrsets`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${UPSTREAM_TOKEN}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    expect([answer.status, answer.text]).toEqual([422, await direct.text()]);
+  });
 });

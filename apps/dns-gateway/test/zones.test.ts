@@ -111,3 +111,27 @@ describe('GET /zones/{zone}', () => {
     await expectRefusal(gateway, send, 404, 'not_found');
   });
 });
+
+describe('the record count of a zone', () => {
+  it('is that of the team, not of all others', async () => {
+    const team = await gateway.createTeam('counted');
+    const create = (name: string, of: { token: string }, values: number) => {
+      const records = Array.from({ length: values }, (_, at) => ({ value: `192.0.2.${at}` }));
+      return gateway.call('POST', `/zones/${ZONE}/rrsets`, { token: of.token, body: { name, type: 'A', records } });
+    };
+    await create('a.counted', team, 3);
+    await create('in.counted', team, 2);
+    await create('a.globex', gateway.globex, 7);
+    const { token } = await gateway.issueToken(team, { withinName: 'in.counted' });
+
+    const counts = async (of: string) => {
+      const [one, list] = await Promise.all(
+        [`/zones/${ZONE}`, '/zones'].map((path) => gateway.call('GET', path, { token: of })),
+      );
+      checkDnsAnswer.zone(one?.json);
+      return [one?.json.zone.record_count, list?.json.zones[0].record_count];
+    };
+    expect(await counts(team.token)).toEqual([5, 5]);
+    expect(await counts(token)).toEqual([2, 2]);
+  });
+});

@@ -1,4 +1,5 @@
 import { inTransaction, type Pool } from '@corral/database';
+import { type ActionPage, type ActionPageLookUp, pageActions } from './action-page.js';
 import type { RrsetKey } from './rrset-write.js';
 
 export interface ActionRecord {
@@ -89,6 +90,11 @@ export const actionStore = (pool: Pool) => ({
   async findActions(ownerId: string, ids: readonly number[]): Promise<ActionRecord[]> {
     const { rows } = await pool.query<ActionRecord>({ ...findOfOwner, values: [ownerId, ids] });
     return rows;
+  },
+
+  /** One page of an owner's actions, the newest 10,000 of them. */
+  pageActions(lookUp: ActionPageLookUp): Promise<ActionPage> {
+    return pageActions(pool, lookUp);
   },
 
   /** The actions that may still fail and then take back room that their writes have freed. */

@@ -1,3 +1,4 @@
+export { type ActionPageLookUp, type ActionSortKey, LISTED_ACTIONS_MAX } from './action-page.js';
 export {
   type ActionRecord,
   type ActionStore,
@@ -37,7 +38,7 @@ export {
   type UnfinishedAction,
 } from './poll-turns.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './refused-writes.js';
-export { effectOf, readRrsetBody, recordCountOf, sameLabels, showsEffect } from './rrset-body.js';
+export { effectOf, readRrsetBody, recordCountOf, sameLabels, showsEffect, withMember } from './rrset-body.js';
 export type { LabelRequirement, PageLookUp, RrsetScope, RrsetSelection, SortKey } from './rrset-page.js';
 export {
   assertNever,

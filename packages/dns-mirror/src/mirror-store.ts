@@ -1,7 +1,7 @@
 import { isAtOrBelow } from '@corral/contracts';
 import type { Pool, Queryable } from '@corral/database';
 import DataLoader from 'dataloader';
-import { type PageLookUp, pageStatement, type RrsetScope } from './rrset-page.js';
+import { inScope, type PageLookUp, pageStatement, type RrsetScope } from './rrset-page.js';
 
 export interface ZoneRecord {
   readonly id: number;
@@ -19,6 +19,11 @@ const findRrsetBodies = {
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY
       AS asked(zone_id, owner_label, name, type, position)
     JOIN dns_rrset AS rrset USING (zone_id, owner_label, name, type)`,
+};
+
+const countRecords = {
+  name: 'records-of-scope',
+  text: `SELECT coalesce(sum(record_count), 0)::int AS records FROM dns_rrset WHERE ${inScope}`,
 };
 
 interface RrsetLookUp {
@@ -75,6 +80,12 @@ export const mirrorStore = (db: Pool | Queryable) => {
     /** The body of one set, null when the scope has none by that name and type. */
     async findRrset(scope: RrsetScope, name: string, type: string): Promise<string | null> {
       return isAtOrBelow(name, scope.root) ? rrsets({ scope, name, type }) : null;
+    },
+
+    /** How many records the scope has. */
+    async countRecords({ zoneId, ownerLabel, root }: RrsetScope): Promise<number> {
+      const { rows } = await db.query<{ records: number }>({ ...countRecords, values: [zoneId, ownerLabel, root] });
+      return rows[0]?.records ?? 0;
     },
 
     /** One page of the sets that are selected. */

@@ -126,6 +126,7 @@ function withRecords(body: string, change: (texts: string[]) => string[]): strin
   return `${body.slice(0, list.offset)}[${change(texts).join(',')}]${body.slice(list.offset + list.length)}`;
 }
 
-function withMember(body: string, member: string, value: unknown): string {
+/** The text with another value of one member; all else stays as it is to the byte. */
+export function withMember(body: string, member: string, value: unknown): string {
   return applyEdits(body, modify(body, [member], value, {}));
 }

@@ -54,7 +54,8 @@ const columns = {
   created: 'first_seen_at',
 } as const;
 
-const inScope = `zone_id = $1 AND owner_label = $2 AND (name = $3 OR right(name, length($3) + 1) = '.' || $3)`;
+/** SQL: of the scope that the first three parameters are. */
+export const inScope = `zone_id = $1 AND owner_label = $2 AND (name = $3 OR right(name, length($3) + 1) = '.' || $3)`;
 
 /**
  * One page as a statement that answers one row: how many sets there are on all pages, and the bodies of this one as one

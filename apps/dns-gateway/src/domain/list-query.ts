@@ -1,5 +1,5 @@
 import { dnsLimits, type Pagination } from '@corral/contracts';
-import type { RrsetSelection, SortKey } from '@corral/dns-mirror';
+import type { ActionPageLookUp, ActionSortKey, RrsetSelection, SortKey } from '@corral/dns-mirror';
 import { DnsError, invalidInput } from '../dns-error.js';
 import { parseLabelSelector } from './label-selector.js';
 
@@ -34,6 +34,24 @@ export function parseSelection(query: URLSearchParams): Pick<RrsetQuery, 'labels
   const labels = selector === null || selector === '' ? null : parseLabelSelector(selector);
   if (labels === undefined) throw invalidInput('label_selector', 'is not a valid selector');
   return { labels, sort: query.getAll('sort').map(parseSortKey) };
+}
+
+const actionStatuses = ['running', 'success', 'error'];
+
+/** @throws DnsError `invalid_input` naming the parameter */
+export function parseActionQuery(query: URLSearchParams): Page & Pick<ActionPageLookUp, 'statuses' | 'sort'> {
+  const statuses = query.getAll('status');
+  if (!statuses.every((status) => actionStatuses.includes(status))) {
+    throw invalidInput('status', `has to be one of ${actionStatuses.join(', ')}`);
+  }
+  const sort = query.getAll('sort').map((text): ActionSortKey => {
+    const match = /^(id|command|status|started|finished)(?::(asc|desc))?$/.exec(text);
+    if (match === null) {
+      throw invalidInput('sort', 'has to be id, command, status, started or finished, with :asc or :desc behind it');
+    }
+    return { by: match[1] as ActionSortKey['by'], descending: match[2] === 'desc' };
+  });
+  return { ...parsePage(query), statuses, sort };
 }
 
 /** Ids of actions, in the order asked. Keys beside `id` are ignored: clients send `page` and `sort` along. */

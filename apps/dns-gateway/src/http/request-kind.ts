@@ -18,13 +18,17 @@ const patterns: readonly Pattern[] = (dnsZoneRoutes as readonly DnsRoute[]).flat
 });
 
 /** Of a request below `/v1`, before it has met its route. */
-export function requestKind({ method, path }: Pick<Request, 'method' | 'path'>): RequestKind {
+export function requestKind({ method, path, url }: Pick<Request, 'method' | 'path' | 'url'>): RequestKind {
   const served = method === 'HEAD' ? 'GET' : method;
-  return patterns.find((each) => each.method === served && each.path.test(path))?.kind ?? 'other';
+  const kind = patterns.find((each) => each.method === served && each.path.test(path))?.kind ?? 'other';
+  // A page of all actions is a list as any other.
+  return kind === 'action' && !(hasId.test(path) || hasId.test(url)) ? 'other' : kind;
 }
+
+const hasId = /\/actions\/|[?&]id=/;
 
 function kindOf({ operationId, kind, path }: DnsRoute): RequestKind {
   if (kind === 'write') return 'write';
   if (operationId === 'getRrset') return 'rrset';
-  return /^(\/zones)?\/actions(\/|$)/.test(path) ? 'action' : 'other';
+  return /^(\/zones(\/\{zone\})?)?\/actions(\/|$)/.test(path) ? 'action' : 'other';
 }

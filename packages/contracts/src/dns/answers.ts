@@ -140,6 +140,11 @@ export const dnsAnswerSchemas = {
   created: atLeast({ rrset: rrsetSchema, action: actionSchema }),
   action: atLeast({ action: actionSchema }),
   actionList: exactly({ actions: { type: 'array', items: actionSchema } }),
+  actionPage: {
+    ...exactly({ actions: { type: 'array', items: actionSchema }, meta: metaSchema }),
+    required: ['actions'],
+    description: 'Actions that are asked for by their ids come without `meta`.',
+  },
   demo: exactly({ demo: demoSchema }),
   createdDemo: exactly({ demo: demoSchema, token: { type: 'string', pattern: '^[A-Za-z0-9]{64}$' } }),
   demoList: exactly({ demos: { type: 'array', items: demoSchema }, meta: metaSchema }),

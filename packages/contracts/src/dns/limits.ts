@@ -40,8 +40,6 @@ export const dnsLimits = {
   labelCharacters: 63,
   /** Full name, zone included (RFC 1035 section 2.3.4, in presentation format without the final dot). */
   fullNameCharacters: 253,
-  /** RFC 2181 section 8: a TTL is a 31-bit number. */
-  ttlSecondsMax: 2_147_483_647,
   /** Ids in one request for actions; clients of the upstream send up to 30. */
   actionIdsPerRequest: 100,
   /** Demos of a team that live at the same time. */

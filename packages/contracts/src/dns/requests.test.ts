@@ -30,7 +30,11 @@ describe('the body of a creation', () => {
     ['name, type and records', aCreation()],
     ['a ttl', aCreation({ ttl: 300 })],
     ['a ttl of 0, which is the upstream’s to judge', aCreation({ ttl: 0 })],
-    ['the longest ttl', aCreation({ ttl: 2_147_483_647 })],
+    ['a ttl beyond 31 bits, which is the upstream’s to judge', aCreation({ ttl: 2 ** 31 })],
+    [
+      'the same value twice, which is the upstream’s to judge',
+      aCreation({ records: [{ value: 'x' }, { value: 'x' }] }),
+    ],
     ['a null ttl', aCreation({ ttl: null })],
     ['labels', aCreation({ labels: { env: 'prod', empty: '' } })],
     ['empty labels', aCreation({ labels: {} })],
@@ -72,8 +76,6 @@ describe('the body of a creation', () => {
     ['an empty text for a ttl', aCreation({ ttl: '' }), ['ttl']],
     ['a ttl with a fraction', aCreation({ ttl: 1.5 }), ['ttl']],
     ['a negative ttl', aCreation({ ttl: -1 }), ['ttl']],
-    ['a ttl of 2^31', aCreation({ ttl: 2 ** 31 }), ['ttl']],
-    ['a ttl of 2^53', aCreation({ ttl: 2 ** 53 }), ['ttl']],
     ['a ttl beyond all numbers', JSON.parse(JSON.stringify(aCreation()).replace('{', '{"ttl":1e999,')), ['ttl']],
     ['a ttl of true', aCreation({ ttl: true }), ['ttl']],
     ['labels that are an array', aCreation({ labels: [] }), ['labels']],
@@ -81,13 +83,6 @@ describe('the body of a creation', () => {
     ['a null label', aCreation({ labels: { env: null } }), ['labels.env']],
   ])('is refused for %s, and the refusal names the field', (_what, body, names) => {
     expect(namesOf(parseCreateRrset, body)).toEqual(names.length === 1 ? expect.arrayContaining(names) : names);
-  });
-
-  it('calls a repeated value by the sentence that clients look for', () => {
-    const body = aCreation({ records: [{ value: '"x"' }, { value: 'y' }, { value: '"x"' }] });
-
-    expect(() => parseCreateRrset(body)).toThrow(/duplicate value '"x"'/);
-    expect(namesOf(parseCreateRrset, body)).toEqual(['records[2].value']);
   });
 
   it.each([null, [], 'text', 1, true, undefined])('is never %j', (body) => {
@@ -114,9 +109,7 @@ describe('the bodies of the actions', () => {
   it.each([
     ['no records', parseRecordsBody, {}, ['records']],
     ['empty records', parseRecordsBody, { records: [] }, ['records']],
-    ['repeated values', parseRecordsBody, { records: [...records, ...records] }, ['records[1].value']],
     ['a ttl as text beside records', parseAddRecords, { records, ttl: '1' }, ['ttl']],
-    ['repeated values to add', parseAddRecords, { records: [...records, ...records] }, ['records[1].value']],
     ['no ttl to change to', parseChangeTtl, {}, ['ttl']],
     ['a ttl as text', parseChangeTtl, { ttl: '600' }, ['ttl']],
     ['a label that is no text', parseUpdateRrset, { labels: { env: 1 } }, ['labels.env']],

@@ -42,6 +42,16 @@ const filters = [
   { name: 'label_selector', type: 'string', description: 'Upstream’s selector language, for example `env=prod,!old`.' },
   { name: 'sort', type: 'string', repeatable: true, description: '`id`, `name` or `created`, with `:asc` or `:desc`.' },
 ] as const;
+const actionId = { name: 'id', type: 'integer', repeatable: true, description: 'Action ID.' } as const;
+const actionFilters = [
+  { name: 'status', type: 'string', repeatable: true, description: '`running`, `success` or `error`.' },
+  {
+    name: 'sort',
+    type: 'string',
+    repeatable: true,
+    description: '`id`, `command`, `status`, `started` or `finished`, with `:asc` or `:desc`.',
+  },
+] as const;
 const rrsetPath = '/zones/{zone}/rrsets/{name}/{type}';
 
 /** Zones, record sets and actions. */
@@ -163,29 +173,47 @@ export const dnsZoneRoutes = [
     answer: 'action',
     body: changeTtlSchema,
   },
-  ...(['/actions', '/zones/actions'] as const).flatMap(
+  {
+    operationId: 'listActions',
+    method: 'get',
+    path: '/actions',
+    summary: 'Progress of the asked writes, those of the team only; held while all of them run',
+    kind: 'read',
+    status: 200,
+    answer: 'actionList',
+    query: [{ ...actionId, required: true }],
+  },
+  {
+    operationId: 'listZoneActions',
+    method: 'get',
+    path: '/zones/actions',
+    summary: 'The team’s writes, or the progress of the asked ones, held while all of them run',
+    kind: 'read',
+    status: 200,
+    answer: 'actionPage',
+    query: [actionId, ...actionFilters, ...paging],
+  },
+  {
+    operationId: 'listActionsOfZone',
+    method: 'get',
+    path: '/zones/{zone}/actions',
+    summary: 'As `/zones/actions`: there is one zone',
+    kind: 'read',
+    status: 200,
+    answer: 'actionPage',
+    query: [actionId, ...actionFilters, ...paging],
+  },
+  ...(['/actions', '/zones/actions'] as const).map(
     (path) =>
-      [
-        {
-          operationId: path === '/actions' ? 'listActions' : 'listZoneActions',
-          method: 'get',
-          path,
-          summary: 'Progress of the asked writes, those of the team only; held while all of them run',
-          kind: 'read',
-          status: 200,
-          answer: 'actionList',
-          query: [{ name: 'id', type: 'integer', repeatable: true, required: true, description: 'Action ID.' }],
-        },
-        {
-          operationId: path === '/actions' ? 'getAction' : 'getZoneAction',
-          method: 'get',
-          path: `${path}/{id}`,
-          summary: 'Progress of one write; held while it runs',
-          kind: 'read',
-          status: 200,
-          answer: 'action',
-        },
-      ] as const,
+      ({
+        operationId: path === '/actions' ? 'getAction' : 'getZoneAction',
+        method: 'get',
+        path: `${path}/{id}`,
+        summary: 'Progress of one write; held while it runs',
+        kind: 'read',
+        status: 200,
+        answer: 'action',
+      }) as const,
   ),
 ] as const satisfies readonly DnsRoute[];
 
