@@ -47,7 +47,7 @@ async function write(name: string, operation: RrsetOperation, body: object | nul
   const begun = await ledgerOf(at.pool, 60_000).begin(
     {
       owner: { kind: 'team', id: acme.id, teamId: acme.id },
-      ...{ tokenId: acme.tokenId, key, write: asked as never, requestBody, requestHash: null },
+      ...{ tokenId: acme.tokenId, key, write: asked as never, requestBody, requestId: null, requestHash: null },
     },
     () => true,
   );

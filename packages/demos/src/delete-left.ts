@@ -33,7 +33,7 @@ export async function deleteLeft(
   by: { readonly tokenId: string | null; readonly account: string },
 ): Promise<Deletion> {
   const write = { operation: 'delete' } as const;
-  const newWrite = { owner, tokenId: by.tokenId, key, write, requestBody: null, requestHash: null };
+  const newWrite = { owner, tokenId: by.tokenId, key, write, requestBody: null, requestId: null, requestHash: null };
   const begun = await deps.ledger.begin(newWrite, () => true);
   if (begun.kind !== 'begun') return { kind: 'busy' };
   const { lease } = begun;

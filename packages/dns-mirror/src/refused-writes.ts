@@ -11,6 +11,7 @@ export interface RefusedWrite {
   readonly key: { readonly zoneId: number; readonly name: string; readonly type: string };
   readonly operation: RrsetOperation;
   readonly code: DnsErrorCode;
+  readonly requestId: string;
 }
 
 /** Longer than any name and type that there are. */
@@ -24,29 +25,29 @@ const TYPE_CHARACTERS = 16;
  */
 export const countUnsent = (from: string): string => `
   INSERT INTO dns_audit_entry AS known (team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code,
-                                        state, minute, created_at, completed_at)
-  SELECT team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code,
+                                        request_id, state, minute, created_at, completed_at)
+  SELECT team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code, request_id,
          'unsent', date_trunc('minute', clock_timestamp()), clock_timestamp(), clock_timestamp()
   FROM (${from}) AS refused
   ON CONFLICT (token_id, zone_id, name, type, operation, refusal_code, minute) WHERE minute IS NOT NULL
-  DO UPDATE SET count = known.count + 1, completed_at = greatest(known.completed_at, excluded.completed_at)`;
+  DO UPDATE SET count = known.count + 1, request_id = excluded.request_id, completed_at = greatest(known.completed_at, excluded.completed_at)`;
 
 const countRefused = {
   name: 'refused-write-count',
   text: countUnsent(`SELECT $1::uuid AS team_id, $2::uuid AS demo_id, 'token'::dns_actor AS actor, $3::uuid AS token_id,
                             $4::bigint AS zone_id, $5::text AS name, $6::text AS type, $7::text AS operation,
-                            $8::text AS refusal_code`),
+                            $8::text AS refusal_code, $9::text AS request_id`),
 };
 
 /** Writes that never got as far as the ledger, in the audit log. */
 export const refusedWrites = (pool: Pick<Pool, 'query'>) => ({
-  async count({ owner, tokenId, key, operation, code }: RefusedWrite): Promise<void> {
+  async count({ owner, tokenId, key, operation, code, requestId }: RefusedWrite): Promise<void> {
     const demoId = owner.kind === 'demo' ? owner.id : null;
     const name = keptText(key.name, NAME_CHARACTERS);
     const type = keptText(key.type, TYPE_CHARACTERS);
     await pool.query({
       ...countRefused,
-      values: [owner.teamId, demoId, tokenId, key.zoneId, name, type, operation, code],
+      values: [owner.teamId, demoId, tokenId, key.zoneId, name, type, operation, code, requestId],
     });
   },
 });

@@ -22,6 +22,8 @@ export interface NewWrite {
   readonly key: RrsetKey;
   readonly write: RrsetWrite;
   readonly requestBody: string | null;
+  /** By which the request is known in the log; null for what no client asked for. */
+  readonly requestId: string | null;
   /** SHA-256 of token, method, path and body; null for what no client sends again. */
   readonly requestHash: Buffer | null;
 }
@@ -121,9 +123,11 @@ const insertPending = {
   name: 'ledger-insert-pending',
   text: `
     INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, state,
-                                 request_body, request_hash, reserved_records, lease_until, lease_fence, created_at)
+                                 request_body, request_hash, reserved_records, lease_until, lease_fence, created_at,
+                                 request_id)
     VALUES ($1, $2, CASE WHEN $3::uuid IS NULL THEN 'service' ELSE 'token' END::dns_actor, $3, $4, $5, $6, $7,
-            'pending', $8, $9, $10, clock_timestamp() + make_interval(secs => $11::float8 / 1000), 1, clock_timestamp())
+            'pending', $8, $9, $10, clock_timestamp() + make_interval(secs => $11::float8 / 1000), 1, clock_timestamp(),
+            $12)
     RETURNING id`,
 };
 
@@ -167,7 +171,7 @@ const countEntry = {
   text: `
     WITH done AS (
       DELETE FROM dns_audit_entry WHERE id = $1 AND lease_fence = $2 AND state = 'pending'
-      RETURNING team_id, demo_id, actor, token_id, zone_id, name, type, operation
+      RETURNING team_id, demo_id, actor, token_id, zone_id, name, type, operation, request_id
     )
     ${countUnsent('SELECT *, $3::text AS refusal_code FROM done')}`,
 };
@@ -205,6 +209,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
         values: [
           ...[owner.teamId, owner.kind === 'demo' ? owner.id : null, tokenId, key.zoneId, key.name, key.type],
           ...[write.operation, requestBody, requestHash, admission.reserve, leaseMs],
+          newWrite.requestId,
         ],
       });
       const entryId = (inserted.rows[0] as { id: number }).id;

@@ -92,7 +92,7 @@ export function newWrite(team: TestTeam, name: string, write: RrsetWrite, sentAs
   const requestBody = JSON.stringify(write);
   const requestHash = createHash('sha256').update(`${team.tokenId} ${name} ${requestBody} ${sentAs}`).digest();
   const owner = { kind: 'team', id: team.id, teamId: team.id } as const;
-  return { owner, tokenId: team.tokenId, key: keyOf(name), write, requestBody, requestHash };
+  return { owner, tokenId: team.tokenId, key: keyOf(name), write, requestBody, requestId: 'request', requestHash };
 }
 
 const recordsOf = (count: number, from = 0) =>

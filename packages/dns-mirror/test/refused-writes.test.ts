@@ -31,7 +31,8 @@ beforeEach(async () => {
 const unsent = { state: 'unsent', code: 'upstream_unavailable' } as const;
 const refusal = (changed: Partial<RefusedWrite> = {}): RefusedWrite => ({
   owner: { kind: 'team', id: team.id, teamId: team.id },
-  ...{ tokenId: team.tokenId, key: keyOf(name), operation: 'add_records', code: 'forbidden', ...changed },
+  ...{ tokenId: team.tokenId, key: keyOf(name), operation: 'add_records', code: 'forbidden' },
+  ...{ requestId: 'request', ...changed },
 });
 
 interface Counted {

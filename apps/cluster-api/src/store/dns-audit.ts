@@ -16,6 +16,7 @@ interface Row
   readonly actor: AuditActorKind;
   readonly tokenId: string | null;
   readonly tokenName: string | null;
+  readonly requestId: string | null;
   readonly operation: string;
   readonly state: AuditOutcome;
   /** How many there are up to the limit, those included that are left out for their size. */
@@ -46,7 +47,7 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
            entry.upstream_status AS "upstreamStatus",
            entry.upstream_body AS "upstreamBody", entry.found_body AS "foundBody",
            entry.found_applied AS "foundApplied", entry.count, entry.refusal_code AS "refusalCode",
-           entry.completed_at AS "completedAt", page.found
+           entry.completed_at AS "completedAt", entry.request_id AS "requestId", page.found
     FROM (
       SELECT id, (count(*) OVER ())::int AS found,
              sum(bytes) OVER (ORDER BY created_at DESC, id DESC) - bytes AS bytes_before
@@ -84,7 +85,7 @@ function recordOf(row: Row): AuditRecord {
     ...{ source: 'dns', number: id, createdAt, kind: 'dns', action: `dns.${operation}`, outcome: state },
     actor: { kind: actor, id: tokenId, name: tokenName },
     target: targetOf(dns),
-    ...{ requestId: null, detail: {}, dns },
+    ...{ requestId: row.requestId, detail: {}, dns },
   };
 }
 

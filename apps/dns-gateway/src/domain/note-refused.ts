@@ -6,6 +6,7 @@ import { ownerOf } from './rrset-access.js';
 /** A write as it was asked for: its name and type may be none. */
 export interface AskedWrite extends Pick<RefusedWrite, 'key' | 'operation'> {
   readonly caller: DnsCaller;
+  readonly requestId: string;
 }
 
 /**
@@ -18,9 +19,9 @@ export type NoteRefused = (asked: AskedWrite, error: unknown) => Promise<never>;
 /** @param onError told when a write could not be counted: it is refused all the same */
 export const noteRefused =
   (refused: RefusedWrites, onError: (error: Error) => void): NoteRefused =>
-  async ({ caller, key, operation }, error) => {
+  async ({ caller, key, operation, requestId }, error) => {
     if (error instanceof DnsError) {
-      const refusal = { owner: ownerOf(caller), tokenId: caller.tokenId, key, operation, code: error.code };
+      const refusal = { owner: ownerOf(caller), tokenId: caller.tokenId, key, operation, code: error.code, requestId };
       await refused.count(refusal).catch(onError);
     }
     throw error;

@@ -23,7 +23,7 @@ function changeTtl(ttl: number, of: { name?: string; tokenId?: string; gone?: Ab
       write: { operation: 'change_ttl', ttl },
       bytes,
       upstream: { team: 'team', method: 'POST', segments, body: bytes },
-      ...{ deadline: 1_000, gone, setAside: () => () => undefined },
+      ...{ requestId: 'r', deadline: 1_000, gone, setAside: () => () => undefined },
     },
   };
 }

@@ -37,6 +37,7 @@ import type { Settling } from './settling.js';
 /** A write whose caller, name, type and body were checked. */
 export interface CheckedWrite {
   readonly caller: DnsCaller;
+  readonly requestId: string;
   readonly key: RrsetKey;
   readonly write: RrsetWrite;
   /** The body as it came, null for none. */
@@ -157,9 +158,10 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
   const wasDelivered: DeliveryCheck = (entryId, recorded) => recorded || deps.isDelivered(entryId);
 
   const begin = async (request: CheckedWrite, requestHash: Buffer) => {
-    const { caller, key, write, bytes } = request;
+    const { caller, requestId, key, write, bytes } = request;
     const requestBody = bytes === null ? null : bytes.toString('utf8');
-    const newWrite = { owner: ownerOf(caller), tokenId: caller.tokenId, key, write, requestBody, requestHash };
+    const by = { owner: ownerOf(caller), tokenId: caller.tokenId, requestId };
+    const newWrite = { ...by, key, write, requestBody, requestHash };
     for (;;) {
       const outcome = await inTurn(request, () => ledger.begin(newWrite, wasDelivered));
       switch (outcome.kind) {
@@ -327,8 +329,8 @@ type Pending = Pick<Extract<FirstCopy, { kind: 'pending' }>, 'entryId' | 'isDue'
 /** What one call came to: `void` when it surely did not happen. */
 type Performed = ({ readonly kind: 'known' } & WriteAnswer) | { readonly kind: 'void'; readonly cause: Error };
 
-function refusalOf({ caller, key, write }: CheckedWrite) {
-  return { caller, key, operation: write.operation };
+function refusalOf({ caller, requestId, key, write }: CheckedWrite) {
+  return { caller, requestId, key, operation: write.operation };
 }
 
 function hashOf({ caller, upstream }: CheckedWrite): Buffer {

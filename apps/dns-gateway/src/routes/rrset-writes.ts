@@ -60,22 +60,26 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
     const segments = ['zones', String(key.zoneId), 'rrsets', ...below];
     const upstream: UpstreamWrite = { team: caller.accountId, method, segments, body: bytes };
     const wait = { deadline: deps.limits.deadlineOf(res), gone: clientGone(res), setAside: () => setAside(res) };
-    const answer = await writer.write({ caller, key, write, bytes, upstream, ...wait }).catch((error: unknown) => {
-      if (error instanceof ClientGone) deps.limits.giveBack(res);
-      throw error;
-    });
+    const { requestId } = res.locals;
+    const answer = await writer
+      .write({ caller, requestId, key, write, bytes, upstream, ...wait })
+      .catch((error: unknown) => {
+        if (error instanceof ClientGone) deps.limits.giveBack(res);
+        throw error;
+      });
     tellUpstream(res, deps.budget());
     noteDelivery(res, answer, deps.answered);
     sendJsonText(res, answer.status, answer.body);
   };
 
   /** @throws DnsError as `writableRrset`, when the attempt was counted */
-  const writable = async (caller: DnsCaller, zone: ZoneRecord, asked: Asked): Promise<RrsetKey> => {
+  const writable = async (res: Response, caller: DnsCaller, zone: ZoneRecord, asked: Asked): Promise<RrsetKey> => {
     const { name, type, operation } = asked;
+    const { requestId } = res.locals;
     try {
       return writableRrset(caller, zone, name, type);
     } catch (error) {
-      return deps.noteRefused({ caller, key: { zoneId: zone.id, name, type }, operation }, error);
+      return deps.noteRefused({ caller, requestId, key: { zoneId: zone.id, name, type }, operation }, error);
     }
   };
 
@@ -86,7 +90,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
       const { bytes, value } = jsonObjectBody(req);
       const write = parseRrsetWrite(operation, value);
       const { name, type } = rrsetParams(req);
-      const key = await writable(caller, zone, { name, type, operation });
+      const key = await writable(res, caller, zone, { name, type, operation });
       await forward(res, { caller, key, write, bytes, method: 'POST', below: [name, type, 'actions', operation] });
     };
 
@@ -101,14 +105,14 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
       const { bytes, value } = jsonObjectBody(req);
       const write = parseRrsetWrite('create', value);
       const { name, type } = value as { name: string; type: string };
-      const key = await writable(caller, zone, { name, type, operation: 'create' });
+      const key = await writable(res, caller, zone, { name, type, operation: 'create' });
       await forward(res, { caller, key, write, bytes, method: 'POST', below: [] });
     },
 
     async deleteRrset(req, res) {
       const { caller, zone } = await begin(zones, req, res);
       const { name, type } = rrsetParams(req);
-      const key = await writable(caller, zone, { name, type, operation: 'delete' });
+      const key = await writable(res, caller, zone, { name, type, operation: 'delete' });
       await forward(res, {
         caller,
         key,
@@ -124,7 +128,7 @@ export function rrsetWriteRoutes(deps: RrsetWriteRoutesDeps): Record<WriteRoute,
       const { bytes, value } = jsonObjectBody(req);
       const write = parseRrsetWrite('update', value);
       const { name, type } = rrsetParams(req);
-      const key = await writable(caller, zone, { name, type, operation: 'update' });
+      const key = await writable(res, caller, zone, { name, type, operation: 'update' });
       const body = await mirror.findRrset(scopeOf(caller, zone), name, type);
       if (body === null) throw notFound('record set');
       // Clients end every update with this call, whether labels changed or not.

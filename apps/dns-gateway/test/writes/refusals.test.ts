@@ -80,3 +80,31 @@ describe('a write that is refused before it is sent', () => {
     expect(await counted('unread.acme')).toEqual([]);
   });
 });
+
+describe('what the audit log has of a write', () => {
+  const requestIds = async (name: string) => {
+    const { rows } = await gateway.pool.query('SELECT request_id FROM dns_audit_entry WHERE name = $1 ORDER BY id', [
+      name,
+    ]);
+    return rows.map((row) => row.request_id);
+  };
+  const idOf = ({ headers }: Answer) => headers.get('x-correlation-id');
+
+  it('names its request as its answer did, be it accepted, refused by the upstream or never sent', async () => {
+    const { token } = await gateway.createTeam('named');
+    const body = { name: 'www.named', type: 'A', records: [{ value: '192.0.2.1' }] };
+    const ask = () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { token, body });
+    const [accepted, refused] = [await ask(), await ask()];
+    const foreign = await create('named.globex');
+
+    expect([accepted.status, refused.status, foreign.status]).toEqual([201, 409, 403]);
+    expect(await requestIds('www.named')).toEqual([idOf(accepted), idOf(refused)]);
+    expect(await requestIds('named.globex')).toEqual([idOf(foreign)]);
+  });
+
+  it('names the last request where several are counted', async () => {
+    const answers = [await create('often.globex'), await create('often.globex')];
+
+    expect((await requestIds('often.globex')).at(-1)).toBe(idOf(answers[1] as Answer));
+  });
+});

@@ -95,6 +95,7 @@ describe('what ended demos left behind', () => {
         key: { zoneId: at.demoZoneId, name: 'www.late', type: 'A' },
         write: { operation: 'create', ttl: null, labels: {}, records: records('192.0.2.1') },
         requestBody: JSON.stringify({ name: 'www.late', type: 'A', records: records('192.0.2.1') }),
+        requestId: null,
         requestHash: null,
       },
       () => true,

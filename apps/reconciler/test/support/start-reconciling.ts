@@ -142,7 +142,7 @@ export async function addLostWrite(
   if (parsed === null) throw new Error('The test wants to send a body that no write has.');
   const write: NewWrite = {
     owner: { kind: 'team', id: team.id, teamId: team.id },
-    ...{ tokenId: team.tokenId, key: { zoneId, name, type }, write: parsed, requestBody },
+    ...{ tokenId: team.tokenId, key: { zoneId, name, type }, write: parsed, requestBody, requestId: null },
     requestHash: createHash('sha256').update(randomUUID()).digest(),
   };
   const begun = await ledgerOf(pool).begin(write, () => true);

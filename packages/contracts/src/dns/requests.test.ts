@@ -71,7 +71,6 @@ describe('the body of a creation', () => {
     ['an empty value', aCreation({ records: [{ value: '' }] }), ['records[0].value']],
     ['a value of 4,097 characters', aCreation({ records: [{ value: 'x'.repeat(4_097) }] }), ['records[0].value']],
     ['a comment that is no text', aCreation({ records: [{ value: 'x', comment: 1 }] }), ['records[0].comment']],
-    ['the same value twice', aCreation({ records: [...records, ...records] }), ['records[1].value']],
     ['a ttl that is text', aCreation({ ttl: '300' }), ['ttl']],
     ['an empty text for a ttl', aCreation({ ttl: '' }), ['ttl']],
     ['a ttl with a fraction', aCreation({ ttl: 1.5 }), ['ttl']],
