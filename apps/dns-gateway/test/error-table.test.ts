@@ -15,7 +15,8 @@ import { type Answer, startGateway, type TestGateway, ZONE } from './support/sta
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway();
+  // The upstream that is away in some rows stays away.
+  gateway = await startGateway({ config: { settleWithinMs: 100 } });
 });
 afterAll(async () => {
   await gateway.close();
@@ -152,7 +153,9 @@ describe('the upstream away', () => {
       const dropper = createServer((socket) => socket.destroy());
       await new Promise<void>((resolve) => dropper.listen(0, '127.0.0.1', resolve));
       const port = how === 'nobody listens' ? await freePort() : (dropper.address() as { port: number }).port;
-      const alone = await startGateway({ upstreamUrl: `http://127.0.0.1:${port}/v1` });
+      const alone = await startGateway({
+        ...{ upstreamUrl: `http://127.0.0.1:${port}/v1`, config: { settleWithinMs: 100 } },
+      });
       const body = { name: 'api.acme', type: 'A', records };
 
       expectRow(await alone.call('POST', `/zones/${ZONE}/rrsets`, { body }), 502, 'upstream_unavailable');

@@ -142,7 +142,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       writeWaitMs: 60_000,
       readWaitMs: 60_000,
       settleAfterMs: 200,
-      settleWithinMs: 400,
+      settleWithinMs: 30_000,
       actionPollMs: 50,
       actionHoldMs: 100,
       actionRunningMsMax: 60_000,

@@ -8,11 +8,15 @@ import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } fro
 let gateway: TestGateway;
 /** One whose calls end soon, for those that nobody answers. */
 let impatient: TestGateway;
+/** One that does not wait for an upstream that is away. */
+let hasty: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway();
   impatient = await startGateway({ beside: gateway, timeoutMs: 1_000 });
+  hasty = await startGateway({ beside: gateway, config: { settleWithinMs: 100 } });
 });
 afterAll(async () => {
+  await hasty.close();
   await impatient.close();
   await gateway.close();
 });
@@ -100,7 +104,7 @@ describe('an upstream that stays away after a write was sent', () => {
     const name = `away${what.length}.acme`;
     isAway(effect);
 
-    const answer = await create(name);
+    const answer = await create(name, hasty);
 
     expectUnavailable(answer);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
@@ -113,10 +117,10 @@ describe('an upstream that stays away after a write was sent', () => {
 
   it('has the write settled by the gateway that meets it next, when it is back: the same request gets its outcome', async () => {
     isAway({ reset: 'after' });
-    expectUnavailable(await create('back.acme'));
+    expectUnavailable(await create('back.acme', hasty));
     gateway.cloud.admin.clearFaults();
 
-    const again = await create('back.acme', impatient);
+    const again = await create('back.acme');
 
     expect(again.status).toBe(201);
     expect((await auditOf(gateway, 'back.acme')).map(({ state }) => state)).toEqual(['settled']);
