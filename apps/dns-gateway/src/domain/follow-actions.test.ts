@@ -26,8 +26,10 @@ beforeEach(() => {
       recordActions: async (told) => {
         for (const { id, status } of told)
           checked.set(id, { id, isRunning: status === 'running', checkedAt: new Date(NOW + 1_000) });
+        return [];
       },
     },
+    lookAgain: async () => undefined,
     read: (ids) =>
       new Promise((resolve, reject) => {
         const readingOf = (id: number, ended: readonly number[]) => ({

@@ -197,7 +197,8 @@ describe('writes to different sets', () => {
       begin: ({ key }) =>
         new Promise((resolve) => {
           entering.push(key.name);
-          admit.push(() => resolve({ kind: 'begun', lease: { entryId: admit.length, fence: 1, current: null } }));
+          const lease = { entryId: entering.length, fence: 1, current: null, recordsMax: 0 };
+          admit.push(() => resolve({ kind: 'begun', lease }));
         }),
     });
     const ofOther = changeTtl(60, { name: 'api.globex' });
