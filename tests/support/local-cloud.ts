@@ -54,6 +54,8 @@ export interface LocalCloud {
   readonly smtpUrl: string;
   /** Written by the cloud, so there is none without a data folder. */
   readonly gardenKubeconfigPath: string;
+  /** Of the accounts that have what each service needs and nothing else. */
+  readonly serviceKubeconfigPaths: { readonly clusterApi: string; readonly reconciler: string };
   /** Asks the admin address, below `/admin`. */
   admin<T>(method: string, path: string, body?: unknown): Promise<T>;
   addFaults(...rules: FaultRule[]): Promise<void>;
@@ -132,6 +134,10 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     ...{ program: cloud, apiUrl, token: TOKEN, dnsPort, admin },
     smtpUrl: `smtp://127.0.0.1:${smtpPort}`,
     gardenKubeconfigPath: join(dataDir ?? '', 'garden.kubeconfig'),
+    serviceKubeconfigPaths: {
+      clusterApi: join(dataDir ?? '', 'garden-cluster-api.kubeconfig'),
+      reconciler: join(dataDir ?? '', 'garden-reconciler.kubeconfig'),
+    },
     addFaults: (...rules) => admin('POST', '/faults', rules),
     clearFaults: () => admin('DELETE', '/faults'),
     calls: async () => (await admin<{ byRoute: Record<string, number> }>('GET', '/calls')).byRoute,

@@ -11,6 +11,7 @@ export type { HeldPod } from './garden/cluster/contents.js';
 export type { PodOptions } from './garden/cluster/pods.js';
 export type { GardenSettings } from './garden/garden-settings.js';
 export type { HeldShootFault, ShootFault } from './garden/gardenlet/shoot-faults.js';
+export { type Account, type AccountName, accounts, type Rule } from './garden/rights/accounts.js';
 export type { ShootLife } from './garden/shoot-history.js';
 export { type MailFault, type MailSink, type SunkMail, startMailSink } from './mail/start-mail-sink.js';
 export type { ProjectToken } from './project-tokens.js';

@@ -12,6 +12,7 @@ import { startNameServer } from './dns/name-server/start-name-server.js';
 import { CallCounts } from './faults/call-counts.js';
 import { FaultRules } from './faults/fault-rules.js';
 import type { GardenSettings } from './garden/garden-settings.js';
+import type { AccountName } from './garden/rights/accounts.js';
 import { startGarden } from './garden/start-garden.js';
 import { listenHttp } from './listen.js';
 import { startMachines } from './machines/machines.js';
@@ -62,9 +63,11 @@ export interface LocalCloud {
   readonly smtpPort: number;
   /** The garden cluster, `https://…`. */
   readonly gardenUrl: string;
-  /** Kubeconfig of the garden's technical user. */
+  /** Kubeconfig of the garden's technical user: of somebody at play. */
   readonly gardenKubeconfig: string;
-  /** Where that kubeconfig was written; null without a data folder. */
+  /** Of every account, also those that have only what the services need. */
+  readonly gardenKubeconfigs: Readonly<Record<AccountName, string>>;
+  /** Where the first was written; null without a data folder. */
   readonly gardenKubeconfigPath: string | null;
   readonly admin: LocalCloudAdmin;
   close(): Promise<void>;
@@ -154,8 +157,9 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       dnsPort,
       smtpPort: mail.port,
       gardenUrl: garden.url,
-      gardenKubeconfig: garden.kubeconfig,
-      gardenKubeconfigPath: garden.kubeconfigPath,
+      gardenKubeconfig: garden.kubeconfigs['technical-user'],
+      gardenKubeconfigs: garden.kubeconfigs,
+      gardenKubeconfigPath: garden.kubeconfigPaths?.['technical-user'] ?? null,
       admin,
       close,
     };

@@ -123,17 +123,21 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       DNS_ZONE_NAME: ZONE,
       HCLOUD_API_URL: cloud.apiUrl,
       HCLOUD_TOKEN: cloud.token,
-      GARDEN_KUBECONFIG: cloud.gardenKubeconfigPath,
       SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`,
       LOG_LEVEL: 'warn',
       ...shortTimes,
     };
+    const { serviceKubeconfigPaths: kubeconfigs } = cloud;
     const { secretKeys } = options;
     const keysOf = (program: string) =>
       secretKeys === undefined ? {} : { envAtStart: () => ({ SECRET_KEYS: secretKeys(program) }) };
     const servers = await many(apis, (at) => {
       const name = `cluster-api ${at}`;
-      return clusterApi({ name, env: { ...shared, ...options.apiEnv }, ...keysOf(name) });
+      return clusterApi({
+        name,
+        env: { ...shared, GARDEN_KUBECONFIG: kubeconfigs.clusterApi, ...options.apiEnv },
+        ...keysOf(name),
+      });
     });
     const bases = servers.map(({ base }) => base);
     const started = {
@@ -142,7 +146,8 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       reconcilers: await many(reconcilers, (at) =>
         reconciler(at, {
           env: {
-            ...{ ...shared, CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0) },
+            ...{ ...shared, GARDEN_KUBECONFIG: kubeconfigs.reconciler },
+            ...{ CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0) },
             ...(options.mails ? mailEnv(cloud, bases[0]) : {}),
             ...options.reconcilerEnv,
           },

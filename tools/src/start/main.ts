@@ -10,7 +10,14 @@ import { devSecrets } from './dev-secrets.js';
 import { ensureDevServers } from './dev-servers.js';
 import { devSignIns } from './dev-sign-ins.js';
 import { DEV_COURSE_CODE, ensureDevTeams } from './dev-teams.js';
-import { LOOPBACK, type Run, startEmbeddedPostgres, startLocalCloud, startServices } from './start-parts.js';
+import {
+  LOOPBACK,
+  type Run,
+  type ServiceKubeconfigs,
+  startEmbeddedPostgres,
+  startLocalCloud,
+  startServices,
+} from './start-parts.js';
 import { choosePorts, stateFolder } from './state-folder.js';
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
@@ -71,14 +78,13 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
   const ownDns = config.HCLOUD_API_URL !== undefined;
   const demoZone = ownDns && config.DEMO_ZONE_NAME === undefined ? null : demoZoneName;
   const ownGarden = config.GARDEN_KUBECONFIG !== undefined;
+  const ownKubeconfig = config.GARDEN_KUBECONFIG === undefined ? undefined : resolve(config.GARDEN_KUBECONFIG);
   const localCloud = ownDns && ownGarden ? null : await startLocalCloud(run, [zoneName, demoZoneName]);
   const upstream = {
     hcloudUrl: config.HCLOUD_API_URL ?? (localCloud?.hcloudUrl as string),
     hcloudToken: ownDns ? (config.HCLOUD_TOKEN ?? '') : secrets.hcloudToken,
     gardenUrl: ownGarden ? null : (localCloud?.gardenUrl ?? null),
-    gardenKubeconfig: ownGarden
-      ? resolve(config.GARDEN_KUBECONFIG as string)
-      : (localCloud?.gardenKubeconfig as string),
+    gardenKubeconfig: ownKubeconfig ?? (localCloud?.gardenKubeconfig as string),
     adminUrl: localCloud?.adminUrl ?? null,
   };
   folder.write('admin.json', {
@@ -96,6 +102,10 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
       demoZone,
       certificate,
       ...upstream,
+      serviceKubeconfigs:
+        ownKubeconfig === undefined
+          ? (localCloud?.serviceKubeconfigs as ServiceKubeconfigs)
+          : { clusterApi: ownKubeconfig, reconciler: ownKubeconfig },
     }),
   ]);
 

@@ -66,6 +66,7 @@ export interface LocalCloudUrls {
   readonly hcloudUrl: string;
   readonly gardenUrl: string;
   readonly gardenKubeconfig: string;
+  readonly serviceKubeconfigs: ServiceKubeconfigs;
   readonly adminUrl: string;
 }
 
@@ -89,12 +90,22 @@ export async function startLocalCloud(run: Run, zoneNames: readonly string[]): P
     hcloudUrl: `http://${LOOPBACK}:${ports.cloudApi}/v1`,
     gardenUrl: `https://${LOOPBACK}:${ports.cloudGarden}`,
     gardenKubeconfig: join(dataDir, 'garden.kubeconfig'),
+    serviceKubeconfigs: {
+      clusterApi: join(dataDir, 'garden-cluster-api.kubeconfig'),
+      reconciler: join(dataDir, 'garden-reconciler.kubeconfig'),
+    },
     adminUrl,
   };
 }
 
 /** What the garden of the local cloud can do. */
 const localGardenFeatures = 'control-plane-ha,adopted-nodes';
+
+/** Paths: each service has an account of its own on the garden. */
+export interface ServiceKubeconfigs {
+  readonly clusterApi: string;
+  readonly reconciler: string;
+}
 
 export interface ServiceSettings {
   readonly databaseUrl: string;
@@ -104,7 +115,7 @@ export interface ServiceSettings {
   readonly demoZone: string | null;
   readonly hcloudUrl: string;
   readonly hcloudToken: string;
-  readonly gardenKubeconfig: string;
+  readonly serviceKubeconfigs: ServiceKubeconfigs;
   /** Null when the garden is none of the local cloud. */
   readonly gardenUrl: string | null;
   /** The environment names a mail server. */
@@ -117,7 +128,7 @@ export interface ServiceSettings {
 /** All at the same time: the gateway, for one, is ready only once the reconciler has read the zone. */
 export async function startServices(run: Run, settings: ServiceSettings): Promise<void> {
   const { ports, secrets } = run;
-  const { databaseUrl, redisUrl, hcloudUrl, gardenKubeconfig, certificate } = settings;
+  const { databaseUrl, redisUrl, hcloudUrl, serviceKubeconfigs, certificate } = settings;
   const installation = {
     DATABASE_URL: databaseUrl,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
@@ -125,7 +136,10 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
   };
   const zone = { DNS_ZONE_NAME: settings.zoneName, HCLOUD_TOKEN: settings.hcloudToken };
   const demos = settings.demoZone === null ? {} : { DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: settings.demoZone };
-  const garden = { SECRET_KEYS: secrets.secretKeys, GARDEN_KUBECONFIG: gardenKubeconfig };
+  const garden = (service: keyof ServiceKubeconfigs) => ({
+    SECRET_KEYS: secrets.secretKeys,
+    GARDEN_KUBECONFIG: serviceKubeconfigs[service],
+  });
   const address = (port: number) => `http://${LOOPBACK}:${port}`;
   const mail =
     settings.adminUrl === null || settings.ownMail
@@ -136,7 +150,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
         };
   await Promise.all([
     runProgram(run, 'reconciler', `${address(ports.reconcilerMetrics)}/readyz`, {
-      ...{ ...installation, ...zone, ...demos, ...garden, ...mail },
+      ...{ ...installation, ...zone, ...demos, ...garden('reconciler'), ...mail },
       CLUSTER_API_URL: address(ports.clusterApi),
       HOST: LOOPBACK,
       METRICS_PORT: String(ports.reconcilerMetrics),
@@ -152,7 +166,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
       TLS_KEY_FILE: certificate.keyFile,
     }),
     runProgram(run, 'cluster-api', `${address(ports.clusterApi)}/readyz`, {
-      ...{ ...installation, ...garden },
+      ...{ ...installation, ...garden('clusterApi') },
       ...(settings.gardenUrl === null ? {} : { GARDEN_FEATURES: localGardenFeatures }),
       HOST: LOOPBACK,
       PORT: String(ports.clusterApi),

@@ -1,10 +1,26 @@
 import { Router } from 'express';
+import type { AccountName } from '../garden/rights/accounts.js';
 import type { GardenAdmin } from './garden-admin.js';
 
 /** Mounted at `/admin/garden`. */
 export function gardenAdminRoutes(garden: GardenAdmin): Router {
   const router = Router();
-  router.get('/kubeconfig', (_req, res) => void res.type('application/yaml').send(garden.kubeconfig()));
+  router.get('/kubeconfig', ({ query }, res) => {
+    const kubeconfig = garden.kubeconfig(query.account as AccountName | undefined);
+    res.type('application/yaml').send(kubeconfig);
+  });
+  router.get('/rights/:account', ({ params }, res) => {
+    res.json({ rules: garden.rights(params.account as AccountName) });
+  });
+  router.put('/rights/:account', ({ params, body }, res) => {
+    const account = params.account as AccountName;
+    garden.setRights(account, body?.rules ?? []);
+    res.json({ rules: garden.rights(account) });
+  });
+  router.delete('/rights/:account', ({ params }, res) => {
+    garden.setRights(params.account as AccountName, null);
+    res.status(204).end();
+  });
   router.get('/contents', (_req, res) => void res.json(garden.contents()));
   router.get('/shoot-history', (_req, res) => void res.json({ shoots: garden.shootHistory() }));
 
@@ -23,6 +39,12 @@ export function gardenAdminRoutes(garden: GardenAdmin): Router {
   });
   router.patch('/shoots/:namespace/:name', ({ params: { namespace, name }, body }, res) => {
     res.json(garden.editShoot(namespace, name, body ?? {}));
+  });
+  router.post('/shoots/:namespace/:name/maintenance', ({ params: { namespace, name } }, res) => {
+    res.json(garden.maintainShoot(namespace, name));
+  });
+  router.delete('/shoots/:namespace/:name/managers', ({ params: { namespace, name } }, res) => {
+    res.json(garden.forgetManagers(namespace, name));
   });
   router.delete('/shoots/:namespace/:name', ({ params: { namespace, name } }, res) => {
     garden.vanishShoot(namespace, name);

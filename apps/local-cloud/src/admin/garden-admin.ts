@@ -1,15 +1,17 @@
 import type { HeldPod } from '../garden/cluster/contents.js';
 import { isReady, type Node } from '../garden/cluster/nodes.js';
 import type { PodOptions } from '../garden/cluster/pods.js';
+import { MAINTENANCE_MANAGER, maintainedSpec } from '../garden/controllers/maintenance.js';
 import type { GardenSettings } from '../garden/garden-settings.js';
 import type { HeldShootFault, ShootFault } from '../garden/gardenlet/shoot-faults.js';
 import { simulationOf } from '../garden/gardenlet/simulation.js';
-import { cloudProfiles } from '../garden/kinds/cloud-profile.js';
+import { type CloudProfile, cloudProfiles } from '../garden/kinds/cloud-profile.js';
 import type { Secret } from '../garden/kinds/core-kinds.js';
 import type { Condition, LastOperation, Shoot } from '../garden/kinds/shoot/shoot.js';
 import { shoots } from '../garden/kinds/shoot/shoots.js';
 import { isFields, type KubeObject } from '../garden/kube/object.js';
 import { mergePatch } from '../garden/patch/merge-patch.js';
+import type { AccountName, Rule } from '../garden/rights/accounts.js';
 import { otherSeed } from '../garden/seed/seeds.js';
 import type { ShootLife } from '../garden/shoot-history.js';
 import type { Garden } from '../garden/start-garden.js';
@@ -65,8 +67,12 @@ export interface ShootEdit {
 
 /** What tests and people at play can do to the garden. */
 export interface GardenAdmin {
-  /** Kubeconfig of the technical user. */
-  kubeconfig(): string;
+  /** Default: that of the technical user. @throws Error for an account that is not there */
+  kubeconfig(account?: AccountName): string;
+  /** What an account may do. */
+  rights(account: AccountName): readonly Rule[];
+  /** @param rules null brings the documented ones back */
+  setRights(account: AccountName, rules: readonly Rule[] | null): void;
   contents(): GardenContents;
   /** Every Shoot that there ever was, oldest first. */
   shootHistory(): ShootLife[];
@@ -77,6 +83,13 @@ export interface GardenAdmin {
   /** Moves the control plane to another seed. Default: the other one of the same part of the world. */
   migrateShoot(namespace: string, name: string, seedName?: string): void;
   editShoot(namespace: string, name: string, edit: ShootEdit): KubeObject;
+  /**
+   * The daily maintenance of a Shoot: as Gardener's controller manager it raises the versions that have expired, and those
+   * whose updates are left to it.
+   */
+  maintainShoot(namespace: string, name: string): KubeObject;
+  /** A restore of the garden from a backup by other means: nobody holds any field any more. */
+  forgetManagers(namespace: string, name: string): KubeObject;
   /** Changes the catalogue by a merge patch of its spec: versions expire, machine types sell out. */
   patchCloudProfile(patch: Readonly<Record<string, unknown>>): KubeObject;
   /** The Shoot is gone at once, without a flow. */
@@ -115,7 +128,13 @@ export function createGardenAdmin(garden: Garden): GardenAdmin {
     dryRun: false,
   });
   return {
-    kubeconfig: () => garden.kubeconfig,
+    kubeconfig(account = 'technical-user') {
+      const kubeconfig = garden.kubeconfigs[account];
+      if (kubeconfig === undefined) throw new Error(`There is no account ${account}.`);
+      return kubeconfig;
+    },
+    rights: (account) => garden.rights.of(account),
+    setRights: (account, rules) => garden.rights.set(account, rules),
     contents: () => ({
       namespaces: list('namespaces').map(({ metadata }) => metadata.name ?? ''),
       projects: list('projects').map(({ metadata, spec }) => ({
@@ -148,6 +167,17 @@ export function createGardenAdmin(garden: Garden): GardenAdmin {
       const next = { ...shoot, status: merged as unknown as Shoot['status'] };
       for (const condition of conditions) putCondition(next.status, condition);
       return objectOf(store.put('shoots', next));
+    },
+    maintainShoot(namespace, name) {
+      const shoot = getShoot(namespace, name);
+      const profile = objects.get<CloudProfile>(cloudProfiles, '', shoot.spec.cloudProfile?.name ?? 'hcloud');
+      const maintained = { ...shoot, spec: maintainedSpec(shoot.spec, profile, garden.clock.now()) };
+      return objects.update(shoots, namespace, name, maintained, write(MAINTENANCE_MANAGER, '')).object;
+    },
+    forgetManagers(namespace, name) {
+      const { metadata, ...shoot } = getShoot(namespace, name);
+      const { managedFields: _, ...rest } = metadata;
+      return objectOf(store.put('shoots', { ...shoot, metadata: rest } as Shoot));
     },
     patchCloudProfile(patch) {
       const body = { spec: patch };

@@ -12,6 +12,16 @@ export interface GardenSettings extends GardenSpeed {
   readonly kubeconfigSecondsMax: number;
   /** How long it takes from the end of a server's rebuild until it is a node, in milliseconds. */
   readonly joinMs: number;
+  /**
+   * As while the API server starts: it refuses everybody with 403, as somebody without a name (`anonymous`) or without any
+   * right (`rights`), and is not ready.
+   */
+  readonly startUp: 'over' | 'anonymous' | 'rights';
+  /** How many there may be in each namespace; null without a quota. */
+  readonly shootsMax: number | null;
+  readonly secretsMax: number | null;
+  /** Fields that the garden is too old to know, e.g. `spec.maintenance.confineSpecUpdateRollout`. */
+  readonly undeclaredFields: readonly string[];
 }
 
 const defaultSettings: GardenSettings = {
@@ -21,6 +31,10 @@ const defaultSettings: GardenSettings = {
   expiry: 'stream',
   kubeconfigSecondsMax: 86_400,
   joinMs: 1000,
+  startUp: 'over',
+  shootsMax: null,
+  secretsMax: null,
+  undeclaredFields: [],
 };
 
 export interface SettingsStore {
@@ -45,12 +59,24 @@ export function createSettings(
   };
 }
 
+const wordsOf: Readonly<Record<string, readonly string[]>> = {
+  expiry: ['stream', 'status'],
+  startUp: ['over', 'anonymous', 'rights'],
+};
+const unbounded = ['shootsMax', 'secretsMax'];
+
 function checked(settings: GardenSettings): GardenSettings {
   for (const [name, value] of Object.entries(settings)) {
     if (!Object.hasOwn(defaultSettings, name)) throw new Error(`The garden has no setting \`${name}\`.`);
-    if (name === 'expiry') {
-      if (value !== 'stream' && value !== 'status') throw new Error("`expiry` is 'stream' or 'status'.");
-    } else if (!(Number.isFinite(value) && value >= 0)) throw new Error(`\`${name}\` must be a number of at least 0.`);
+    const words = wordsOf[name];
+    if (words !== undefined) {
+      if (!words.includes(value)) throw new Error(`\`${name}\` is ${words.map((word) => `'${word}'`).join(' or ')}.`);
+    } else if (name === 'undeclaredFields') {
+      const isList = Array.isArray(value) && value.every((field) => typeof field === 'string');
+      if (!isList) throw new Error('`undeclaredFields` is a list of fields.');
+    } else if (value === null ? !unbounded.includes(name) : !(Number.isFinite(value) && value >= 0)) {
+      throw new Error(`\`${name}\` must be a number of at least 0.`);
+    }
   }
   return settings;
 }

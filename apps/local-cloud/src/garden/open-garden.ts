@@ -43,7 +43,7 @@ export function openGarden(dataDir: string | undefined, initial: Partial<GardenS
     yield* history.lines();
     yield* store.lines();
   });
-  const objects = new Objects({ store, clock });
+  const objects = new Objects({ store, clock, settings: settings.read });
   furnish(store, objects);
   return { store, objects, history, settings, close: () => journal?.close() };
 }

@@ -18,6 +18,8 @@ import { Watches } from './http/watch.js';
 import { type OpenGarden, openGarden } from './open-garden.js';
 import { issueGardenServer, openCredentials } from './pki/garden-credentials.js';
 import { renderKubeconfig } from './pki/kubeconfig.js';
+import { type AccountName, accountNames, accounts } from './rights/accounts.js';
+import { Rights } from './rights/rights.js';
 import { kubeconfigIssuer } from './shoot-api/issue-kubeconfig.js';
 import { ShootAuthorities } from './shoot-api/shoot-authorities.js';
 import { startShootApi } from './shoot-api/start-shoot-api.js';
@@ -39,10 +41,11 @@ export interface GardenOptions {
 
 export interface Garden extends Pick<OpenGarden, 'store' | 'objects' | 'history' | 'settings'> {
   readonly url: string;
-  /** Of the technical user. */
-  readonly kubeconfig: string;
+  readonly kubeconfigs: Readonly<Record<AccountName, string>>;
   /** Null without a data folder. */
-  readonly kubeconfigPath: string | null;
+  readonly kubeconfigPaths: Readonly<Record<AccountName, string>> | null;
+  readonly rights: Rights;
+  readonly clock: Clock;
   readonly gardenlet: Gardenlet;
   readonly watches: Watches;
   readonly clusters: Clusters;
@@ -51,15 +54,17 @@ export interface Garden extends Pick<OpenGarden, 'store' | 'objects' | 'history'
   close(): Promise<void>;
 }
 
-const KUBECONFIG_FILE = 'garden.kubeconfig';
-
-/** Name of the user that the kubeconfig is for. */
-const TECHNICAL_USER = 'system:serviceaccount:garden:technical-user';
+const kubeconfigFiles: Readonly<Record<AccountName, string>> = {
+  'technical-user': 'garden.kubeconfig',
+  'cluster-api': 'garden-cluster-api.kubeconfig',
+  reconciler: 'garden-reconciler.kubeconfig',
+};
 
 /** Starts the garden cluster, its controllers, and the API servers of its Shoots. */
 export async function startGarden(options: GardenOptions): Promise<Garden> {
   const { host, clock, faults, calls, dataDir } = options;
-  const { authority, token } = await openCredentials(dataDir);
+  const { authority, tokens } = await openCredentials(dataDir);
+  const rights = new Rights();
   const server = await issueGardenServer(authority, host);
   const garden = openGarden(dataDir, options.settings, clock);
   const { store, objects, settings } = garden;
@@ -99,19 +104,38 @@ export async function startGarden(options: GardenOptions): Promise<Garden> {
       clock,
       faults,
       calls,
-      users: new Map([[token, { name: TECHNICAL_USER }]]),
+      users: new Map(accountNames.map((account) => [tokens[account], { name: accounts[account].userName, account }])),
+      ...{ rights, settings: settings.read },
       issueKubeconfig: kubeconfigIssuer(store, authorities, clock, () => settings.read().kubeconfigSecondsMax),
     });
     const { port } = run(await listenHttps(api, host, options.port, { cert: server.certificate, key: server.key }));
     const url = `https://${host}:${port}`;
     const cluster = { name: 'garden', server: url, authority: authority.certificate };
-    const kubeconfig = renderKubeconfig('technical-user', { token }, [cluster]);
-    const kubeconfigPath = dataDir === undefined ? null : join(dataDir, KUBECONFIG_FILE);
-    if (kubeconfigPath !== null) writeFileSync(kubeconfigPath, kubeconfig, { mode: 0o600 });
+    const kubeconfigs = byAccount((account) => renderKubeconfig(account, { token: tokens[account] }, [cluster]));
+    const kubeconfigPaths =
+      dataDir === undefined ? null : byAccount((account) => join(dataDir, kubeconfigFiles[account]));
+    for (const account of kubeconfigPaths === null ? [] : accountNames) {
+      writeFileSync(kubeconfigPaths?.[account] ?? '', kubeconfigs[account], { mode: 0o600 });
+    }
     const machines = new JoiningMachines(store, clusters, clock);
-    return { ...garden, url, kubeconfig, kubeconfigPath, gardenlet, watches, clusters, machines, close };
+    return {
+      ...garden,
+      url,
+      kubeconfigs,
+      kubeconfigPaths,
+      rights,
+      clock,
+      gardenlet,
+      watches,
+      clusters,
+      machines,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
   }
 }
+
+const byAccount = (make: (account: AccountName) => string): Readonly<Record<AccountName, string>> =>
+  Object.fromEntries(accountNames.map((account) => [account, make(account)])) as Record<AccountName, string>;

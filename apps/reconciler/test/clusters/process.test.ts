@@ -33,7 +33,7 @@ afterAll(async () => {
 
 async function startReconciler(env: Record<string, string> = {}) {
   const kubeconfig = join(tmpdir(), `garden-${process.pid}.kubeconfig`);
-  await writeFile(kubeconfig, at.cloud.gardenKubeconfig, { mode: 0o600 });
+  await writeFile(kubeconfig, at.cloud.gardenKubeconfigs.reconciler, { mode: 0o600 });
   const port = await freePort();
   const running = await startProcess({
     command: process.execPath,

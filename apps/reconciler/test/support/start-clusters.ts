@@ -70,7 +70,7 @@ export async function startClusters(
   });
   const connect = (timeoutMs = 30_000) =>
     connectGarden({
-      ...{ kubeconfigText: cloud.gardenKubeconfig, cloudProfileName: 'hcloud', timeoutMs },
+      ...{ kubeconfigText: cloud.gardenKubeconfigs.reconciler, cloudProfileName: 'hcloud', timeoutMs },
       log: silentLog,
     });
   const garden = connect();

@@ -92,6 +92,14 @@ const owned = (object: KubeObject): unknown => ({
   metadata: { ...object.metadata, managedFields: undefined },
 });
 
+/** What nobody is known to hold is held, from the first apply on, by whoever was there before it. */
+function sharesBeforeApply(live: KubeObject, context: FieldContext): Share[] {
+  const shares = sharesOf(live);
+  if (shares.length > 0) return shares;
+  const set = without(fieldsOf(context.schema, owned(live)), ...unowned, ...context.resetFields);
+  return [newShare({ name: 'before-first-apply', subresource: '' }, 'Update', set, context)];
+}
+
 function newShare(manager: Manager, operation: 'Apply' | 'Update', set: FieldSet, context: FieldContext): Share {
   return {
     manager: manager.name,
@@ -153,7 +161,7 @@ export function applyConfiguration(
   const before = live ?? { apiVersion: applied.apiVersion, kind: applied.kind, metadata: {} };
   const reset = removeFields(schema, applied, onlyPaths(context.resetFields)) as KubeObject;
   const mine = isShareOf(manager, 'Apply', apiVersion);
-  const shares = live === null ? [] : sharesOf(live);
+  const shares = live === null ? [] : sharesBeforeApply(live, context);
   const last = shares.find(mine)?.set ?? emptySet;
   const set = without(fieldsOf(schema, reset), ...unowned);
 

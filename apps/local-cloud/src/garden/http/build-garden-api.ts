@@ -1,16 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import type { Clock } from '../../clock.js';
 import { type CallCounts, countCalls } from '../../faults/call-counts.js';
 import { injectFaults } from '../../faults/fault-middleware.js';
 import type { FaultRules } from '../../faults/fault-rules.js';
 import { RouteTable } from '../../faults/route-table.js';
-import { badRequest, internalError, StatusError, unauthorized } from '../kube/status-error.js';
+import type { GardenSettings } from '../garden-settings.js';
+import {
+  badRequest,
+  internalError,
+  refusedByRbac,
+  refusedPath,
+  StatusError,
+  unauthorized,
+} from '../kube/status-error.js';
 import type { Objects } from '../rest/objects.js';
+import type { AccountName } from '../rights/accounts.js';
+import type { Rights } from '../rights/rights.js';
 import type { ObjectStore } from '../store/object-store.js';
 import { discoveryDocuments, serverVersion } from './discovery.js';
 import { gardenRoutes } from './garden-routes.js';
 import { renderFault } from './render-fault.js';
+import { parseRequest } from './request-info.js';
 import { resourceHandler } from './resource-handler.js';
 import { sendJson } from './send-json.js';
 import type { Watches } from './watch.js';
@@ -22,6 +33,7 @@ const GARDEN_VERSION = 'v1.34.1';
 
 export interface GardenUser {
   readonly name: string;
+  readonly account: AccountName;
 }
 
 /** Makes the answer to a kubeconfig request. */
@@ -42,6 +54,8 @@ export interface GardenApiDeps {
   readonly calls: CallCounts;
   /** By bearer token. */
   readonly users: ReadonlyMap<string, GardenUser>;
+  readonly rights: Rights;
+  readonly settings: () => Pick<GardenSettings, 'startUp'>;
   readonly issueKubeconfig: IssueKubeconfig;
 }
 
@@ -57,8 +71,8 @@ export function buildGardenApi(deps: GardenApiDeps): Express {
   app.use(countCalls(deps.calls, new RouteTable(gardenRoutes)));
   app.use(injectFaults(deps.faults, renderFault, 'garden'));
   app.get('/version', (_req, res) => sendJson(res, 200, serverVersion(GARDEN_VERSION)));
-  app.get(['/healthz', '/livez', '/readyz'], (_req, res) => void res.type('text/plain').send('ok'));
-  app.use(requireUser(deps.users));
+  app.get(['/healthz', '/livez', '/readyz'], serveHealth(deps));
+  app.use(requireUser(deps));
   app.use(serveDiscovery());
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
   app.use(resourceHandler(deps));
@@ -66,14 +80,45 @@ export function buildGardenApi(deps: GardenApiDeps): Express {
   return app;
 }
 
-function requireUser(users: ReadonlyMap<string, GardenUser>): RequestHandler {
+const ANONYMOUS = 'system:anonymous';
+
+/** While it starts, a server is alive and not ready; one that knows no tokens yet lets nobody ask. */
+function serveHealth({ settings }: GardenApiDeps): RequestHandler {
+  return ({ path }, res) => {
+    const { startUp } = settings();
+    if (startUp === 'anonymous') throw refusedPath(ANONYMOUS, 'get', path);
+    const isReady = startUp === 'over' || path === '/livez';
+    const said = isReady
+      ? 'ok'
+      : '[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\nreadyz check failed\n';
+    res
+      .status(isReady ? 200 : 500)
+      .type('text/plain')
+      .send(said);
+  };
+}
+
+function requireUser({ users, settings }: GardenApiDeps): RequestHandler {
   return (req, res, next) => {
+    const { startUp } = settings();
+    if (startUp === 'anonymous') throw refusedAtStart(ANONYMOUS, req);
     const token = /^Bearer +(\S+)$/i.exec(req.get('Authorization') ?? '')?.[1];
     const user = token === undefined ? undefined : users.get(token);
     if (user === undefined) throw unauthorized();
+    if (startUp === 'rights') throw refusedAtStart(user.name, req);
     res.locals.user = user;
     next();
   };
+}
+
+/** A server whose rights are not loaded yet lacks them for everybody and everything. */
+function refusedAtStart(user: string, { method, originalUrl, path }: Request): StatusError {
+  try {
+    const request = parseRequest(method, originalUrl);
+    return refusedByRbac(request.kind, { ...request, user });
+  } catch {
+    return refusedPath(user, method.toLowerCase(), path);
+  }
 }
 
 function serveDiscovery(): RequestHandler {

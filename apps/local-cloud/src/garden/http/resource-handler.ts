@@ -20,8 +20,9 @@ const MANAGER_LENGTH_MAX = 128;
 export function resourceHandler(deps: GardenApiDeps): RequestHandler {
   return async (req, res) => {
     const request = parseRequest(req.method, req.originalUrl);
-    const { name: user } = res.locals.user as GardenUser;
-    authorize(request, user);
+    const caller = res.locals.user as GardenUser;
+    const user = caller.name;
+    authorize(deps, request, caller);
     if (/^(admin|viewer)kubeconfig$/.test(request.subresource)) {
       await serveKubeconfigRequest(deps, request, req, res, user);
     } else serve(deps, request, req, res, user);
@@ -64,6 +65,10 @@ function servePatch(deps: GardenApiDeps, request: RequestInfo, req: Request, res
   }
   if (patch.type !== 'apply' && query.has('force')) {
     throw invalidOptions('PatchOptions', forbiddenField('force', 'may not be specified for non-apply patch'));
+  }
+  // An apply that makes an object wants the right to make one (kube-apiserver: endpoints/handlers/patch.go).
+  if (patch.type === 'apply' && deps.objects.find(kind, namespace, name) === null) {
+    authorize(deps, { ...request, verb: 'create' }, res.locals.user as GardenUser);
   }
   const { object, created } = deps.objects.patch(kind, namespace, name, patch, named(options, req));
   sendObject(deps, res, created ? 201 : 200, kind, object);
@@ -139,11 +144,11 @@ function named(options: WriteOptions, req: Request): WriteOptions {
 const invalidOptions = (kind: string, error: Parameters<typeof invalidObject>[2][number]) =>
   invalidObject({ group: 'meta.k8s.io', plural: '', kind }, '', [error]);
 
-/** What a member of a project may do; the rest is for operators and the gardenlet. */
-function authorize({ kind, verb, namespace, name, subresource }: RequestInfo, user: string): void {
+/** @throws StatusError 403, 405 */
+function authorize({ rights }: GardenApiDeps, request: RequestInfo, { name: user, account }: GardenUser): void {
+  const { kind, verb, namespace, name, subresource } = request;
   if (kind.namespaced && namespace === '' && verb !== 'list' && verb !== 'watch') throw methodNotAllowed();
-  const isRead = verb === 'get';
-  const isKubeconfig = subresource.endsWith('kubeconfig');
-  const allowed = isKubeconfig ? verb === 'create' : subresource === '' ? kind.userVerbs.includes(verb) : isRead;
-  if (!allowed) throw refusedByRbac(kind, { user, verb, name, namespace, subresource });
+  const resource = subresource === '' ? kind.plural : `${kind.plural}/${subresource}`;
+  if (rights.allows(account, verb, kind.group, resource)) return;
+  throw refusedByRbac(kind, { user, verb, name, namespace, subresource });
 }

@@ -81,6 +81,10 @@ export function refusedByRbac(
   return forbidden(resource, name, why);
 }
 
+/** The wording for paths that are no resources. */
+export const refusedPath = (user: string, verb: string, path: string): StatusError =>
+  new StatusError(403, 'Forbidden', `forbidden: User "${user}" cannot ${verb} path "${path}"`, {});
+
 export const notFound = (resource: ResourceName, name: string): StatusError =>
   new StatusError(404, 'NotFound', `${quoted(resource, name)} not found`, detailsOf(resource, name));
 

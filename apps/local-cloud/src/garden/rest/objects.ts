@@ -1,12 +1,13 @@
 import { type Clock, timestamp } from '../../clock.js';
 import { applyConfiguration, type FieldContext, updatedManagedFields } from '../fields/managed-fields.js';
+import type { GardenSettings } from '../garden-settings.js';
 import { type AdmissionContext, apiVersionOf, type Kind } from '../kinds/kind.js';
 import { type KubeObject, withoutNulls } from '../kube/object.js';
 import { alreadyExists, forbidden, invalidObject, notFound, StatusError } from '../kube/status-error.js';
 import { performPatch } from '../patch/perform-patch.js';
 import { objectOf, sharedObjectOf } from '../store/held.js';
 import type { ObjectStore } from '../store/object-store.js';
-import { checkNew, checkPreconditions, checkUnmodified, isSame } from './preconditions.js';
+import { checkNew, checkPreconditions, checkSameUid, checkUnmodified, isSame } from './preconditions.js';
 import { readApplied, readPatched } from './read-changes.js';
 import { keepServerFields, nameNew } from './server-fields.js';
 import { validateMeta } from './validate-meta.js';
@@ -20,6 +21,7 @@ export interface Written {
 export interface ObjectsDeps {
   readonly store: ObjectStore;
   readonly clock: Clock;
+  readonly settings: () => Pick<GardenSettings, 'shootsMax' | 'secretsMax' | 'undeclaredFields'>;
 }
 
 /**
@@ -71,6 +73,7 @@ export class Objects {
     const old = this.get(kind, namespace, name);
     const patched = readPatched(kind, performPatch(kind.schema, old, patch), name);
     kind.setDefaults?.(patched);
+    checkSameUid(kind, patched, old);
     return this.#replace(kind, patched, old, options);
   }
 
@@ -105,9 +108,12 @@ export class Objects {
     options: WriteOptions,
   ): Written {
     const old = this.find(kind, namespace, name);
-    const body = readApplied(kind, patch.body, namespace, name);
+    const body = readApplied(kind, patch.body, namespace, name, this.deps.settings().undeclaredFields);
     if (old === null) checkNew(kind, body);
-    else checkUnmodified(kind, body, old);
+    else {
+      checkSameUid(kind, body, old);
+      checkUnmodified(kind, body, old);
+    }
     const context = this.#fields(kind, options);
     const merged = applyConfiguration(old, body, managerOf(options), patch.force, context);
     const object = withoutNulls(merged);
@@ -135,6 +141,7 @@ export class Objects {
     const errors = [...validateMeta(kind, object, old), ...(kind.validate?.(object, old, context) ?? [])];
     if (errors.length > 0) throw invalidObject(kind, name, errors);
     kind.judge?.(object, old, context);
+    if (old === null) this.#checkQuota(kind, namespace, name);
     if (old === null && this.deps.store.get(kind.plural, namespace, name) !== null) throw alreadyExists(kind, name);
     if (old !== null && isSame(object, old)) return { object: old, created: false };
     if (options.dryRun) return { object, created: old === null };
@@ -149,6 +156,18 @@ export class Objects {
     if (deletionTimestamp !== undefined && finalizers.length === 0) {
       this.deps.store.remove(kind.plural, namespace, name);
     }
+  }
+
+  /** The plugin `ResourceQuota` is the last of admission: only what would be stored counts. */
+  #checkQuota(kind: Kind, namespace: string, name: string): void {
+    const { shootsMax, secretsMax } = this.deps.settings();
+    const max = { shoots: shootsMax, secrets: secretsMax }[kind.plural] ?? null;
+    if (max === null) return;
+    const used = [...this.deps.store.list(kind.plural)].filter((held) => held.namespace === namespace).length;
+    if (used < max) return;
+    const counted = `count/${kind.plural}${kind.group === '' ? '' : `.${kind.group}`}`;
+    const why = `exceeded quota: gardener, requested: ${counted}=1, used: ${counted}=${used}, limited: ${counted}=${max}`;
+    throw forbidden(kind, name, why);
   }
 
   #checkNamespace(kind: Kind, namespace: string, name: string): void {

@@ -1,6 +1,7 @@
 import type { Kind } from '../kinds/kind.js';
+import { immutable } from '../kube/field-error.js';
 import { equalJson, type KubeObject } from '../kube/object.js';
-import { conflict, modifiedMeanwhile, type ResourceName } from '../kube/status-error.js';
+import { conflict, invalidObject, modifiedMeanwhile, type ResourceName } from '../kube/status-error.js';
 import type { DeleteOptions } from './write-options.js';
 
 /** @throws StatusError 409 */
@@ -30,6 +31,17 @@ export function checkUnmodified(kind: Kind, { metadata }: KubeObject, old: KubeO
   if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
     throw modifiedMeanwhile(kind, old.metadata.name ?? '');
   }
+}
+
+/**
+ * A patch that carries another uid would change a field that cannot change, where a PUT states a precondition.
+ *
+ * @throws StatusError 422
+ */
+export function checkSameUid(kind: ResourceName, { metadata }: KubeObject, old: KubeObject): void {
+  const { uid } = metadata;
+  if (uid === undefined || uid === old.metadata.uid) return;
+  throw invalidObject(kind, old.metadata.name ?? '', [immutable('metadata.uid', uid)]);
 }
 
 /** What an apply patch of an object that is not there must not say of it. @throws StatusError 409 */

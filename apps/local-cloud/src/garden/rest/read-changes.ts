@@ -7,9 +7,16 @@ import { badRequest, invalidObject, StatusError } from '../kube/status-error.js'
 /**
  * Reads the body of an apply patch as the type converter of a server does, which knows every field.
  *
+ * @param undeclared fields that this garden is too old to have
  * @throws StatusError 400; 500 for a field that the kind does not have, as the servers answer
  */
-export function readApplied(kind: Kind, body: unknown, namespace: string, name: string): KubeObject {
+export function readApplied(
+  kind: Kind,
+  body: unknown,
+  namespace: string,
+  name: string,
+  undeclared: readonly string[],
+): KubeObject {
   if (!isFields(body)) throw badRequest('error decoding YAML: the body is no object');
   const { apiVersion, kind: bodyKind, metadata } = body;
   if (typeof bodyKind !== 'string' || bodyKind === '') {
@@ -25,7 +32,7 @@ export function readApplied(kind: Kind, body: unknown, namespace: string, name: 
   if (object.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   checkNames(object, namespace, name);
   const { unknown, mistyped } = checkFields(kind.schema, object);
-  const [first] = unknown;
+  const [first] = [...unknown, ...undeclared.filter((path) => hasField(object, path.split('.')))];
   if (first !== undefined || mistyped !== null) {
     const what = first === undefined ? mistyped : `.${first}: field not declared in schema`;
     const full = `${namespace === '' ? '' : namespace}/${name}; ${apiVersion}, Kind=${bodyKind}`;
@@ -33,6 +40,13 @@ export function readApplied(kind: Kind, body: unknown, namespace: string, name: 
   }
   object.metadata.name = name;
   return object;
+}
+
+/** @param path steps; through a list it leads into each item */
+function hasField(value: unknown, [step, ...rest]: readonly string[]): boolean {
+  if (step === undefined) return value !== undefined;
+  if (Array.isArray(value)) return value.some((item) => hasField(item, [step, ...rest]));
+  return isFields(value) && hasField(value[step], rest);
 }
 
 /** @throws StatusError 400 when the body names something else than the path */
