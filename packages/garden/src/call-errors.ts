@@ -40,6 +40,11 @@ export function unusableError(call: CallName, why: string): GardenError {
   return errorOf(call, 'unusable', `${nameOf(call)}: ${why}`);
 }
 
+/** It refused everybody: nothing has happened. */
+export function notReadyError(call: CallName): GardenError {
+  return errorOf(call, 'server_error', `${nameOf(call)}: 403 of a garden that is not ready`);
+}
+
 export function unreachableError(call: CallName, why: string): GardenError {
   return errorOf(call, 'unreachable', `${nameOf(call)}: ${why}`);
 }

@@ -5,6 +5,7 @@ import {
   type CallName,
   credentialsError,
   failureError,
+  notReadyError,
   unreachableError,
   unusableError,
 } from './call-errors.js';
@@ -145,6 +146,10 @@ async function authenticated<T>(
     try {
       return await measured(deps, call, () => attempt(identity));
     } catch (error) {
+      if (isGardenError(error, 'rbac') && !call.fromShoot) {
+        const isStarting = error.asNobody || !(await isReady(identity, deadline));
+        throw isStarting ? notReadyError(call) : error;
+      }
       if (!isGardenError(error, 'credentials')) throw error;
       const newer = await inTime(credentials.replacementOf(identity), call, deadline);
       if (newer === null) throw error;
@@ -154,6 +159,21 @@ async function authenticated<T>(
     if (isGardenError(error, 'credentials')) onLockedOut(call, error);
     throw error;
   }
+}
+
+const readinessBytesMax = 65_536;
+
+/**
+ * A garden that has just started has not loaded anybody's rights yet, and says so of all of them. Everybody who is
+ * authenticated may ask whether it is ready (kubernetes: `system:public-info-viewer`).
+ */
+async function isReady(identity: Identity, deadline: Deadline): Promise<boolean> {
+  const asked = await exchange(
+    identity,
+    { method: 'GET', path: '/readyz' },
+    { deadline, bodyBytesMax: readinessBytesMax },
+  );
+  return asked.kind === 'answered' && (asked.status === 200 || asked.status === 404);
 }
 
 async function measured<T>({ onCall }: CallDeps, { verb, resource }: Call, attempt: () => Promise<T>): Promise<T> {

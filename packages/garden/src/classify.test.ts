@@ -58,8 +58,8 @@ describe('the kind of a failure', () => {
       'Forbidden',
       'shoots.core.gardener.cloud "web" is forbidden: quota limits exceeded. Unable to allocate further cpu',
       aShoot,
-      'refused',
-      'refused',
+      'quota_exceeded',
+      'quota_exceeded',
     ],
     [
       403,
@@ -76,6 +76,22 @@ describe('the kind of a failure', () => {
       aShoot,
       'server_error',
       'server_error',
+    ],
+    [
+      403,
+      'Forbidden',
+      'secrets "conn-1" is forbidden: exceeded quota: gardener, requested: count/secrets=1, used: count/secrets=9, limited: count/secrets=9',
+      { name: 'conn-1', kind: 'secrets' },
+      'quota_exceeded',
+      'quota_exceeded',
+    ],
+    [
+      500,
+      '',
+      'failed to create typed patch object (garden-a/web; core.gardener.cloud/v1beta1, Kind=Shoot): .spec.foo: field not declared in schema',
+      {},
+      'refused',
+      'refused',
     ],
     [404, 'NotFound', 'shoots.core.gardener.cloud "web" not found', aShoot, 'not_found', 'not_found'],
     [
@@ -244,6 +260,16 @@ describe('what a failure tells', () => {
       ],
       sentences: [`spec.region: ${region}`, 'spec.provider.workers[0].zones[0]: Invalid value: "x": no'],
     });
+  });
+
+  it('is the field that the garden does not have, for an apply that it calls its own fault', () => {
+    const message = (path: string) =>
+      `failed to create typed patch object (garden-a/web; core.gardener.cloud/v1beta1, Kind=Shoot): ${path}: field not declared in schema`;
+    const fieldOf = (path: string) =>
+      classify(500, aStatus(500, '', message(path)), {}, 'write').details.fields?.map(({ field }) => field);
+
+    expect(fieldOf('.spec.maintenance.foo')).toEqual(['spec.maintenance.foo']);
+    expect(fieldOf('.spec.provider.workers[name="p1"].foo')).toEqual(['spec.provider.workers[name="p1"].foo']);
   });
 
   it('is bounded, however much the garden says', () => {

@@ -1,6 +1,6 @@
 import type { GardenErrorDetails, GardenErrorKind } from './errors.js';
 import type { Status } from './status.js';
-import { conflictsOf, fieldsOf, sentencesOf } from './status-words.js';
+import { conflictsOf, fieldsOf, isRefusedPatch, sentencesOf } from './status-words.js';
 
 /** Whether the call could have changed something. */
 export type Access = 'read' | 'write';
@@ -30,6 +30,7 @@ export function classify(httpStatus: number, status: Status | null, headers: Ans
       reason: status.reason,
       retryAfterSeconds,
       sentences: sentencesOf(status),
+      asNobody: kind === 'rbac' && asNobody.test(status.message),
       fields: kind === 'refused' ? fieldsOf(status) : [],
       causes: kind === 'conflict' ? conflictsOf(status) : [],
       uidMismatch: kind === 'conflict' && isUidMismatch(status),
@@ -60,7 +61,7 @@ function kindOf(httpStatus: number, status: Status | null, access: Access): Gard
     case 422:
       return isUidMismatch(status) ? 'conflict' : 'refused';
     default:
-      if (httpStatus >= 500) return status.message.includes('could not find referenced') ? 'stale_reference' : failing;
+      if (httpStatus >= 500) return internalKind(status) ?? failing;
       return httpStatus >= 400 ? 'refused' : 'unusable';
   }
 }
@@ -75,11 +76,24 @@ const notReady = 'not yet ready to handle request';
 // The reference manager of Gardener looks bindings up in its cache only, where a new one appears a moment later.
 const missingReference = /: [\w.]+ "[^"]*" not found$/;
 
+// A server that has just started knows nobody yet. Ours is sent along with every call, and a wrong one is a 401.
+const asNobody = /\buser "system:anonymous" (cannot|is not allowed to) /i;
+
+// kubernetes: plugin/pkg/admission/resourcequota; gardener: plugin/pkg/shoot/quotavalidator.
+const quotaExceeded = /\bexceeded quota: |\bquota limits exceeded\b/;
+
 /** A 403 is no word about rights by itself: validators of Gardener refuse bad input with it. */
 function forbiddenKind({ message }: Status): GardenErrorKind {
   if (message.includes(notReady)) return 'server_error';
+  if (quotaExceeded.test(message)) return 'quota_exceeded';
   if (missingReference.test(message)) return 'stale_reference';
   return missingRight.test(message) ? 'rbac' : 'refused';
+}
+
+/** What looks like a fault of the server and is none. */
+function internalKind({ message }: Status): GardenErrorKind | null {
+  if (message.includes('could not find referenced')) return 'stale_reference';
+  return isRefusedPatch(message) ? 'refused' : null;
 }
 
 /**

@@ -9,12 +9,13 @@
  * | `credentials` | no: ours are refused (401), missing or unreadable |
  * | `rbac` | no: the garden lacks a right for our user |
  * | `refused` | no: admission or validation, see `sentences` and `fields` |
+ * | `quota_exceeded` | no: a quota of the garden is used up. The platform's matter: later, and wake somebody |
  * | `stale_reference` | no: a referenced object is absent, or too new to be known. Retry briefly, then it is an input error |
  * | `conflict` | no: other owners of fields (`causes`), or another object under the name (`uidMismatch`) |
  * | `exists` | no: the name is taken |
  * | `not_found` | no: the object, or its namespace, is absent |
  * | `expired` | no: 410, the resource version or continue token is too old |
- * | `server_error` | no: a read met 5xx, or the garden is not ready to admit anything |
+ * | `server_error` | no: a read met 5xx, or the garden has just started: it admits nobody or nothing yet |
  * | `unusable` | maybe: the answer is none that an API server gives: not JSON, half, too large, without metadata |
  */
 export type GardenErrorKind =
@@ -24,6 +25,7 @@ export type GardenErrorKind =
   | 'credentials'
   | 'rbac'
   | 'refused'
+  | 'quota_exceeded'
   | 'stale_reference'
   | 'conflict'
   | 'exists'
@@ -45,6 +47,7 @@ export interface GardenErrorDetails {
   uidMismatch?: boolean;
   continueToken?: string | null;
   untrusted?: boolean;
+  asNobody?: boolean;
   fromShoot?: boolean;
 }
 
@@ -81,6 +84,8 @@ export class GardenError extends Error {
   readonly continueToken: string | null;
   /** true when there was no connection because the server has no certificate that we trust */
   readonly untrusted: boolean;
+  /** true when the right is one that nobody has who is not known: our credentials were not looked at */
+  readonly asNobody: boolean;
   /** true when a Shoot's own API server failed, which says nothing about the garden */
   readonly fromShoot: boolean;
 
@@ -109,6 +114,7 @@ export class GardenError extends Error {
     this.uidMismatch = details.uidMismatch ?? false;
     this.continueToken = details.continueToken ?? null;
     this.untrusted = details.untrusted ?? false;
+    this.asNobody = details.asNobody ?? false;
     this.fromShoot = details.fromShoot ?? false;
   }
 }

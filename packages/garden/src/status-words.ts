@@ -14,12 +14,25 @@ export function sentencesOf(status: Status): string[] {
 
 /** Which fields are at fault: from the causes of a 422, or from the words of a 403, where validators have no causes. */
 export function fieldsOf({ causes, message }: Status): FieldProblem[] {
+  if (isRefusedPatch(message)) return fieldOfRefusedPatch(message);
   const named = causes.filter(({ field }) => field !== '');
   const problems = causes.length > 0 ? named : splitWords(message).flatMap(fieldProblemIn);
   return problems.slice(0, sentencesMax).map(({ field, message: words }) => ({
     field: bounded(field),
     message: bounded(words),
   }));
+}
+
+/**
+ * An apply of a field that the garden does not have. It answers 500, though no repetition helps
+ * (structured-merge-diff: typed/validate.go; apimachinery: managedfields/internal/structuredmerge.go).
+ */
+export const isRefusedPatch = (message: string): boolean => /^failed to create typed patch object \(/.test(message);
+
+/** Reads `failed to create typed patch object (a/b; v1, Kind=C): .spec.d: field not declared in schema`. */
+function fieldOfRefusedPatch(message: string): FieldProblem[] {
+  const [, field, words] = /\): \.([^\s:]+(?:\[[^\]]*\][^\s:]*)*): ([^\n]*)/.exec(message) ?? [];
+  return field === undefined || words === undefined ? [] : [{ field, message: words }];
 }
 
 /** Reads `conflict with "kubectl-edit" using core.gardener.cloud/v1beta1`. */

@@ -51,6 +51,7 @@ describe('ensuring a Project', () => {
   });
 
   it('goes on with a warning when the right on namespaces is missing', async () => {
+    nock(aServer).get('/readyz').reply(200, 'ok');
     nock(aServer)
       .patch(path)
       .query(true)

@@ -391,3 +391,35 @@ describe('a kubeconfig', () => {
     expect((await aClient().client.adminKubeconfig(request)).kubeconfig).toBe(kubeconfig);
   });
 });
+
+describe('a 403 about rights', () => {
+  const forbidden = (user: string) =>
+    aStatus(
+      403,
+      'Forbidden',
+      `shoots.core.gardener.cloud "c" is forbidden: User "${user}" cannot get resource "shoots"`,
+    );
+
+  it.each([
+    ['a garden that is ready', 'corral', 200, 'rbac'],
+    ['a garden that loads rights', 'corral', 500, 'server_error'],
+    ['a garden that lets nobody ask whether it is ready', 'corral', 403, 'server_error'],
+  ])('of %s is what it is', async (_, user, readyz, kind) => {
+    nock(aServer)
+      .get(path)
+      .times(kind === 'rbac' ? 1 : 3)
+      .reply(403, forbidden(user));
+    nock(aServer)
+      .get('/readyz')
+      .times(kind === 'rbac' ? 1 : 3)
+      .reply(readyz, 'said');
+
+    await expect(aClient().client.readShoot(aShootName)).rejects.toMatchObject({ kind });
+  });
+
+  it('of a garden that knows nobody is a matter of its start', async () => {
+    nock(aServer).get(path).times(3).reply(403, forbidden('system:anonymous'));
+
+    await expect(aClient().client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'server_error' });
+  });
+});

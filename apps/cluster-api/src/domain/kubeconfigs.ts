@@ -114,7 +114,7 @@ async function checkRate({ now, listIssued }: KubeconfigTransaction, perHour: nu
 
 /** After these there is surely no credential; after all others there might be one. */
 const notIssued = new Set<GardenErrorKind>([
-  ...(['unreachable', 'throttled', 'credentials', 'rbac', 'refused', 'stale_reference'] as const),
+  ...(['unreachable', 'throttled', 'credentials', 'rbac', 'refused', 'quota_exceeded', 'stale_reference'] as const),
   ...(['conflict', 'exists', 'not_found', 'expired', 'server_error'] as const),
 ]);
 

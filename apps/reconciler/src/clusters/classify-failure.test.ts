@@ -14,6 +14,7 @@ const all: Record<GardenErrorKind, Failure['kind']> = {
   credentials: 'pause',
   rbac: 'retry',
   refused: 'needsUser',
+  quota_exceeded: 'platform',
   stale_reference: 'retry',
   conflict: 'retry',
   exists: 'retry',
@@ -79,7 +80,6 @@ describe('a refusal', () => {
 
     expect(failure).toEqual({
       kind: 'needsUser',
-      concerns: 'SpecAccepted',
       code: 'refused_by_garden',
       reason: 'SpecRefused',
       message: 'The specification was refused: see machineType of node pool general, kubernetesVersion.',
@@ -131,9 +131,16 @@ describe('a refusal', () => {
     });
   });
 
-  it('of credentials is about the token', () => {
-    expect(classified(garden('refused'), { step: 'applyCredentials' })).toMatchObject({
-      ...{ kind: 'needsUser', concerns: 'ConnectionReady', code: 'provider_token_rejected' },
+  it.each(['refused', 'quota_exceeded'] as const)('of credentials (%s) is not blamed on the token', (kind) => {
+    expect(classified(garden(kind), { step: 'applyCredentials' }).kind).toBe('platform');
+  });
+
+  it('of a field that the garden does not have names it, also when no team declares it', () => {
+    const fields = [{ field: 'spec.maintenance.confineSpecUpdateRollout', message: 'field not declared in schema' }];
+
+    expect(classified(garden('refused', { fields }), { failures: 50 })).toMatchObject({
+      ...{ kind: 'needsUser', code: 'refused_by_garden' },
+      message: 'The specification was refused: see spec.maintenance.confineSpecUpdateRollout.',
     });
   });
 
@@ -167,6 +174,17 @@ describe('a conflict', () => {
 
     expect(failure.kind).toBe('retry');
     expect(failure).not.toHaveProperty('conflicts');
+  });
+});
+
+describe('a quota of the garden', () => {
+  it('is waited for, slowly, for as long as it takes', () => {
+    const after = (failures: number) => classified(garden('quota_exceeded'), { failures, random: 0.999 });
+
+    expect(after(0)).toMatchObject({ code: 'platform_quota_exceeded', reason: 'PlatformQuotaExceeded' });
+    expect([0, 500].map((failures) => Math.round((after(failures) as { afterMs: number }).afterMs / 1_000))).toEqual([
+      30, 300,
+    ]);
   });
 });
 

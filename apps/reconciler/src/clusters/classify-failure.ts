@@ -13,8 +13,6 @@ export type Failure =
   /** Only the team can mend it: the operation fails, and the next change or better news bring the next try. */
   | {
       readonly kind: 'needsUser';
-      /** The condition that turns false. */
-      readonly concerns: 'SpecAccepted' | 'ConnectionReady';
       readonly code: ClusterErrorCode;
       readonly reason: string;
       readonly message: string;
@@ -22,6 +20,13 @@ export type Failure =
     }
   /** The garden, or our access to it, is away: what was last seen stands, and no operation fails. */
   | { readonly kind: 'pause'; readonly afterMs: number }
+  /** A limit or fault of the platform: again, slowly, and somebody has to look. The team reads that it is not theirs. */
+  | {
+      readonly kind: 'platform';
+      readonly afterMs: number;
+      readonly code: Extract<ClusterErrorCode, 'platform_quota_exceeded' | 'internal_error'>;
+      readonly reason: string;
+    }
   /** It should not happen: again, slowly, and somebody has to look. */
   | { readonly kind: 'bug'; readonly afterMs: number };
 
@@ -36,6 +41,8 @@ const quickMs = 500;
 const retryMsMax = 5 * 60_000;
 const pauseMs = 5_000;
 const pauseMsMax = 60_000;
+const platformMs = 30_000;
+const platformMsMax = 5 * 60_000;
 const bugMs = 60_000;
 const bugMsMax = 15 * 60_000;
 /** For so many tries in a row caches and rights of a new namespace may lag behind. */
@@ -54,7 +61,6 @@ export function classifyFailure(error: unknown, context: FailureContext): Failur
     const field = { pointer: '/spec/kubernetesVersion', name: 'kubernetesVersion' };
     return {
       kind: 'needsUser',
-      concerns: 'SpecAccepted',
       code: 'configuration_problem',
       reason: 'VersionUnavailable',
       message: `Kubernetes ${error.declared} is not offered, or no longer.`,
@@ -89,9 +95,20 @@ function classifyGardenError(error: GardenError, context: FailureContext): Failu
       return classifyConflict(error, context);
     case 'stale_reference':
       return failures < lagTries ? retry(quickMs) : refused([], 'refused_by_garden', 'ReferenceUnknown');
+    case 'quota_exceeded':
+      return platform('platform_quota_exceeded', 'PlatformQuotaExceeded', context, error);
     case 'refused':
       return classifyRefusal(error, context, retry(quickMs), bug);
   }
+}
+
+function platform(
+  code: Extract<Failure, { kind: 'platform' }>['code'],
+  reason: string,
+  context: FailureContext,
+  error: GardenError,
+): Failure {
+  return { kind: 'platform', afterMs: backoff(context, platformMs, platformMsMax, error), code, reason };
 }
 
 function classifyConflict(error: GardenError, context: FailureContext): Failure {
@@ -122,25 +139,22 @@ const bindingUnknown = /(credentialsbinding|secret)s?\b.*not found/i;
 function classifyRefusal(error: GardenError, context: FailureContext, again: Failure, bug: Failure): Failure {
   const { step, desired } = context;
   if (error.sentences.some((words) => overtaken.test(words))) return again;
-  if (step === 'applyCredentials') {
-    return {
-      kind: 'needsUser',
-      concerns: 'ConnectionReady',
-      code: 'provider_token_rejected',
-      reason: 'ProviderTokenRejected',
-      message: `The token of connection ${desired.connection.ref} has not the form of one.`,
-      fields: [{ pointer: '/spec/connectionRef', name: 'connectionRef' }],
-    };
-  }
+  // Whether a token is good the provider says, and nobody else: the garden has many reasons to refuse a Secret.
+  if (step === 'applyCredentials') return platform('internal_error', 'PlatformFault', context, error);
   // The other writes say nothing that a team has declared.
   if (step !== 'applyShoot') return bug;
   if (error.sentences.some((words) => webhookInTheWay.test(words))) return hibernationBlocked;
   if (error.sentences.some((words) => notSleepyYet.test(words))) return again;
   const isLag = error.sentences.some((words) => bindingUnknown.test(words)) && desired.known.failures < lagTries;
   if (isLag) return again;
-  const found = error.fields.map(({ field }) => apiFieldOf(field, desired)).filter((field) => field !== null);
+  const found = error.fields
+    .map(({ field, message }) => apiFieldOf(field, desired) ?? (isUndeclared(message) ? ownField(field) : null))
+    .filter((field) => field !== null);
   return refused(withoutRepeats(found), 'refused_by_garden', 'SpecRefused');
 }
+
+/** The garden is too old, or too new, to have the field: whose it is does not matter. */
+const isUndeclared = (words: string): boolean => /\b(field not declared in schema|unknown field)\b/.test(words);
 
 function withoutRepeats(fields: readonly ApiField[]): ApiField[] {
   return [...new Map(fields.map((field) => [field.pointer, field])).values()];
@@ -148,7 +162,6 @@ function withoutRepeats(fields: readonly ApiField[]): ApiField[] {
 
 const hibernationBlocked: Failure = {
   kind: 'needsUser',
-  concerns: 'SpecAccepted',
   code: 'webhook_blocks',
   reason: 'HibernationBlocked',
   message: 'The cluster cannot be hibernated: an admission webhook in it would be in the way of waking it up.',
@@ -160,7 +173,7 @@ function refused(fields: readonly ApiField[], code: ClusterErrorCode, reason: st
   const names = fields.map(({ name }) => name).join(', ');
   const message =
     fields.length === 0 ? 'The specification was refused.' : `The specification was refused: see ${names}.`;
-  return { kind: 'needsUser', concerns: 'SpecAccepted', code, reason, message, fields };
+  return { kind: 'needsUser', code, reason, message, fields };
 }
 
 /**

@@ -59,7 +59,7 @@ function tell(log: Log, clusterId: string, end: PassEnd, fields: { steps: readon
     return;
   }
   const { failure, inMs, error } = end;
-  const line = failure === 'bug' ? log.error : log.warn;
+  const line = failure === 'bug' || failure === 'platform' ? log.error : log.warn;
   line('pass failed', { clusterId, failure, ...fields, inMs, error });
 }
 

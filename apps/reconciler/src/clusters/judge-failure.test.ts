@@ -5,7 +5,7 @@ import { judgeFailure } from './judge-failure.js';
 import type { Desired, Observed } from './model.js';
 
 const refused: Failure = {
-  ...{ kind: 'needsUser', concerns: 'SpecAccepted', code: 'refused_by_garden', reason: 'SpecRefused' },
+  ...{ kind: 'needsUser', code: 'refused_by_garden', reason: 'SpecRefused' },
   ...{ message: 'The specification was refused: see region.', fields: [] },
 };
 const held: Failure = {
@@ -64,6 +64,26 @@ describe('a field that somebody else holds', () => {
         message: 'Somebody else has changed on the garden what is declared here: hibernated.',
       }),
     );
+  });
+});
+
+describe('a failure that is the matter of the platform', () => {
+  const full: Failure = {
+    ...{ kind: 'platform', afterMs: 30_000 },
+    ...{ code: 'platform_quota_exceeded', reason: 'PlatformQuotaExceeded' },
+  };
+
+  it('is told as such, and the operation waits', () => {
+    const verdict = verdictOf(aDesired(), absent, full);
+
+    expect(verdict).toMatchObject({ phase: 'Pending', operation: { to: 'running' } });
+    expect(verdict?.conditions).toContainEqual(
+      expect.objectContaining({
+        ...{ type: 'Reconciled', status: 'False', reason: 'PlatformQuotaExceeded' },
+        message: 'A limit of this platform is reached. The change waits until there is room.',
+      }),
+    );
+    expect(verdict?.conditions.find(({ type }) => type === 'SpecAccepted')?.status).toBe('True');
   });
 });
 

@@ -3,6 +3,7 @@ import type { Failure } from './classify-failure.js';
 import { type Draft, stamped } from './conditions.js';
 import { judge } from './judge.js';
 import type { Desired, Observed, Verdict } from './model.js';
+import { sentenceFor } from './provider-sentences.js';
 import { notReconciled } from './reconciled.js';
 
 /**
@@ -14,7 +15,7 @@ import { notReconciled } from './reconciled.js';
  */
 export function judgeFailure(desired: Desired, seen: Observed | null, failure: Failure, now: Date): Verdict | null {
   if (seen === null || failure.kind === 'pause' || failure.kind === 'bug') return null;
-  const obstacle = obstacleOf(failure);
+  const obstacle = obstacleOf(failure, desired);
   if (obstacle === null) return judge(desired, seen, now);
   const verdict = judge(desired, seen, now, { isObstructed: true });
   const [condition] = stamped([obstacle.condition], desired.known.conditions, now);
@@ -36,15 +37,18 @@ interface Obstacle {
   readonly end: { readonly code: ClusterErrorCode; readonly message: string } | null;
 }
 
-function obstacleOf(failure: Failure): Obstacle | null {
+function obstacleOf(failure: Failure, desired: Desired): Obstacle | null {
   if (failure.kind === 'needsUser') {
-    const { concerns, code, reason, message } = failure;
-    return { condition: { type: concerns, status: 'False', reason, message }, end: { code, message } };
+    const { code, reason, message } = failure;
+    return { condition: { type: 'SpecAccepted', status: 'False', reason, message }, end: { code, message } };
   }
   if (failure.kind === 'retry' && failure.conflicts !== undefined) {
     const names = failure.conflicts.map(({ name }) => name).join(', ');
     const message = `Somebody else has changed on the garden what is declared here: ${names}.`;
     return { condition: notReconciled('FieldConflict', message), end: null };
+  }
+  if (failure.kind === 'platform') {
+    return { condition: notReconciled(failure.reason, sentenceFor(failure.code, desired)), end: null };
   }
   return null;
 }

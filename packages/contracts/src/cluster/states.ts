@@ -132,6 +132,11 @@ export const operationErrorCodes = {
     retryable: false,
     hint: 'Change the specification as the message says.',
   },
+  platform_quota_exceeded: {
+    fault: 'platform',
+    retryable: true,
+    hint: 'Wait: the operators of this service are told, and the cluster goes on by itself once there is room.',
+  },
   name_collision: { fault: 'platform', retryable: false, hint: 'Ask the operators of this service.' },
   shoot_missing: {
     fault: 'platform',

@@ -1,0 +1,123 @@
+import { type Log, type LogFields, silentLog } from '@corral/service';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { TestCluster } from '../support/cluster-rows.js';
+import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
+import { untilEnded, untilRow } from '../support/until.js';
+
+jest.setTimeout(60_000);
+
+let at: Clusters;
+let reconciler: Reconciler;
+const errors: { message: string; fields: LogFields | undefined }[] = [];
+beforeAll(async () => {
+  at = await startClusters();
+  const note = (message: string, fields?: LogFields) => void errors.push({ message, fields });
+  const log: Log = { ...silentLog, error: note, child: () => log };
+  reconciler = await at.start({ log });
+});
+afterEach(() => {
+  at.cloud.admin.clearFaults();
+  at.cloud.admin.garden.changeSettings({ startUp: 'over', shootsMax: null, secretsMax: null, undeclaredFields: [] });
+  at.cloud.admin.garden.setRights('reconciler', null);
+});
+afterAll(() => at.close());
+
+async function declared(): Promise<TestCluster> {
+  const { team, connectionId } = await at.addTeamWithConnection();
+  return at.declare(team, connectionId);
+}
+/** Time passes for the cluster, and it is looked at. */
+async function lookAgain({ id }: TestCluster): Promise<void> {
+  await at.pass(id, 3_600_000);
+  await reconciler.wake(id);
+}
+const reconciledOf = ({ conditions }: { conditions: { type: string; reason: string; message: string }[] }) =>
+  conditions.find(({ type }) => type === 'Reconciled');
+
+describe('a quota of the garden', () => {
+  it.each(['shootsMax', 'secretsMax'])('(%s) is the platform, and is resumed when it is lifted', async (quota) => {
+    at.cloud.admin.garden.changeSettings({ [quota]: 0 });
+    const cluster = await declared();
+    await reconciler.wake(cluster.id);
+
+    const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformQuotaExceeded');
+    const waiting = await at.operation(cluster.operationId);
+    at.cloud.admin.garden.changeSettings({ [quota]: null });
+    await lookAgain(cluster);
+    const { state } = await untilEnded(at, cluster.operationId);
+
+    expect([waiting.state, state]).toEqual(['running', 'succeeded']);
+    expect(reconciledOf(row)?.message).toContain('A limit of this platform');
+    expect(row.conditions.filter(({ type }) => type === 'SpecAccepted' || type === 'ConnectionReady')).toEqual([
+      expect.objectContaining({ status: 'True' }),
+      expect.objectContaining({ status: 'True' }),
+    ]);
+    expect(errors).toContainEqual(
+      expect.objectContaining({
+        message: 'pass failed',
+        fields: expect.objectContaining({ clusterId: cluster.id, failure: 'platform' }),
+      }),
+    );
+  });
+});
+
+describe('a Secret that the garden refuses', () => {
+  it('says nothing about the token', async () => {
+    const message = 'admission webhook "policy.example.org" denied the request: secrets need an owner';
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', method: 'APPLY', path: '/secrets/' },
+      effect: { status: 403, message },
+    });
+    const cluster = await declared();
+    await reconciler.wake(cluster.id);
+
+    const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformFault');
+    await lookAgain(cluster);
+    const { state } = await untilEnded(at, cluster.operationId);
+
+    expect(state).toBe('succeeded');
+    expect(row.conditions.find(({ type }) => type === 'ConnectionReady')).toMatchObject({ status: 'True' });
+  });
+});
+
+describe('a garden that has just started', () => {
+  it.each(['anonymous', 'rights'] as const)('and refuses everybody (%s) is away: nothing fails', async (startUp) => {
+    const cluster = await declared();
+    at.cloud.admin.garden.changeSettings({ startUp });
+    await reconciler.wake(cluster.id);
+    await untilRow(at, cluster.id, ({ failures }) => failures > 0);
+
+    const waiting = await at.operation(cluster.operationId);
+    at.cloud.admin.garden.changeSettings({ startUp: 'over' });
+    await lookAgain(cluster);
+    const { state } = await untilEnded(at, cluster.operationId);
+
+    expect([['queued', 'running'].includes(waiting.state), state]).toEqual([true, 'succeeded']);
+  });
+});
+
+describe('a field that the garden does not have', () => {
+  it('fails the change, is named, and keeps nobody else from working', async () => {
+    at.cloud.admin.garden.changeSettings({ undeclaredFields: ['spec.maintenance.confineSpecUpdateRollout'] });
+    const refused = await Promise.all([declared(), declared(), declared(), declared()]);
+    for (const { id } of refused) await reconciler.wake(id);
+
+    for (const { operationId } of refused) {
+      expect(await untilEnded(at, operationId)).toMatchObject({
+        state: 'failed',
+        error: {
+          code: 'refused_by_garden',
+          message: 'The specification was refused: see spec.maintenance.confineSpecUpdateRollout.',
+        },
+      });
+    }
+    const pauses = await reconciler.metrics.registry.getSingleMetric('corral_reconcile_pauses_total')?.get();
+    const away = pauses?.values.find(({ labels }) => labels.word === 'away');
+    at.cloud.admin.garden.changeSettings({ undeclaredFields: [] });
+    const other = await declared();
+    await reconciler.wake(other.id);
+
+    expect(away).toBeUndefined();
+    expect(await untilEnded(at, other.operationId)).toMatchObject({ state: 'succeeded' });
+  });
+});
