@@ -227,10 +227,10 @@ describe('what others do on the garden', () => {
       acme,
       'contested',
       'contested',
-      (seen) => conditionOf(seen, 'Reconciled')?.reason === 'FieldConflict',
+      (seen) => conditionOf(seen, 'Reconciled')?.reason === 'Drifted',
     );
 
-    expect(conditionOf(told, 'Reconciled')?.message).toContain('hibernated');
+    expect(conditionOf(told, 'Reconciled')?.message).toContain('hibernated (somebody-else)');
     expect((await getShoot(system, cluster)).spec.hibernation).toMatchObject({ enabled: true });
     expect(await change(acme, 'POST', '/clusters/contested/hibernate/')).toMatchObject(succeeded);
     expect(codeOf(await acme.insist({ method: 'POST', path: '/clusters/contested/kubeconfig/', body: {} }))).toBe(

@@ -46,6 +46,8 @@ export interface ProjectDeclaration {
 }
 
 export interface CredentialsDeclaration extends Named {
+  /** takes the fields over from whoever holds them; else that is a `conflict` with `causes` */
+  force?: boolean;
   /** token of the provider's API; becomes the key `hcloudToken` of the Secret */
   token: string;
   labels: Record<string, string>;
@@ -56,6 +58,8 @@ export interface ShootManifest {
   metadata: Named & {
     /** with it an absent Shoot, or another one under the name, is a `conflict` and never created anew */
     uid?: string;
+    /** with it the apply is one of what was read, and of nothing newer */
+    resourceVersion?: string;
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
   };
@@ -70,6 +74,12 @@ export interface AppliedShoot {
    * this one changed nothing. Null when the garden does not tell.
    */
   appliedAt: Date | null;
+}
+
+/** A Shoot, and when that was so by the garden's clock; null when the garden does not tell. */
+export interface HeldShoot {
+  shoot: Shoot;
+  at: Date | null;
 }
 
 /** What identifies one Shoot, and no later one under its name. */
@@ -146,8 +156,25 @@ export interface GardenClient {
   deleteCredentials(credentials: Named, signal?: AbortSignal): Promise<'accepted' | 'absent'>;
   /** @returns null only when the garden says that this very Shoot is absent */
   readShoot(shoot: Named, signal?: AbortSignal): Promise<Shoot | null>;
-  /** Creates or updates a Shoot by server-side apply, never forced. */
+  /** The same with the time at which it was so, to tell what happened before what. */
+  readHeld(shoot: Named, signal?: AbortSignal): Promise<HeldShoot | null>;
+  /** Creates or updates a Shoot by server-side apply. What others hold is a `conflict` with `causes`. */
   applyShoot(manifest: ShootManifest, signal?: AbortSignal): Promise<AppliedShoot>;
+  /** The same by force: takes every field in the manifest over from whoever holds it. */
+  overrideShoot(
+    manifest: ShootManifest & { metadata: { resourceVersion: string } },
+    signal?: AbortSignal,
+  ): Promise<AppliedShoot>;
+  /**
+   * Puts these in the place of all workers. For pools that no apply can remove, because somebody else holds something in
+   * them.
+   *
+   * @param shoot resourceVersion: nothing happens unless the Shoot is what was read
+   */
+  replaceWorkers(
+    shoot: ShootIdentity & { resourceVersion: string; workers: readonly object[] },
+    signal?: AbortSignal,
+  ): Promise<Shoot>;
   /**
    * Sets annotations; null removes one.
    *

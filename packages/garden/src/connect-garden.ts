@@ -2,12 +2,21 @@ import type { CallDeps } from './call.js';
 import { ping, readCloudProfile } from './catalogue.js';
 import type { GardenClient, GardenOptions } from './client.js';
 import { openCredentials } from './credentials.js';
+import { defaultFieldManager } from './field-managers.js';
 import { listShoots } from './list-shoots.js';
 import { openShootAccesses } from './nodes/shoot-access.js';
 import { shootNodes } from './nodes/shoot-nodes.js';
 import { ensureProject } from './projects.js';
 import { applyCredentials, deleteCredentials } from './provider-credentials.js';
-import { adminKubeconfig, annotateShoot, applyShoot, deleteShoot, readShoot } from './shoots.js';
+import {
+  adminKubeconfig,
+  annotateShoot,
+  applyShoot,
+  deleteShoot,
+  readHeld,
+  readShoot,
+  replaceWorkers,
+} from './shoots.js';
 import { watchShoots } from './watch.js';
 
 /**
@@ -24,7 +33,7 @@ export function connectGarden(options: GardenOptions): GardenClient {
     closing: closing.signal,
     timeoutMs: options.timeoutMs ?? 15_000,
     bodyBytesMax: options.bodyBytesMax ?? 64 * 1024 * 1024,
-    fieldManager: options.fieldManager ?? 'corral',
+    fieldManager: options.fieldManager ?? defaultFieldManager,
     log,
     onCall: options.onCall ?? (() => {}),
     onLockedOut: ({ verb, resource }, error) => log.error('garden does not let us in', { verb, resource, error }),
@@ -39,6 +48,9 @@ export function connectGarden(options: GardenOptions): GardenClient {
     deleteCredentials: (named, signal) => deleteCredentials(deps, named, signal),
     readShoot: (shoot, signal) => readShoot(deps, shoot, signal),
     applyShoot: (manifest, signal) => applyShoot(deps, manifest, signal),
+    readHeld: (shoot, signal) => readHeld(deps, shoot, signal),
+    overrideShoot: (manifest, signal) => applyShoot(deps, manifest, signal, { force: true }),
+    replaceWorkers: (shoot, signal) => replaceWorkers(deps, shoot, signal),
     annotateShoot: (shoot, signal) => annotateShoot(deps, shoot, signal),
     deleteShoot: (shoot, signal) => deleteShoot(deps, shoot, signal),
     listShoots: (list, signal) => listShoots(deps, list, signal),

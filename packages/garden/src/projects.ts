@@ -12,12 +12,14 @@ export async function ensureProject(
   { name, labels, annotations, description }: ProjectDeclaration,
   signal?: AbortSignal,
 ): Promise<{ namespace: string | null; ready: boolean }> {
-  const call = applyCall('projects', projectPath(name), deps.fieldManager, {
+  const project = {
     apiVersion: 'core.gardener.cloud/v1beta1',
     kind: 'Project',
     metadata: { name, labels, annotations },
     spec: { description },
-  });
+  };
+  // All of it is ours: names and marks, which nobody else has a reason to change.
+  const call = applyCall('projects', projectPath(name), deps.fieldManager, project, { force: true });
   const { body } = await perform(deps, call, signal);
 
   const namespace = textIn(objectIn(body, 'spec'), 'namespace');

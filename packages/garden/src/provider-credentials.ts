@@ -9,7 +9,7 @@ const providerType = 'hcloud';
 /** The binding comes second: admission refuses one whose Secret it does not find. */
 export async function applyCredentials(
   deps: CallDeps,
-  { namespace, name, token, labels }: CredentialsDeclaration,
+  { namespace, name, token, labels, force = false }: CredentialsDeclaration,
   signal?: AbortSignal,
 ): Promise<void> {
   const metadata = { namespace, name, labels };
@@ -27,9 +27,13 @@ export async function applyCredentials(
     provider: { type: providerType },
     credentialsRef: { apiVersion: 'v1', kind: 'Secret', name, namespace },
   };
-  await perform(deps, confidential(applyCall('secrets', secretPath(metadata), deps.fieldManager, secret)), signal);
+  await perform(
+    deps,
+    confidential(applyCall('secrets', secretPath(metadata), deps.fieldManager, secret, { force })),
+    signal,
+  );
   const path = credentialsBindingPath(metadata);
-  await perform(deps, applyCall('credentialsbindings', path, deps.fieldManager, binding), signal);
+  await perform(deps, applyCall('credentialsbindings', path, deps.fieldManager, binding, { force }), signal);
 }
 
 /** The binding goes first, for it refers to the Secret. */

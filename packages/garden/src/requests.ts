@@ -14,15 +14,24 @@ export function listCall(resource: string, path: string): Call {
 
 /**
  * Server-side apply: sets the fields in the manifest, removes those that it owned before and leaves out now, and
- * touches no others. Never forced: who owns a field by other means keeps it, and we are told (`conflict`).
+ * touches no others.
+ *
+ * @param options force: takes fields over from others. Else who owns one by other means keeps it, and we are told
+ *   (`conflict`)
  */
-export function applyCall(resource: string, path: string, fieldManager: string, manifest: JsonObject): Call {
+export function applyCall(
+  resource: string,
+  path: string,
+  fieldManager: string,
+  manifest: JsonObject,
+  { force = false }: { force?: boolean } = {},
+): Call {
   return {
     verb: 'apply',
     resource,
     access: 'write',
     method: 'PATCH',
-    path: `${path}${query({ fieldManager, force: 'false' })}`,
+    path: `${path}${query({ fieldManager, force: String(force) })}`,
     // JSON is YAML.
     body: json('application/apply-patch+yaml', manifest),
   };

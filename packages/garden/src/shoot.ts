@@ -1,3 +1,4 @@
+import { type FieldManager, parseManagers } from './field-managers.js';
 import { isObject, type JsonObject, objectIn, objectsIn, textIn, textMapIn, textsIn, wholeIn } from './json.js';
 
 /** What we read of any object's metadata. Times are RFC 3339 texts of the garden's clock. */
@@ -18,6 +19,8 @@ export interface ObjectMeta {
 /** A Shoot as the garden stores it, reduced to what we read, with nothing undefined in it. */
 export interface Shoot {
   metadata: ObjectMeta;
+  /** who holds which of its fields */
+  managers: FieldManager[];
   /** as it came: defaults and fields of other owners included */
   spec: JsonObject;
   status: ShootStatus;
@@ -75,14 +78,19 @@ export interface ShootCondition {
 }
 
 /**
- * Reads a Shoot; unknown fields pass, `managedFields` go.
+ * Reads a Shoot; unknown fields pass.
  *
  * @returns null without the metadata that every stored object has: then the body is broken
  */
 export function parseShoot(value: unknown): Shoot | null {
   const metadata = parseMetadata(value);
   if (metadata === null) return null;
-  return { metadata, spec: objectIn(value, 'spec'), status: parseShootStatus(objectIn(value, 'status')) };
+  return {
+    metadata,
+    managers: parseManagers(objectIn(value, 'metadata')),
+    spec: objectIn(value, 'spec'),
+    status: parseShootStatus(objectIn(value, 'status')),
+  };
 }
 
 /** @returns null when the name or one of the identities is missing */

@@ -1,6 +1,6 @@
 import { type Answer, type Call, type CallDeps, perform } from './call.js';
 import { unusableError } from './call-errors.js';
-import type { AppliedShoot, ShootIdentity, ShootManifest } from './client.js';
+import type { AppliedShoot, HeldShoot, ShootIdentity, ShootManifest } from './client.js';
 import { isGardenError } from './errors.js';
 import { objectIn, objectsIn, textIn } from './json.js';
 import { type Named, shootPath } from './paths.js';
@@ -13,10 +13,21 @@ export async function readShoot(deps: CallDeps, shoot: Named, signal?: AbortSign
   return answer === null ? null : shootOf(call, answer);
 }
 
-export async function applyShoot(deps: CallDeps, manifest: ShootManifest, signal?: AbortSignal): Promise<AppliedShoot> {
+export async function readHeld(deps: CallDeps, shoot: Named, signal?: AbortSignal): Promise<HeldShoot | null> {
+  const call = getCall('shoots', shootPath(shoot));
+  const answer = await orAbsent(perform(deps, call, signal));
+  return answer === null ? null : { shoot: shootOf(call, answer), at: answer.date };
+}
+
+export async function applyShoot(
+  deps: CallDeps,
+  manifest: ShootManifest,
+  signal?: AbortSignal,
+  options: { force?: boolean } = {},
+): Promise<AppliedShoot> {
   const { metadata, spec } = manifest;
   const object = { apiVersion: 'core.gardener.cloud/v1beta1', kind: 'Shoot', metadata, spec };
-  const call = applyCall('shoots', shootPath(metadata), deps.fieldManager, object);
+  const call = applyCall('shoots', shootPath(metadata), deps.fieldManager, object, options);
   const answer = await perform(deps, call, signal);
   const shoot = shootOf(call, answer);
   return { shoot, created: answer.status === 201, appliedAt: appliedAtOf(answer, deps.fieldManager) };
@@ -43,6 +54,16 @@ export async function annotateShoot(
 ): Promise<Shoot> {
   const metadata = { uid, ...(resourceVersion !== undefined && { resourceVersion }), annotations };
   const call = mergePatchCall('shoots', shootPath(shoot), deps.fieldManager, { metadata });
+  return shootOf(call, await perform(deps, call, signal));
+}
+
+export async function replaceWorkers(
+  deps: CallDeps,
+  { uid, resourceVersion, workers, ...shoot }: ShootIdentity & { resourceVersion: string; workers: readonly object[] },
+  signal?: AbortSignal,
+): Promise<Shoot> {
+  const patch = { metadata: { uid, resourceVersion }, spec: { provider: { workers } } };
+  const call = mergePatchCall('shoots', shootPath(shoot), deps.fieldManager, patch);
   return shootOf(call, await perform(deps, call, signal));
 }
 

@@ -24,7 +24,7 @@ describe('ensuring a Project', () => {
         metadata: { name: 't1234567', labels: { a: 'b' }, annotations: { c: 'd' } },
         spec: { description: 'Team acme' },
       })
-      .query({ fieldManager: 'corral', force: 'false' })
+      .query({ fieldManager: 'corral', force: 'true' })
       .reply(201, aProject({}, 'Pending'));
 
     expect(await aClient().client.ensureProject(declaration)).toEqual({ namespace: null, ready: false });

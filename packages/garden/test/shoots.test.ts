@@ -28,7 +28,7 @@ afterEach(() => {
 afterAll(stopIntercepting);
 
 describe('reading a Shoot', () => {
-  it('gives what is read of it, with nothing undefined, and without managedFields', async () => {
+  it('gives what is read of it, with nothing undefined, and with who holds what', async () => {
     nock(aServer, { reqheaders: { authorization: `Bearer ${aToken}`, accept: 'application/json' } })
       .get(path)
       .reply(
@@ -39,6 +39,7 @@ describe('reading a Shoot', () => {
     const shoot = await aClient().client.readShoot(aShootName);
 
     expect(shoot).toEqual({
+      managers: [{ manager: 'corral', operation: 'Apply', time: '2026-08-01T10:00:00Z', fields: {} }],
       metadata: {
         ...aShootName,
         uid: 'uid-1',

@@ -29,6 +29,18 @@ describe('a declaration', () => {
     expect(decideDeclaration(null, aClusterSpec({ nodePools }))).toMatchObject({ isDraft: true });
   });
 
+  it('that changes nothing is unchanged, and one anew when somebody else has changed the cluster since', () => {
+    const drifted = { type: 'Drifted', status: 'True', reason: 'ChangedByOthers', message: '' } as const;
+    const conditions = [{ ...drifted, lastTransitionTime: '2026-11-21T12:00:00.000Z' }];
+    const same = (more: Partial<DeclaredCluster>) => {
+      const current = { ...started(), ...more };
+      return decideDeclaration({ ...current, desiredHash: desiredHashOf(current.spec) }, current.spec);
+    };
+
+    expect(same({})).toEqual({ kind: 'unchanged' });
+    expect(same({ conditions })).toMatchObject({ kind: 'accepted', operation: 'cluster.update', generation: 5 });
+  });
+
   it('starts a draft with its first pool, which is its creation', () => {
     expect(decideDeclaration(draft(), aClusterSpec())).toMatchObject({
       ...{ operation: 'cluster.create', generation: 2, isDraft: false },

@@ -1,4 +1,4 @@
-import type { ClusterNetwork, ClusterSpec, OperationKind } from '@corral/contracts';
+import { type ClusterNetwork, type ClusterSpec, driftConditionType, type OperationKind } from '@corral/contracts';
 import { invalidField, Problem } from '../problem.js';
 import type { ClusterRecord } from './cluster-record.js';
 import { hasWorkers } from './complete-spec.js';
@@ -20,7 +20,7 @@ export type ClusterOperationKind = Extract<OperationKind, `cluster.${string}`>;
 /** What of a stored cluster decides about a change of it. */
 export type DeclaredCluster = Pick<
   ClusterRecord,
-  'spec' | 'desiredHash' | 'generation' | 'startedAt' | 'deletionRequestedAt'
+  'spec' | 'desiredHash' | 'generation' | 'startedAt' | 'deletionRequestedAt' | 'conditions'
 >;
 
 /**
@@ -36,7 +36,8 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
     return { kind: 'accepted', operation: 'cluster.create', generation: 1, desiredHash, isDraft: !hasWorkers(desired) };
   }
   refuseWhileDeleting(current);
-  if (current.desiredHash === desiredHash) return { kind: 'unchanged' };
+  // What somebody else has changed since is declared anew by the same words.
+  if (current.desiredHash === desiredHash && !isDrifted(current)) return { kind: 'unchanged' };
   checkImmutable(current, desired);
   return {
     kind: 'accepted',
@@ -46,6 +47,9 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
     isDraft: current.startedAt === null && !hasWorkers(desired),
   };
 }
+
+const isDrifted = ({ conditions }: Pick<ClusterRecord, 'conditions'>): boolean =>
+  conditions.some(({ type, status }) => type === driftConditionType && status === 'True');
 
 /** @throws Problem `cluster_deleting` */
 export function refuseWhileDeleting({ deletionRequestedAt }: Pick<ClusterRecord, 'deletionRequestedAt'>): void {
@@ -58,6 +62,7 @@ export function refuseWhileDeleting({ deletionRequestedAt }: Pick<ClusterRecord,
 
 function operationFor(current: DeclaredCluster, desired: ClusterSpec): ClusterOperationKind {
   if (current.startedAt === null) return 'cluster.create';
+  if (desiredHashOf(desired) === current.desiredHash) return 'cluster.update';
   const { hibernated } = current.spec;
   const onlyHibernation = desiredHashOf({ ...desired, hibernated }) === current.desiredHash;
   if (!onlyHibernation) return 'cluster.update';

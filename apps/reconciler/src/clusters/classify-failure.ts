@@ -1,15 +1,15 @@
 import type { ClusterErrorCode } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { backoffMs } from '../loop/backoff.js';
-import { type ApiField, apiFieldOf } from './garden-fields.js';
+import { type ApiField, apiFieldOf, ownField } from './garden-fields.js';
 import type { Desired, Step } from './model.js';
 import { Unrenderable } from './render-shoot.js';
 import { VersionUnavailable } from './resolve-version.js';
 
 /** What a failed step asks for. Delays are in milliseconds. */
 export type Failure =
-  /** It passes: again, later. `conflicts`: fields that somebody else holds, once that has lasted. */
-  | { readonly kind: 'retry'; readonly afterMs: number; readonly conflicts?: readonly ApiField[] }
+  /** It passes: again, later. */
+  | { readonly kind: 'retry'; readonly afterMs: number }
   /** Only the team can mend it: the operation fails, and the next change or better news bring the next try. */
   | {
       readonly kind: 'needsUser';
@@ -47,8 +47,6 @@ const bugMs = 60_000;
 const bugMsMax = 15 * 60_000;
 /** For so many tries in a row caches and rights of a new namespace may lag behind. */
 const lagTries = 5;
-/** So many conflicts in a row are no coincidence. */
-const conflictTries = 3;
 
 /** Sorts a failure by what mends it. Pure and total: anything that can be thrown has its place. */
 export function classifyFailure(error: unknown, context: FailureContext): Failure {
@@ -83,6 +81,8 @@ function classifyGardenError(error: GardenError, context: FailureContext): Failu
     case 'throttled':
     case 'server_error':
       return retry();
+    // Who holds a field is decided where it is applied: what is left of conflicts are writes in between.
+    case 'conflict':
     case 'exists':
     case 'not_found':
     case 'expired':
@@ -91,8 +91,6 @@ function classifyGardenError(error: GardenError, context: FailureContext): Failu
     case 'rbac':
       // Members of a new Project get their rights a moment later.
       return failures < lagTries ? retry() : bug;
-    case 'conflict':
-      return classifyConflict(error, context);
     case 'stale_reference':
       return failures < lagTries ? retry(quickMs) : refused([], 'refused_by_garden', 'ReferenceUnknown');
     case 'quota_exceeded':
@@ -109,23 +107,6 @@ function platform(
   error: GardenError,
 ): Failure {
   return { kind: 'platform', afterMs: backoff(context, platformMs, platformMsMax, error), code, reason };
-}
-
-function classifyConflict(error: GardenError, context: FailureContext): Failure {
-  const { desired } = context;
-  const fields = error.uidMismatch
-    ? []
-    : error.causes.map(({ field }) => apiFieldOf(field, desired) ?? ownField(field));
-  if (fields.length === 0) return { kind: 'retry', afterMs: backoff(context, quickMs, retryMsMax, error) };
-  const afterMs = backoff(context, 2_000, retryMsMax, error);
-  return desired.known.failures + 1 < conflictTries
-    ? { kind: 'retry', afterMs }
-    : { kind: 'retry', afterMs, conflicts: fields };
-}
-
-/** A field that only we declare still has to be named somehow. */
-function ownField(field: string): ApiField {
-  return { pointer: '', name: field.replace(/^\./, '') };
 }
 
 // What the garden says when the Shoot has begun to move or to go since it was read (gardener: plugin/pkg/shoot/validator).

@@ -1,4 +1,5 @@
-import type { Condition } from '@corral/contracts';
+import { type Condition, driftConditionType } from '@corral/contracts';
+import { type Drift, driftSentence, isInTheWay } from './drift.js';
 import { tokenRefusal } from './holds.js';
 import type { Desired } from './model.js';
 import { poolsText, sentenceFor } from './provider-sentences.js';
@@ -67,6 +68,11 @@ const asleep = {
   reason: 'Hibernated',
   message: 'Not looked at while the cluster is hibernated.',
 } as const;
+
+export function drifted(drift: readonly Drift[]): Draft[] {
+  if (!drift.some(isInTheWay)) return [];
+  return [{ type: driftConditionType, status: 'True', reason: 'ChangedByOthers', message: driftSentence(drift) }];
+}
 
 /** There is nothing to look at. */
 export const noCluster = { status: 'False', reason: 'NoCluster', message: 'There is no cluster.' } as const;

@@ -64,6 +64,9 @@ const others = fc.constantFrom<Event[]>(
   }),
   named('hibernated by a schedule', (world) => world.garden.hibernate()),
   named('version raised', (world) => world.garden.raiseVersion()),
+  named('scaled by an operator', (world) => world.garden.scale(9)),
+  named('marks taken away', (world) => world.garden.unmark()),
+  named('managers forgotten', (world) => world.garden.forgetManagers()),
   named('workers removed', (world) => world.garden.removeWorkers()),
 );
 const event = fc.oneof(
@@ -82,13 +85,24 @@ function calmDown(world: ModelWorld): void {
   const { garden } = world;
   garden.fault = null;
   garden.refusesApplies = false;
-  garden.foreignFields.clear();
   garden.freeSlot();
   if (world.row !== null) garden.acceptedTokens.add(world.row.connection.tokenVersion);
   world.verify();
   world.comeToRest();
   world.act({ does: 'retry' });
   world.comeToRest();
+}
+
+/** The team declares something once more: what others had changed before that is its own again. */
+function declareAnew(world: ModelWorld): void {
+  if (world.differences().length === 0) return;
+  world.sleep(10_000);
+  world.act({ does: 'declare', what: 'plan' });
+  world.comeToRest();
+}
+
+function conditionOf(world: ModelWorld, name: string) {
+  return world.row?.known.conditions.find(({ type }) => type === name);
 }
 
 /** A bound for what hangs: thousands of passes take seconds, on a loaded machine many. */
@@ -103,6 +117,32 @@ function worldAfter(happened: readonly Event[]): ModelWorld {
 
 describe('passes', () => {
   it(
+    'tell the truth: every change has ended, and what others have changed is named with who did it',
+    () => {
+      fc.assert(
+        fc.property(events, (happened) => {
+          const world = worldAfter(happened);
+
+          calmDown(world);
+
+          const { row, garden, operations } = world;
+          expect(operations.filter(({ state }) => !finals.includes(state))).toEqual([]);
+          if (row === null || garden.shoot === null) return;
+          const differences = world.differences();
+          const reconciled = conditionOf(world, 'Reconciled');
+          expect(reconciled?.status).toBe(differences.length === 0 ? 'True' : 'False');
+          for (const { field, manager } of differences) {
+            expect(manager).not.toBeNull();
+            expect(reconciled?.message).toContain(`${field} (${manager})`);
+          }
+        }),
+        { numRuns: 300 },
+      );
+    },
+    hangs,
+  );
+
+  it(
     'bring a cluster to what was declared last, whatever went wrong before',
     () => {
       fc.assert(
@@ -110,6 +150,7 @@ describe('passes', () => {
           const world = worldAfter(happened);
 
           calmDown(world);
+          declareAnew(world);
 
           const { row, garden, operations } = world;
           expect(garden.creations).toBeLessThanOrEqual(1);
@@ -138,6 +179,7 @@ describe('passes', () => {
         fc.property(events, fc.array(fc.oneof(run, heartbeat), { maxLength: 12 }), (happened, happens) => {
           const world = worldAfter(happened);
           calmDown(world);
+          declareAnew(world);
           const { writes } = world;
 
           for (const each of happens) {
@@ -161,6 +203,7 @@ describe('passes', () => {
           const world = worldAfter(happened);
           const { garden } = world;
           calmDown(world);
+          declareAnew(world);
           garden.fault = { state: 'Failed', code: 'ERR_INFRA_QUOTA_EXCEEDED', description: 'secret' };
           const before = garden.retries;
 
@@ -185,6 +228,7 @@ describe('passes', () => {
         fc.property(events, fc.boolean(), fc.array(fc.oneof(pass, run, team)), (happened, isOrderly, happens) => {
           const world = worldAfter(happened);
           calmDown(world);
+          declareAnew(world);
           const { garden } = world;
           const { creations } = garden;
           if (isOrderly) garden.deleteBehindOurBack();

@@ -142,7 +142,7 @@ describe('a change by somebody else', () => {
     ['of a minimum', worker({ minimum: 2 })],
     ['of a machine type', worker({ machine: { type: 'cpx51' } })],
     ['of a pool that is gone', { provider: { workers: [] } }],
-  ])('%s is met by applying what is declared', (_, spec) => {
+  ])('%s that nobody stands for is met by applying what is declared', (_, spec) => {
     expect(stepOf(desired, editedTo(spec))).toEqual({ do: 'applyShoot' });
   });
 

@@ -1,10 +1,11 @@
 import { absenceIsCertainAt } from './absence.js';
+import { driftOf, isLost } from './drift.js';
 import { isOnHold, isTokenDue } from './holds.js';
 import { migrationOf } from './migration.js';
 import type { Desired, Observed, Step } from './model.js';
 import { isPinDue } from './resolve-version.js';
 import { isSlotFree, retryOf } from './retry-failed.js';
-import { hasFailed, isApplied, isDrifted, isRunDue, isStale } from './run.js';
+import { hasFailed, isApplied, isRunDue, isStale } from './run.js';
 import { factsOf, type ShootFacts } from './shoot-facts.js';
 
 const settle: Step = { do: 'settle' };
@@ -34,7 +35,8 @@ function decideForShoot(desired: Desired, facts: ShootFacts, now: Date): Step {
   if (isOnHold(desired)) return settle;
   const prepared = preparation(desired, facts.kubernetesVersion);
   if (prepared !== null) return prepared;
-  if (!isApplied(desired, facts) || isDrifted(desired, facts)) return { do: 'applyShoot' };
+  // What somebody else holds stays theirs until the team declares something anew.
+  if (!isApplied(desired, facts) || driftOf(desired, facts).some(isLost)) return { do: 'applyShoot' };
   if (retryOf(desired, facts, now).kind === 'due') return { do: 'retryShoot' };
   return isTokenRolloutDue(desired, facts) ? { do: 'reconcileShoot' } : settle;
 }

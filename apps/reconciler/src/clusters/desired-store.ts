@@ -30,8 +30,10 @@ export const desiredStore = (pool: Pool) => ({
               connection.token_version, connection.garden_token_version,
               (SELECT coalesce(json_agg(p ORDER BY p.position, p.name), '[]') FROM node_pool p
                WHERE p.cluster_id = cluster.id) AS pools,
+              (SELECT max(o.created_at) FROM operation o
+               WHERE o.target_id = cluster.id AND o.team_id = $1 AND o.generation = cluster.generation) AS declared_at,
               (SELECT json_build_object('id', o.id, 'kind', o.kind, 'generation', o.generation, 'state', o.state,
-                                        'progress', o.progress)
+                                        'progress', o.progress, 'acceptedAt', o.created_at)
                FROM operation o
                WHERE o.target_id = cluster.id AND o.team_id = $1 AND o.state IN ('queued', 'running')
                ORDER BY o.generation DESC LIMIT 1) AS operation
@@ -68,6 +70,7 @@ interface DesiredRow {
   shoot_name: string;
   generation: number;
   desired_hash: string;
+  declared_at: Date | null;
   spec: Omit<ClusterSpec, 'nodePools'>;
   pools: PoolRow[];
   pinned_version: string | null;
@@ -91,7 +94,7 @@ interface DesiredRow {
   seed_name: string | null;
   migration_phase: MigrationPhase | null;
   failures: number;
-  operation: (Omit<OpenOperation, 'kind'> & { kind: OperationKind }) | null;
+  operation: (Omit<OpenOperation, 'kind' | 'acceptedAt'> & { kind: OperationKind; acceptedAt: string }) | null;
 }
 
 interface PoolRow {
@@ -115,6 +118,7 @@ function desiredOf(row: DesiredRow): Desired {
     shootName: row.shoot_name,
     generation: row.generation,
     desiredHash: row.desired_hash,
+    declaredAt: row.declared_at,
     spec: row.spec,
     pools: row.pools.map(poolOf),
     pinnedVersion: row.pinned_version,
@@ -129,7 +133,7 @@ function desiredOf(row: DesiredRow): Desired {
       gardenTokenVersion: row.garden_token_version,
     },
     known: knownOf(row),
-    operation: row.operation,
+    operation: row.operation && { ...row.operation, acceptedAt: new Date(row.operation.acceptedAt) },
   };
 }
 

@@ -24,6 +24,11 @@ export function apiFieldOf(path: string, desired: Desired): ApiField | null {
   return found === undefined ? null : { pointer: `/spec/${found[1]}`, name: found[1].replaceAll('/', '.') };
 }
 
+/** A field that only we declare still has to be named somehow. */
+export function ownField(path: string): ApiField {
+  return { pointer: '', name: path.replace(/^\./, '') };
+}
+
 const clusterFields: readonly (readonly [string, string])[] = [
   ['spec.kubernetes', 'kubernetesVersion'],
   ['spec.region', 'region'],

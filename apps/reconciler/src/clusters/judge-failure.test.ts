@@ -8,14 +8,9 @@ const refused: Failure = {
   ...{ kind: 'needsUser', code: 'refused_by_garden', reason: 'SpecRefused' },
   ...{ message: 'The specification was refused: see region.', fields: [] },
 };
-const held: Failure = {
-  kind: 'retry',
-  afterMs: 1_000,
-  conflicts: [{ pointer: '/spec/hibernated', name: 'hibernated' }],
-};
 const changed = aSteadyDesired({
   ...{ generation: 2, desiredHash: 'sha256:02', known: { appliedGeneration: 1, observedGeneration: 1 } },
-  operation: { id: 'o2', kind: 'cluster.update', generation: 2, state: 'running', progress: 3 },
+  operation: { id: 'o2', kind: 'cluster.update', generation: 2, state: 'running', progress: 3, acceptedAt: noon },
 });
 const shoot = present(aShoot(aSteadyDesired()));
 const verdictOf = (desired: Desired, seen: Observed | null, failure: Failure) =>
@@ -50,20 +45,6 @@ describe('a failure that the team must mend', () => {
     const second = verdictOf({ ...changed, known }, shoot, refused);
 
     expect(second?.conditions[0]?.lastTransitionTime).toBe(noon.toISOString());
-  });
-});
-
-describe('a field that somebody else holds', () => {
-  it('is named, and the operation goes on', () => {
-    const verdict = verdictOf(changed, shoot, held);
-
-    expect(verdict?.operation).toEqual({ to: 'running', progress: 3 });
-    expect(verdict?.conditions).toContainEqual(
-      expect.objectContaining({
-        ...{ type: 'Reconciled', status: 'False', reason: 'FieldConflict' },
-        message: 'Somebody else has changed on the garden what is declared here: hibernated.',
-      }),
-    );
   });
 });
 

@@ -42,11 +42,6 @@ function obstacleOf(failure: Failure, desired: Desired): Obstacle | null {
     const { code, reason, message } = failure;
     return { condition: { type: 'SpecAccepted', status: 'False', reason, message }, end: { code, message } };
   }
-  if (failure.kind === 'retry' && failure.conflicts !== undefined) {
-    const names = failure.conflicts.map(({ name }) => name).join(', ');
-    const message = `Somebody else has changed on the garden what is declared here: ${names}.`;
-    return { condition: notReconciled('FieldConflict', message), end: null };
-  }
   if (failure.kind === 'platform') {
     return { condition: notReconciled(failure.reason, sentenceFor(failure.code, desired)), end: null };
   }

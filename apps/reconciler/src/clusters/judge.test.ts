@@ -23,7 +23,7 @@ const verdictOf = (desired: Desired, shoot: Shoot, now = later): Verdict => judg
 const reasonOf = ({ conditions }: Verdict, type = 'Reconciled') =>
   conditions.find((each) => each.type === type)?.reason;
 const anUpdate = (progress = 0): OpenOperation => ({
-  ...{ id: 'o2', kind: 'cluster.update', generation: 2, state: 'running', progress },
+  ...{ id: 'o2', kind: 'cluster.update', generation: 2, state: 'running', progress, acceptedAt: noon },
 });
 
 /** Generation 2 was applied a minute after noon and became the Shoot's own generation 5. */
@@ -325,7 +325,7 @@ describe('a cluster that failed', () => {
 describe('a deletion', () => {
   const desired = aSteadyDesired({
     isDeleting: true,
-    operation: { id: 'o3', kind: 'cluster.delete', generation: 2, state: 'running', progress: 5 },
+    operation: { id: 'o3', kind: 'cluster.delete', generation: 2, state: 'running', progress: 5, acceptedAt: noon },
   });
   const going = (state: string, more: Parameters<typeof aShoot>[1] = {}) =>
     aShoot(desired, {

@@ -3,6 +3,9 @@
  * say what was declared when the Shoot was last applied.
  */
 
+/** Of all that is only ours, on a Shoot and on its workers. */
+export const markPrefix = 'corral.dev/';
+
 export const managedLabel = 'corral.dev/managed';
 export const clusterIdLabel = 'corral.dev/cluster-id';
 /** On a worker pool and so on its nodes: the name that the team gave it. */

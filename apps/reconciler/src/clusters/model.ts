@@ -32,6 +32,8 @@ export interface Desired {
   readonly shootName: string;
   readonly generation: number;
   readonly desiredHash: string;
+  /** When this generation was accepted; null when nobody knows any more. */
+  readonly declaredAt: Date | null;
   readonly spec: Omit<ClusterSpec, 'nodePools'>;
   readonly pools: readonly DesiredPool[];
   /** The full patch version that `spec.kubernetesVersion` was resolved to; null until it was. */
@@ -81,6 +83,7 @@ export interface OpenOperation {
   readonly generation: number;
   readonly state: 'queued' | 'running';
   readonly progress: number;
+  readonly acceptedAt: Date;
 }
 
 /** `foreign`: the name is taken by a Shoot that is not this cluster's. */

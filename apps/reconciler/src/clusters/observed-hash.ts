@@ -7,13 +7,14 @@ const progressStep = 10;
 
 /**
  * A digest of the facts that can move anything: a Shoot whose digest is the same needs no pass. It is made of what
- * `factsOf` keeps, less the times, which every heartbeat and each attempt moves, and less the progress of `Reconcile`:
+ * `factsOf` keeps, less the times, which every heartbeat and each attempt moves, less who holds which field, which moves
+ * nothing without a change of what is held, and less the progress of `Reconcile`:
  * the garden reconciles every cluster again and again, and for most of them nobody waits.
  *
  * @returns hex
  */
 export function observedHash(shoot: Shoot): string {
-  const { lastOperation, retryCycleStartedAt: _, ...facts } = factsOf(shoot);
+  const { lastOperation, retryCycleStartedAt: _, managers: __, ...facts } = factsOf(shoot);
   const operation = lastOperation && {
     type: lastOperation.type,
     state: lastOperation.state,

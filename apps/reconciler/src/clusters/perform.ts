@@ -1,21 +1,37 @@
-import type { GardenClient, Shoot } from '@corral/garden';
+import {
+  type AppliedShoot,
+  type GardenClient,
+  type GardenError,
+  isGardenError,
+  type Shoot,
+  type ShootManifest,
+} from '@corral/garden';
 import type { Lease } from '../loop/lease-store.js';
 import type { OpenToken } from '../loop/provider-token.js';
 import { learnedFrom } from './after-write.js';
 import type { Catalogue } from './catalogue.js';
 import type { DesiredStore } from './desired-store.js';
+import { shownManager } from './drift.js';
+import { arbitrate, leftovers, withoutFields } from './field-owners.js';
 import { gardenSettings } from './garden-settings.js';
 import { managedLabel, operationAnnotation, teamAnnotation } from './marks.js';
 import type { Desired, Observed, Step } from './model.js';
 import type { RecordStore } from './record-store.js';
-import { renderShoot } from './render-shoot.js';
+import { renderedPools, renderShoot } from './render-shoot.js';
 import { resolveVersion } from './resolve-version.js';
 import { observedFrom, runningVersion } from './shoot-facts.js';
 
 export interface PerformDeps {
   readonly garden: Pick<
     GardenClient,
-    'ensureProject' | 'applyCredentials' | 'applyShoot' | 'annotateShoot' | 'deleteShoot'
+    | 'ensureProject'
+    | 'applyCredentials'
+    | 'applyShoot'
+    | 'overrideShoot'
+    | 'readHeld'
+    | 'replaceWorkers'
+    | 'annotateShoot'
+    | 'deleteShoot'
   >;
   readonly desired: Pick<DesiredStore, 'readToken'>;
   readonly records: RecordStore;
@@ -95,13 +111,23 @@ async function applyCredentials(deps: PerformDeps, { lease, wanted, seen, signal
   const { id, ref, gardenName, gardenTokenVersion } = wanted.connection;
   const token = await desired.readToken(lease, id);
   if (token === null) return { kind: 'overtaken' };
-  await garden.applyCredentials(
-    {
-      ...{ namespace: namespaceOf(wanted), name: gardenName, token: openToken(token) },
-      labels: { [managedLabel]: 'true', 'corral.dev/connection': ref },
-    },
-    signal,
-  );
+  const declaration = {
+    ...{ namespace: namespaceOf(wanted), name: gardenName, token: openToken(token) },
+    labels: { [managedLabel]: 'true', 'corral.dev/connection': ref },
+  };
+  try {
+    await garden.applyCredentials(declaration, signal);
+  } catch (error) {
+    if (!isFieldConflict(error)) throw error;
+    // Only a token that was declared is handed over, so whatever somebody has put there came before it.
+    const managers = error.causes.map(({ manager }) => manager ?? 'unknown');
+    const fields = [...new Set(managers)].map((manager) => ({
+      field: 'connectionRef',
+      manager: shownManager(manager),
+    }));
+    if (!(await records.recordOverride(lease, { generation: wanted.generation, fields }))) return { kind: 'overtaken' };
+    await garden.applyCredentials({ ...declaration, force: true }, signal);
+  }
   const version = { connectionId: id, version: token.version, before: gardenTokenVersion };
   return recorded(records.recordGardenToken(lease, version), seen);
 }
@@ -115,14 +141,58 @@ async function pinVersion(
   return recorded(records.recordPinnedVersion(lease, version), seen);
 }
 
-async function applyShoot(
-  { garden, catalogue, records, networkingType }: PerformDeps,
-  { lease, wanted, signal }: Turn,
-): Promise<Performed> {
-  const settings = gardenSettings(await catalogue.read(signal), networkingType);
-  const { shoot, appliedAt } = await garden.applyShoot(renderShoot(wanted, settings), signal);
+async function applyShoot(deps: PerformDeps, turn: Turn): Promise<Performed> {
+  const { catalogue, records, networkingType } = deps;
+  const { lease, wanted, signal } = turn;
+  const manifest = renderShoot(wanted, gardenSettings(await catalogue.read(signal), networkingType));
+  if (!(await removeLeftovers(deps, turn))) return { kind: 'overtaken' };
+  const applied = await applyOverOthers(deps, turn, manifest);
+  if (applied === null) return { kind: 'overtaken' };
+  const { shoot, appliedAt } = applied;
   const learned = learnedFrom('applyShoot', wanted, shoot, appliedAt);
   return recorded(records.recordLearned(lease, learned), seenAfter(wanted, shoot));
+}
+
+/** Applies, and where others hold a field, what came later decides. Null when overtaken. */
+async function applyOverOthers(
+  { garden, records }: PerformDeps,
+  { lease, wanted, now, signal }: Turn,
+  manifest: ShootManifest,
+): Promise<AppliedShoot | null> {
+  try {
+    return await garden.applyShoot(manifest, signal);
+  } catch (error) {
+    if (!isFieldConflict(error)) throw error;
+    const held = await garden.readHeld(nameOf(wanted), signal);
+    if (held === null) throw error;
+    const { overridden, kept } = arbitrate(wanted, held, error.causes, now);
+    const override = { generation: wanted.generation, fields: overridden };
+    if (overridden.length > 0 && !(await records.recordOverride(lease, override))) return null;
+    const { metadata, spec } = withoutFields(manifest, kept);
+    const { resourceVersion } = held.shoot.metadata;
+    return garden.overrideShoot({ metadata: { ...metadata, resourceVersion }, spec }, signal);
+  }
+}
+
+/** @returns false when overtaken */
+async function removeLeftovers(
+  { garden, records }: PerformDeps,
+  { lease, wanted, seen, signal }: Turn,
+): Promise<boolean> {
+  if (seen.kind !== 'present') return true;
+  const rendered = renderedPools(wanted.pools).map(({ workerName }) => workerName);
+  const found = leftovers(seen, rendered);
+  if (found === null) return true;
+  const override = { generation: wanted.generation, fields: found.removed };
+  if (found.removed.length > 0 && !(await records.recordOverride(lease, override))) return false;
+  const { uid, resourceVersion } = seen.shoot.metadata;
+  await garden.replaceWorkers({ ...nameOf(wanted), uid, resourceVersion, workers: found.workers }, signal);
+  return true;
+}
+
+/** Others hold what was to be applied, and the garden says who. */
+function isFieldConflict(error: unknown): error is GardenError {
+  return isGardenError(error, 'conflict') && !error.uidMismatch && error.causes.length > 0;
 }
 
 async function order(

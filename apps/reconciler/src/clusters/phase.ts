@@ -1,4 +1,5 @@
 import type { ClusterPhase } from '@corral/contracts';
+import type { Drift } from './drift.js';
 import { migrationOf } from './migration.js';
 import type { Desired } from './model.js';
 import { isRunDue } from './run.js';
@@ -7,6 +8,8 @@ import type { ShootFacts } from './shoot-facts.js';
 export interface Standing {
   /** The Shoot has, or had before a run of the garden's own, what is declared. */
   readonly isConverged: boolean;
+  /** What somebody else has changed. */
+  readonly drift: readonly Drift[];
   /** The garden has given up, and nobody will tell it to go on. */
   readonly hasGivenUp: boolean;
   /** Nothing is tried before the connection is mended. */
@@ -37,8 +40,10 @@ export function phaseOf(desired: Desired, facts: ShootFacts, standing: Standing)
  * The garden reconciles every cluster again and again; that is no change. It is one when something was declared, or
  * when somebody else altered the Shoot, and then until that run has ended.
  */
-function isChanging(desired: Desired, facts: ShootFacts, { isConverged, isOnHold }: Standing): boolean {
+function isChanging(desired: Desired, facts: ShootFacts, { isConverged, isOnHold, drift }: Standing): boolean {
   if (facts.hibernation.wished !== facts.hibernation.actual || isRunDue(facts)) return true;
+  // What others have changed stays as it is until the team declares something.
+  if (!isConverged && desired.operation === null && drift.length > 0) return false;
   if (!isConverged) return !isOnHold;
   const wasChanging = ['Updating', 'Hibernating', 'Resuming'].includes(desired.known.phase);
   return wasChanging && facts.lastOperation?.state !== 'Succeeded';

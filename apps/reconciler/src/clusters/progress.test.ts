@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { aShoot, aSteadyDesired } from '../../test/support/a-cluster.js';
+import { aShoot, aSteadyDesired, noon } from '../../test/support/a-cluster.js';
 import type { OpenOperation } from './model.js';
 import { lookAgainMsFor, progressOf } from './progress.js';
 import { factsOf } from './shoot-facts.js';
 
 const operation = (progress: number): OpenOperation => ({
-  ...{ id: 'o1', kind: 'cluster.update', generation: 1, state: 'running', progress },
+  ...{ id: 'o1', kind: 'cluster.update', generation: 1, state: 'running', progress, acceptedAt: noon },
 });
 const runAt = (progress: number) =>
   factsOf(aShoot(aSteadyDesired(), { lastOperation: { state: 'Processing', progress } }));

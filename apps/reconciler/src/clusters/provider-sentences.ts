@@ -29,6 +29,7 @@ const sentences: Record<ClusterErrorCode, (desired: Desired) => string> = {
   configuration_problem: () => 'The cluster cannot be brought about as it is declared.',
   refused_by_garden: () => 'The specification was refused.',
   platform_quota_exceeded: () => 'A limit of this platform is reached. The change waits until there is room.',
+  field_conflict: () => 'Somebody else keeps changing what is declared here.',
   name_collision: () => 'The name that this cluster has on the garden belongs to another one.',
   shoot_missing: () => 'The cluster is no longer there, and this service did not remove it. It is not made again.',
   internal_error: () =>

@@ -1,5 +1,6 @@
 import type { ClusterPhase } from '@corral/contracts';
 import type { Draft } from './conditions.js';
+import { driftSentence } from './drift.js';
 import { migrationOf } from './migration.js';
 import type { Desired } from './model.js';
 import type { Standing } from './phase.js';
@@ -24,6 +25,7 @@ export function reconciled(desired: Desired, facts: ShootFacts, phase: ClusterPh
   if (migration !== null && (migration !== 'Preparing' || !isApplied(desired, facts))) {
     return notReconciled('ControlPlaneMigrating', 'The control plane is moving. Changes wait until it has arrived.');
   }
+  if (standing.drift.length > 0) return notReconciled('Drifted', driftSentence(standing.drift));
   if (standing.isConverged)
     return { type, status: 'True', reason: 'Reconciled', message: 'The cluster is as declared.' };
   if (standing.isOnHold) {

@@ -45,6 +45,31 @@ export const recordStore = (pool: Pool) => {
     recordShootUid: (lease: Lease, shootUid: string): Promise<boolean> =>
       update(lease, 'shoot_uid = coalesce(shoot_uid, $4)', [shootUid]),
 
+    /**
+     * What the team declared takes fields over from others. Written before that is done, and once for each declaration
+     * and field: a pass that is repeated finds its entry.
+     *
+     * @param override fields: in the team's words, with who held each
+     */
+    async recordOverride(
+      lease: Lease,
+      override: { generation: number; fields: readonly { field: string; manager: string }[] },
+    ): Promise<boolean> {
+      const { rows } = await pool.query(
+        `WITH turn AS (
+           SELECT id, team_id, name FROM cluster WHERE ${ours}
+         ), noted AS (
+           INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
+           SELECT team_id, 'cluster.override', 'Cluster', id, name, $4::jsonb FROM turn
+           WHERE NOT EXISTS (SELECT FROM audit_entry entry WHERE entry.target_id = turn.id
+                             AND entry.action = 'cluster.override' AND entry.detail = $4::jsonb)
+         )
+         SELECT id FROM turn`,
+        [...leaseValues(lease), JSON.stringify(override)],
+      );
+      return rows.length === 1;
+    },
+
     recordPinnedVersion: (lease: Lease, version: string): Promise<boolean> =>
       update(lease, 'pinned_version = $4', [version]),
 

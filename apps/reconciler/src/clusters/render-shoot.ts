@@ -26,6 +26,20 @@ export class Unrenderable extends Error {
 
 const providerApi = 'hcloud.provider.extensions.gardener.cloud/v1alpha1';
 
+/** What a Shoot carries that is only ours. */
+export function marksOf(desired: Desired): { labels: Record<string, string>; annotations: Record<string, string> } {
+  return {
+    labels: { [managedLabel]: 'true', [clusterIdLabel]: desired.id },
+    annotations: {
+      [clusterNameAnnotation]: desired.name,
+      [teamAnnotation]: desired.team.slug,
+      [planAnnotation]: desired.spec.plan,
+      [generationAnnotation]: String(desired.generation),
+      [desiredHashAnnotation]: desired.desiredHash,
+    },
+  };
+}
+
 /**
  * Renders the Shoot of a cluster for server-side apply: only what is declared, because what is rendered is owned, and
  * owning a default would turn the garden's later change of it into a conflict.
@@ -48,14 +62,7 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
       namespace: desired.namespace,
       // With it a Shoot that vanished meanwhile is a conflict, where apply would make it anew.
       ...(known.shootUid === null ? {} : { uid: known.shootUid }),
-      labels: { [managedLabel]: 'true', [clusterIdLabel]: desired.id },
-      annotations: {
-        [clusterNameAnnotation]: desired.name,
-        [teamAnnotation]: desired.team.slug,
-        [planAnnotation]: spec.plan,
-        [generationAnnotation]: String(desired.generation),
-        [desiredHashAnnotation]: desired.desiredHash,
-      },
+      ...marksOf(desired),
     },
     spec: {
       cloudProfile: { kind: 'CloudProfile', name: settings.cloudProfileName },
@@ -94,7 +101,7 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
  * `confineSpecUpdateRollout` is owned as well: with it, a change of ours would neither be rolled out nor raise the
  * generation by which its end is recognised.
  */
-function autoUpdate(pools: readonly DesiredPool[]): Record<string, false> {
+export function autoUpdate(pools: readonly DesiredPool[]): Record<string, false> {
   const declaresImageVersion = renderedPools(pools).some(({ image }) => image.version !== undefined);
   return { kubernetesVersion: false, ...(declaresImageVersion ? { machineImageVersion: false } : {}) };
 }

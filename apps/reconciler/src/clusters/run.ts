@@ -1,5 +1,5 @@
 import type { Desired, Known } from './model.js';
-import { renderedMinimum, renderedPools } from './render-shoot.js';
+import { marksOf, renderedPools } from './render-shoot.js';
 import type { ShootFacts } from './shoot-facts.js';
 
 /*
@@ -30,13 +30,13 @@ export function hasFailed(facts: ShootFacts): boolean {
  *
  * Our write must have been observed, the run must have succeeded, and it must have ended after that write: right after a
  * write the Shoot still shows its old success. And nothing may have changed since that run began: it could have been one
- * with somebody else's edit, which was taken back meanwhile.
+ * with somebody else's edit, which was taken back meanwhile. Whether the Shoot is what was declared, drift tells.
  */
 export function convergedGeneration(desired: Desired, facts: ShootFacts): number | null {
   const { known } = desired;
   const { applied, lastOperation } = facts;
   if (applied === null || lastOperation === null || facts.isDeleting) return null;
-  if (isStale(known, facts) || isRunDue(facts) || isDrifted(desired, facts)) return null;
+  if (isStale(known, facts) || isRunDue(facts)) return null;
   if (applied.generation !== known.appliedGeneration || known.appliedShootGeneration === null) return null;
   if (lastOperation.state !== 'Succeeded' || !converging.includes(lastOperation.type)) return null;
   return endedBefore(lastOperation.updatedAt, known.appliedAt) ? null : applied.generation;
@@ -51,27 +51,19 @@ function endedBefore(end: Date | null, write: Date | null): boolean {
  * Whether the Shoot carries the present declaration, and we know so from the garden's answer. An answer that was lost is
  * asked for again by another apply, which changes nothing if all is as it was left, and mends it otherwise.
  */
-export function isApplied({ generation, desiredHash, known }: Desired, { applied }: ShootFacts): boolean {
+export function isApplied(desired: Desired, { applied, isHeld, ...facts }: ShootFacts): boolean {
+  const { generation, desiredHash, known } = desired;
   if (applied === null || applied.generation !== generation || applied.hash !== desiredHash) return false;
+  if (!isHeld || !isMarked(desired, facts)) return false;
   return known.appliedGeneration === generation && known.appliedShootGeneration !== null;
 }
 
-/**
- * Whether somebody else changed what is declared after our last write. What the garden made of that write itself is no
- * drift, so an apply is never answered by another one. A raised Kubernetes version is the garden's right.
- */
-export function isDrifted(desired: Desired, facts: ShootFacts): boolean {
-  const { known, spec } = desired;
-  if (!isApplied(desired, facts) || facts.generation <= (known.appliedShootGeneration ?? 0)) return false;
-  if (facts.hibernation.wished !== spec.hibernated) return true;
-  if (spec.controlPlaneHA && !facts.isHighlyAvailable) return true;
-  return renderedPools(desired.pools).some((pool) => {
-    const worker = facts.workers.find(({ name }) => name === pool.workerName);
-    return (
-      worker === undefined ||
-      worker.machineType !== pool.machineType ||
-      worker.minimum !== renderedMinimum(pool) ||
-      worker.maximum !== pool.maximum
-    );
+/** Our own labels and annotations are put back, whoever took them away. */
+function isMarked(desired: Desired, { marks, workers }: Pick<ShootFacts, 'marks' | 'workers'>): boolean {
+  const { labels, annotations } = marksOf(desired);
+  if (!Object.entries({ ...labels, ...annotations }).every(([key, value]) => marks[key] === value)) return false;
+  return renderedPools(desired.pools).every(({ workerName, name }) => {
+    const worker = workers.find((each) => each.name === workerName);
+    return worker === undefined || worker.pool === name;
   });
 }

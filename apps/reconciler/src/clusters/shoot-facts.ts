@@ -1,11 +1,13 @@
-import type { Shoot, ShootCondition, ShootStatus } from '@corral/garden';
+import { type FieldManager, isAppliedBy, type Shoot, type ShootCondition, type ShootStatus } from '@corral/garden';
 import semver from 'semver';
 import {
   clusterIdLabel,
   desiredHashAnnotation,
   generationAnnotation,
   managedLabel,
+  markPrefix,
   operationAnnotation,
+  poolLabel,
 } from './marks.js';
 import type { Desired, Observed } from './model.js';
 import { type ProviderProblem, problemOf } from './provider-problems.js';
@@ -20,6 +22,12 @@ export interface ShootFacts {
   readonly isDeleting: boolean;
   /** What our last apply declared; null when the Shoot does not say so. */
   readonly applied: { readonly generation: number; readonly hash: string } | null;
+  /** Labels and annotations of ours, as they are. */
+  readonly marks: Readonly<Record<string, string>>;
+  /** Whether the garden knows what we have applied. A restore from a backup may have lost it. */
+  readonly isHeld: boolean;
+  /** Who holds which field. */
+  readonly managers: readonly FieldManager[];
   /** Something that the Shoot was told and has not taken up yet. */
   readonly pendingOperation: string | null;
   readonly seed: { readonly wished: string | null; readonly actual: string | null };
@@ -27,6 +35,8 @@ export interface ShootFacts {
   /** Null when it is none that could be compared. */
   readonly kubernetesVersion: string | null;
   readonly isHighlyAvailable: boolean;
+  readonly connection: string | null;
+  readonly maintenance: MaintenanceFacts;
   readonly workers: readonly WorkerFacts[];
   readonly observedGeneration: number;
   readonly lastOperation: LastOperationFacts | null;
@@ -43,6 +53,16 @@ export interface WorkerFacts {
   readonly machineType: string;
   readonly minimum: number;
   readonly maximum: number;
+  readonly image: { readonly name: string | null; readonly version: string | null };
+  /** The pool that it was made of, as its label says; null when it does not. */
+  readonly pool: string | null;
+}
+
+/** What is left to the garden. */
+export interface MaintenanceFacts {
+  readonly kubernetesVersion: boolean | null;
+  readonly machineImageVersion: boolean | null;
+  readonly confined: boolean;
 }
 
 export interface LastOperationFacts {
@@ -60,7 +80,7 @@ export interface GardenCondition {
   readonly reason: string;
 }
 
-export function factsOf({ metadata, spec, status }: Shoot): ShootFacts {
+export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts {
   const workers = listIn(objectIn(spec, 'provider'), 'workers').map(workerFacts);
   const { lastOperation } = status;
   return {
@@ -68,11 +88,16 @@ export function factsOf({ metadata, spec, status }: Shoot): ShootFacts {
     generation: metadata.generation,
     isDeleting: metadata.deletionTimestamp !== null,
     applied: appliedFacts(metadata),
+    marks: marksIn(metadata),
+    isHeld: isAppliedBy(managers),
+    managers,
     pendingOperation: metadata.annotations[operationAnnotation] ?? null,
     seed: { wished: textIn(spec, 'seedName'), actual: status.seedName },
     hibernation: { wished: objectIn(spec, 'hibernation').enabled === true, actual: status.hibernated },
     kubernetesVersion: semver.valid(textIn(objectIn(spec, 'kubernetes'), 'version')),
     isHighlyAvailable: textIn(failureTolerance(spec), 'type') !== null,
+    connection: textIn(spec, 'credentialsBindingName'),
+    maintenance: maintenanceFacts(objectIn(spec, 'maintenance')),
     workers,
     observedGeneration: status.observedGeneration,
     lastOperation: lastOperation && { ...lastOperation, updatedAt: dateOf(lastOperation.lastUpdateTime) },
@@ -108,16 +133,33 @@ function appliedFacts({ labels, annotations }: Shoot['metadata']): ShootFacts['a
   return Number.isSafeInteger(generation) && hash !== undefined && isLabelled ? { generation, hash } : null;
 }
 
+function marksIn({ labels, annotations }: Shoot['metadata']): Record<string, string> {
+  const all = Object.entries({ ...labels, ...annotations });
+  return Object.fromEntries(all.filter(([key]) => key.startsWith(markPrefix)));
+}
+
+function maintenanceFacts(maintenance: JsonObject): MaintenanceFacts {
+  const { kubernetesVersion, machineImageVersion } = objectIn(maintenance, 'autoUpdate');
+  const flag = (value: unknown): boolean | null => (typeof value === 'boolean' ? value : null);
+  return {
+    ...{ kubernetesVersion: flag(kubernetesVersion), machineImageVersion: flag(machineImageVersion) },
+    confined: maintenance.confineSpecUpdateRollout === true,
+  };
+}
+
 function failureTolerance(spec: JsonObject): JsonObject {
   return objectIn(objectIn(objectIn(spec, 'controlPlane'), 'highAvailability'), 'failureTolerance');
 }
 
 function workerFacts(worker: JsonObject): WorkerFacts {
+  const image = objectIn(objectIn(worker, 'machine'), 'image');
   return {
     name: textIn(worker, 'name') ?? '',
     machineType: textIn(objectIn(worker, 'machine'), 'type') ?? '',
     minimum: Number(worker.minimum ?? 0),
     maximum: Number(worker.maximum ?? 0),
+    image: { name: textIn(image, 'name'), version: textIn(image, 'version') },
+    pool: textIn(objectIn(worker, 'labels'), poolLabel),
   };
 }
 

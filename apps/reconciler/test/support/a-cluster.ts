@@ -1,5 +1,5 @@
 import type { ClusterSpec } from '@corral/contracts';
-import type { LastError, Shoot, ShootCondition } from '@corral/garden';
+import type { FieldManager, LastError, Shoot, ShootCondition } from '@corral/garden';
 import type { GardenSettings } from '../../src/clusters/garden-settings.js';
 import type { Desired, DesiredPool, Known, Observed } from '../../src/clusters/model.js';
 import { renderShoot } from '../../src/clusters/render-shoot.js';
@@ -62,6 +62,7 @@ export function aDesired({ connection, known, spec, ...more }: Parts = {}): Desi
     shootName: 'c9f8e7d6',
     generation: 1,
     desiredHash: 'sha256:01',
+    declaredAt: noon,
     spec: aSpec(spec),
     pools: [aPool()],
     pinnedVersion: '1.34.3',
@@ -73,7 +74,7 @@ export function aDesired({ connection, known, spec, ...more }: Parts = {}): Desi
       ...connection,
     },
     known: { ...nothingKnown, ...known },
-    operation: { id: 'o1', kind: 'cluster.create', generation: 1, state: 'queued', progress: 0 },
+    operation: { id: 'o1', kind: 'cluster.create', generation: 1, state: 'queued', progress: 0, acceptedAt: noon },
     ...more,
   };
 }
@@ -98,12 +99,20 @@ type ShootParts = Omit<Partial<Shoot['metadata']>, 'annotations'> &
     spec?: Record<string, unknown>;
     lastOperation?: Partial<NonNullable<Shoot['status']['lastOperation']>> | null;
     lastErrors?: Partial<LastError>[];
+    managers?: FieldManager[];
   };
+
+/** Somebody who holds a field. @param fields the path to it, e.g. `{'f:spec': {'f:region': {}}}` */
+export const aManager = (manager: string, fields: Record<string, unknown>, time = noon): FieldManager => ({
+  ...{ manager, operation: 'Update', time: time.toISOString(), fields },
+});
+/** Our own hold: the garden knows what was applied. */
+export const ourHold: FieldManager = { ...aManager('corral', {}), operation: 'Apply' };
 
 /** The Shoot of `desired` as it is five minutes after noon, converged unless `parts` say otherwise. */
 export function aShoot(desired: Desired, parts: ShootParts = {}): Shoot {
   const { metadata, spec } = renderShoot(desired, settings);
-  const { annotations, spec: moreSpec, lastOperation, lastErrors = [], ...rest } = parts;
+  const { annotations, spec: moreSpec, lastOperation, lastErrors = [], managers = [ourHold], ...rest } = parts;
   const { uid, generation = 1, deletionTimestamp = null, labels, resourceVersion = '1', ...status } = rest;
   return {
     metadata: {
@@ -112,6 +121,7 @@ export function aShoot(desired: Desired, parts: ShootParts = {}): Shoot {
       labels: labels ?? metadata.labels ?? {},
       annotations: { ...metadata.annotations, ...annotations },
     },
+    managers,
     spec: { ...spec, seedName: 'seed-hel', ...moreSpec },
     status: {
       ...{ observedGeneration: generation, technicalID: 'shoot--t1a2b3c4--c9f8e7d6', uid: 'status-uid' },

@@ -1,4 +1,4 @@
-import { type GardenClient, GardenError, type GardenErrorKind } from '@corral/garden';
+import { type GardenClient, GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
 import { ModelGarden } from './model/model-garden.js';
 
 /** What a call of the garden meets. */
@@ -13,6 +13,9 @@ export type GardenMethod =
   | 'applyCredentials'
   | 'readShoot'
   | 'applyShoot'
+  | 'overrideShoot'
+  | 'readHeld'
+  | 'replaceWorkers'
   | 'annotateShoot'
   | 'deleteShoot'
   | 'readCloudProfile';
@@ -67,6 +70,12 @@ export function modelClient(): ModelClient {
           const created = model.shoot === null;
           return { shoot: model.apply(manifest), created, appliedAt: new Date() };
         }),
+      overrideShoot: (manifest) =>
+        met('overrideShoot', () => ({
+          ...{ shoot: model.apply(manifest, { force: true }), created: false, appliedAt: new Date() },
+        })),
+      readHeld: () => met('readHeld', () => model.shoot && { shoot: model.shoot, at: new Date() }),
+      replaceWorkers: () => met('replaceWorkers', () => model.shoot as Shoot),
       annotateShoot: ({ uid, resourceVersion, annotations }) =>
         met('annotateShoot', () => {
           const operation = annotations['gardener.cloud/operation'];

@@ -21,6 +21,8 @@ export const conditionTypes = [
   'NodesReady',
   'Reconciled',
 ] as const;
+/** There only while somebody else has changed on the garden what is declared; counts since when. */
+export const driftConditionType = 'Drifted';
 export type ConditionType = (typeof conditionTypes)[number];
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
@@ -136,6 +138,11 @@ export const operationErrorCodes = {
     fault: 'platform',
     retryable: true,
     hint: 'Wait: the operators of this service are told, and the cluster goes on by itself once there is room.',
+  },
+  field_conflict: {
+    fault: 'platform',
+    retryable: true,
+    hint: 'Agree with whoever the message names, then declare it again: what is declared later wins.',
   },
   name_collision: { fault: 'platform', retryable: false, hint: 'Ask the operators of this service.' },
   shoot_missing: {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { GardenError, type Shoot, type ShootManifest } from '@corral/garden';
+import { type FieldManager, GardenError, type Shoot, type ShootManifest } from '@corral/garden';
 import { clusterIdLabel } from '../../../src/clusters/marks.js';
 
 type Spec = Record<string, unknown>;
@@ -32,8 +32,10 @@ export class ModelGarden {
   /** The token with which the last run began. */
   runningToken = 0;
   acceptedTokens = new Set<number>([1]);
-  /** Fields that another manager set, by path. */
-  readonly foreignFields = new Set<string>();
+  /** Fields that another manager set, by path, with when that was. */
+  private readonly held = new Map<string, { manager: string; time: string }>();
+  /** A restore has lost who holds what. */
+  private isForgotten = false;
   creations = 0;
   retries = 0;
   /** Creations whose request the garden has, and has not worked off yet. */
@@ -45,7 +47,7 @@ export class ModelGarden {
 
   // What a pass may do.
 
-  apply(manifest: ShootManifest): Shoot {
+  apply(manifest: ShootManifest, { force = false } = {}): Shoot {
     const { shoot } = this;
     if (this.refusesApplies) throw refusal('spec.provider.workers[0].machine.type', 'not today');
     if (shoot === null) {
@@ -54,23 +56,31 @@ export class ModelGarden {
     }
     if (manifest.metadata.uid !== undefined && manifest.metadata.uid !== shoot.metadata.uid) throw uidConflict();
     if (shoot.metadata.labels[clusterIdLabel] !== manifest.metadata.labels?.[clusterIdLabel]) {
-      throw conflict('.spec.region');
+      throw new GardenError('conflict', 'another cluster', { uidMismatch: true });
     }
-    const spec = merged(shoot.spec, manifest.spec);
+    if ((manifest.metadata.resourceVersion ?? shoot.metadata.resourceVersion) !== shoot.metadata.resourceVersion)
+      throw new GardenError('conflict', 'another version');
+    const spec = this.mergedWithOthers(shoot.spec, manifest.spec);
     const isChange = !isDeepStrictEqual(spec, shoot.spec);
     if (isChange && this.isMoving()) throw refusal('spec', 'cannot change spec while the shoot is migrated');
     if (isChange && shoot.metadata.deletionTimestamp !== null) throw refusal('spec', 'deletionTimestamp is set');
-    const theirs = [...this.foreignFields].find((path) => !isDeepStrictEqual(at(spec, path), at(shoot.spec, path)));
-    if (theirs !== undefined) throw conflict(`.${theirs}`);
+    const taken = [...this.held].filter(([path]) => !isDeepStrictEqual(at(spec, path), at(shoot.spec, path)));
+    if (taken.length > 0 && !force) throw conflicts(taken.map(([field, { manager }]) => ({ field, manager })));
+    if (this.isForgotten && isChange && !force) {
+      throw conflicts([{ field: '.spec.provider.workers[name="p1a2b3"].maximum', manager: 'before-first-apply' }]);
+    }
     if (isLower(at(spec, 'spec.kubernetes.version'), at(shoot.spec, 'spec.kubernetes.version'))) {
       throw refusal('spec.kubernetes.version', 'downgrade is not supported');
     }
+    for (const [path] of taken) this.held.delete(path);
+    this.isForgotten = false;
     const { metadata } = shoot;
     return this.put({
       ...shoot,
       spec,
       metadata: {
         ...metadata,
+        labels: { ...metadata.labels, ...manifest.metadata.labels },
         annotations: { ...metadata.annotations, ...manifest.metadata.annotations },
         generation: metadata.generation + (isChange ? 1 : 0),
       },
@@ -159,11 +169,37 @@ export class ModelGarden {
   // What others do.
 
   hibernate(): void {
-    this.edit('spec.hibernation.enabled', (spec) => ({ ...spec, hibernation: { enabled: true } }));
+    this.edit('.spec.hibernation.enabled', 'gardener-controller-manager', (spec) => ({
+      ...spec,
+      hibernation: { enabled: true },
+    }));
+  }
+
+  scale(maximum: number): void {
+    this.edit('.spec.provider.workers[name="p1a2b3"].maximum', 'kubectl-edit', (spec) => {
+      const [first, ...others] = workersOf(spec);
+      return first === undefined ? spec : withWorkers(spec, [{ ...first, maximum }, ...others]);
+    });
+  }
+
+  /** Somebody takes our marks away. */
+  unmark(): void {
+    const { shoot } = this;
+    if (shoot === null) return;
+    const { 'corral.dev/plan': _, ...annotations } = shoot.metadata.annotations;
+    this.put({ ...shoot, metadata: { ...shoot.metadata, annotations } });
+  }
+
+  /** The garden is restored from a backup by other means. */
+  forgetManagers(): void {
+    if (this.shoot === null) return;
+    this.held.clear();
+    this.isForgotten = true;
+    this.put(this.shoot);
   }
 
   raiseVersion(): void {
-    this.edit('spec.kubernetes.version', (spec) => {
+    this.edit('.spec.kubernetes.version', 'gardener-controller-manager', (spec) => {
       const [major, minor, patch] = String(at(spec, 'spec.kubernetes.version')).split('.');
       return { ...spec, kubernetes: { version: `${major}.${minor}.${Number(patch) + 1}` } };
     });
@@ -171,7 +207,7 @@ export class ModelGarden {
 
   /** By somebody who then leaves the field to nobody. */
   removeWorkers(): void {
-    this.edit(null, (spec) => withWorkers(spec, []));
+    this.edit(null, '', (spec) => withWorkers(spec, []));
   }
 
   occupySlot(): void {
@@ -207,17 +243,46 @@ export class ModelGarden {
     this.shoot = null;
   }
 
-  private edit(path: string | null, change: (spec: Spec) => Spec): void {
+  private edit(path: string | null, manager: string, change: (spec: Spec) => Spec): void {
     const { shoot } = this;
     if (shoot === null || this.isMoving() || shoot.metadata.deletionTimestamp !== null) return;
-    if (path !== null) this.foreignFields.add(path);
-    this.putSpec(shoot, change(shoot.spec));
+    const spec = change(shoot.spec);
+    // Who changes nothing holds nothing.
+    if (isDeepStrictEqual(spec, shoot.spec)) return;
+    if (path === null) this.held.clear();
+    else this.held.set(path, { manager, time: this.time() });
+    this.putSpec(shoot, spec);
+  }
+
+  /** What an apply leaves out stays as whoever else holds it has made it. */
+  private mergedWithOthers(live: Spec, applied: Spec): Spec {
+    const spec = merged(live, applied);
+    for (const path of this.held.keys()) if (at(spec, path) === undefined) putAt(spec, path, at(live, path));
+    return spec;
+  }
+
+  holderOf(path: string): string | null {
+    return this.held.get(path)?.manager ?? null;
+  }
+
+  private managers(): FieldManager[] {
+    const others = [...this.held].map(([path, { manager, time }]) => ({
+      ...{ manager, operation: 'Update', time },
+      fields: stepsOf(path).reduceRight<Spec>(
+        (below, step) => ({ [typeof step === 'string' ? `f:${step}` : `k:${JSON.stringify(step)}`]: below }),
+        {},
+      ),
+    }));
+    const ours = { manager: 'corral', operation: 'Apply', time: this.time(), fields: {} };
+    return this.isForgotten ? others : [ours, ...others];
   }
 
   private create({ metadata, spec }: ShootManifest): Shoot {
     // A request that is held up for longer than a whole cluster takes to be made and removed is not in this model.
     this.late = [];
     this.creations += 1;
+    this.held.clear();
+    this.isForgotten = false;
     this.uids += 1;
     return this.put({
       metadata: {
@@ -225,6 +290,7 @@ export class ModelGarden {
         ...{ generation: 1, creationTimestamp: this.time(), deletionTimestamp: null, finalizers: ['gardener'] },
         ...{ labels: { ...metadata.labels }, annotations: { ...metadata.annotations } },
       },
+      managers: [],
       spec: { ...clone(spec), seedName: 'seed-a' },
       status: {
         ...{ observedGeneration: 0, technicalID: null, uid: null, seedName: null, clusterIdentity: null },
@@ -344,7 +410,11 @@ export class ModelGarden {
   }
 
   private put(shoot: Shoot): Shoot {
-    const stored = { ...shoot, metadata: { ...shoot.metadata, resourceVersion: String(this.history.length) } };
+    const stored = {
+      ...shoot,
+      managers: this.managers(),
+      metadata: { ...shoot.metadata, resourceVersion: String(this.history.length) },
+    };
     this.shoot = stored;
     this.history.push(stored);
     return stored;
@@ -380,11 +450,29 @@ function withWorkers(spec: Spec, workers: Worker[]): Spec {
   return { ...spec, provider: { ...(spec.provider as object), workers } };
 }
 
-function at(spec: Spec, path: string): unknown {
-  return path
-    .split('.')
-    .slice(1)
-    .reduce<unknown>((value, key) => (value as Spec | undefined)?.[key], spec);
+export function at(spec: Spec, path: string): unknown {
+  return stepsOf(path).slice(1).reduce<unknown>(stepInto, spec);
+}
+
+type PathStep = string | { readonly name: string };
+
+/** Reads `.spec.provider.workers[name="p1"].maximum`. */
+function stepsOf(path: string): PathStep[] {
+  return [...path.matchAll(/([^.[\]]+)(?=[.[]|$)|\[name="([^"]*)"\]/g)].map(([, field, name]) =>
+    field === undefined ? { name: name ?? '' } : field,
+  );
+}
+
+function stepInto(value: unknown, step: PathStep): unknown {
+  if (typeof step === 'string') return (value as Spec | undefined)?.[step];
+  return Array.isArray(value) ? value.find(({ name }) => name === step.name) : undefined;
+}
+
+function putAt(spec: Spec, path: string, value: unknown): void {
+  const steps = stepsOf(path).slice(1);
+  const last = steps.pop();
+  const parent = steps.reduce<unknown>(stepInto, spec);
+  if (typeof last === 'string' && typeof parent === 'object' && parent !== null) (parent as Spec)[last] = value;
 }
 
 function isLower(one: unknown, other: unknown): boolean {
@@ -392,8 +480,7 @@ function isLower(one: unknown, other: unknown): boolean {
 }
 
 const uidConflict = () => new GardenError('conflict', 'another uid', { uidMismatch: true });
-const conflict = (field: string) =>
-  new GardenError('conflict', 'owned', { causes: [{ field, manager: 'gardener-dashboard' }] });
+const conflicts = (causes: { field: string; manager: string }[]) => new GardenError('conflict', 'owned', { causes });
 const refusal = (field: string, message: string) =>
   new GardenError('refused', 'refused', { sentences: [message], fields: field === '' ? [] : [{ field, message }] });
 /** `structuredClone` gives objects of another realm under Jest, which are never strictly equal to those of this one. */

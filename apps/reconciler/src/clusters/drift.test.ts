@@ -1,0 +1,170 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  aDesired,
+  aManager,
+  aPool,
+  aShoot,
+  aSteadyDesired,
+  minutesLater,
+  noon,
+  ourHold,
+  present,
+} from '../../test/support/a-cluster.js';
+import { decide } from './decide.js';
+import { driftOf } from './drift.js';
+import { judge } from './judge.js';
+import { factsOf } from './shoot-facts.js';
+
+const pools = [aPool({ image: { name: 'ubuntu', version: '24.4' } })];
+const desired = aSteadyDesired({ pools });
+const workerOf = (more: object) => {
+  const [rendered] = (aShoot(desired).spec.provider as { workers: object[] }).workers;
+  return { provider: { workers: [{ ...rendered, ...more }] } };
+};
+const inWorker = (fields: object) => ({
+  'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': fields } } },
+});
+const edited = (spec: object, fields: Record<string, unknown>, more: object = {}) =>
+  aShoot(desired, {
+    ...{ generation: 2, observedGeneration: 2, spec: spec as Record<string, unknown> },
+    ...{ managers: [ourHold, aManager('kubectl-edit', fields, minutesLater(3))], ...more },
+  });
+const scaled = edited(workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} }));
+
+const cases: [string, object, Record<string, unknown>][] = [
+  ['hibernated', { hibernation: { enabled: true } }, { 'f:spec': { 'f:hibernation': { 'f:enabled': {} } } }],
+  ['maximum of node pool general', workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} })],
+  ['minimum of node pool general', workerOf({ minimum: 2 }), inWorker({ 'f:minimum': {} })],
+  [
+    'machineType of node pool general',
+    workerOf({ machine: { type: 'cpx51', image: { name: 'ubuntu', version: '24.4.0' } } }),
+    inWorker({ 'f:machine': { 'f:type': {} } }),
+  ],
+  [
+    'image.version of node pool general',
+    workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.10.0' } } }),
+    inWorker({ 'f:machine': { 'f:image': { 'f:version': {} } } }),
+  ],
+  [
+    'spec.maintenance.confineSpecUpdateRollout',
+    {
+      maintenance: {
+        autoUpdate: { kubernetesVersion: false, machineImageVersion: false },
+        confineSpecUpdateRollout: true,
+      },
+    },
+    { 'f:spec': { 'f:maintenance': { 'f:confineSpecUpdateRollout': {} } } },
+  ],
+  ['connectionRef', { credentialsBindingName: 'theirs' }, { 'f:spec': { 'f:credentialsBindingName': {} } }],
+];
+
+describe('what somebody else changes after it was declared', () => {
+  it.each(cases)('is told with who did it, and left as it is: %s', (field, spec, fields) => {
+    const shoot = edited(spec, fields);
+
+    const verdict = judge(desired, present(shoot), minutesLater(9));
+
+    expect(driftOf(desired, factsOf(shoot)).map((each) => [each.field.name, each.manager])).toEqual([
+      [field, 'kubectl-edit'],
+    ]);
+    expect(decide(desired, present(shoot), minutesLater(9))).toEqual({ do: 'settle' });
+    expect(verdict.conditions).toContainEqual(
+      expect.objectContaining({
+        ...{ type: 'Reconciled', status: 'False', reason: 'Drifted' },
+        message: `Somebody else has changed what is declared here: ${field} (kubectl-edit).`,
+      }),
+    );
+    expect(verdict.phase).not.toBe('Ready');
+    expect(verdict).toMatchObject({ operation: { to: 'stay' } });
+  });
+
+  it('is told with the latest of those who hold it', () => {
+    const managers = [aManager('earlier', inWorker({ 'f:maximum': {} }), minutesLater(1)), ...scaled.managers];
+
+    expect(driftOf(desired, factsOf({ ...scaled, managers }))).toMatchObject([{ manager: 'kubectl-edit' }]);
+  });
+
+  it('is waited for by nobody while nothing is declared', () => {
+    expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', lookAgainMs: null });
+  });
+
+  it('that only completes an image’s version is none', () => {
+    const completed = workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.20261101' } } });
+
+    expect(
+      driftOf(desired, factsOf(edited(completed, inWorker({ 'f:machine': { 'f:image': { 'f:version': {} } } })))),
+    ).toEqual([]);
+  });
+
+  it('and holds no more, or a restore has forgotten, is put back', () => {
+    const lost = { ...scaled, managers: [ourHold] };
+    const restored = { ...aShoot(desired), managers: [aManager('gardenlet', { 'f:status': {} })] };
+
+    expect(decide(desired, present(lost), minutesLater(9))).toEqual({ do: 'applyShoot' });
+    expect(decide(desired, present(restored), minutesLater(9))).toEqual({ do: 'applyShoot' });
+  });
+
+  it.each(['corral.dev/plan', 'corral.dev/team'])('is put back when it is a mark of ours: %s', (mark) => {
+    const annotations = { [mark]: 'theirs' };
+    const managers = [ourHold, aManager('kubectl', { 'f:metadata': { 'f:annotations': { [`f:${mark}`]: {} } } })];
+
+    expect(decide(desired, present(aShoot(desired, { annotations, managers })), minutesLater(9))).toEqual({
+      do: 'applyShoot',
+    });
+  });
+});
+
+describe('a Kubernetes version that the garden has raised', () => {
+  const expired = aSteadyDesired({ spec: { kubernetesVersion: '1.33' }, pinnedVersion: '1.34.3' });
+  const shoot = aShoot(expired, {
+    managers: [ourHold, aManager('gardener-controller-manager', { 'f:spec': { 'f:kubernetes': { 'f:version': {} } } })],
+  });
+
+  it('beyond what is declared is told, though there is no way back and no change waits for it', () => {
+    const running = { ...expired, operation: anOperation(noon) };
+
+    const verdict = judge(running, present(shoot), minutesLater(9));
+
+    expect(verdict).toMatchObject({ phase: 'Ready', operation: { to: 'succeeded' } });
+    expect(verdict.conditions.find(({ type }) => type === 'Reconciled')).toMatchObject({
+      ...{ status: 'False', reason: 'Drifted' },
+      message: 'Somebody else has changed what is declared here: kubernetesVersion (gardener-controller-manager).',
+    });
+  });
+
+  it('within what is declared is as declared', () => {
+    const raised = aShoot(aSteadyDesired(), { generation: 2, spec: { kubernetes: { version: '1.34.9' } } });
+
+    expect(driftOf(aSteadyDesired(), factsOf(raised))).toEqual([]);
+  });
+});
+
+const anOperation = (acceptedAt: Date) => ({
+  ...{ id: 'o1', kind: 'cluster.update' as const, generation: 1, state: 'running' as const, progress: 0 },
+  acceptedAt,
+});
+
+describe('an operation that somebody else stands against', () => {
+  const told = judge(desired, present(scaled), noon);
+  const known = { ...desired.known, conditions: told.conditions };
+  const after = (minutes: number, acceptedAt = noon) =>
+    judge({ ...desired, known, operation: anOperation(acceptedAt) }, present(scaled), minutesLater(minutes)).operation;
+
+  it('goes on for ten minutes, and then fails with the field and who holds it', () => {
+    expect(after(9)).toMatchObject({ to: 'running' });
+    expect(after(10)).toEqual({
+      ...{ to: 'failed', code: 'field_conflict' },
+      message: 'Somebody else has changed what is declared here: maximum of node pool general (kubectl-edit).',
+    });
+  });
+
+  it('has ten minutes of its own, however long that has been so', () => {
+    expect(after(70, minutesLater(61))).toMatchObject({ to: 'running' });
+  });
+
+  it('leaves a deletion alone', () => {
+    const going = { ...aDesired(), ...desired, known, isDeleting: true, operation: anOperation(noon) };
+
+    expect(judge(going, present(scaled), minutesLater(30)).operation).toMatchObject({ to: 'running' });
+  });
+});

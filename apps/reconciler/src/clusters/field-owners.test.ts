@@ -1,0 +1,145 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  aDesired,
+  aManager,
+  aPool,
+  aShoot,
+  aSteadyDesired,
+  minutesLater,
+  noon,
+  ourHold,
+  settings,
+} from '../../test/support/a-cluster.js';
+import { arbitrate, leftovers, withoutFields } from './field-owners.js';
+import { renderShoot } from './render-shoot.js';
+
+const worker = (fields: object) => ({
+  'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': fields } } },
+});
+const MAXIMUM = '.spec.provider.workers[name="p1a2b3"].maximum';
+const desired = aDesired({ declaredAt: minutesLater(10) });
+const held = (manager: string, fields: Record<string, unknown>, time: Date, at: Date | null = minutesLater(20)) => ({
+  shoot: aShoot(aSteadyDesired(), { managers: [aManager(manager, fields, time)] }),
+  at,
+});
+const conflictsOn = (...paths: string[]) => paths.map((field) => ({ field, manager: null }));
+
+describe('a field that somebody else has changed', () => {
+  const scaledAt = (time: Date, at?: Date | null) => held('kubectl-edit', worker({ 'f:maximum': {} }), time, at);
+
+  it('before the declaration is taken over, in the words of the team, with who held it', () => {
+    expect(arbitrate(desired, scaledAt(minutesLater(9)), conflictsOn(MAXIMUM), minutesLater(20))).toEqual({
+      overridden: [{ field: 'maximum of node pool general', manager: 'kubectl-edit' }],
+      kept: [],
+    });
+  });
+
+  it('after the declaration stays', () => {
+    expect(arbitrate(desired, scaledAt(minutesLater(11)), conflictsOn(MAXIMUM), minutesLater(20))).toEqual({
+      overridden: [],
+      kept: [MAXIMUM],
+    });
+  });
+
+  it('is compared by the clock of the garden, however far it is off', () => {
+    const hourBehind = (minutes: number) => minutesLater(minutes - 60);
+
+    const before = arbitrate(desired, scaledAt(hourBehind(9), hourBehind(20)), conflictsOn(MAXIMUM), minutesLater(20));
+    const after = arbitrate(desired, scaledAt(hourBehind(11), hourBehind(20)), conflictsOn(MAXIMUM), minutesLater(20));
+
+    expect([before.kept, after.kept]).toEqual([[], [MAXIMUM]]);
+  });
+
+  it('stays when nobody knows any more when it was declared', () => {
+    const forgotten = { ...desired, declaredAt: null };
+
+    expect(arbitrate(forgotten, scaledAt(noon), conflictsOn(MAXIMUM), noon).kept).toEqual([MAXIMUM]);
+  });
+
+  it.each([
+    [
+      'an annotation',
+      '.metadata.annotations.corral.dev/plan',
+      { 'f:metadata': { 'f:annotations': { 'f:corral.dev/plan': {} } } },
+    ],
+    [
+      'a label of a pool',
+      '.spec.provider.workers[name="p1a2b3"].labels.corral.dev/pool',
+      worker({ 'f:labels': { 'f:corral.dev/pool': {} } }),
+    ],
+  ])('is put back when it is %s of ours, whenever that was', (_, path, fields) => {
+    const { overridden, kept } = arbitrate(
+      desired,
+      held('kubectl', fields, minutesLater(15)),
+      conflictsOn(path),
+      minutesLater(20),
+    );
+
+    expect([overridden.length, kept]).toEqual([1, []]);
+  });
+
+  it('and that nobody holds any more has no say', () => {
+    const nobody = held('before-first-apply', worker({ 'f:maximum': {} }), minutesLater(15));
+
+    expect(arbitrate(desired, nobody, conflictsOn(MAXIMUM), minutesLater(20))).toEqual({ overridden: [], kept: [] });
+  });
+
+  it('names a manager that calls itself what it likes by what can be shown', () => {
+    const odd = held(`a\u202eb\n${'x'.repeat(99)}`, worker({ 'f:maximum': {} }), noon);
+
+    const [{ manager } = { manager: '' }] = arbitrate(desired, odd, conflictsOn(MAXIMUM), noon).overridden;
+
+    expect(manager).toMatch(/^a\?b\?x+…$/);
+    expect(manager.length).toBe(64);
+  });
+});
+
+describe('a manifest without fields', () => {
+  it('leaves out these and nothing else', () => {
+    const manifest = renderShoot(desired, settings);
+    const reduced = withoutFields(manifest, [MAXIMUM, '.spec.hibernation.enabled', '.spec.nothing.there']);
+
+    const [pool] = (reduced.spec.provider as { workers: Record<string, unknown>[] }).workers;
+    const [whole] = (manifest.spec.provider as { workers: Record<string, unknown>[] }).workers;
+    const { maximum: _, ...rest } = whole as Record<string, unknown>;
+    expect(pool).toEqual(rest);
+    expect(reduced.spec.hibernation).toEqual({});
+    expect(reduced.metadata).toEqual(manifest.metadata);
+    expect(manifest.spec.hibernation).toEqual({ enabled: false });
+  });
+});
+
+describe('a pool that is not declared any more', () => {
+  const second = aPool({ name: 'more', workerName: 'p2' });
+  const both = aSteadyDesired({ pools: [aPool(), second] });
+  const holdOf = (name: string) => ({
+    'f:spec': { 'f:provider': { 'f:workers': { [`k:{"name":"${name}"}`]: { 'f:maximum': {} } } } },
+  });
+
+  it('is removed for good when somebody else holds something in it', () => {
+    const shoot = aShoot(both, { managers: [ourHold, aManager('kubectl', holdOf('p2'))] });
+
+    const found = leftovers({ shoot }, ['p1a2b3']);
+
+    expect(found?.removed).toEqual([{ field: 'node pool more', manager: 'kubectl' }]);
+    expect(found?.workers).toEqual([expect.objectContaining({ name: 'p1a2b3' })]);
+  });
+
+  it.each([
+    ['nobody knows what we hold', []],
+    ['it was there before the first apply', [ourHold, aManager('before-first-apply', holdOf('p2'))]],
+  ])('is removed for good after a restore, when %s', (_, managers) => {
+    expect(leftovers({ shoot: aShoot(both, { managers }) }, ['p1a2b3'])).toEqual({
+      ...{ workers: [expect.objectContaining({ name: 'p1a2b3' })], removed: [] },
+    });
+  });
+
+  it('is left to the apply when it is all ours, and to others when it never was', () => {
+    const theirs = { provider: { workers: [{ name: 'p2', maximum: 3 }] } };
+
+    expect(leftovers({ shoot: aShoot(both) }, ['p1a2b3'])).toBeNull();
+    expect(
+      leftovers({ shoot: aShoot(both, { spec: theirs, managers: [aManager('kubectl', holdOf('p2'))] }) }, []),
+    ).toBeNull();
+  });
+});

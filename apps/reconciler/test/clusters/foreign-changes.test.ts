@@ -1,0 +1,246 @@
+import { connectGarden } from '@corral/garden';
+import { silentLog } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Changed, ClusterRow, TestCluster } from '../support/cluster-rows.js';
+import {
+  type Clusters,
+  OTHER_TOKEN,
+  PROJECT_TOKEN,
+  type Reconciler,
+  startClusters,
+} from '../support/start-clusters.js';
+import { untilEnded, untilRow } from '../support/until.js';
+
+jest.setTimeout(90_000);
+
+let at: Clusters;
+let reconciler: Reconciler;
+beforeAll(async () => {
+  at = await startClusters();
+  // What a test changes before it wakes the cluster must not be found by the sweep in between.
+  reconciler = await at.start({ settings: { sweepIntervalMs: 3_600_000 } });
+});
+afterAll(() => at.close());
+
+/** A cluster that is ready, and whose reconciler has come to rest. */
+async function aReadyCluster(pools: readonly { name: string }[] = [{ name: 'general' }]): Promise<TestCluster> {
+  const { team, connectionId } = await at.addTeamWithConnection();
+  const cluster = await at.declare(team, connectionId, { pools });
+  await reconciler.wake(cluster.id);
+  expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+  return cluster;
+}
+
+const placeOf = async (cluster: TestCluster): Promise<[namespace: string, name: string]> => {
+  const { rows } = await at.pool.query('SELECT project_namespace FROM team WHERE id = $1', [cluster.team.id]);
+  return [rows[0].project_namespace, (await at.row(cluster.id)).shoot_name];
+};
+const shootOf = async (cluster: TestCluster) => {
+  const [namespace, name] = await placeOf(cluster);
+  const shoot = await at.garden.readShoot({ namespace, name });
+  if (shoot === null) throw new Error('The Shoot is gone.');
+  return shoot;
+};
+const workersOf = async (cluster: TestCluster) =>
+  ((await shootOf(cluster)).spec.provider as { workers: Record<string, unknown>[] }).workers;
+
+/** An operator changes the Shoot by hand. */
+async function edit(cluster: TestCluster, spec: object, manager = 'kubectl-edit'): Promise<void> {
+  const [namespace, name] = await placeOf(cluster);
+  at.cloud.admin.garden.editShoot(namespace, name, { manager, patch: { spec } });
+}
+async function scale(cluster: TestCluster, maximum: number, manager?: string): Promise<void> {
+  const [first, ...others] = await workersOf(cluster);
+  await edit(cluster, { provider: { workers: [{ ...first, maximum }, ...others] } }, manager);
+}
+async function declare(cluster: TestCluster, changed: Changed) {
+  const { operationId } = await at.change(cluster, changed);
+  await reconciler.wake(cluster.id);
+  return untilEnded(at, operationId);
+}
+const conditionOf = ({ conditions }: ClusterRow, name: string) => conditions.find(({ type }) => type === name);
+const untilDrifted = (cluster: TestCluster) =>
+  untilRow(at, cluster.id, (row) => conditionOf(row, 'Reconciled')?.reason === 'Drifted');
+const overridesOf = async (cluster: TestCluster) => {
+  const { rows } = await at.pool.query(
+    `SELECT detail FROM audit_entry WHERE target_id = $1 AND action = 'cluster.override' ORDER BY id`,
+    [cluster.id],
+  );
+  return rows.map(({ detail }) => detail);
+};
+
+describe('what an operator changes after it was declared', () => {
+  it('is shown with who did it and not overwritten, until the team declares it anew', async () => {
+    const cluster = await aReadyCluster();
+    await scale(cluster, 7);
+
+    const row = await untilDrifted(cluster);
+    const kept = await workersOf(cluster);
+    const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 5 }] });
+
+    expect(conditionOf(row, 'Reconciled')).toMatchObject({
+      ...{ status: 'False' },
+      message: 'Somebody else has changed what is declared here: maximum of node pool general (kubectl-edit).',
+    });
+    expect(kept).toMatchObject([{ maximum: 7 }]);
+    expect(operation).toMatchObject({ state: 'succeeded' });
+    expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }]);
+    expect(await overridesOf(cluster)).toEqual([
+      { generation: 2, fields: [{ field: 'maximum of node pool general', manager: 'kubectl-edit' }] },
+    ]);
+    await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
+  });
+
+  it('leaves the rest of the team’s next change alone, and that wins as a whole', async () => {
+    const cluster = await aReadyCluster();
+    await edit(cluster, { hibernation: { enabled: true } });
+    await untilDrifted(cluster);
+
+    expect(await declare(cluster, { spec: { plan: 'annual' } })).toMatchObject({ state: 'succeeded' });
+
+    expect((await shootOf(cluster)).spec.hibernation).toMatchObject({ enabled: false });
+  });
+
+  it('is put back at once when it is a mark of ours', async () => {
+    const cluster = await aReadyCluster();
+    const [namespace, name] = await placeOf(cluster);
+    at.cloud.admin.garden.editShoot(namespace, name, {
+      ...{ manager: 'kubectl-edit' },
+      patch: { metadata: { annotations: { 'corral.dev/plan': 'theirs' }, labels: { 'corral.dev/managed': 'true' } } },
+    });
+
+    await waitFor('the mark to be put back', async () => {
+      const { metadata } = await shootOf(cluster);
+      if (metadata.annotations['corral.dev/plan'] !== 'payg') throw new Error(JSON.stringify(metadata.annotations));
+      return metadata;
+    });
+  });
+
+  it('fails the change that it stands against after ten minutes, with field and manager', async () => {
+    const cluster = await aReadyCluster();
+    const { operationId } = await at.change(cluster, { pools: [{ name: 'general', maximum: 5 }] });
+    await at.pool.query("UPDATE operation SET created_at = created_at - interval '10 s' WHERE id = $1", [operationId]);
+    // After it was declared, and before it was applied.
+    await scale(cluster, 7, 'gitops-controller');
+    await reconciler.wake(cluster.id);
+
+    await untilDrifted(cluster);
+    expect(await at.operation(operationId)).toMatchObject({ state: 'running' });
+    await at.pool.query(
+      `UPDATE cluster SET due_at = clock_timestamp(), conditions = (
+         SELECT json_agg(each || jsonb_build_object('lastTransitionTime', clock_timestamp() - interval '11 min'))
+         FROM jsonb_array_elements(conditions::jsonb) each) WHERE id = $1`,
+      [cluster.id],
+    );
+    await at.pool.query("UPDATE operation SET created_at = created_at - interval '11 min' WHERE id = $1", [
+      operationId,
+    ]);
+    await reconciler.wake(cluster.id);
+
+    expect(await untilEnded(at, operationId)).toMatchObject({
+      state: 'failed',
+      error: {
+        code: 'field_conflict',
+        message: 'Somebody else has changed what is declared here: maximum of node pool general (gitops-controller).',
+      },
+    });
+    expect(await workersOf(cluster)).toMatchObject([{ maximum: 7 }]);
+  });
+});
+
+describe('maintenance of the garden', () => {
+  it('raises an expired version, and the team goes on from there', async () => {
+    const cluster = await aReadyCluster();
+    const [namespace, name] = await placeOf(cluster);
+    const { kubernetesVersions } = await at.garden.readCloudProfile();
+    const { version } = (await shootOf(cluster)).spec.kubernetes as { version: string };
+    const expired = { version, classification: 'supported', expirationDate: '2020-01-01T00:00:00Z' };
+    const newer = { version: version.replace(/\d+$/, '99'), classification: 'supported' };
+    const offered = kubernetesVersions.map((each) => ({
+      ...{ version: each.version, classification: each.classification },
+      ...(each.expirationDate === null ? {} : { expirationDate: each.expirationDate }),
+    }));
+    const offer = (versions: object[]) => at.cloud.admin.garden.patchCloudProfile({ kubernetes: { versions } });
+    offer([...offered.filter((each) => each.version !== version), expired, newer]);
+    at.cloud.admin.garden.maintainShoot(namespace, name);
+    offer([...offered, newer]);
+    await untilRow(at, cluster.id, ({ pinned_version }) => pinned_version === newer.version);
+
+    const operation = await declare(cluster, { spec: { kubernetesVersion: '1.34' } });
+
+    expect(operation).toMatchObject({ state: 'succeeded' });
+    expect((await shootOf(cluster)).spec.kubernetes).toMatchObject({ version: expect.stringMatching(/^1\.34\./) });
+    expect(await overridesOf(cluster)).toEqual([
+      { generation: 2, fields: [{ field: 'kubernetesVersion', manager: 'gardener-controller-manager' }] },
+    ]);
+  });
+});
+
+describe('a garden that has forgotten who holds what', () => {
+  it('is told again, and pools go as they are taken out of the declaration', async () => {
+    const cluster = await aReadyCluster([{ name: 'general' }, { name: 'second' }]);
+    at.cloud.admin.garden.forgetManagers(...(await placeOf(cluster)));
+    await reconciler.wake(cluster.id);
+
+    const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 4 }] });
+
+    expect(operation).toMatchObject({ state: 'succeeded' });
+    expect(await workersOf(cluster)).toMatchObject([{ maximum: 4 }]);
+    expect(await overridesOf(cluster)).toEqual([]);
+  });
+});
+
+describe('a pool that somebody else has scaled', () => {
+  it('goes as a whole when the team takes it out', async () => {
+    const cluster = await aReadyCluster([{ name: 'second' }, { name: 'general' }]);
+    await scale(cluster, 6);
+    await untilDrifted(cluster);
+
+    const operation = await declare(cluster, { pools: [{ name: 'general' }] });
+
+    expect(operation).toMatchObject({ state: 'succeeded' });
+    expect(await workersOf(cluster)).toHaveLength(1);
+    expect(await overridesOf(cluster)).toEqual([
+      { generation: 2, fields: [{ field: 'node pool second', manager: 'kubectl-edit' }] },
+    ]);
+  });
+});
+
+describe('a token on the garden that somebody else has replaced', () => {
+  it('is the team’s again with the next one that it puts in', async () => {
+    const cluster = await aReadyCluster();
+    const { rows } = await at.pool.query(
+      'SELECT c.id, c.garden_name FROM connection c JOIN cluster ON connection_id = c.id WHERE cluster.id = $1',
+      [cluster.id],
+    );
+    const [namespace] = await placeOf(cluster);
+    const kubeconfigText = at.cloud.gardenKubeconfig;
+    const operator = connectGarden({
+      ...{ kubeconfigText, cloudProfileName: 'hcloud', fieldManager: 'kubectl' },
+      log: silentLog,
+    });
+    await operator.applyCredentials({
+      ...{ namespace, name: rows[0].garden_name, token: PROJECT_TOKEN.replace('p', 'q') },
+      labels: {},
+      force: true,
+    });
+    await operator.close();
+    await at.seal(rows[0].id, OTHER_TOKEN);
+    await at.pool.query('UPDATE connection SET token_version = token_version + 1 WHERE id = $1', [rows[0].id]);
+    await at.pool.query('UPDATE cluster SET due_at = clock_timestamp() WHERE id = $1', [cluster.id]);
+    await reconciler.wake(cluster.id);
+
+    await waitFor('the token to be handed over', async () => {
+      const { rows: now } = await at.pool.query('SELECT garden_token_version FROM connection WHERE id = $1', [
+        rows[0].id,
+      ]);
+      if (now[0].garden_token_version !== 2)
+        throw new Error(JSON.stringify({ ...now[0], row: await at.row(cluster.id) }));
+      return now[0];
+    });
+    expect(await overridesOf(cluster)).toEqual([
+      { generation: 1, fields: [{ field: 'connectionRef', manager: 'kubectl' }] },
+    ]);
+  });
+});
