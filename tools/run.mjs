@@ -31,6 +31,7 @@ const commands = {
   test: { program: 'tools/dist/test/main.js', build: [] },
   'test:long': { program: 'tools/dist/long/main.js', build: [] },
   'test:database': { program: 'tools/dist/test/database.js', build: ['--filter=@corral/tools'] },
+  conformance: { program: 'tools/dist/conformance/main.js', build: [] },
   bench: { program: 'tools/dist/bench/main.js', build: [] },
   admin: { program: 'apps/admin/dist/main.js', build: ['--filter=@corral/admin'] },
 };

@@ -166,7 +166,7 @@ export interface GardenClient {
     signal?: AbortSignal,
   ): Promise<AppliedShoot>;
   /**
-   * Puts these in the place of all workers. For pools that no apply can remove, because somebody else holds something in
+   * Puts these in the place of all workers. For pools that no apply removes, because somebody else holds
    * them.
    *
    * @param shoot resourceVersion: nothing happens unless the Shoot is what was read

@@ -218,7 +218,7 @@ describe('a Shoot', () => {
 
     expect([status, body.message]).toEqual([
       500,
-      `failed to create typed patch object (${NAMESPACE}/newer; core.gardener.cloud/v1beta1, Kind=Shoot): .spec.provider.workers.priority: field not declared in schema`,
+      `failed to create typed patch object (${NAMESPACE}/newer; core.gardener.cloud/v1beta1, Kind=Shoot): .spec.provider.workers[name="pool-a"].priority: field not declared in schema`,
     ]);
   });
 

@@ -53,8 +53,8 @@ export function withoutFields(manifest: ShootManifest, paths: readonly string[])
 }
 
 /**
- * Pools that were declared and are no more, and that no apply can remove: it would leave behind what somebody else holds
- * in them, and no Shoot can have half a pool. After a restore it would leave all of them.
+ * Pools that were declared and are no more, and that are not ours alone. An apply removes one in which somebody else holds
+ * a field, without a word; it leaves one that somebody else holds as such, as everything is held after a restore.
  *
  * @param rendered names of the workers that are declared
  */

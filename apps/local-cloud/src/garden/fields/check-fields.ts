@@ -8,8 +8,12 @@ export interface FieldFindings {
   readonly mistyped: string | null;
 }
 
-/** Compares a body with what its kind can hold. */
-export function checkFields(schema: FieldType, body: Fields): FieldFindings {
+/**
+ * Compares a body with what its kind can hold.
+ *
+ * @param itemsBy how paths name the items of a keyed list: decoders count them, server-side apply has their keys
+ */
+export function checkFields(schema: FieldType, body: Fields, itemsBy: 'place' | 'key' = 'place'): FieldFindings {
   const unknown: string[] = [];
   let mistyped: string | null = null;
   const refuse = (path: string, value: unknown, expected: string): void => {
@@ -18,13 +22,17 @@ export function checkFields(schema: FieldType, body: Fields): FieldFindings {
         ? 'illegal base64 data at input byte 0'
         : `json: cannot unmarshal ${jsonType(value)} into Go struct field .${path} of type ${expected}`;
   };
+  const itemStep = (type: FieldType, item: unknown, index: number): string =>
+    itemsBy === 'key' && type.is === 'list' && type.key !== undefined && isFields(item)
+      ? `[${type.key}=${JSON.stringify(item[type.key])}]`
+      : `[${index}]`;
   const walk = (type: FieldType, value: unknown, path: string): void => {
     if (value === null || value === undefined || type.is === 'any') return;
     if (type.is === 'scalar') {
       if (!fits(type.json, value)) refuse(path, value, type.json);
     } else if (type.is === 'list' || type.is === 'set') {
       if (!Array.isArray(value)) refuse(path, value, 'array');
-      else for (const [index, item] of value.entries()) walk(type.of, item, `${path}[${index}]`);
+      else for (const [index, item] of value.entries()) walk(type.of, item, `${path}${itemStep(type, item, index)}`);
     } else {
       if (!isFields(value)) {
         refuse(path, value, 'object');

@@ -101,18 +101,20 @@ function serveHealth({ settings }: GardenApiDeps): RequestHandler {
 function requireUser({ users, settings }: GardenApiDeps): RequestHandler {
   return (req, res, next) => {
     const { startUp } = settings();
-    if (startUp === 'anonymous') throw refusedAtStart(ANONYMOUS, req);
+    if (startUp === 'anonymous') throw refusedAltogether(ANONYMOUS, req);
+    // Whoever shows nothing is somebody without a name; whoever shows what is wrong is nobody.
+    if (req.get('Authorization') === undefined) throw refusedAltogether(ANONYMOUS, req);
     const token = /^Bearer +(\S+)$/i.exec(req.get('Authorization') ?? '')?.[1];
     const user = token === undefined ? undefined : users.get(token);
     if (user === undefined) throw unauthorized();
-    if (startUp === 'rights') throw refusedAtStart(user.name, req);
+    if (startUp === 'rights') throw refusedAltogether(user.name, req);
     res.locals.user = user;
     next();
   };
 }
 
-/** A server whose rights are not loaded yet lacks them for everybody and everything. */
-function refusedAtStart(user: string, { method, originalUrl, path }: Request): StatusError {
+/** In the words of a server that grants nothing: to somebody without a name, or while its rights are not loaded. */
+function refusedAltogether(user: string, { method, originalUrl, path }: Request): StatusError {
   try {
     const request = parseRequest(method, originalUrl);
     return refusedByRbac(request.kind, { ...request, user });

@@ -31,8 +31,8 @@ export function readApplied(
   const object: KubeObject = { ...body, apiVersion, kind: bodyKind, metadata: { ...metadata } };
   if (object.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   checkNames(object, namespace, name);
-  const { unknown, mistyped } = checkFields(kind.schema, object);
-  const [first] = [...unknown, ...undeclared.filter((path) => hasField(object, path.split('.')))];
+  const { unknown, mistyped } = checkFields(kind.schema, object, 'key');
+  const [first] = [...unknown, ...undeclared.flatMap((path) => pathsTo(object, path.split('.')))];
   if (first !== undefined || mistyped !== null) {
     const what = first === undefined ? mistyped : `.${first}: field not declared in schema`;
     const full = `${namespace === '' ? '' : namespace}/${name}; ${apiVersion}, Kind=${bodyKind}`;
@@ -43,10 +43,12 @@ export function readApplied(
 }
 
 /** @param path steps; through a list it leads into each item */
-function hasField(value: unknown, [step, ...rest]: readonly string[]): boolean {
-  if (step === undefined) return value !== undefined;
-  if (Array.isArray(value)) return value.some((item) => hasField(item, [step, ...rest]));
-  return isFields(value) && hasField(value[step], rest);
+function pathsTo(value: unknown, [step, ...rest]: readonly string[], at = ''): string[] {
+  if (step === undefined) return value === undefined ? [] : [at];
+  if (Array.isArray(value)) {
+    return value.flatMap((item) => pathsTo(item, [step, ...rest], `${at}[name=${JSON.stringify(item?.name)}]`));
+  }
+  return isFields(value) ? pathsTo(value[step], rest, at === '' ? step : `${at}.${step}`) : [];
 }
 
 /** @throws StatusError 400 when the body names something else than the path */

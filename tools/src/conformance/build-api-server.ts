@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+
+const FILES = ['go.mod', 'go.sum', 'main.go'];
+
+/**
+ * Builds a kube-apiserver from the Go module proxy, once per change of `tools/conformance/kube-apiserver`. It takes some
+ * six minutes of a processor, one at a time and politely: others may be at work on this machine.
+ *
+ * @returns the path of the program
+ * @throws Error with the words of Go
+ */
+export async function buildApiServer(repository: string, say: (line: string) => void): Promise<string> {
+  const folder = join(repository, 'tools', 'conformance', 'kube-apiserver');
+  const hash = createHash('sha256');
+  for (const file of FILES) hash.update(readFileSync(join(folder, file)));
+  const cache = join(repository, 'node_modules', '.cache', 'corral-conformance');
+  const program = join(cache, `kube-apiserver-${hash.digest('hex').slice(0, 12)}`);
+  if (existsSync(program)) return program;
+  say('Building kube-apiserver, once; the first time that takes about ten minutes …');
+  mkdirSync(cache, { recursive: true });
+  const made = `${program}.${process.pid}`;
+  await run('nice', ['-n', '15', 'go', 'build', '-p', '1', '-trimpath', '-ldflags', '-s -w', '-o', made, '.'], folder);
+  renameSync(made, program);
+  return program;
+}
+
+/** Where a program is; null when this machine does not have it. */
+export async function findProgram(name: string, ...args: string[]): Promise<string | null> {
+  return run(name, args, '.').then(
+    () => name,
+    () => null,
+  );
+}
+
+function run(command: string, args: string[], cwd: string): Promise<void> {
+  const child = spawn(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (piece) => {
+    said = `${said}${piece}`.slice(-4_000);
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ended with ${code}: ${said}`))));
+  });
+}

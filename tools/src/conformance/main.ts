@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startOrExit } from '@corral/service';
+import { buildApiServer, findProgram } from './build-api-server.js';
+import { type Probe, type Probing, prepare, probes } from './probes.js';
+import { startKube } from './start-kube.js';
+import { startLocal } from './start-local.js';
+import { connect, type Target } from './target.js';
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const say = (line: string) => console.error(line);
+
+await startOrExit('npm run conformance', async () => {
+  const [what, ...rest] = process.argv.slice(2);
+  if (what !== 'garden' || rest.length > 0) throw new Error('Usage: npm run conformance -- garden');
+  process.exit(await compareGardens());
+});
+
+/** @returns the exit code: 1 when the real API server does not do what Corral relies on */
+async function compareGardens(): Promise<number> {
+  const [etcd, go] = [
+    await findProgram(process.env.CORRAL_ETCD ?? 'etcd', '--version'),
+    await findProgram('go', 'version'),
+  ];
+  if (etcd === null || go === null) {
+    say(`Skipped: it wants ${etcd === null ? 'etcd (Debian: etcd-server, or CORRAL_ETCD)' : 'Go 1.26'}.`);
+    return 0;
+  }
+  const apiServer = await buildApiServer(repository, say);
+  const projectToken = randomBytes(32).toString('hex');
+  const real = await outcomesOn(() => startKube({ etcd, apiServer, repository }), projectToken);
+  const local = await outcomesOn(() => startLocal(repository, projectToken), projectToken);
+  return report(real, local);
+}
+
+interface Outcomes {
+  readonly target: string;
+  readonly outcomes: readonly string[];
+}
+
+async function outcomesOn(start: () => Promise<Target>, projectToken: string): Promise<Outcomes> {
+  const target = await start();
+  const garden = connect(target.accounts.reconciler);
+  try {
+    const namespace = await prepare(target, garden, projectToken);
+    const probing: Probing = { target, garden, namespace, projectToken };
+    const outcomes: string[] = [];
+    for (const probe of probes) outcomes.push(await outcomeOf(probe, probing));
+    return { target: target.name, outcomes };
+  } finally {
+    await garden.close();
+    await target.stop();
+  }
+}
+
+function outcomeOf(probe: Probe, probing: Probing): Promise<string> {
+  return probe.run(probing).catch((error: unknown) => `failed: ${(error as Error).message.split('\n')[0]}`);
+}
+
+function isExpected({ expected }: Probe, outcome: string): boolean {
+  return typeof expected === 'string' ? outcome === expected : expected.test(outcome);
+}
+
+function report(real: Outcomes, local: Outcomes): number {
+  let [failed, differing] = [0, 0];
+  for (const [at, probe] of probes.entries()) {
+    const [onReal = '', onLocal = ''] = [real.outcomes[at], local.outcomes[at]];
+    const isFine = isExpected(probe, onReal);
+    console.log(`${isFine ? 'ok  ' : 'FAIL'} The garden ${probe.name}`);
+    if (!isFine) {
+      failed += 1;
+      console.log(`       relied on: ${probe.expected}\n       ${real.target}: ${onReal}`);
+    }
+    if (onReal === onLocal || (isFine && isExpected(probe, onLocal))) continue;
+    differing += 1;
+    console.log(`     differs\n       ${real.target}: ${onReal}\n       ${local.target}: ${onLocal}`);
+  }
+  console.log(`\n${probes.length} probes on ${real.target}: ${probes.length - failed} as relied on, ${failed} not.`);
+  console.log(`${differing} of them differ on the ${local.target}.`);
+  return failed === 0 ? 0 : 1;
+}

@@ -1,0 +1,66 @@
+import { Agent, request } from 'node:https';
+
+/** A server of the Kubernetes API, and who asks. */
+export interface Caller {
+  readonly url: string;
+  /** PEM. */
+  readonly authority: string;
+  /** Null asks without a name. */
+  readonly token: string | null;
+}
+
+export interface RestAnswer {
+  readonly status: number;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape are picked apart by probes
+  readonly body: any;
+}
+
+export const applyType = 'application/apply-patch+yaml';
+export const mergeType = 'application/merge-patch+json';
+
+/** Makes one call as bare HTTPS. @throws Error when there is no answer within 10 s */
+export function call(
+  { url, authority, token }: Caller,
+  method: string,
+  path: string,
+  body?: unknown,
+  type = 'application/json',
+): Promise<RestAnswer> {
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const headers = {
+    ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+    ...(text === undefined ? {} : { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) }),
+  };
+  // A server that was restarted must not be asked over a connection to the one before.
+  const agent = new Agent({ ca: authority, keepAlive: false });
+  return new Promise((resolve, reject) => {
+    const sent = request(`${url}${path}`, { method, agent, headers, timeout: 10_000 }, (response) => {
+      let received = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        received += piece;
+      });
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: received, body: parsed(received) }));
+    });
+    sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
+    sent.on('error', reject);
+    sent.end(text);
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** @throws Error unless the answer is 2xx */
+export async function must(caller: Caller, ...args: Parameters<typeof call> extends [Caller, ...infer R] ? R : never) {
+  const answer = await call(caller, ...args);
+  if (answer.status < 200 || answer.status > 299)
+    throw new Error(`${args[0]} ${args[1]}: ${answer.status} ${answer.text}`);
+  return answer;
+}

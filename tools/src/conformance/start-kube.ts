@@ -1,0 +1,181 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { issueServerCertificate, makeAuthority } from '@corral/pki';
+import { freePort, type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { applyType, type Caller, call, mergeType, must } from './rest.js';
+import type { AccountName, Target } from './target.js';
+
+const DAY_MS = 86_400_000;
+const LOOPBACK = '127.0.0.1';
+const PROJECTS = '/apis/core.gardener.cloud/v1beta1/projects';
+
+/** Starts etcd and a real API server with the kinds of Gardener, and makes the published accounts in it. */
+export async function startKube({
+  etcd,
+  apiServer,
+  repository,
+}: {
+  etcd: string;
+  apiServer: string;
+  repository: string;
+}): Promise<Target> {
+  const folder = mkdtempSync(join(tmpdir(), 'corral-conformance-'));
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(folder, name), content, { mode: 0o600 });
+    return join(folder, name);
+  };
+  const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
+  const stop = async (): Promise<void> => {
+    for (const each of stops) await each();
+  };
+  try {
+    const [port, etcdPort, peerPort] = [await freePort(), await freePort(), await freePort()];
+    const [etcdUrl, peerUrl] = [`http://${LOOPBACK}:${etcdPort}`, `http://${LOOPBACK}:${peerPort}`];
+    const store = await startProcess({
+      command: etcd,
+      args: [
+        ...['--data-dir', join(folder, 'etcd'), '--listen-client-urls', etcdUrl, '--advertise-client-urls', etcdUrl],
+        ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
+        ...['--initial-cluster', `default=${peerUrl}`],
+      ],
+      env: { ETCD_UNSUPPORTED_ARCH: undefined },
+      readyUrl: `${etcdUrl}/health`,
+    });
+    stops.unshift(() => store.stop());
+
+    const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
+    const authority = await makeAuthority('conformance', validity);
+    const server = await issueServerCertificate(authority, { dns: ['localhost'], ip: [LOOPBACK] }, validity);
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const tokens = { admin: newToken(), reconciler: newToken(), 'cluster-api': newToken() };
+    const args = [
+      ...['--etcd-servers', etcdUrl, '--bind-address', LOOPBACK, '--secure-port', String(port)],
+      ...['--tls-cert-file', file('server.crt', server.certificate)],
+      ...['--tls-private-key-file', file('server.key', server.key)],
+      ...['--service-account-issuer', 'https://kubernetes.default.svc'],
+      '--service-account-signing-key-file',
+      file('accounts.key', privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()),
+      '--service-account-key-file',
+      file('accounts.pub', publicKey.export({ type: 'spki', format: 'pem' }).toString()),
+      ...['--token-auth-file', file('tokens.csv', tokenFile(tokens))],
+      ...['--authorization-mode', 'RBAC', '--service-cluster-ip-range', '10.0.0.0/24'],
+      // No controller runs here that would make the default accounts and the endpoints.
+      ...['--disable-admission-plugins', 'ServiceAccount', '--endpoint-reconciler-type', 'none'],
+    ];
+    const callerOf = (token: string): Caller => ({
+      ...{ url: `https://${LOOPBACK}:${port}`, authority: authority.certificate, token },
+    });
+    const admin = callerOf(tokens.admin);
+    let running: RunningProcess | undefined;
+    const start = async (): Promise<void> => {
+      running = await startProcess({ command: apiServer, args });
+    };
+    stops.unshift(async () => running?.stop());
+    await start();
+    await waitFor('the API server to be ready', () => isReady(admin), { timeoutMs: 120_000 });
+    await furnish(admin, repository);
+    return {
+      name: 'kube-apiserver 1.36.3',
+      hasControllers: false,
+      admin,
+      accounts: { reconciler: callerOf(tokens.reconciler), 'cluster-api': callerOf(tokens['cluster-api']) },
+      settleProject: (name) => settleProject(admin, name),
+      limitSecrets: (namespace, max) => limitSecrets(admin, namespace, max),
+      async forgetManagers(path) {
+        await must(admin, 'PATCH', path, { metadata: { managedFields: [{}] } }, mergeType);
+      },
+      // Its cache of a kind begins when the kind is there, so what came before is gone.
+      expireHistory: async () => undefined,
+      async restart() {
+        await running?.stop();
+        await start();
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const newToken = (): string => randomBytes(24).toString('hex');
+
+/** Tokens whose users and groups are those that service accounts have. */
+function tokenFile(tokens: Record<AccountName | 'admin', string>): string {
+  const accounts = (['reconciler', 'cluster-api'] as const).map(
+    (name) =>
+      `${tokens[name]},system:serviceaccount:garden:corral-${name},${name},"system:serviceaccounts,system:serviceaccounts:garden"`,
+  );
+  return [`${tokens.admin},admin,admin,"system:masters"`, ...accounts, ''].join('\n');
+}
+
+async function isReady(admin: Caller): Promise<true> {
+  const { status, text } = await call(admin, 'GET', '/readyz');
+  if (status !== 200) throw new Error(text);
+  return true;
+}
+
+async function furnish(admin: Caller, repository: string): Promise<void> {
+  await must(admin, 'PATCH', '/api/v1/namespaces/garden?fieldManager=operator', namespaceOf('garden'), applyType);
+  const manifests = join(repository, 'infra', 'garden');
+  const published = readdirSync(manifests).filter((name) => name.endsWith('.yaml'));
+  const files = [
+    join(repository, 'tools', 'conformance', 'definitions.yaml'),
+    ...published.map((name) => join(manifests, name)),
+  ];
+  for (const document of files.flatMap((name) => readFileSync(name, 'utf8').split(/^---$/m))) {
+    await must(admin, 'PATCH', `${pathOf(document)}?fieldManager=operator`, document, applyType);
+  }
+  await waitFor('the kinds to be served', async () => {
+    for (const kind of ['core.gardener.cloud/v1beta1/shoots', 'security.gardener.cloud/v1alpha1/credentialsbindings']) {
+      await must(admin, 'GET', `/apis/${kind}`);
+    }
+    return true;
+  });
+}
+
+const collections: Readonly<Record<string, string>> = {
+  CustomResourceDefinition: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+  ServiceAccount: '/api/v1/namespaces/garden/serviceaccounts',
+  ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
+  ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+};
+
+function pathOf(document: string): string {
+  const kind = /^kind: (\w+)$/m.exec(document)?.[1] ?? '';
+  const name = /^ {2}name: ([\w.-]+)$/m.exec(document)?.[1] ?? '';
+  const collection = collections[kind];
+  if (collection === undefined || name === '') throw new Error(`No manifest that is known: ${document.slice(0, 80)}`);
+  return `${collection}/${name}`;
+}
+
+const namespaceOf = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+
+async function settleProject(admin: Caller, name: string): Promise<void> {
+  const namespace = `garden-${name}`;
+  await must(
+    admin,
+    'PATCH',
+    `/api/v1/namespaces/${namespace}?fieldManager=gardener`,
+    namespaceOf(namespace),
+    applyType,
+  );
+  await must(admin, 'PATCH', `${PROJECTS}/${name}`, { spec: { namespace } }, mergeType);
+  await must(admin, 'PATCH', `${PROJECTS}/${name}/status`, { status: { phase: 'Ready' } }, mergeType);
+}
+
+async function limitSecrets(admin: Caller, namespace: string, max: number | null): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/resourcequotas/gardener`;
+  if (max === null) {
+    await must(admin, 'DELETE', path);
+    return;
+  }
+  const hard = { 'count/secrets': String(max) };
+  const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'gardener', namespace }, spec: { hard } };
+  await must(admin, 'PATCH', `${path}?fieldManager=operator`, quota, applyType);
+  // What the quota controller would count.
+  const status = { hard, used: { 'count/secrets': String(max) } };
+  await must(admin, 'PATCH', `${path}/status`, { status }, mergeType);
+}
