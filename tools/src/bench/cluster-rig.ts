@@ -50,19 +50,23 @@ export const speed = {
   LOCAL_CLOUD_GARDEN_RECONCILE_MS: '50',
 };
 
-export async function startClusterRig(
-  { relistMs }: { relistMs: number } = { relistMs: RELIST_MS },
-): Promise<ClusterRig> {
+export interface ClusterRigOptions {
+  readonly relistMs?: number;
+  /** Paths for another garden than that of the local cloud, each with an account of its own. */
+  readonly kubeconfigs?: { readonly clusterApi: string; readonly reconciler: string };
+}
+
+export async function startClusterRig(options: ClusterRigOptions = {}): Promise<ClusterRig> {
   const rig = await startRig();
   try {
-    return await fillRig(rig, relistMs);
+    return await fillRig(rig, options);
   } catch (error) {
     await rig.stop();
     throw error;
   }
 }
 
-async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
+async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterRigOptions): Promise<ClusterRig> {
   const { folder, pool, databaseUrl, run } = rig;
   const token = randomBytes(32).toString('hex');
   const [cloudPort, adminPort] = [await freePort(), await freePort()];
@@ -90,7 +94,7 @@ async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
   const shared = {
     DATABASE_URL: databaseUrl,
     HCLOUD_API_URL: `http://127.0.0.1:${cloudPort}/v1`,
-    GARDEN_KUBECONFIG: kubeconfigPath,
+    GARDEN_KUBECONFIG: kubeconfigs?.clusterApi ?? kubeconfigPath,
     SECRET_KEYS: `bench:${randomBytes(32).toString('base64')}`,
   };
   const startApi = async (env: Record<string, string>) => {
@@ -119,6 +123,7 @@ async function fillRig(rig: Rig, relistMs: number): Promise<ClusterRig> {
     const port = await freePort();
     const env = {
       ...shared,
+      ...(kubeconfigs === undefined ? {} : { GARDEN_KUBECONFIG: kubeconfigs.reconciler }),
       ...{ DNS_ZONE_NAME: 'bench.test', HCLOUD_TOKEN: token, METRICS_PORT: String(port) },
       GARDEN_RELIST_INTERVAL_MS: String(relistMs),
     };

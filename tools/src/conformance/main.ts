@@ -3,18 +3,22 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startOrExit } from '@corral/service';
 import { buildApiServer, findProgram } from './build-api-server.js';
+import { type Lived, liveOn } from './live-on.js';
 import { type Probe, type Probing, prepare, probes } from './probes.js';
 import { startKube } from './start-kube.js';
 import { startLocal } from './start-local.js';
 import { connect, type Target } from './target.js';
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const atEnd: (() => Promise<void>)[] = [];
 const say = (line: string) => console.error(line);
 
 await startOrExit('npm run conformance', async () => {
   const [what, ...rest] = process.argv.slice(2);
   if (what !== 'garden' || rest.length > 0) throw new Error('Usage: npm run conformance -- garden');
-  process.exit(await compareGardens());
+  const code = await compareGardens();
+  for (const end of atEnd) await end();
+  process.exit(code);
 });
 
 /** @returns the exit code: 1 when the real API server does not do what Corral relies on */
@@ -29,9 +33,11 @@ async function compareGardens(): Promise<number> {
   }
   const apiServer = await buildApiServer(repository, say);
   const projectToken = randomBytes(32).toString('hex');
-  const real = await outcomesOn(() => startKube({ etcd, apiServer, repository }), projectToken);
-  const local = await outcomesOn(() => startLocal(repository, projectToken), projectToken);
-  return report(real, local);
+  const local = await outcomesOn(await startLocal(repository, projectToken), projectToken);
+  const kube = await startKube({ etcd, apiServer, repository });
+  const real = await outcomesOn(kube, projectToken);
+  const lived = await liveOn(kube);
+  return report(real, local, lived);
 }
 
 interface Outcomes {
@@ -39,8 +45,7 @@ interface Outcomes {
   readonly outcomes: readonly string[];
 }
 
-async function outcomesOn(start: () => Promise<Target>, projectToken: string): Promise<Outcomes> {
-  const target = await start();
+async function outcomesOn(target: Target, projectToken: string): Promise<Outcomes> {
   const garden = connect(target.accounts.reconciler);
   try {
     const namespace = await prepare(target, garden, projectToken);
@@ -50,7 +55,8 @@ async function outcomesOn(start: () => Promise<Target>, projectToken: string): P
     return { target: target.name, outcomes };
   } finally {
     await garden.close();
-    await target.stop();
+    // What runs never outlives us; an end in order only leaves no folders.
+    atEnd.push(() => target.stop());
   }
 }
 
@@ -62,7 +68,7 @@ function isExpected({ expected }: Probe, outcome: string): boolean {
   return typeof expected === 'string' ? outcome === expected : expected.test(outcome);
 }
 
-function report(real: Outcomes, local: Outcomes): number {
+function report(real: Outcomes, local: Outcomes, lived: readonly Lived[]): number {
   let [failed, differing] = [0, 0];
   for (const [at, probe] of probes.entries()) {
     const [onReal = '', onLocal = ''] = [real.outcomes[at], local.outcomes[at]];
@@ -76,7 +82,17 @@ function report(real: Outcomes, local: Outcomes): number {
     differing += 1;
     console.log(`     differs\n       ${real.target}: ${onReal}\n       ${local.target}: ${onLocal}`);
   }
-  console.log(`\n${probes.length} probes on ${real.target}: ${probes.length - failed} as relied on, ${failed} not.`);
+  console.log('\nCluster API and reconciler on it, with Gardener’s controllers played:');
+  for (const { stage, outcome } of lived) {
+    const isFine = outcome === stage.expected;
+    console.log(`${isFine ? 'ok  ' : 'FAIL'} They ${stage.name}: ${outcome}`);
+    if (isFine) continue;
+    failed += 1;
+    console.log(`       relied on: ${stage.expected}`);
+  }
+  console.log(
+    `\n${probes.length + lived.length} probes on ${real.target}: ${probes.length + lived.length - failed} as relied on, ${failed} not.`,
+  );
   console.log(`${differing} of them differ on the ${local.target}.`);
   return failed === 0 ? 0 : 1;
 }

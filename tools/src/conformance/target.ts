@@ -25,8 +25,9 @@ export interface Target {
 
 export type AccountName = 'reconciler' | 'cluster-api';
 
-export function connect({ url, authority, token }: Caller, fieldManager?: string): GardenClient {
-  const kubeconfig = {
+/** The kubeconfig of a caller, as JSON, which is YAML. */
+export function kubeconfigOf({ url, authority, token }: Caller): string {
+  return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'here',
@@ -38,9 +39,9 @@ export function connect({ url, authority, token }: Caller, fieldManager?: string
       },
     ],
     users: [{ name: 'probe', user: { token } }],
-  };
-  return connectGarden({
-    ...{ kubeconfigText: JSON.stringify(kubeconfig), cloudProfileName: 'hcloud', log: silentLog },
-    ...(fieldManager === undefined ? {} : { fieldManager }),
   });
+}
+
+export function connect(caller: Caller): GardenClient {
+  return connectGarden({ kubeconfigText: kubeconfigOf(caller), cloudProfileName: 'hcloud', log: silentLog });
 }

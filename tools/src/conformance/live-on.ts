@@ -1,0 +1,206 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isAppliedBy, type Shoot } from '@corral/garden';
+import { waitFor } from '@corral/testing';
+import { type ClusterRig, clusterSpec, startClusterRig } from '../bench/cluster-rig.js';
+import { playGardener } from './play-gardener.js';
+import { shootPath } from './probes.js';
+import { mergeType, must } from './rest.js';
+import { connect, kubeconfigOf, type Target } from './target.js';
+
+interface Living {
+  readonly target: Target;
+  readonly rig: ClusterRig;
+  readonly readShoot: () => Promise<Shoot | null>;
+}
+
+interface Stage {
+  /** Completes "They …". */
+  readonly name: string;
+  readonly expected: string;
+  run(living: Living): Promise<string>;
+}
+
+export interface Lived {
+  readonly stage: Stage;
+  readonly outcome: string;
+}
+
+const NAME = 'life';
+const PROFILE = '/apis/core.gardener.cloud/v1beta1/cloudprofiles';
+const patient = { timeoutMs: 120_000 };
+
+const declare = async ({ rig }: Living, maximum: number): Promise<void> => {
+  await rig.call('PUT', `/clusters/${NAME}/`, { spec: clusterSpec(maximum) });
+};
+
+/** The newest operation, once it has ended. */
+const ended = ({ rig }: Living): Promise<string> =>
+  waitFor(
+    'the operation to end',
+    async () => {
+      const { rows } = await rig.pool.query<{ state: string; error: { code?: string } }>(
+        'SELECT state, error FROM operation WHERE target_name = $1 ORDER BY generation DESC, created_at DESC LIMIT 1',
+        [NAME],
+      );
+      const [operation] = rows;
+      if (operation === undefined || ['queued', 'running'].includes(operation.state)) {
+        throw new Error(JSON.stringify(operation));
+      }
+      return operation.error.code === undefined ? operation.state : `${operation.state}: ${operation.error.code}`;
+    },
+    patient,
+  );
+
+async function reconciled({ rig }: Living): Promise<{ reason: string; message: string }> {
+  const { rows } = await rig.pool.query('SELECT conditions FROM cluster WHERE name = $1', [NAME]);
+  return rows[0].conditions.find(({ type }: { type: string }) => type === 'Reconciled');
+}
+
+const workersOf = (shoot: Shoot | null) =>
+  (shoot?.spec.provider as { workers: { maximum: number }[] } | undefined)?.workers ?? [];
+const maximumOf = (shoot: Shoot | null): number | undefined => workersOf(shoot)[0]?.maximum;
+
+const stages: readonly Stage[] = [
+  {
+    name: 'bring about what is declared',
+    expected: 'succeeded, maximum 3',
+    async run(living) {
+      await declare(living, 3);
+      return `${await ended(living)}, maximum ${maximumOf(await living.readShoot())}`;
+    },
+  },
+  {
+    name: 'tell who has changed it, and keep that',
+    expected: 'Drifted: maximum of node pool general (kubectl-edit), maximum 9',
+    async run(living) {
+      const shoot = await living.readShoot();
+      const patch = { spec: { provider: { workers: workersOf(shoot).map((each) => ({ ...each, maximum: 9 })) } } };
+      const path = shootPath(shoot?.metadata.namespace ?? '', shoot?.metadata.name ?? '');
+      await must(living.target.admin, 'PATCH', `${path}?fieldManager=kubectl-edit`, patch, mergeType);
+      const { reason, message } = await waitFor(
+        'the drift to be told',
+        async () => {
+          const condition = await reconciled(living);
+          if (condition.reason !== 'Drifted') throw new Error(JSON.stringify(condition));
+          return condition;
+        },
+        patient,
+      );
+      const named = message.replace('Somebody else has changed what is declared here: ', '').replace(/\.$/, '');
+      return `${reason}: ${named}, maximum ${maximumOf(await living.readShoot())}`;
+    },
+  },
+  {
+    name: 'let the next declaration win, with an entry in the audit log',
+    expected: 'succeeded, maximum 5, maximum of node pool general of kubectl-edit',
+    async run(living) {
+      await declare(living, 5);
+      const end = await ended(living);
+      const { rows } = await living.rig.pool.query(
+        "SELECT detail FROM audit_entry WHERE target_name = $1 AND action = 'cluster.override'",
+        [NAME],
+      );
+      const named = rows.flatMap(({ detail }) => detail.fields).map(({ field, manager }) => `${field} of ${manager}`);
+      return `${end}, maximum ${maximumOf(await living.readShoot())}, ${named.join(' ')}`;
+    },
+  },
+  {
+    name: 'go on over a restart of the API server',
+    expected: 'succeeded, maximum 6',
+    async run(living) {
+      const restarting = living.target.restart?.();
+      await declare(living, 6);
+      await restarting;
+      const end = await ended(living);
+      return `${end}, maximum ${maximumOf(await living.readShoot())}`;
+    },
+  },
+  {
+    name: 'take hold again of what a restore has forgotten',
+    expected: 'held, then succeeded, maximum 7',
+    async run(living) {
+      const { namespace, name } = (await living.readShoot())?.metadata ?? { namespace: '', name: '' };
+      await living.target.forgetManagers(shootPath(namespace, name));
+      const held = await waitFor(
+        'it to be applied again',
+        async () => {
+          if (!isAppliedBy((await living.readShoot())?.managers ?? [])) throw new Error('not held');
+          return 'held';
+        },
+        patient,
+      );
+      await declare(living, 7);
+      return `${held}, then ${await ended(living)}, maximum ${maximumOf(await living.readShoot())}`;
+    },
+  },
+  {
+    name: 'remove what is deleted, once its finalizers have gone',
+    expected: 'succeeded, absent',
+    async run(living) {
+      await living.rig.call('DELETE', `/clusters/${NAME}/`);
+      const end = await ended(living);
+      return `${end}, ${(await living.readShoot()) === null ? 'absent' : 'there'}`;
+    },
+  },
+];
+
+/** Runs the built services on the API server, each with its published account, through the life of a cluster. */
+export async function liveOn(target: Target): Promise<Lived[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'corral-conformance-life-'));
+  const kubeconfig = (account: 'reconciler' | 'cluster-api'): string => {
+    const path = join(folder, `${account}.kubeconfig`);
+    writeFileSync(path, kubeconfigOf(target.accounts[account]), { mode: 0o600 });
+    return path;
+  };
+  const gardener = playGardener(target);
+  const kubeconfigs = { clusterApi: kubeconfig('cluster-api'), reconciler: kubeconfig('reconciler') };
+  await must(target.admin, 'POST', PROFILE, offered());
+  const rig = await startClusterRig({ kubeconfigs });
+  const garden = connect(target.accounts.reconciler);
+  try {
+    await rig.startReconcilers(1);
+    let place: { namespace: string; name: string } | undefined;
+    const readShoot = async (): Promise<Shoot | null> => {
+      // The row goes with the cluster, and whether the Shoot went as well is asked after that.
+      place ??= await placeOf(rig);
+      return garden.readShoot(place);
+    };
+    const lived: Lived[] = [];
+    for (const stage of stages) {
+      const outcome = await stage
+        .run({ target, rig, readShoot })
+        .catch((error: unknown) => `failed: ${(error as Error).message.split('\n')[0]}`);
+      lived.push({ stage, outcome });
+    }
+    return lived;
+  } finally {
+    await gardener.stop();
+    await garden.close();
+    await rig.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function placeOf(rig: ClusterRig): Promise<{ namespace: string; name: string }> {
+  const { rows } = await rig.pool.query(
+    'SELECT shoot_name, project_namespace FROM cluster JOIN team ON team.id = team_id WHERE cluster.name = $1',
+    [NAME],
+  );
+  return { namespace: rows[0].project_namespace, name: rows[0].shoot_name };
+}
+
+/** A catalogue of what the cluster asks for. */
+function offered(): object {
+  return {
+    ...{ apiVersion: 'core.gardener.cloud/v1beta1', kind: 'CloudProfile', metadata: { name: 'hcloud' } },
+    spec: {
+      type: 'hcloud',
+      kubernetes: { versions: [{ version: '1.34.3', classification: 'supported' }] },
+      machineTypes: [{ name: 'cpx31', cpu: '4', memory: '8Gi', gpu: '0', architecture: 'amd64', usable: true }],
+      machineImages: [{ name: 'ubuntu', versions: [{ version: '24.4.1', architectures: ['amd64'] }] }],
+      regions: [{ name: 'hel1', zones: [{ name: 'hel1-dc2' }] }],
+    },
+  };
+}
