@@ -62,6 +62,12 @@ const others = fc.constantFrom<Event[]>(
   named('refuses', (world) => {
     world.garden.refusesApplies = true;
   }),
+  named('garden away', (world) => {
+    world.garden.isAway = true;
+  }),
+  named('garden back', (world) => {
+    world.garden.isAway = false;
+  }),
   named('hibernated by a schedule', (world) => world.garden.hibernate()),
   named('version raised', (world) => world.garden.raiseVersion()),
   named('scaled by an operator', (world) => world.garden.scale(9)),
@@ -85,6 +91,7 @@ function calmDown(world: ModelWorld): void {
   const { garden } = world;
   garden.fault = null;
   garden.refusesApplies = false;
+  garden.isAway = false;
   garden.freeSlot();
   if (world.row !== null) garden.acceptedTokens.add(world.row.connection.tokenVersion);
   world.verify();

@@ -28,6 +28,8 @@ export class ModelGarden {
   readonly achieved: Spec[] = [];
   fault: Fault | null = null;
   refusesApplies = false;
+  /** Nobody gets an answer. */
+  isAway = false;
   secretVersion = 0;
   /** The token with which the last run began. */
   runningToken = 0;

@@ -132,6 +132,10 @@ export class ModelWorld {
     // A pass that dies leaves a cluster that is due when its lease ends.
     this.leaseEnd = new Date(this.clock.now.getTime() + leaseMs);
     this.dueAt = this.leaseEnd;
+    if (this.garden.isAway) {
+      this.meetNobody();
+      return;
+    }
     let seen = this.read(faults.staleBy);
     for (let taken = 0; taken < stepsMax && this.row !== null; taken += 1) {
       this.row = { ...this.row, known: { ...this.row.known, ...learnedFromRead(this.row, seen) } };
@@ -155,6 +159,17 @@ export class ModelWorld {
       }
     }
     if (this.row !== null) throw new Error('a pass finds no rest');
+  }
+
+  /** A pass that gets no answer sees nothing, and what clients are told stays. */
+  private meetNobody(): void {
+    if (this.row === null || this.hasDied) return;
+    const { known } = this.row;
+    const error = new GardenError('unreachable', 'no connection');
+    const failure = classifyFailure(error, { desired: this.row, step: 'settle', random: () => 0.5 });
+    if (failure.kind !== 'pause') throw new Error('an outage is more than a pause');
+    this.row = { ...this.row, known: { ...known, failures: known.failures + 1 } };
+    this.dueAt = new Date(this.clock.now.getTime() + failure.afterMs);
   }
 
   /** How the cluster ends when all that went wrong is over; what is due is served, and nothing else. */
