@@ -13,7 +13,7 @@ export interface FieldManager {
 /** Who applies as this client does unless told otherwise. */
 export const defaultFieldManager = 'corral';
 /** To whom the API server gives what nobody holds when something is applied for the first time. */
-const nobody = 'before-first-apply';
+export const nobodysManager = 'before-first-apply';
 
 export function parseManagers(metadata: JsonObject): FieldManager[] {
   return objectsIn(metadata, 'managedFields').map((entry) => ({
@@ -41,7 +41,7 @@ export function othersHolding(
 ): FieldManager[] {
   const steps = stepsOf(path);
   return managers
-    .filter(({ manager, fields }) => manager !== us && manager !== nobody && holds(fields, steps))
+    .filter(({ manager, fields }) => manager !== us && manager !== nobodysManager && holds(fields, steps))
     .sort((one, other) => (other.time ?? '').localeCompare(one.time ?? ''));
 }
 
@@ -63,11 +63,20 @@ function holds(fields: JsonObject, [step, ...rest]: readonly string[]): boolean 
   return Object.keys(below).length === 0 || holds(below, rest);
 }
 
-/** Labels and annotations have dots in their names, and are the last step of a path. */
-function stepsOf(path: string): string[] {
+/** A step into an object, or to an item of a list whose items have names. */
+export type FieldStep = string | { readonly name: string };
+
+/**
+ * Reads a path as a conflict has it, e.g. `.spec.provider.workers[name="p1"].maximum`. Labels and annotations have dots in
+ * their names, and are the last step.
+ */
+export function fieldSteps(path: string): FieldStep[] {
   const [, before = path, key] = /^(.*\.(?:labels|annotations))\.(.+)$/.exec(path) ?? [];
-  const steps = [...before.matchAll(/\.([^.[\]]+)|\[name=("(?:[^"\\]|\\.)*")\]/g)].map(([, field, name]) =>
-    name === undefined ? `f:${field}` : `k:{"name":${name}}`,
+  const steps = [...before.matchAll(/\.([^.[\]]+)|\[name="([^"]*)"\]/g)].map(([, field, name]) =>
+    field === undefined ? { name: name ?? '' } : field,
   );
-  return key === undefined ? steps : [...steps, `f:${key}`];
+  return key === undefined ? steps : [...steps, key];
 }
+
+const stepsOf = (path: string): string[] =>
+  fieldSteps(path).map((step) => (typeof step === 'string' ? `f:${step}` : `k:${JSON.stringify(step)}`));

@@ -20,7 +20,16 @@ export type {
 export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './cloud-profile.js';
 export { connectGarden } from './connect-garden.js';
 export { type FieldConflict, type FieldProblem, GardenError, type GardenErrorKind, isGardenError } from './errors.js';
-export { defaultFieldManager, type FieldManager, isAppliedBy, isRemovable, othersHolding } from './field-managers.js';
+export {
+  defaultFieldManager,
+  type FieldManager,
+  type FieldStep,
+  fieldSteps,
+  isAppliedBy,
+  isRemovable,
+  nobodysManager,
+  othersHolding,
+} from './field-managers.js';
 export { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
 export type { JoinData, JoinRequest, NodeMarks, NodeReading, ShootNodes } from './nodes/client.js';
 export { isHostName } from './nodes/join-rules.js';

@@ -138,7 +138,7 @@ function classifyRefusal(error: GardenError, context: FailureContext, again: Fai
 const isUndeclared = (words: string): boolean => /\b(field not declared in schema|unknown field)\b/.test(words);
 
 function withoutRepeats(fields: readonly ApiField[]): ApiField[] {
-  return [...new Map(fields.map((field) => [field.pointer, field])).values()];
+  return [...new Map(fields.map((field) => [field.name, field])).values()];
 }
 
 const hibernationBlocked: Failure = {

@@ -1,4 +1,12 @@
-import { type FieldConflict, type HeldShoot, isRemovable, othersHolding, type ShootManifest } from '@corral/garden';
+import {
+  type FieldConflict,
+  type FieldStep,
+  fieldSteps,
+  type HeldShoot,
+  isRemovable,
+  othersHolding,
+  type ShootManifest,
+} from '@corral/garden';
 import { shownManager } from './drift.js';
 import { apiFieldOf, ownField } from './garden-fields.js';
 import { markPrefix } from './marks.js';
@@ -48,7 +56,7 @@ const nameOf = (path: string, desired: Desired): string => (apiFieldOf(path, des
 /** The manifest without fields that others keep. What is left out and was ours goes to whoever else holds it. */
 export function withoutFields(manifest: ShootManifest, paths: readonly string[]): ShootManifest {
   const reduced = structuredClone(manifest) as unknown as JsonObject;
-  for (const path of paths) remove(reduced, stepsOf(path));
+  for (const path of paths) remove(reduced, fieldSteps(path));
   return reduced as unknown as ShootManifest;
 }
 
@@ -86,16 +94,7 @@ function workersIn(spec: JsonObject): object[] {
   return Array.isArray(workers) ? workers : [];
 }
 
-type Step = string | { readonly name: string };
-
-/** Reads `.spec.provider.workers[name="p1"].maximum`. */
-function stepsOf(path: string): Step[] {
-  return [...path.matchAll(/\.([^.[\]]+)|\[name="([^"]*)"\]/g)].map(([, field, name]) =>
-    field === undefined ? { name: name ?? '' } : field,
-  );
-}
-
-function remove(value: unknown, [step, ...rest]: readonly Step[]): void {
+function remove(value: unknown, [step, ...rest]: readonly FieldStep[]): void {
   if (step === undefined || typeof value !== 'object' || value === null) return;
   if (typeof step !== 'string') {
     if (Array.isArray(value))

@@ -3,6 +3,7 @@ import {
   type GardenClient,
   type GardenError,
   isGardenError,
+  nobodysManager,
   type Shoot,
   type ShootManifest,
 } from '@corral/garden';
@@ -120,12 +121,13 @@ async function applyCredentials(deps: PerformDeps, { lease, wanted, seen, signal
   } catch (error) {
     if (!isFieldConflict(error)) throw error;
     // Only a token that was declared is handed over, so whatever somebody has put there came before it.
-    const managers = error.causes.map(({ manager }) => manager ?? 'unknown');
+    const managers = error.causes.map(({ manager }) => manager ?? 'unknown').filter((each) => each !== nobodysManager);
     const fields = [...new Set(managers)].map((manager) => ({
       field: 'connectionRef',
       manager: shownManager(manager),
     }));
-    if (!(await records.recordOverride(lease, { generation: wanted.generation, fields }))) return { kind: 'overtaken' };
+    const override = { generation: wanted.generation, fields };
+    if (fields.length > 0 && !(await records.recordOverride(lease, override))) return { kind: 'overtaken' };
     await garden.applyCredentials({ ...declaration, force: true }, signal);
   }
   const version = { connectionId: id, version: token.version, before: gardenTokenVersion };
