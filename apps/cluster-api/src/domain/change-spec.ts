@@ -114,7 +114,8 @@ async function attempt(
   const accepted = await tx.accept({
     ...declaration,
     operationId,
-    effect: { kind: 'declare', spec, priorities, connectionId, shown },
+    effect: { kind: 'declare', spec, priorities, connectionId },
+    shown,
     claims,
     action: change.action,
     detail: { changed: changes.map(({ pointer }) => pointer).join(' '), ...claimsDetail(claims) },
@@ -150,11 +151,10 @@ const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
 function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPlan, now: Date): ClusterRecord {
   const { spec, desiredHash, generation, shown, prices, priorities } = plan;
-  const { phase, conditions } = shown ?? (current as ClusterRecord);
   const absent = {
     ...{ id: NIL_ID, name, observedGeneration: 0, revision: 0, seedName: null, migrationPhase: null },
     ...{ pinnedVersion: null, startedAt: null, deletionRequestedAt: null, createdAt: now, backingReady: new Map() },
   };
-  const planned = { spec, priorities, prices, desiredHash, generation, phase, conditions };
+  const planned = { spec, priorities, prices, desiredHash, generation, ...shown };
   return { ...(current ?? absent), ...planned, updatedAt: now };
 }

@@ -1,4 +1,5 @@
-import type { AuditAction, ClusterPhase, ClusterSpec, Condition, ConnectionPhase } from '@corral/contracts';
+import type { AuditAction, ClusterSpec, ConnectionPhase } from '@corral/contracts';
+import type { AcceptedStatus } from './accepted-status.js';
 import type { Caller } from './caller.js';
 import type { Claims, PoolServer } from './claim-servers.js';
 import type { ClusterRecord, OperationRecord } from './cluster-record.js';
@@ -45,6 +46,8 @@ export interface UsableConnection {
 export interface Acceptance extends Pick<AcceptedDeclaration, 'operation' | 'generation' | 'desiredHash' | 'isDraft'> {
   readonly operationId: string;
   readonly effect: Effect;
+  /** What is shown until a pass has looked at the cluster. */
+  readonly shown: AcceptedStatus;
   /** The adopted servers that change hands with it. */
   readonly claims: Claims;
   /** Dotted, for the audit log. */
@@ -60,8 +63,6 @@ export type Effect =
       /** Of its node pools, by name. */
       readonly priorities: ReadonlyMap<string, number>;
       readonly connectionId: string;
-      /** What is to be shown before a pass has looked at the cluster; null leaves what the last pass saw. */
-      readonly shown: { readonly phase: ClusterPhase; readonly conditions: readonly Condition[] } | null;
     }
   /** The specification stays, and is tried once more. */
   | { readonly kind: 'retry' }

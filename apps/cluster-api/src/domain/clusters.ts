@@ -1,5 +1,6 @@
 import type { ClusterSpecInput } from '@corral/contracts';
 import { notFound } from '../problem.js';
+import { acceptedStatus } from './accepted-status.js';
 import type { Caller } from './caller.js';
 import type { ChangeSpec, SpecChange, SpecChanged } from './change-spec.js';
 import { type Claims, claimsDetail, drawOnServers, noClaims, releaseAll, serverIdsOf } from './claim-servers.js';
@@ -100,7 +101,9 @@ async function retryOnce(
   if (connection !== null) refuseRejected(connection);
   const { kind, ...declaration } = decision;
   const effect = { kind: 'retry' } as const;
-  const accepted = { ...declaration, operationId, effect, claims: noClaims };
+  const { hibernated } = current.spec;
+  const shown = acceptedStatus(current, { kind: 'declare', hibernated, isDraft: false }, tx.now);
+  const accepted = { ...declaration, operationId, effect, shown, claims: noClaims };
   return { kind, ...(await tx.accept({ ...accepted, action: 'cluster.retry', detail: {} })) };
 }
 
@@ -131,7 +134,7 @@ async function removeOnce(
   const accepted = await tx.accept({
     ...{ operationId: newId(), operation: 'cluster.delete', generation: current.generation + 1, isDraft: false },
     ...{ desiredHash: current.desiredHash, effect: { kind: 'delete' }, action: 'cluster.delete' },
-    ...{ claims, detail: claimsDetail(claims) },
+    ...{ shown: acceptedStatus(current, { kind: 'delete' }, tx.now), claims, detail: claimsDetail(claims) },
   });
   return { outcome: { kind: 'accepted', ...accepted }, claims };
 }

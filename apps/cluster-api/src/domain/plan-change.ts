@@ -1,13 +1,13 @@
-import type { ClusterPhase, ClusterSpec, Condition, ConnectionPhase } from '@corral/contracts';
+import type { ClusterSpec, ConnectionPhase } from '@corral/contracts';
 import type { CloudProfile } from '@corral/garden';
 import { invalidField, Problem } from '../problem.js';
+import { type AcceptedStatus, acceptedStatus } from './accepted-status.js';
 import { autoscalerPriorities } from './autoscaler-priorities.js';
 import { checkCatalogue, type GardenFeature, needsCatalogue } from './catalogue-rules.js';
 import { type Change, changesOf } from './changes.js';
 import type { ClusterRecord } from './cluster-record.js';
 import type { UsableConnection } from './cluster-transaction.js';
 import { hasWorkers } from './complete-spec.js';
-import { conditionsBeforeStart } from './conditions-before-start.js';
 import { type AcceptedDeclaration, decideDeclaration } from './decide-declaration.js';
 import { checkNetwork } from './network-rules.js';
 import type { Places } from './places.js';
@@ -42,8 +42,8 @@ export interface AcceptedPlan extends AcceptedDeclaration {
   readonly prices: KnownPrices | null;
   /** Of its node pools, by name. */
   readonly priorities: ReadonlyMap<string, number>;
-  /** What is to be shown before a pass has looked at the cluster; null leaves what the last pass saw. */
-  readonly shown: { readonly phase: ClusterPhase; readonly conditions: readonly Condition[] } | null;
+  /** What is shown until a pass has looked at the cluster. */
+  readonly shown: AcceptedStatus;
   readonly changes: readonly Change[];
 }
 
@@ -71,16 +71,14 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
     if (catalogue === null) return { kind: 'catalogueNeeded' };
     checkCatalogue(current, desired, { ...context, catalogue });
   }
-  const { isDraft } = declaration;
-  const started = current !== null && current.startedAt !== null;
-  const conditions = conditionsBeforeStart(declaration, current?.conditions ?? [], now);
+  const wish = { kind: 'declare', hibernated: desired.hibernated, isDraft: declaration.isDraft } as const;
   return {
     ...declaration,
     spec: desired,
     connectionId,
     prices,
     priorities: autoscalerPriorities(desired, prices),
-    shown: started ? null : { phase: isDraft ? 'Draft' : 'Pending', conditions },
+    shown: acceptedStatus(current, wish, now),
     changes: changesOf(present, desired),
   };
 }

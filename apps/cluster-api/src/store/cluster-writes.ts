@@ -47,10 +47,15 @@ export async function acceptChange(
 async function writeCluster(
   tx: Transaction,
   { caller, name, current, now }: HeldCluster,
-  { generation, desiredHash, isDraft, effect }: Acceptance,
+  { generation, desiredHash, isDraft, effect, shown }: Acceptance,
 ): Promise<string> {
   const teamId = caller.team.id;
-  const change = { generation, desiredHash, dueAt: isDraft ? null : now, updatedAt: now, ...columnsOf(effect, now) };
+  const { phase, conditions } = shown;
+  const change = {
+    ...{ generation, desiredHash, dueAt: isDraft ? null : now, updatedAt: now, phase },
+    conditions: conditions.map((condition) => ({ ...condition })),
+    ...columnsOf(effect, now),
+  };
   if (current !== null) {
     const revision = { increment: 1 };
     await tx.cluster.update({ where: { id: current.id, teamId }, data: { ...change, revision }, select: { id: true } });
@@ -69,17 +74,12 @@ function columnsOf(effect: Effect, now: Date) {
     case 'retry':
       return {};
     case 'delete':
-      return { deletionRequestedAt: now, phase: 'Deleting' };
+      return { deletionRequestedAt: now };
   }
 }
 
-function declaredColumns({ spec: { nodePools: _, ...spec }, shown }: Declared) {
-  const { phase, conditions } = shown ?? {};
-  return {
-    spec: { ...spec, network: { ...spec.network } },
-    ...(phase === undefined ? {} : { phase }),
-    ...(conditions === undefined ? {} : { conditions: conditions.map((condition) => ({ ...condition })) }),
-  };
+function declaredColumns({ spec: { nodePools: _, ...spec } }: Declared) {
+  return { spec: { ...spec, network: { ...spec.network } } };
 }
 
 /** A pool that stays keeps its row, and with it the name that it has on the garden. */

@@ -42,7 +42,7 @@ describe('dry runs of a cluster PUT', () => {
     const { body } = await put(aClusterSpec({ nodePools: [aPool({ maximum: 5 })] }), '?dryRun=true').expect(200);
 
     expect(body.changes).toEqual([{ pointer: '/spec/nodePools/0/maximum', from: 3, to: 5 }]);
-    expect(body.resource).toMatchObject({ metadata: { generation: 2 }, status: { phase: 'Ready' } });
+    expect(body.resource).toMatchObject({ metadata: { generation: 2 }, status: { phase: 'Updating' } });
     expect((await t.api.as(t.acme.member).get(path())).body.metadata.generation).toBe(1);
   });
 

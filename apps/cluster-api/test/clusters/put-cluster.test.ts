@@ -1,3 +1,4 @@
+import type { Condition } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
@@ -142,13 +143,22 @@ describe('PUT /clusters/{name}/', () => {
     expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create superseded', 'cluster.update queued']);
   });
 
-  it('leaves the answer of a running cluster as it was last observed', async () => {
+  it('shows a running cluster as one that changes from the answer on, and all else as it was last observed', async () => {
     await runningCluster(t, t.acme, name);
 
     const { body } = await put(aClusterSpec({ plan: 'annual' })).expect(202);
 
-    expect(body.resource.status.phase).toBe('Ready');
     expect(body.resource.metadata).toMatchObject({ generation: 2, observedGeneration: 1 });
+    expect(body.resource.status.phase).toBe('Updating');
+    const statuses = body.resource.status.conditions.map(
+      (each: Condition) => `${each.type} ${each.status} ${each.reason}`,
+    );
+    expect(statuses).toEqual([
+      'ControlPlaneReady True Observed',
+      'Reconciled False Queued',
+      'SpecAccepted True Accepted',
+    ]);
+    expect((await t.api.as(t.acme.member).get(path())).body).toEqual(body.resource);
   });
 
   it('keeps the row, and so the name on the garden, of every pool that stays', async () => {

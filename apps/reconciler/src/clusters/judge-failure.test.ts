@@ -31,8 +31,16 @@ describe('a failure that the team must mend', () => {
     });
   });
 
-  it('leaves a cluster that works what it is', () => {
-    expect(verdictOf(changed, shoot, refused)).toMatchObject({ phase: 'Ready', observedGeneration: 1 });
+  it('leaves a cluster that works what it is, which is not what was declared', () => {
+    const verdict = verdictOf(changed, shoot, refused);
+
+    expect(verdict).toMatchObject({ phase: 'Degraded', observedGeneration: 1 });
+    expect(verdict?.conditions).toContainEqual(
+      expect.objectContaining({
+        ...{ type: 'Reconciled', status: 'False', reason: 'SpecRefused' },
+        message: 'The specification was refused: see region.',
+      }),
+    );
   });
 
   it('touches no operation when there is none', () => {

@@ -18,8 +18,8 @@ export function judgeFailure(desired: Desired, seen: Observed | null, failure: F
   const obstacle = obstacleOf(failure, desired);
   if (obstacle === null) return judge(desired, seen, now);
   const verdict = judge(desired, seen, now, { isObstructed: true });
-  const [condition] = stamped([obstacle.condition], desired.known.conditions, now);
-  const conditions = verdict.conditions.map((each) => (each.type === condition?.type ? condition : each));
+  const obstructing = stamped(obstacle.conditions, desired.known.conditions, now);
+  const conditions = verdict.conditions.map((each) => obstructing.find(({ type }) => type === each.type) ?? each);
   if (obstacle.end === null) return { ...verdict, conditions };
   return {
     ...verdict,
@@ -32,7 +32,7 @@ export function judgeFailure(desired: Desired, seen: Observed | null, failure: F
 }
 
 interface Obstacle {
-  readonly condition: Draft;
+  readonly conditions: readonly Draft[];
   /** What the operation fails of; null while there is hope. */
   readonly end: { readonly code: ClusterErrorCode; readonly message: string } | null;
 }
@@ -40,10 +40,11 @@ interface Obstacle {
 function obstacleOf(failure: Failure, desired: Desired): Obstacle | null {
   if (failure.kind === 'needsUser') {
     const { code, reason, message } = failure;
-    return { condition: { type: 'SpecAccepted', status: 'False', reason, message }, end: { code, message } };
+    const accepted: Draft = { type: 'SpecAccepted', status: 'False', reason, message };
+    return { conditions: [accepted, notReconciled(reason, message)], end: { code, message } };
   }
   if (failure.kind === 'platform') {
-    return { condition: notReconciled(failure.reason, sentenceFor(failure.code, desired)), end: null };
+    return { conditions: [notReconciled(failure.reason, sentenceFor(failure.code, desired))], end: null };
   }
   return null;
 }

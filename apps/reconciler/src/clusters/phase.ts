@@ -33,7 +33,8 @@ export function phaseOf(desired: Desired, facts: ShootFacts, standing: Standing)
     return hibernation.wished ? 'Hibernating' : 'Resuming';
   }
   if (hibernation.actual) return 'Hibernated';
-  return standing.isImpaired ? 'Degraded' : 'Ready';
+  // Whoever waits for `Ready` after a change waits for the change, also where nothing can be done about it now.
+  return standing.isImpaired || !standing.isConverged ? 'Degraded' : 'Ready';
 }
 
 /**
