@@ -7,7 +7,10 @@ import { isGardenError } from './errors.js';
 import { listShoots } from './list-shoots.js';
 import { streamShoots } from './watch-stream.js';
 
-const backoff = { firstMs: 500, capMs: 30_000 };
+/** Everybody who waits for the garden learns from the watch that it is back: so one call tries often. */
+const backoff = { firstMs: 500, capMs: 2_500 };
+/** Of a garden that asks for fewer calls. */
+const slowBackoff = { firstMs: 500, capMs: 30_000 };
 /** However long a garden asks us to stay away, we are blind meanwhile. */
 const retryAfterMsMax = 300_000;
 /** A watch that ends sooner and without a word was cut off by something on the way. */
@@ -140,7 +143,9 @@ async function handOverEvents(deps: CallDeps, watch: Told, progress: Progress, v
 
 function delayAfter(error: unknown, failures: number): number {
   const asked = isGardenError(error) ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
-  return Math.min(asked, retryAfterMsMax) + fullJitterMs(failures, backoff);
+  return (
+    Math.min(asked, retryAfterMsMax) + fullJitterMs(failures, isGardenError(error, 'throttled') ? slowBackoff : backoff)
+  );
 }
 
 function tell({ log }: CallDeps, { onState }: ShootWatch, state: WatchState): void {

@@ -287,7 +287,7 @@ describe('a watch that fails', () => {
     const delays = () => states.flatMap((state) => (state.phase === 'waiting' ? [state.delayMs] : []));
     await eventually(() => expect(delays().length).toBeGreaterThan(4));
 
-    expect(delays().slice(0, 5)).toEqual([25, 50, 100, 200, 400]);
+    expect(delays().slice(0, 5)).toEqual([25, 50, 100, 125, 125]);
   });
 });
 

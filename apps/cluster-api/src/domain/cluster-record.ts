@@ -6,6 +6,7 @@ import type {
   OperationError,
   OperationKind,
   OperationState,
+  OperationWaiting,
 } from '@corral/contracts';
 import type { KnownPrices } from './prices.js';
 
@@ -49,6 +50,8 @@ export interface OperationRecord {
   readonly state: OperationState;
   readonly progress: number;
   readonly error: OperationError;
+  /** Why it does not get on just now; null once it has ended. */
+  readonly waiting: OperationWaiting | null;
   readonly desiredHash: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;

@@ -9,9 +9,9 @@ export interface OperationContext {
 
 /** An operation as clients see it. */
 export function operationBody(operation: OperationRecord, context: OperationContext): Operation {
-  const { id, kind, target, state, progress, error, desiredHash, createdAt, updatedAt } = operation;
+  const { id, kind, target, state, progress, error, waiting, desiredHash, createdAt, updatedAt } = operation;
   return {
-    ...{ id, kind, state, progress, error, desiredHash },
+    ...{ id, kind, state, progress, error, waiting, desiredHash },
     target: { kind: target.kind, name: target.name, id: target.id, team: context.team.slug },
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),

@@ -39,7 +39,7 @@ export async function beginOperation(
               ${caller.requestId}, ${told}::jsonb, ${now}::timestamptz)
     )
     SELECT id, kind, target_kind AS "targetKind", target_id AS "targetId", target_name AS "targetName", generation,
-           state::text AS state, progress, error, desired_hash AS "desiredHash", created_at AS "createdAt",
+           state::text AS state, progress, error, waiting, desired_hash AS "desiredHash", created_at AS "createdAt",
            updated_at AS "updatedAt"
     FROM begun`;
   return operationOf(row as OperationRow);

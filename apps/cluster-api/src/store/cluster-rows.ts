@@ -6,8 +6,10 @@ import type {
   NodePoolSpec,
   OperationError,
   OperationKind,
+  OperationWaiting,
   PoolSource,
 } from '@corral/contracts';
+import { openOperationStates } from '@corral/contracts';
 import { sql } from '@corral/database';
 import type { NodePrices } from '@corral/hcloud';
 import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
@@ -80,7 +82,7 @@ type StoredOperation = NonNullable<Awaited<ReturnType<Transaction['operation']['
 export type OperationRow = Pick<
   StoredOperation,
   | ('id' | 'kind' | 'targetKind' | 'targetId' | 'targetName' | 'generation' | 'state' | 'progress')
-  | ('error' | 'desiredHash' | 'createdAt' | 'updatedAt')
+  | ('error' | 'waiting' | 'desiredHash' | 'createdAt' | 'updatedAt')
 >;
 
 /** Clusters of a team by name, from behind `after` on. */
@@ -176,5 +178,6 @@ export function operationOf(row: OperationRow): OperationRecord {
     kind: row.kind as OperationKind,
     target: { kind: row.targetKind, id: row.targetId, name: row.targetName },
     error: row.error as OperationError,
+    waiting: openOperationStates.some((state) => state === row.state) ? (row.waiting as OperationWaiting | null) : null,
   };
 }

@@ -28,6 +28,7 @@ import { refreshPrices } from './refresh-prices.js';
 import { followShoots } from './shoot-news.js';
 import { verificationStore } from './verification-store.js';
 import { verifyConnections } from './verify-connections.js';
+import { wakeWaiting } from './wake-waiting.js';
 
 export interface ClusterSettings {
   /** Clusters that this process works on at the same time, while the garden is well. */
@@ -109,15 +110,17 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     ...{ store: cleanupStore(pool), garden, log },
     onOutcome: (outcome) => metrics.cleanups.inc({ outcome }),
   });
+  const onGardenBack = wakeWaiting({ news, wakeUps, log });
   const follow = followShoots({
     ...{ garden, news, wakeUps, relistEveryMs: settings.relistIntervalMs },
     onNews: (source, clusters) => metrics.news.inc({ source }, clusters),
     onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
+    onReturn: onGardenBack,
   });
   return {
     ...{ pass, sweep, verify, refreshPrices: refresh },
     handlers: {
-      clusters: { 'reconcile-cluster': reconcileHandler({ pass, gate, wakeUps, metrics, log }) },
+      clusters: { 'reconcile-cluster': reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, log }) },
       upkeep: upkeepHandlers({
         sweep,
         verify,

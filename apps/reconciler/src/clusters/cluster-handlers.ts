@@ -12,6 +12,8 @@ export interface ReconcileDeps {
   readonly pass: (clusterId: string, stop: AbortSignal) => Promise<PassResult>;
   readonly gate: GardenGate;
   readonly wakeUps: WakeUps;
+  /** Wakes those who wait for the garden. Never rejects. */
+  readonly onGardenBack: () => Promise<void>;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
 }
@@ -20,7 +22,7 @@ export interface ReconcileDeps {
  * Runs a pass when the garden has a place for it, and sees to the next one. Requeueing, metrics and the one line in the
  * log are here, so that a pass does none of it.
  */
-export function reconcileHandler({ pass, gate, wakeUps, metrics, log }: ReconcileDeps) {
+export function reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, log }: ReconcileDeps) {
   return async ({ clusterId, foundBy }: { clusterId: string; foundBy?: 'sweep' }, { signal }: JobContext) => {
     const leave = await gate.enter(clusterId, signal).catch((error: unknown) => {
       if (error instanceof Stopped) return null;
@@ -44,6 +46,7 @@ export function reconcileHandler({ pass, gate, wakeUps, metrics, log }: Reconcil
       tell(log, clusterId, end, { steps, ms: Math.round(seconds * 1_000) });
     }
     await planNext(wakeUps, clusterId, end);
+    if (result.isGardenBack) await onGardenBack();
   };
 }
 

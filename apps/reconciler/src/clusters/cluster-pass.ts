@@ -16,6 +16,7 @@ import { observedHash } from './observed-hash.js';
 import { type PerformDeps, performStep } from './perform.js';
 import type { RecordStore } from './record-store.js';
 import { observedFrom } from './shoot-facts.js';
+import { unchangedVerdict, waitingOf, waitsForGarden, withWaiting } from './waiting.js';
 
 export interface PassDeps extends PerformDeps {
   readonly garden: PerformDeps['garden'] & Pick<GardenClient, 'readShoot'>;
@@ -43,6 +44,8 @@ export interface PassResult {
   readonly steps: readonly Step['do'][];
   /** What was learnt about the garden; null without a call. */
   readonly word: GardenWord | null;
+  /** The cluster had waited for the garden, which has answered now. */
+  readonly isGardenBack: boolean;
 }
 
 /** Enough to make a cluster in one pass. More means that steps undo each other. */
@@ -60,7 +63,7 @@ export const clusterPass =
   (deps: PassDeps) =>
   async (clusterId: string, stop: AbortSignal): Promise<PassResult> => {
     const answer = await deps.leases.takeLease(clusterId, deps.leaseMs);
-    if (answer.kind !== 'taken') return { end: answer, steps: [], word: null };
+    if (answer.kind !== 'taken') return { end: answer, steps: [], word: null, isGardenBack: false };
     const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
     try {
       return await runTurn(deps, answer.lease, kept);
@@ -82,12 +85,16 @@ async function runTurn(deps: PassDeps, lease: Lease, kept: KeptLease): Promise<P
   try {
     const end = await takeSteps(deps, lease, kept.signal, stand);
     const wasAsked = stand.steps.length > 0 || stand.wanted?.namespace !== null;
-    return { end, steps: stand.steps, word: wasAsked ? { kind: 'fine' } : null };
+    const isGardenBack = wasAsked && hasWaitedForGarden(stand.wanted);
+    return { end, steps: stand.steps, word: wasAsked ? { kind: 'fine' } : null, isGardenBack };
   } catch (error) {
     const end = await endFailed(deps, lease, kept, stand, error);
-    return { end, steps: stand.steps, word: end.kind === 'failed' ? wordOf(error) : null };
+    return { end, steps: stand.steps, word: end.kind === 'failed' ? wordOf(error) : null, isGardenBack: false };
   }
 }
+
+const hasWaitedForGarden = (wanted: Desired | null): boolean =>
+  waitsForGarden.some((reason) => reason === wanted?.known.waiting?.reason);
 
 async function takeSteps(deps: PassDeps, lease: Lease, signal: AbortSignal, stand: Stand): Promise<PassEnd> {
   for (;;) {
@@ -144,7 +151,7 @@ async function recognised(
 
 async function settle({ records }: PassDeps, lease: Lease, stand: Stand, verdict: Verdict): Promise<PassEnd> {
   await doubtToken(records, lease, stand, verdict);
-  const released = await records.recordPass(lease, { ...recordOf(stand, verdict), failures: 0 });
+  const released = await records.recordPass(lease, { ...recordOf(stand, verdict), failures: 0, waiting: null });
   return endOf(released, { kind: 'settled', inMs: verdict.lookAgainMs });
 }
 
@@ -193,14 +200,13 @@ async function endFailed(
   const step = steps.at(-1) ?? 'settle';
   if (isNamespaceGone(error, step, wanted)) await deps.records.forgetNamespace(lease);
   const failure = classifyFailure(error, { desired: wanted, step, random: deps.random ?? Math.random });
-  const verdict = judgeFailure(wanted, seen, failure, now);
   // What only the team can mend is tried again with the next change, or with better news.
   const inMs = failure.kind === 'needsUser' ? null : failure.afterMs;
   const failures = failure.kind === 'needsUser' ? 0 : wanted.known.failures + 1;
-  const released =
-    verdict === null
-      ? await deps.records.recordFailure(lease, { failures, observedHash: hashOf(seen) }, { lookAgainMs: inMs })
-      : await deps.records.recordPass(lease, { ...recordOf(stand, { ...verdict, lookAgainMs: inMs }), failures });
+  const waiting = waitingOf(error, failure, wanted, now);
+  const judged = judgeFailure(wanted, seen, failure, now) ?? unchangedVerdict(wanted, inMs);
+  const verdict = { ...withWaiting(judged, waiting, wanted, now), lookAgainMs: inMs };
+  const released = await deps.records.recordPass(lease, { ...recordOf(stand, verdict), failures, waiting });
   return endOf(released, { kind: 'failed', failure: failure.kind, inMs, error });
 }
 

@@ -5,6 +5,7 @@ import type {
   ConnectionPhase,
   MigrationPhase,
   OperationKind,
+  OperationWaiting,
   PoolSource,
 } from '@corral/contracts';
 import type { Pool } from '@corral/database';
@@ -94,6 +95,7 @@ interface DesiredRow {
   seed_name: string | null;
   migration_phase: MigrationPhase | null;
   failures: number;
+  waiting: OperationWaiting | null;
   operation: (Omit<OpenOperation, 'kind' | 'acceptedAt'> & { kind: OperationKind; acceptedAt: string }) | null;
 }
 
@@ -165,5 +167,6 @@ function knownOf(row: DesiredRow): Desired['known'] {
     seedName: row.seed_name,
     migrationPhase: row.migration_phase,
     failures: row.failures,
+    waiting: row.waiting,
   };
 }

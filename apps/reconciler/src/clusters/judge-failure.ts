@@ -11,7 +11,7 @@ import { notReconciled } from './reconciled.js';
  * the declaration.
  *
  * @param seen null when the pass failed before it saw anything
- * @returns null for failures that clients are told nothing of: what they last read stands
+ * @returns null for failures that tell nothing about the cluster: what clients last read of it stands
  */
 export function judgeFailure(desired: Desired, seen: Observed | null, failure: Failure, now: Date): Verdict | null {
   if (seen === null || failure.kind === 'pause' || failure.kind === 'bug') return null;

@@ -23,8 +23,9 @@ import { reconciled } from './reconciled.js';
 import { type Retry, retryOf } from './retry-failed.js';
 import { convergedGeneration, hasFailed, isApplied, isRunDue, isStale } from './run.js';
 import { factsOf, type ShootFacts } from './shoot-facts.js';
+import { unchangedVerdict } from './waiting.js';
 
-/** After a read that shows less than our own last write. */
+/** After a read that shows less than our own last write, and so tells nothing. */
 const staleLookAgainMs = 5_000;
 /** What only the team can mend fails its operation after so long, even if the garden still tries. */
 const userFaultMs = 10 * 60_000;
@@ -49,16 +50,11 @@ export function judge(
       return desired.isDeleting ? judgeLeaving(desired, now) : judgeAbsent(desired, now);
     case 'present': {
       const facts = factsOf(seen.shoot);
-      return isStale(desired.known, facts) ? unchanged(desired) : judgeShoot(desired, facts, isObstructed, now);
+      return isStale(desired.known, facts)
+        ? unchangedVerdict(desired, staleLookAgainMs)
+        : judgeShoot(desired, facts, isObstructed, now);
     }
   }
-}
-
-/** An old read tells nothing. */
-function unchanged({ known }: Desired): Verdict {
-  const { phase, conditions, seedName, migrationPhase, observedGeneration } = known;
-  const operation = { to: 'stay' } as const;
-  return { phase, conditions, seedName, migrationPhase, observedGeneration, operation, lookAgainMs: staleLookAgainMs };
 }
 
 function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, now: Date): Verdict {

@@ -7,6 +7,7 @@ import type {
   MigrationPhase,
   NodePoolSpec,
   OperationKind,
+  OperationWaiting,
 } from '@corral/contracts';
 import type { Shoot } from '@corral/garden';
 import type { OperationVerdict as OperationVerdictOf } from '../loop/operation-verdict.js';
@@ -75,6 +76,8 @@ export interface Known {
   readonly migrationPhase: MigrationPhase | null;
   /** Passes in a row that failed. */
   readonly failures: number;
+  /** Why the last one failed, and since when passes do; null when it did not. */
+  readonly waiting: OperationWaiting | null;
 }
 
 export interface OpenOperation {

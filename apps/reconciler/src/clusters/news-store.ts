@@ -57,6 +57,23 @@ export const newsStore = (pool: Pool) => ({
     return { ids: missing, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
   },
 
+  /**
+   * Those whose last pass failed for one of these reasons, which holds no more: due within the time given, each at a moment of its own.
+   *
+   * @returns also the milliseconds until then
+   */
+  async markWaiting(reasons: readonly string[], withinMs: number): Promise<{ id: string; inMs: number }[]> {
+    const { rows } = await pool.query<{ id: string; in_ms: number }>(
+      `UPDATE cluster SET due_at = clock_timestamp() + make_interval(secs => spread.in_ms / 1000)
+       FROM (SELECT id AS waiting_id, random() * $2::float8 AS in_ms FROM cluster
+             WHERE waiting->>'reason' = ANY ($1)
+               AND due_at > clock_timestamp() + make_interval(secs => $2::float8 / 1000)) spread
+       WHERE id = waiting_id RETURNING id, in_ms`,
+      [reasons, withinMs],
+    );
+    return rows.map((row) => ({ id: row.id, inMs: row.in_ms }));
+  },
+
   /** Those that use a connection about which something has changed. */
   async markUsersOf(connectionId: string): Promise<string[]> {
     const { rows } = await pool.query<{ id: string }>(

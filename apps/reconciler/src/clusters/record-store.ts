@@ -1,5 +1,6 @@
+import type { OperationWaiting } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import { type Lease, leaseValues, ours, type Released, type TurnEnd } from '../loop/lease-store.js';
+import { type Lease, leaseValues, ours, type Released } from '../loop/lease-store.js';
 import { operationValues } from '../loop/operation-verdict.js';
 import type { Learned } from './after-write.js';
 import type { Verdict } from './model.js';
@@ -9,12 +10,14 @@ export interface PassRecord {
   readonly verdict: Verdict;
   /** That the verdict is about: a newer one, accepted during the pass, is not judged by it. */
   readonly generation: number;
-  /** The operation that the verdict is about. */
+  /** The operation that is open. */
   readonly operationId: string | null;
   /** Null: nothing was seen. */
   readonly observedHash: string | null;
   /** Passes in a row that failed. */
   readonly failures: number;
+  /** Why the last one did, where that is to be told. */
+  readonly waiting: OperationWaiting | null;
 }
 
 /** What a pass writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
@@ -132,7 +135,7 @@ export const recordStore = (pool: Pool) => {
 
     /** Ends a turn with what is to be told, in one statement: cluster, operation, next look, and the lease is free. */
     async recordPass(lease: Lease, record: PassRecord): Promise<Released> {
-      const { verdict, generation, operationId, observedHash, failures } = record;
+      const { verdict, generation, operationId, observedHash, failures, waiting } = record;
       const { operation } = verdict;
       const { rows } = await pool.query<{ again: boolean }>(
         `WITH turn AS (
@@ -142,12 +145,14 @@ export const recordStore = (pool: Pool) => {
            FROM cluster WHERE ${ours} FOR UPDATE
          ), operated AS (
            UPDATE operation
-           SET state = $14::operation_state, progress = greatest(progress, $15), error = $16::jsonb,
-               updated_at = clock_timestamp(), finished_at = CASE WHEN $17 THEN clock_timestamp() END
+           SET state = CASE WHEN $18 THEN $14::operation_state ELSE state END,
+               progress = CASE WHEN $18 THEN greatest(progress, $15) ELSE progress END,
+               error = $16::jsonb, waiting = $19::jsonb, updated_at = clock_timestamp(), finished_at = CASE WHEN $17 THEN clock_timestamp() END
            FROM turn
            WHERE operation.id = $13 AND operation.team_id = $1 AND operation.target_id = $2
              AND operation.state IN ('queued', 'running')
-             AND ($17 OR operation.state <> $14::operation_state OR operation.progress < $15)
+             AND ($17 OR operation.waiting IS DISTINCT FROM $19::jsonb
+                  OR $18 AND (operation.state <> $14::operation_state OR operation.progress < $15))
          )
          UPDATE cluster
          SET phase = CASE WHEN is_current THEN $5 ELSE phase END,
@@ -157,7 +162,7 @@ export const recordStore = (pool: Pool) => {
              observed_generation = CASE WHEN is_current THEN $9 ELSE observed_generation END,
              revision = revision + reads_differently::int,
              updated_at = CASE WHEN reads_differently THEN clock_timestamp() ELSE updated_at END,
-             observed_hash = coalesce($10, observed_hash), failures = $11,
+             observed_hash = coalesce($10, observed_hash), failures = $11, waiting = $19::jsonb,
              due_at = CASE WHEN again THEN due_at
                            ELSE clock_timestamp() + make_interval(secs => $12::float8 / 1000) END,
              lease_until = NULL
@@ -167,27 +172,9 @@ export const recordStore = (pool: Pool) => {
           ...leaseValues(lease),
           ...[generation, verdict.phase, verdict.seedName, verdict.migrationPhase],
           ...[JSON.stringify(verdict.conditions), verdict.observedGeneration, observedHash, failures],
-          ...[verdict.lookAgainMs, operation.to === 'stay' ? null : operationId, ...operationValues(operation)],
+          ...[verdict.lookAgainMs, operationId, ...operationValues(operation), operation.to !== 'stay'],
+          waiting && JSON.stringify(waiting),
         ],
-      );
-      return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
-    },
-
-    /** A pass failed before it could judge: what clients are told stays. `observedHash`: null when nothing was seen. */
-    async recordFailure(
-      lease: Lease,
-      { failures, observedHash }: Pick<PassRecord, 'failures' | 'observedHash'>,
-      { lookAgainMs }: TurnEnd,
-    ): Promise<Released> {
-      const { rows } = await pool.query<{ again: boolean }>(
-        `UPDATE cluster
-         SET failures = $4, observed_hash = coalesce($6, observed_hash), lease_until = NULL,
-             due_at = CASE WHEN again THEN due_at ELSE clock_timestamp() + make_interval(secs => $5::float8 / 1000) END
-         FROM (SELECT id AS turn_id, due_at IS DISTINCT FROM lease_until AS again
-               FROM cluster WHERE ${ours} FOR UPDATE) turn
-         WHERE id = turn_id
-         RETURNING again`,
-        [...leaseValues(lease), failures, lookAgainMs, observedHash],
       );
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
     },

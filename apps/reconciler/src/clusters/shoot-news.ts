@@ -12,6 +12,8 @@ export interface ShootNewsDeps {
   readonly relistEveryMs: number;
   readonly onNews: (source: 'list' | 'event' | 'missing', clusters: number) => void;
   readonly onWatching: (isWatching: boolean) => void;
+  /** A watch has opened after there was none. Never rejects. */
+  readonly onReturn: () => Promise<void>;
 }
 
 const ROWS_PER_PAGE = 500;
@@ -22,9 +24,10 @@ const ROWS_PER_PAGE = 500;
  * only the names are kept, until what is missing is known.
  */
 export const followShoots =
-  ({ garden, news, wakeUps, relistEveryMs, onNews, onWatching }: ShootNewsDeps) =>
+  ({ garden, news, wakeUps, relistEveryMs, onNews, onWatching, onReturn }: ShootNewsDeps) =>
   (signal: AbortSignal): Promise<void> => {
     let seenNames = new Set<string>();
+    let isInterrupted = true;
 
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await news.markChanged(seen);
@@ -55,6 +58,11 @@ export const followShoots =
       onEvent: (event) => compare('event', [eventSighting(event)]),
       onState({ phase }) {
         if (phase === 'listing') seenNames = new Set();
+        if (phase === 'waiting') isInterrupted = true;
+        if (phase === 'watching' && isInterrupted) {
+          isInterrupted = false;
+          void onReturn();
+        }
         onWatching(phase === 'watching');
       },
     });

@@ -88,6 +88,17 @@ describe('the gate of the garden', () => {
     expect(gate.state()).toEqual({ places: 1, pausedMs: 2_000 });
   });
 
+  it('looks every two seconds whether the garden is back, however long it was away', async () => {
+    const { gate, pauses, say } = aGate();
+    for (const key of ['one', 'two', 'three']) await say({ kind: 'away' }, key);
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      await jest.advanceTimersByTimeAsync(gate.state().pausedMs);
+      await say({ kind: 'away' }, 'one');
+    }
+
+    expect(pauses.map((pause) => (pause as { ms: number }).ms)).toEqual([1_000, ...Array(6).fill(2_000)]);
+  });
+
   it('closes at once when the garden does not let us in', async () => {
     const { gate, say } = aGate();
 

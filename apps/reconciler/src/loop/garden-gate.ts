@@ -46,6 +46,8 @@ export interface GateOptions {
 /** So many that met no answer, and none that met one between them, are no coincidence. */
 const AWAY_MAX = 3;
 const pauseRange = { firstMs: 1_000, maxMs: 30_000 };
+/** Whether a garden is back one call tells, and all who wait are to know of it within seconds. */
+const awayRange = { firstMs: 1_000, maxMs: 2_000 };
 /** However long a garden asks us to stay away, somebody may have mended it meanwhile. */
 const RETRY_AFTER_MS_MAX = 120_000;
 
@@ -85,7 +87,7 @@ export function gardenGate(options: GateOptions): GardenGate {
     pauses += 1;
     onPause?.({ word, ms: Math.round(jittered), places: Math.floor(places) });
   };
-  const backOff = (): number => backoffMs(pauses, pauseRange);
+  const backOff = (range = pauseRange): number => backoffMs(pauses, range);
 
   const learn = (key: string, word: GardenWord): void => {
     switch (word.kind) {
@@ -104,7 +106,7 @@ export function gardenGate(options: GateOptions): GardenGate {
         if (withoutAnswer.size < AWAY_MAX) withoutAnswer.add(key);
         if (withoutAnswer.size < AWAY_MAX) return;
         places = 1;
-        pause(word.kind, backOff());
+        pause(word.kind, backOff(awayRange));
         return;
       case 'locked':
         places = 1;

@@ -1,3 +1,4 @@
+import type { Condition } from '@corral/contracts';
 import type { GardenErrorKind, Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -371,7 +372,7 @@ describe('a pass that meets a fault', () => {
     },
   );
 
-  it('leaves what clients read, and backs off in its row', async () => {
+  it('says why it comes again, in the operation as well, leaves all else as it was, and backs off in its row', async () => {
     const world = await aWorld();
     await live(world, world.cluster.operationId);
     const before = await at.row(world.cluster.id);
@@ -386,11 +387,21 @@ describe('a pass that meets a fault', () => {
     }
 
     const row = await at.row(world.cluster.id);
-    expect(row).toMatchObject({ failures: 8, phase: before.phase, conditions: before.conditions });
+    expect(row).toMatchObject({ failures: 8, phase: before.phase });
+    const others = (conditions: readonly Condition[]) => conditions.filter(({ type }) => type !== 'Reconciled');
+    expect(others(row.conditions)).toEqual(others(before.conditions));
+    expect(row.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Reconciled', status: 'Unknown', reason: 'GardenUnavailable' }),
+    );
+    expect(row.revision).toBe(before.revision + 1);
     expect(Math.max(...waits)).toBeGreaterThan(2_000);
-    expect(await at.operation(operationId)).toMatchObject({ state: 'queued' });
+    expect(await at.operation(operationId)).toMatchObject({
+      ...{ state: 'queued', waiting: { reason: 'GardenUnavailable', since: expect.any(String) } },
+    });
+    await at.pass(world.cluster.id, HOUR_MS);
+    expect(await passOn(world)(world.cluster.id, running())).toMatchObject({ isGardenBack: true });
     await live(world, operationId);
-    expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Hibernated' });
+    expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Hibernated', waiting: null });
   });
 });
 

@@ -46,7 +46,7 @@ const aRecord = (cluster: TestCluster, more: Partial<PassRecord> & { says?: Part
   const { says, ...rest } = more;
   return {
     ...{ verdict: { ...aVerdict, ...says }, generation: 1, operationId: cluster.operationId },
-    ...{ observedHash: 'h1', failures: 0, ...rest },
+    ...{ observedHash: 'h1', failures: 0, waiting: null, ...rest },
   };
 };
 
@@ -131,11 +131,7 @@ describe('a stale pass', () => {
       await records.recordGardenToken(stale, { connectionId, version: 1, before: 0 }),
       await records.forget(stale),
     ];
-    const ends = [
-      await records.recordPass(stale, aRecord(cluster)),
-      await records.recordFailure(stale, { failures: 1, observedHash: 'h' }, { lookAgainMs: 1 }),
-      await leases.release(stale, { lookAgainMs: 1 }),
-    ];
+    const ends = [await records.recordPass(stale, aRecord(cluster)), await leases.release(stale, { lookAgainMs: 1 })];
 
     expect(answers).toEqual(answers.map(() => false));
     expect(ends).toEqual(ends.map(() => ({ kind: 'overtaken' })));
@@ -239,6 +235,20 @@ describe('what a pass records', () => {
       },
       finished_at: expect.any(Date),
     });
+  });
+
+  it('tells in the operation why it does not get on, and no more once it does', async () => {
+    const cluster = await declare();
+    const waiting = { reason: 'GardenUnavailable', message: 'Away.', since: '2026-11-22T00:00:00.000Z' };
+    const says = { operation: { to: 'stay' }, lookAgainMs: 0 } as const;
+
+    await records.recordPass(await take(cluster), aRecord(cluster, { says, waiting, failures: 1 }));
+    expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'queued', progress: 0, error: {}, waiting });
+    expect(await at.row(cluster.id)).toMatchObject({ waiting, failures: 1 });
+    await records.recordPass(await take(cluster), aRecord(cluster));
+
+    expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'running', progress: 10, waiting: null });
+    expect(await at.row(cluster.id)).toMatchObject({ waiting: null, failures: 0 });
   });
 
   it('keeps the UID that was known first', async () => {

@@ -97,13 +97,60 @@ describe('a list of all Shoots', () => {
     await followShoots({
       ...{ garden: { watchShoots }, news: newsStore(at.pool), relistEveryMs: HOUR_MS },
       wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
-      ...{ onNews: () => undefined, onWatching: () => undefined },
+      ...{ onNews: () => undefined, onWatching: () => undefined, onReturn: async () => undefined },
     })(running());
 
     const { rows } = await at.pool.query(`SELECT id, shoot_name FROM cluster WHERE due_at IS NOT NULL`);
     expect(rows).toEqual([expect.objectContaining({ shoot_name: 'c7777' })]);
     expect(woken).toEqual([rows[0].id]);
   }, 60_000);
+});
+
+describe('the return of the garden', () => {
+  const waitsFor = async (reason: string, dueIn: string) => {
+    const { id } = await at.declare(acme, await at.addConnection(acme, `w-${randomUUID().slice(0, 8)}`));
+    await at.pool.query(
+      `UPDATE cluster SET waiting = jsonb_build_object('reason', $2::text), due_at = now() + $3::interval WHERE id = $1`,
+      [id, reason, dueIn],
+    );
+    return id;
+  };
+
+  it('makes due all who wait for it, spread over the time given, and nobody else', async () => {
+    const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
+    await waitsFor('UpstreamThrottled', '1 minute');
+    await waitsFor('GardenUnavailable', '1 second');
+
+    const woken = await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000);
+
+    expect(woken.map(({ id }) => id).toSorted()).toEqual(waiting.toSorted());
+    expect(new Set(woken.map(({ inMs }) => inMs)).size).toBe(20);
+    expect(woken.every(({ inMs }) => inMs >= 0 && inMs < 2_000)).toBe(true);
+    const { rows } = await at.pool.query(
+      `SELECT count(*)::int FROM cluster WHERE id = ANY ($1) AND due_at <= clock_timestamp() + interval '2 s'`,
+      [waiting],
+    );
+    expect(rows).toEqual([{ count: 20 }]);
+    expect(await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000)).toEqual([]);
+  });
+
+  it('is told by a watch that opens after an interruption, and by no other', async () => {
+    let returns = 0;
+    const states = ['listing', 'watching', 'listing', 'watching', 'waiting', 'watching'] as const;
+    const watchShoots: GardenClient['watchShoots'] = async ({ onState }) => {
+      for (const phase of states) onState?.(phase === 'waiting' ? { phase, error: null, delayMs: 1 } : { phase });
+    };
+
+    await followShoots({
+      ...{ garden: { watchShoots }, news: newsStore(at.pool), wakeUps: { wakeAll: async () => undefined } },
+      ...{ relistEveryMs: HOUR_MS, onNews: () => undefined, onWatching: () => undefined },
+      onReturn: async () => {
+        returns += 1;
+      },
+    })(running());
+
+    expect(returns).toBe(2);
+  });
 });
 
 describe('the verification of connections', () => {

@@ -44,6 +44,7 @@ const nothingKnown: Known = {
   seedName: null,
   migrationPhase: null,
   failures: 0,
+  waiting: null,
 };
 
 type Parts = Omit<Partial<Desired>, 'connection' | 'known' | 'spec'> & {

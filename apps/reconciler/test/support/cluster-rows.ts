@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Condition } from '@corral/contracts';
 import { connectPool, inTransaction, type Pool, type Queryable, rowClock } from '@corral/database';
 import { createTestDatabase, patientPool } from '@corral/testing';
 
@@ -58,7 +59,7 @@ export interface ClusterRow {
   observed_generation: number;
   applied_generation: number;
   phase: string;
-  conditions: { type: string; status: string; reason: string; message: string }[];
+  conditions: Condition[];
   revision: number;
   shoot_uid: string | null;
   pinned_version: string | null;

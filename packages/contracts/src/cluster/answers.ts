@@ -100,6 +100,17 @@ const operationErrorSchema = {
   },
 } as const;
 
+/** Why an open operation does not get on just now, in one word and a sentence. */
+const operationWaitingSchema = {
+  ...exactly({
+    reason: { ...filled, description: 'One word, such as `GardenUnavailable` or `UpstreamThrottled`.' },
+    message: filled,
+    since: time,
+  }),
+  type: ['object', 'null'],
+  description: 'Why an open operation does not get on just now, and since when. Null when nothing is in its way.',
+} as const;
+
 export const operationSchema = exactly({
   id: uuid,
   kind: { enum: operationKinds },
@@ -107,6 +118,7 @@ export const operationSchema = exactly({
   state: { enum: operationStates },
   progress: { type: 'integer', minimum: 0, maximum: 100 },
   error: operationErrorSchema,
+  waiting: operationWaitingSchema,
   desiredHash: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' },
   createdAt: time,
   updatedAt: time,
@@ -236,6 +248,7 @@ export type Connection = FromSchema<typeof connectionSchema>;
 export type Condition = FromSchema<typeof conditionSchema>;
 export type ProblemBody = FromSchema<typeof problemSchema>;
 export type OperationError = FromSchema<typeof operationErrorSchema>;
+export type OperationWaiting = NonNullable<FromSchema<typeof operationWaitingSchema>>;
 
 /** Throws `InvalidBody` when an answer is not in the documented shape. */
 export const checkClusterAnswer: Record<ClusterAnswer | 'problem', (body: unknown) => unknown> = Object.fromEntries(

@@ -75,6 +75,7 @@ const operation = {
   state: 'running',
   progress: 40,
   error: {},
+  waiting: null,
   desiredHash: `sha256:${'5d'.repeat(32)}`,
   createdAt: at,
   updatedAt: later,

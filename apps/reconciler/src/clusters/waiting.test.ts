@@ -1,0 +1,87 @@
+import type { Condition } from '@corral/contracts';
+import { GardenError, type GardenErrorKind } from '@corral/garden';
+import { describe, expect, it } from '@jest/globals';
+import { aDesired, aSteadyDesired, minutesLater, noon } from '../../test/support/a-cluster.js';
+import { classifyFailure } from './classify-failure.js';
+import type { Desired } from './model.js';
+import { unchangedVerdict, waitingOf, withWaiting } from './waiting.js';
+
+const random = () => 0;
+const waiting = (error: unknown, desired: Desired = aDesired(), now = noon) =>
+  waitingOf(error, classifyFailure(error, { desired, step: 'applyShoot', random }), desired, now);
+const gardenError = (kind: GardenErrorKind) => new GardenError(kind, 'put');
+const afterFailures = (failures: number) => aDesired({ known: { failures } });
+
+describe('a pass that failed', () => {
+  it.each<[GardenErrorKind, string]>([
+    ['unreachable', 'GardenUnavailable'],
+    ['uncertain', 'GardenUnavailable'],
+    ['server_error', 'GardenUnavailable'],
+    ['unusable', 'GardenUnavailable'],
+    ['credentials', 'GardenAccessDenied'],
+    ['throttled', 'UpstreamThrottled'],
+  ])('of %s says why and since when: %s', (kind, reason) => {
+    expect(waiting(gardenError(kind))).toEqual({ reason, message: expect.any(String), since: noon.toISOString() });
+  });
+
+  it('by a fault of ours blames the platform', () => {
+    expect(waiting(new Error('null has no members'))).toMatchObject({ reason: 'PlatformFault' });
+    expect(waiting(gardenError('rbac'), afterFailures(9))).toMatchObject({ reason: 'PlatformFault' });
+  });
+
+  it('because another write came in between tells so only once that has lasted', () => {
+    expect(waiting(gardenError('exists'), afterFailures(1))).toBeNull();
+    expect(waiting(gardenError('exists'), afterFailures(2))).toMatchObject({ reason: 'Retrying' });
+  });
+
+  it('by what the team must mend waits for nothing', () => {
+    expect(waiting(gardenError('refused'))).toBeNull();
+  });
+
+  it('again for the same reason keeps the time since when it is so, and for another one begins anew', () => {
+    const first = waiting(gardenError('unreachable'));
+    const known = aDesired({ known: { waiting: first, failures: 1 } });
+
+    expect(waiting(gardenError('uncertain'), known, minutesLater(3))).toEqual(first);
+    expect(waiting(gardenError('throttled'), known, minutesLater(3))?.since).toBe(minutesLater(3).toISOString());
+  });
+});
+
+describe('the condition Reconciled while a pass waits', () => {
+  const said = (status: Condition['status'], more: Partial<Condition> = {}): Condition => ({
+    ...{ type: 'Reconciled', status, reason: 'Said', message: 'Said.', lastTransitionTime: noon.toISOString() },
+    ...more,
+  });
+  const told = (conditions: readonly Condition[], now = minutesLater(2)) => {
+    const desired = aSteadyDesired({ known: { conditions } });
+    return withWaiting(unchangedVerdict(desired, 5_000), waiting(gardenError('unreachable')), desired, now);
+  };
+
+  it('says why and since when', () => {
+    const other = said('True', { type: 'NodesReady' });
+
+    expect(told([other, said('False', { reason: 'Queued' })])).toMatchObject({
+      phase: 'Ready',
+      operation: { to: 'stay' },
+      conditions: [
+        other,
+        {
+          ...{ type: 'Reconciled', status: 'False', reason: 'GardenUnavailable' },
+          message: `The garden does not answer. It goes on once the garden is back. So it is since ${noon.toISOString()}.`,
+          lastTransitionTime: noon.toISOString(),
+        },
+      ],
+    });
+  });
+
+  it('does not go on claiming what nobody can see', () => {
+    const { conditions } = told([said('True')]);
+
+    expect(conditions).toMatchObject([{ status: 'Unknown', lastTransitionTime: minutesLater(2).toISOString() }]);
+    expect(told(conditions, minutesLater(9)).conditions).toEqual(conditions);
+  });
+
+  it('is there, whatever was said before', () => {
+    expect(told([]).conditions).toMatchObject([{ type: 'Reconciled', status: 'False' }]);
+  });
+});

@@ -1,0 +1,85 @@
+import type { Condition, OperationWaiting } from '@corral/contracts';
+import { GardenError } from '@corral/garden';
+import type { Failure } from './classify-failure.js';
+import { stamped } from './conditions.js';
+import type { Desired, Verdict } from './model.js';
+import { notReconciled } from './reconciled.js';
+
+/** Reasons of those who go on as soon as the garden is back. */
+export const waitsForGarden = ['GardenUnavailable', 'GardenAccessDenied'] as const;
+
+/** So many overtaken attempts are told to nobody: the next one is a moment away. */
+const quietTries = 2;
+
+/**
+ * Says why a pass that failed comes again, and since when that is so.
+ *
+ * @returns null for what is told otherwise, or is too short to be told
+ */
+export function waitingOf(
+  error: unknown,
+  failure: Failure,
+  { known }: Pick<Desired, 'known'>,
+  now: Date,
+): OperationWaiting | null {
+  const told = reasonOf(error, failure, known.failures);
+  if (told === null) return null;
+  const [reason, message] = told;
+  const since = known.waiting?.reason === reason ? known.waiting.since : now.toISOString();
+  return { reason, message, since };
+}
+
+type Reason = readonly [reason: string, message: string];
+
+const unavailable: Reason = ['GardenUnavailable', 'The garden does not answer. It goes on once the garden is back.'];
+const denied: Reason = ['GardenAccessDenied', 'The garden does not let this service in. It goes on once it does.'];
+const throttled: Reason = ['UpstreamThrottled', 'The garden asks for fewer requests. It goes on by itself.'];
+const overtaken: Reason = ['Retrying', 'The last attempt was overtaken by another change. It is made again.'];
+const fault: Reason = [
+  'PlatformFault',
+  'A fault of the platform is in the way. Its operators are told; it is tried again.',
+];
+
+function reasonOf(error: unknown, failure: Failure, failures: number): Reason | null {
+  switch (failure.kind) {
+    case 'needsUser':
+      return null;
+    case 'bug':
+      return fault;
+    case 'pause':
+      return error instanceof GardenError && error.kind === 'credentials' ? denied : unavailable;
+    case 'retry':
+      return failure.conflicts === undefined ? reasonOfRetry(error, failures) : null;
+  }
+}
+
+function reasonOfRetry(error: unknown, failures: number): Reason | null {
+  if (error instanceof GardenError) {
+    if (error.kind === 'throttled') return throttled;
+    if (['uncertain', 'server_error', 'unreachable', 'unusable'].includes(error.kind)) return unavailable;
+  }
+  return failures < quietTries ? null : overtaken;
+}
+
+/** The verdict on a cluster about which nothing new was seen: what clients last read stands. */
+export function unchangedVerdict({ known }: Desired, lookAgainMs: number | null): Verdict {
+  const { phase, conditions, seedName, migrationPhase, observedGeneration } = known;
+  return { phase, conditions, seedName, migrationPhase, observedGeneration, operation: { to: 'stay' }, lookAgainMs };
+}
+
+/**
+ * Tells of the wait in the condition `Reconciled`. A cluster that was as declared when it was last seen may be so still:
+ * nobody knows.
+ */
+export function withWaiting(verdict: Verdict, waiting: OperationWaiting | null, desired: Desired, now: Date): Verdict {
+  const said = verdict.conditions.find(({ type }) => type === 'Reconciled');
+  if (waiting === null) return verdict;
+  const status: Condition['status'] = said === undefined || said.status === 'False' ? 'False' : 'Unknown';
+  const draft = { ...notReconciled(waiting.reason, `${waiting.message} So it is since ${waiting.since}.`), status };
+  const [condition] = stamped([draft], desired.known.conditions, now) as [Condition];
+  const conditions =
+    said === undefined
+      ? [...verdict.conditions, condition]
+      : verdict.conditions.map((each) => (each.type === 'Reconciled' ? condition : each));
+  return { ...verdict, conditions };
+}
