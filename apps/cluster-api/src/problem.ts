@@ -4,7 +4,7 @@ export interface ProblemOptions {
   /** Each wrong place of the request. */
   readonly errors?: readonly { readonly pointer: string; readonly message: string }[];
   /** The operation that the problem is about. */
-  readonly operationId?: string;
+  readonly operationId?: string | undefined;
   /** Seconds, whole and at least 1. */
   readonly retryAfterSeconds?: number;
   /** Only for our log. */

@@ -12,6 +12,7 @@ import type { Places } from './places.js';
 import { type AcceptedPlan, type ChangeContext, planChange } from './plan-change.js';
 import { type ClusterQuotas, quotasOf } from './quotas.js';
 import { claimOrReplay, type Replayed } from './replay.js';
+import { retryOnce } from './retry.js';
 
 /** A wish that a cluster have another specification. */
 export interface SpecChange {
@@ -33,7 +34,7 @@ export interface SpecChange {
   readonly desiredOf: (current: ClusterRecord | null) => ClusterSpec;
 }
 
-/** `unchanged` and `accepted` are what a repeated request is answered, too. */
+/** `unchanged` and `accepted` are what a repeated request is answered, too. What failed is tried again by the same request. */
 export type SpecChanged =
   | Replayed
   /** `cluster`: as it would be; `present`: as it is, null when it is not there. */
@@ -101,9 +102,8 @@ async function attempt(
   const isDry = change.purpose === 'dryRun';
   if (plan.kind === 'unchanged') {
     const cluster = current as ClusterRecord;
-    return withoutClaims(
-      isDry ? { kind: 'dryRun', cluster, present: cluster, changes: [] } : { kind: 'unchanged', cluster },
-    );
+    if (isDry) return withoutClaims({ kind: 'dryRun', cluster, present: cluster, changes: [] });
+    return withoutClaims(await retryOnce(tx, cluster, operationId));
   }
   const claims = await claimsOf(tx, desired, change.places);
   if (isDry) {
@@ -153,7 +153,14 @@ function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPl
   const { spec, desiredHash, generation, shown, prices, priorities } = plan;
   const absent = {
     ...{ id: NIL_ID, name, observedGeneration: 0, revision: 0, seedName: null, migrationPhase: null },
-    ...{ pinnedVersion: null, startedAt: null, deletionRequestedAt: null, createdAt: now, backingReady: new Map() },
+    ...{
+      pinnedVersion: null,
+      lastOperation: null,
+      startedAt: null,
+      deletionRequestedAt: null,
+      createdAt: now,
+      backingReady: new Map(),
+    },
   };
   const planned = { spec, priorities, prices, desiredHash, generation, ...shown };
   return { ...(current ?? absent), ...planned, updatedAt: now };

@@ -1,7 +1,13 @@
 import { apiVersion, type Cluster } from '@corral/contracts';
-import type { ClusterRecord } from './cluster-record.js';
+import type { ClusterRecord, OperationRecord } from './cluster-record.js';
 import { costOf } from './cost.js';
 import { entityTagOf, quoted } from './entity-tag.js';
+
+/** Without what changes often: that is in the operation itself. */
+const shownOf = ({ id, kind, state, error, createdAt }: OperationRecord): Cluster['status']['lastOperation'] => ({
+  ...{ id, kind, state, error },
+  createdAt: createdAt.toISOString(),
+});
 
 /** A cluster as clients see it. */
 export function clusterBody(cluster: ClusterRecord, team: { readonly slug: string }): Cluster {
@@ -25,6 +31,7 @@ export function clusterBody(cluster: ClusterRecord, team: { readonly slug: strin
       conditions: [...cluster.conditions],
       migrationPhase: cluster.migrationPhase,
       cost: costOf(cluster.spec, cluster.prices),
+      lastOperation: cluster.lastOperation && shownOf(cluster.lastOperation),
     },
   };
 }

@@ -1,12 +1,13 @@
-import type {
-  ClusterPhase,
-  ClusterSpec,
-  Condition,
-  MigrationPhase,
-  OperationError,
-  OperationKind,
-  OperationState,
-  OperationWaiting,
+import {
+  type ClusterPhase,
+  type ClusterSpec,
+  type Condition,
+  type MigrationPhase,
+  type OperationError,
+  type OperationKind,
+  type OperationState,
+  type OperationWaiting,
+  openOperationStates,
 } from '@corral/contracts';
 import type { KnownPrices } from './prices.js';
 
@@ -34,11 +35,30 @@ export interface ClusterRecord {
   readonly migrationPhase: MigrationPhase | null;
   /** The full patch version that `spec.kubernetesVersion` was resolved to; null until a pass has done so. */
   readonly pinnedVersion: string | null;
+  /** The newest about it; null where none was ever asked for. */
+  readonly lastOperation: OperationRecord | null;
   /** When the first pass began; null while the garden has not heard of the cluster. */
   readonly startedAt: Date | null;
   readonly deletionRequestedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+}
+
+/** The newest operation while it has not ended. */
+export function openOperationOf({ lastOperation }: Pick<ClusterRecord, 'lastOperation'>): OperationRecord | null {
+  return lastOperation !== null && isOpen(lastOperation) ? lastOperation : null;
+}
+
+/** The operation that the present specification became. */
+export function presentOperationOf(
+  cluster: Pick<ClusterRecord, 'lastOperation' | 'generation'>,
+): OperationRecord | null {
+  return cluster.lastOperation?.generation === cluster.generation ? cluster.lastOperation : null;
+}
+
+/** The others have ended, and never change again. */
+export function isOpen({ state }: Pick<OperationRecord, 'state'>): boolean {
+  return openOperationStates.some((open) => open === state);
 }
 
 /** What an accepted change became. */

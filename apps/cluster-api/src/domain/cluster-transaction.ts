@@ -19,8 +19,6 @@ export interface ClusterTransaction {
   readonly hasActiveSubscription: boolean;
   findConnection(ref: string): Promise<UsableConnection | null>;
   findOperation(id: string): Promise<OperationRecord | null>;
-  /** The newest operation of the cluster's present generation. */
-  findNewestOperation(): Promise<OperationRecord | null>;
   /**
    * Notes that the request makes the operation of this id.
    *

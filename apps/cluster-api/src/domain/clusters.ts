@@ -4,15 +4,14 @@ import { acceptedStatus } from './accepted-status.js';
 import type { Caller } from './caller.js';
 import type { ChangeSpec, SpecChange, SpecChanged } from './change-spec.js';
 import { type Claims, claimsDetail, drawOnServers, noClaims, releaseAll, serverIdsOf } from './claim-servers.js';
-import type { ClusterRecord, OperationRecord } from './cluster-record.js';
+import { type ClusterRecord, type OperationRecord, presentOperationOf } from './cluster-record.js';
 import type { ClusterChanges, ClusterTransaction } from './cluster-transaction.js';
 import { completeSpec } from './complete-spec.js';
-import { decideRetry } from './decide-retry.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from './entity-tag.js';
 import type { KeyedRequest } from './keyed-request.js';
 import { inCluster } from './places.js';
-import { refuseRejected } from './plan-change.js';
 import { claimOrReplay, type Replayed } from './replay.js';
+import { retryOnce } from './retry.js';
 
 export interface ClusterServiceDeps {
   readonly changeSpec: ChangeSpec;
@@ -66,7 +65,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
 
     /** Accepts the present specification once more, if it failed. */
     async retry(caller: Caller, name: string, { preconditions, keyed = null }: Conditions): Promise<Replayed> {
-      const outcome = await store.change(caller, name, (tx) => retryOnce(tx, { preconditions, keyed, newId }));
+      const outcome = await store.change(caller, name, (tx) => retryOrReplay(tx, { preconditions, keyed, newId }));
       if (outcome.kind === 'accepted') await wake(outcome.cluster.id);
       return outcome;
     },
@@ -85,7 +84,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
   };
 }
 
-async function retryOnce(
+async function retryOrReplay(
   tx: ClusterTransaction,
   options: { preconditions: Preconditions; keyed: KeyedRequest | null; newId: () => string },
 ): Promise<Replayed> {
@@ -95,16 +94,7 @@ async function retryOnce(
   const replayed = await claimOrReplay(tx, options.keyed, operationId);
   if (replayed !== null) return replayed;
   checkPreconditions(options.preconditions, entityTagOf(current));
-  const decision = decideRetry(current, (await tx.findNewestOperation())?.state ?? null);
-  if (decision.kind === 'unchanged') return { kind: 'unchanged', cluster: current };
-  const connection = await tx.findConnection(current.spec.connectionRef);
-  if (connection !== null) refuseRejected(connection);
-  const { kind, ...declaration } = decision;
-  const effect = { kind: 'retry' } as const;
-  const { hibernated } = current.spec;
-  const shown = acceptedStatus(current, { kind: 'declare', hibernated, isDraft: false }, tx.now);
-  const accepted = { ...declaration, operationId, effect, shown, claims: noClaims };
-  return { kind, ...(await tx.accept({ ...accepted, action: 'cluster.retry', detail: {} })) };
+  return retryOnce(tx, current, operationId);
 }
 
 async function removeOnce(
@@ -126,7 +116,7 @@ async function removeOnce(
     await tx.removeDraft(claims);
     return { outcome: { kind: 'removed' }, claims };
   }
-  const newest = isDeleting ? await tx.findNewestOperation() : null;
+  const newest = isDeleting ? presentOperationOf(current) : null;
   // One that failed is tried again; else there is one deletion, however often it is asked for.
   if (newest !== null && newest.state !== 'failed') {
     return { outcome: { kind: 'accepted', cluster: current, operation: newest }, claims: noClaims };

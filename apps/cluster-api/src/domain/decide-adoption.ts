@@ -45,7 +45,7 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
     case 'Adopting':
     case 'Rebuilding':
       if (isDeepStrictEqual({ ...server.spec }, { ...spec })) return { kind: 'under way', server };
-      throw new Problem('server_claimed', 'The server is being adopted with another specification. Wait for its end.');
+      throw underWay(server, 'The server is being adopted with another specification. Wait for its end.');
     case 'Ready':
       throw new Problem('server_claimed', 'The server is adopted already. Deregister it before it is adopted anew.');
     case 'Joining':
@@ -58,7 +58,7 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
     case 'Missing':
       throw new Problem('server_claimed', 'The server is adopted already, and was missed. Deregister it first.');
     case 'Deregistering':
-      throw new Problem('server_claimed', 'The server is being deregistered. Adopt it when that has ended.');
+      throw underWay(server, 'The server is being deregistered. Adopt it when that has ended.');
   }
 }
 
@@ -82,6 +82,10 @@ export function checkIsDetachable(
       : 'The server is on its way out of a cluster. Deregister it once it is Ready.',
   );
 }
+
+/** An operation about the server has to end first. */
+const underWay = ({ operationId }: AdoptedServerRecord, detail: string): Problem =>
+  new Problem('server_claimed', detail, { operationId: operationId ?? undefined });
 
 const claimedByPool = ({ cluster, nodePool }: NonNullable<AdoptedServerRecord['claimedBy']>): Problem =>
   new Problem(

@@ -47,6 +47,17 @@ describe('a declaration', () => {
     });
   });
 
+  it.each<[boolean, string]>([
+    [true, 'cluster.hibernate'],
+    [false, 'cluster.resume'],
+  ])('of a draft that is to sleep or not, and nothing else, is that: %s', (hibernated, operation) => {
+    expect(
+      decideDeclaration(draft({ hibernated: !hibernated }), aClusterSpec({ nodePools: [], hibernated })),
+    ).toMatchObject({
+      ...{ operation, isDraft: true },
+    });
+  });
+
   it('makes a cluster a draft again when its pools go before its first pass', () => {
     const pending = aCluster({ startedAt: null });
 

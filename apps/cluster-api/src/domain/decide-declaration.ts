@@ -1,6 +1,6 @@
 import { type ClusterNetwork, type ClusterSpec, driftConditionType, type OperationKind } from '@corral/contracts';
 import { invalidField, Problem } from '../problem.js';
-import type { ClusterRecord } from './cluster-record.js';
+import { type ClusterRecord, openOperationOf } from './cluster-record.js';
 import { hasWorkers } from './complete-spec.js';
 import { desiredHashOf } from './desired-hash.js';
 
@@ -20,7 +20,7 @@ export type ClusterOperationKind = Extract<OperationKind, `cluster.${string}`>;
 /** What of a stored cluster decides about a change of it. */
 export type DeclaredCluster = Pick<
   ClusterRecord,
-  'spec' | 'desiredHash' | 'generation' | 'startedAt' | 'deletionRequestedAt' | 'conditions'
+  'spec' | 'desiredHash' | 'generation' | 'startedAt' | 'deletionRequestedAt' | 'conditions' | 'lastOperation'
 >;
 
 /**
@@ -36,8 +36,9 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
     return { kind: 'accepted', operation: 'cluster.create', generation: 1, desiredHash, isDraft: !hasWorkers(desired) };
   }
   refuseWhileDeleting(current);
-  // What somebody else has changed since is declared anew by the same words.
-  if (current.desiredHash === desiredHash && !isDrifted(current)) return { kind: 'unchanged' };
+  // What somebody else has changed since is declared anew by the same words, unless that is under way.
+  const declaresAnew = isDrifted(current) && openOperationOf(current) === null;
+  if (current.desiredHash === desiredHash && !declaresAnew) return { kind: 'unchanged' };
   checkImmutable(current, desired);
   return {
     kind: 'accepted',
@@ -51,22 +52,25 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
 const isDrifted = ({ conditions }: Pick<ClusterRecord, 'conditions'>): boolean =>
   conditions.some(({ type, status }) => type === driftConditionType && status === 'True');
 
-/** @throws Problem `cluster_deleting` */
-export function refuseWhileDeleting({ deletionRequestedAt }: Pick<ClusterRecord, 'deletionRequestedAt'>): void {
+/** @throws Problem `cluster_deleting`, with the operation that deletes it */
+export function refuseWhileDeleting({
+  deletionRequestedAt,
+  lastOperation,
+}: Pick<ClusterRecord, 'deletionRequestedAt' | 'lastOperation'>): void {
   if (deletionRequestedAt === null) return;
   throw new Problem(
     'cluster_deleting',
     'The cluster is being deleted. Wait until it is gone; should its deletion fail, send DELETE again.',
+    lastOperation === null ? {} : { operationId: lastOperation.id },
   );
 }
 
 function operationFor(current: DeclaredCluster, desired: ClusterSpec): ClusterOperationKind {
-  if (current.startedAt === null) return 'cluster.create';
   if (desiredHashOf(desired) === current.desiredHash) return 'cluster.update';
   const { hibernated } = current.spec;
   const onlyHibernation = desiredHashOf({ ...desired, hibernated }) === current.desiredHash;
-  if (!onlyHibernation) return 'cluster.update';
-  return desired.hibernated ? 'cluster.hibernate' : 'cluster.resume';
+  if (onlyHibernation) return desired.hibernated ? 'cluster.hibernate' : 'cluster.resume';
+  return current.startedAt === null ? 'cluster.create' : 'cluster.update';
 }
 
 function checkImmutable({ spec, startedAt }: DeclaredCluster, desired: ClusterSpec): void {

@@ -1,7 +1,7 @@
 import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { notFound, Problem } from '../problem.js';
 import { awaited, type Caller } from './caller.js';
-import type { ClusterRecord } from './cluster-record.js';
+import { type ClusterRecord, openOperationOf } from './cluster-record.js';
 import { refuseWhileDeleting } from './decide-declaration.js';
 
 /** How a Shoot is found on the garden. */
@@ -83,9 +83,10 @@ function reachableShoot({ cluster, shoot }: KubeconfigTransaction): ShootAddress
   if (cluster === null) throw notFound();
   refuseWhileDeleting(cluster);
   // The garden would issue one all the same, for a control plane that is not there.
-  if (cluster.spec.hibernated) throw notReady('The cluster is hibernated. Resume it, and wait until it is ready.');
+  const why = { operationId: openOperationOf(cluster)?.id };
+  if (cluster.spec.hibernated) throw notReady('The cluster is hibernated. Resume it, and wait until it is ready.', why);
   if (shoot === null || !mayAnswer(cluster)) {
-    throw notReady('The control plane does not answer. Wait until the condition ControlPlaneReady is True.');
+    throw notReady('The control plane does not answer. Wait until the condition ControlPlaneReady is True.', why);
   }
   return shoot;
 }
@@ -127,7 +128,9 @@ function problemOf(error: unknown): unknown {
     case 'refused':
     case 'not_found':
     case 'stale_reference':
-      return notReady('The control plane cannot issue a kubeconfig yet. Wait until the cluster is ready.', error);
+      return notReady('The control plane cannot issue a kubeconfig yet. Wait until the cluster is ready.', {
+        cause: error,
+      });
     default:
       return new Problem('upstream_unavailable', 'The garden did not issue a kubeconfig. Try again in a moment.', {
         retryAfterSeconds: error.retryAfterSeconds ?? 5,
@@ -136,4 +139,5 @@ function problemOf(error: unknown): unknown {
   }
 }
 
-const notReady = (detail: string, cause?: unknown): Problem => new Problem('cluster_not_ready', detail, { cause });
+const notReady = (detail: string, why: { cause?: unknown; operationId?: string | undefined }): Problem =>
+  new Problem('cluster_not_ready', detail, why);

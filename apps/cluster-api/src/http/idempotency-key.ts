@@ -1,11 +1,22 @@
 import { createHash } from 'node:crypto';
 import { clusterLimits } from '@corral/contracts';
 import { bytesOf } from '@corral/service';
-import type { Request } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { KeyedRequest } from '../domain/keyed-request.js';
 import { invalidField } from '../problem.js';
 
 const wellFormed = new RegExp(`^[\\x21-\\x7e]{1,${clusterLimits.idempotencyKeyCharacters}}$`);
+
+/**
+ * Refuses `Idempotency-Key` on a route that does nothing with it: who sends one relies on it.
+ *
+ * @throws Problem `validation_failed`
+ */
+export const refuseIdempotencyKey: RequestHandler = (req, _res, next) => {
+  if (req.headers['idempotency-key'] === undefined) return next();
+  const wrong = 'has no effect here. Leave it out: what can safely be sent again needs no key';
+  throw invalidField('validation_failed', '/headers/Idempotency-Key', wrong);
+};
 
 /**
  * Reads `Idempotency-Key`, with a digest of the request that it names.

@@ -3,6 +3,7 @@ import { rawBody } from '@corral/service';
 import { type RequestHandler, Router } from 'express';
 import { Problem } from '../problem.js';
 import { admit } from './caller.js';
+import { refuseIdempotencyKey } from './idempotency-key.js';
 import { checkQuery } from './query.js';
 
 export type ClusterHandlers = Readonly<Record<ClusterOperationId, RequestHandler>>;
@@ -25,7 +26,8 @@ export function mountRoutes(routes: readonly ClusterRoute[], handlers: ClusterHa
     for (const row of rows) {
       const handler = handlers[row.operationId as ClusterOperationId];
       const body = row.body === undefined ? [] : [rawBody(clusterBodyLimits)];
-      mounted[row.method](admit(row.access), checkQuery(row), ...body, handler);
+      const keys = row.idempotent ? [] : [refuseIdempotencyKey];
+      mounted[row.method](admit(row.access), checkQuery(row), ...keys, ...body, handler);
     }
     mounted.all(refuseMethod(rows));
   }

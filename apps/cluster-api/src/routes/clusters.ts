@@ -2,6 +2,7 @@ import { type ClusterOperationId, isClusterName, parseClusterPut } from '@corral
 import type { Request, RequestHandler, Response } from 'express';
 import type { SpecChanged } from '../domain/change-spec.js';
 import { clusterBody } from '../domain/cluster-body.js';
+import { openOperationOf } from '../domain/cluster-record.js';
 import type { ClusterService } from '../domain/clusters.js';
 import { costDifferenceOf, costOf } from '../domain/cost.js';
 import { deletionPreview } from '../domain/deletion-preview.js';
@@ -31,7 +32,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     res.set('ETag', resource.metadata.etag).set('Operation-Location', operationUrl(operation, context));
     res.status(202).json({ operation: operationBody(operation, context), resource });
   };
-  /** 202 with the operation to poll, or 200 with the cluster where there was nothing to do. */
+  /** 202 with the operation to poll, or 200 with the cluster where there was nothing to do, or it is under way. */
   const sendOutcome = (res: Response, outcome: SpecChanged): void => {
     if (outcome.kind === 'accepted') {
       sendAccepted(res, outcome);
@@ -44,6 +45,10 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
       const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
       res.json({ dryRun: true, resource, cost, costDifference, changes });
     } else {
+      const open = openOperationOf(outcome.cluster);
+      if (open !== null) {
+        res.set('Operation-Location', operationUrl(open, { team: callerOf(res).team, publicUrl: publicUrl() }));
+      }
       res.set('ETag', resource.metadata.etag).json(resource);
     }
   };

@@ -2,7 +2,7 @@ import { type ClusterOperationId, isPoolName, parseNodePoolPut } from '@corral/c
 import type { Request, RequestHandler, Response } from 'express';
 import type { SpecChanged } from '../domain/change-spec.js';
 import { poolChangesOf } from '../domain/changes.js';
-import type { ClusterRecord } from '../domain/cluster-record.js';
+import { type ClusterRecord, openOperationOf } from '../domain/cluster-record.js';
 import { costDifferenceOf, costOf } from '../domain/cost.js';
 import { poolTagOf, quoted } from '../domain/entity-tag.js';
 import { nodePoolBody, nodePoolOf } from '../domain/node-pool-body.js';
@@ -32,9 +32,10 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
   };
   const setChangeHeaders = (res: Response, outcome: SpecChanged, pool: { readonly name: string }): void => {
     res.set('ETag', quoted(poolTagOf(outcome.cluster, pool)));
-    if (outcome.kind !== 'accepted') return;
+    const operation = outcome.kind === 'accepted' ? outcome.operation : openOperationOf(outcome.cluster);
+    if (operation === null) return;
     const context = { team: callerOf(res).team, publicUrl: publicUrl() };
-    res.set('Operation-Location', operationUrl(outcome.operation, context));
+    res.set('Operation-Location', operationUrl(operation, context));
   };
 
   return {

@@ -9,10 +9,9 @@ import type {
   OperationWaiting,
   PoolSource,
 } from '@corral/contracts';
-import { openOperationStates } from '@corral/contracts';
 import { sql } from '@corral/database';
 import type { NodePrices } from '@corral/hcloud';
-import type { ClusterRecord, OperationRecord } from '../domain/cluster-record.js';
+import { type ClusterRecord, isOpen, type OperationRecord } from '../domain/cluster-record.js';
 import { isManaged } from '../domain/complete-spec.js';
 import type { NodePoolRecord } from '../domain/node-pool-body.js';
 import type { KnownPrices } from '../domain/prices.js';
@@ -42,7 +41,12 @@ export const wholeClusters = sql`
                    'backingReady', (SELECT count(*) FROM adopted_server AS server
                                     WHERE server.node_pool_id = pool.id AND server.node_ready)
                  ) ORDER BY pool.position), '[]')
-          FROM node_pool AS pool WHERE pool.cluster_id = cluster.id) AS pools
+          FROM node_pool AS pool WHERE pool.cluster_id = cluster.id) AS pools,
+         (SELECT json_build_object(
+                   'id', id, 'kind', kind, 'targetKind', target_kind, 'targetId', target_id, 'targetName', target_name,
+                   'generation', generation, 'state', state, 'progress', progress, 'error', error, 'waiting', waiting,
+                   'desiredHash', desired_hash, 'createdAt', created_at, 'updatedAt', updated_at)
+          FROM operation WHERE target_id = cluster.id ORDER BY generation DESC, created_at DESC LIMIT 1) AS "lastOperation"
   FROM cluster LEFT JOIN price_list ON price_list.connection_id = cluster.connection_id`;
 
 export interface ClusterRow extends PricesRow {
@@ -59,12 +63,19 @@ export interface ClusterRow extends PricesRow {
   readonly seedName: string | null;
   readonly migrationPhase: string | null;
   readonly pinnedVersion: string | null;
+  readonly lastOperation: OperationJson | null;
   readonly startedAt: Date | null;
   readonly deletionRequestedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly pools: readonly (PoolColumns & { readonly backingReady: number })[];
 }
+
+/** As part of another row, in which times are texts. */
+type OperationJson = Omit<OperationRow, 'createdAt' | 'updatedAt'> & {
+  readonly createdAt: string;
+  readonly updatedAt: string;
+};
 
 interface PoolColumns {
   readonly name: string;
@@ -123,6 +134,7 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
     seedName: row.seedName,
     migrationPhase: row.migrationPhase as MigrationPhase | null,
     pinnedVersion: row.pinnedVersion,
+    lastOperation: row.lastOperation && operationOf(datedOf(row.lastOperation)),
     startedAt: row.startedAt,
     deletionRequestedAt: row.deletionRequestedAt,
     createdAt: row.createdAt,
@@ -171,6 +183,11 @@ function poolOf(row: PoolColumns): NodePoolSpec {
   };
 }
 
+const datedOf = ({ createdAt, updatedAt, ...row }: OperationJson): OperationRow => ({
+  ...row,
+  ...{ createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) },
+});
+
 export function operationOf(row: OperationRow): OperationRecord {
   const { id, state, progress, generation, desiredHash, createdAt, updatedAt } = row;
   return {
@@ -178,6 +195,6 @@ export function operationOf(row: OperationRow): OperationRecord {
     kind: row.kind as OperationKind,
     target: { kind: row.targetKind, id: row.targetId, name: row.targetName },
     error: row.error as OperationError,
-    waiting: openOperationStates.some((state) => state === row.state) ? (row.waiting as OperationWaiting | null) : null,
+    waiting: isOpen(row) ? (row.waiting as OperationWaiting | null) : null,
   };
 }

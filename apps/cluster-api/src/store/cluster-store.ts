@@ -63,15 +63,6 @@ async function transactionOf(
       const row = await tx.operation.findUnique({ where: { id, teamId } });
       return row === null ? null : operationOf(row);
     },
-    async findNewestOperation() {
-      if (current === null) return null;
-      const { id: targetId, generation } = current;
-      const row = await tx.operation.findFirst({
-        where: { teamId, targetId, generation },
-        orderBy: { createdAt: 'desc' },
-      });
-      return row === null ? null : operationOf(row);
-    },
     claimKey: (request, operationId) => claimKey(tx, caller, request, operationId),
     findServers: (connectionRef) => lockServers(tx, teamId, connectionRef),
     accept: (accepted) => acceptChange(tx, { caller, name, current, now }, accepted),

@@ -54,10 +54,35 @@ describe.each([
     await runningCluster(t, t.acme, name, { hibernated: !before });
     const written = await everythingOf(t, t.acme);
 
-    const { body } = await post(what).expect(200);
+    const { body, headers } = await post(what).expect(200);
 
     expect(body.spec.hibernated).toBe(!before);
+    expect(headers['operation-location']).toBeUndefined();
     expect(await everythingOf(t, t.acme)).toEqual(written);
+  });
+
+  it('sent again while it is under way answers 200 with that operation, and writes nothing', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: before });
+    const { operation } = (await post(what).expect(202)).body;
+    const written = await everythingOf(t, t.acme);
+
+    const { body, headers } = await post(what).expect(200);
+
+    expect(headers['operation-location']).toBe(operation.self);
+    expect(body.status.lastOperation).toMatchObject({ id: operation.id, kind: `cluster.${what}`, state: 'queued' });
+    expect(await everythingOf(t, t.acme)).toEqual(written);
+  });
+
+  it('sent again after it failed is tried again', async () => {
+    await runningCluster(t, t.acme, name, { hibernated: before });
+    const first = (await post(what).expect(202)).body.operation;
+    await endOperations(t, t.acme, name, 'failed');
+
+    const { body } = await post(what).expect(202);
+
+    expect(body.operation).toMatchObject({ kind: `cluster.${what}`, state: 'queued' });
+    expect(body.operation.id).not.toBe(first.id);
+    expect(body.resource.metadata.generation).toBe(3);
   });
 
   it('of a draft is kept for when it starts', async () => {
@@ -65,7 +90,7 @@ describe.each([
 
     const { body } = await post(what).expect(202);
 
-    expect(body.operation).toMatchObject({ kind: 'cluster.create', state: 'succeeded', progress: 100 });
+    expect(body.operation).toMatchObject({ kind: `cluster.${what}`, state: 'succeeded', progress: 100 });
     expect(body.resource).toMatchObject({ spec: { hibernated: !before }, status: { phase: 'Draft' } });
     expect(t.wakeups).toEqual([]);
   });
@@ -76,12 +101,10 @@ describe.each([
 
   it('answers 409 while the cluster is being deleted', async () => {
     await runningCluster(t, t.acme, name, { hibernated: before });
-    await t.api
-      .as(t.acme.member)
-      .delete(t.acme.path(`/clusters/${name}/`))
-      .expect(202);
+    const deletion = await t.api.as(t.acme.member).delete(t.acme.path(`/clusters/${name}/`));
 
-    expect((await post(what).expect(409)).body.code).toBe('cluster_deleting');
+    const operationId = deletion.body.operation.id;
+    expect((await post(what).expect(409)).body).toMatchObject({ code: 'cluster_deleting', operationId });
   });
 
   it('answers 409 over a rejected connection, without which it cannot be carried out', async () => {

@@ -7,6 +7,7 @@ import {
   beginFirstPass,
   declare,
   declareDraft,
+  endOperations,
   everythingOf,
   operationsOf,
   runningCluster,
@@ -120,7 +121,7 @@ describe('PUT /clusters/{name}/', () => {
   });
 
   it('answers 200 and writes nothing when the specification is unchanged, in whatever order it is written', async () => {
-    await declare(t, t.acme, name);
+    await runningCluster(t, t.acme, name);
     const before = await everythingOf(t, t.acme);
     const reversed = Object.fromEntries(Object.entries(aClusterSpec()).reverse());
 
@@ -130,6 +131,56 @@ describe('PUT /clusters/{name}/', () => {
     expect(answer.headers.etag).toBe(answer.body.metadata.etag);
     expect(answer.headers['operation-location']).toBeUndefined();
     expect(await everythingOf(t, t.acme)).toEqual(before);
+  });
+
+  it('sent again while its operation runs answers 200 and says where to poll it', async () => {
+    const { operation } = await declare(t, t.acme, name);
+    const before = await everythingOf(t, t.acme);
+
+    const { body, headers } = await put(aClusterSpec()).expect(200);
+
+    expect(headers['operation-location']).toBe(operation.self);
+    expect(body.status.lastOperation).toEqual({
+      ...{ id: operation.id, kind: 'cluster.create', state: 'queued', error: {}, createdAt: operation.createdAt },
+    });
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+  });
+
+  it('sent again after its operation failed is a retry, of which the cluster tells', async () => {
+    await declare(t, t.acme, name);
+    await beginFirstPass(t, t.acme, name);
+    await endOperations(t, t.acme, name, 'failed');
+    const read = async () => (await t.api.as(t.acme.member).get(path()).expect(200)).body.status.lastOperation;
+    expect(await read()).toMatchObject({ state: 'failed', error: { code: 'provider_capacity' } });
+
+    const { body } = await put(aClusterSpec()).expect(202);
+
+    expect(body).toMatchObject({
+      operation: { kind: 'cluster.create', state: 'queued' },
+      resource: { metadata: { generation: 2 }, status: { phase: 'Pending', lastOperation: { state: 'queued' } } },
+    });
+    expect(await read()).toMatchObject({ id: body.operation.id });
+    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create failed', 'cluster.create queued']);
+    expect(t.wakeups).toHaveLength(2);
+  });
+
+  it('that was a retry is refused over a rejected connection', async () => {
+    await addConnection(t, t.acme, { ref: `lost-${name}` });
+    await declare(t, t.acme, name, { connectionRef: `lost-${name}` });
+    await beginFirstPass(t, t.acme, name);
+    await endOperations(t, t.acme, name, 'failed');
+    await t.db.connection.updateMany({ where: { ref: `lost-${name}` }, data: { phase: 'Rejected' } });
+
+    const { body } = await put(aClusterSpec({ connectionRef: `lost-${name}` })).expect(409);
+
+    expect(body.code).toBe('connection_rejected');
+  });
+
+  it('refuses an Idempotency-Key, with which it would do nothing', async () => {
+    const { body } = await put(aClusterSpec()).set('Idempotency-Key', 'k').expect(422);
+
+    expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/headers/Idempotency-Key' }] });
+    expect(await t.db.cluster.count({ where: { name } })).toBe(0);
   });
 
   it('accepts a change while an operation runs, which ends as superseded', async () => {

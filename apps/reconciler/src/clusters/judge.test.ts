@@ -1,5 +1,5 @@
 import type { ClusterPhase } from '@corral/contracts';
-import type { Shoot } from '@corral/garden';
+import type { LastError, Shoot } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import {
   absent,
@@ -17,6 +17,8 @@ import { decide } from './decide.js';
 import { judge } from './judge.js';
 import type { Desired, Known, OpenOperation, Verdict } from './model.js';
 import { observedHash } from './observed-hash.js';
+
+type LastErrors = Partial<LastError>[];
 
 const later = minutesLater(6);
 const verdictOf = (desired: Desired, shoot: Shoot, now = later): Verdict => judge(desired, present(shoot), now);
@@ -202,6 +204,21 @@ describe('an operation', () => {
       operation: { to: 'failed', code: 'provider_token_rejected' },
       lookAgainMs: null,
     });
+  });
+
+  it.each<[string, Partial<Desired['connection']>, LastErrors]>([
+    ['to us', { phase: 'Rejected' }, []],
+    ['to the garden', {}, [{ codes: ['ERR_INFRA_UNAUTHENTICATED'] }]],
+  ])('a refused token makes what runs Degraded, and nothing Failed: refused %s', (_to, connection, lastErrors) => {
+    const desired = updated({ retriedGeneration: 2 });
+    const without = { ...desired, connection: { ...desired.connection, ...connection } };
+
+    for (const state of ['Failed', 'Error']) {
+      expect(verdictOf(without, ran(state, { lastErrors })).phase).toBe('Degraded');
+      expect(verdictOf({ ...without, operation: null }, ran(state, { lastErrors })).phase).toBe('Degraded');
+    }
+    const never = { ...without, known: { ...without.known, observedGeneration: 0 } };
+    expect(verdictOf(never, ran('Failed', { lastErrors })).phase).toBe('Failed');
   });
 
   it('goes on when the token is rejected only after the change was handed over', () => {

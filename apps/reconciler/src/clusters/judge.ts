@@ -73,6 +73,7 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
     drift,
     hasGivenUp: hasFailed(facts) && (retry.kind === 'never' || waitsForToken(desired)),
     isOnHold: isObstructed || (isOnHold(desired) && !isApplied(desired, facts)),
+    lacksToken: isFalse(connection),
     isImpaired: isDrifted || facts.problems.length > 0 || [connection, controlPlane, nodes, ...health].some(isFalse),
   };
   const phase = phaseOf(desired, facts, standing);

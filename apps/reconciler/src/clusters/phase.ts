@@ -15,6 +15,8 @@ export interface Standing {
   /** Nothing is tried before the connection is mended. */
   readonly isOnHold: boolean;
   readonly isImpaired: boolean;
+  /** The provider refuses the token, to us or to the garden. */
+  readonly lacksToken: boolean;
 }
 
 /** One word for a cluster whose Shoot is there. Derived: nothing is decided by it. */
@@ -26,6 +28,8 @@ export function phaseOf(desired: Desired, facts: ShootFacts, standing: Standing)
   if (migration === 'Migrating' || migration === 'Restoring') return 'Updating';
   if (lastOperation === null || (lastOperation.type === 'Create' && lastOperation.state === 'Pending'))
     return 'Pending';
+  if (isKeptFromWork(desired, facts, standing))
+    return hibernation.actual && hibernation.wished ? 'Hibernated' : 'Degraded';
   if (standing.hasGivenUp) return 'Failed';
   if (lastOperation.type === 'Create' && lastOperation.state !== 'Succeeded') return 'Provisioning';
   if (isChanging(desired, facts, standing)) {
@@ -35,6 +39,15 @@ export function phaseOf(desired: Desired, facts: ShootFacts, standing: Standing)
   if (hibernation.actual) return 'Hibernated';
   // Whoever waits for `Ready` after a change waits for the change, also where nothing can be done about it now.
   return standing.isImpaired || !standing.isConverged ? 'Degraded' : 'Ready';
+}
+
+/**
+ * A cluster that has been there runs on without a token: nothing of it has failed but what the garden would have done to
+ * it now.
+ */
+function isKeptFromWork({ known }: Desired, { lastOperation }: ShootFacts, standing: Standing): boolean {
+  if (!standing.lacksToken || known.observedGeneration === 0) return false;
+  return standing.hasGivenUp || lastOperation?.state === 'Error';
 }
 
 /**

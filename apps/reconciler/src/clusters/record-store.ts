@@ -140,8 +140,12 @@ export const recordStore = (pool: Pool) => {
       const { rows } = await pool.query<{ again: boolean }>(
         `WITH turn AS (
            SELECT id, due_at IS DISTINCT FROM lease_until AS again, generation = $4 AS is_current,
-                  generation = $4 AND (phase, seed_name, migration_phase, conditions, observed_generation)
-                    IS DISTINCT FROM ($5, $6::text, $7::text, $8::jsonb, $9::int) AS reads_differently
+                  generation = $4
+                    AND ((phase, seed_name, migration_phase, conditions, observed_generation)
+                           IS DISTINCT FROM ($5, $6::text, $7::text, $8::jsonb, $9::int)
+                         OR $18 AND EXISTS (SELECT FROM operation
+                                            WHERE operation.id = $13 AND operation.team_id = $1
+                                              AND operation.state <> $14::operation_state)) AS reads_differently
            FROM cluster WHERE ${ours} FOR UPDATE
          ), operated AS (
            UPDATE operation

@@ -8,7 +8,7 @@ export const successHeaders = {
     schema: { type: 'string', pattern: '^"[^"]+"$' },
   },
   'Operation-Location': {
-    description: 'Where the operation is polled that the change became.',
+    description: 'Where the operation is polled that the change became, or that is under way for what is declared.',
     schema: { type: 'string', format: 'uri' },
   },
   Location: { description: 'Where to go.', schema: { type: 'string', format: 'uri-reference' } },
@@ -19,7 +19,15 @@ export const successHeaders = {
 export type SuccessHeader = keyof typeof successHeaders;
 
 const aboutClusters = ['cluster', 'accepted', 'nodePool'];
-const changesPools = ['putNodePool', 'deleteNodePool'];
+/** Those that tell of an operation whatever they answer. */
+const tellsOperation = [
+  'putNodePool',
+  'deleteNodePool',
+  'putCluster',
+  'hibernateCluster',
+  'resumeCluster',
+  'retryCluster',
+];
 const beginsOrEndsSessions = ['finishSignIn', 'signOut', 'signOutEverywhere', 'devSignIn'];
 
 /** The headers of a success, beside those that every answer has. */
@@ -29,7 +37,7 @@ export function successHeadersOf(route: ClusterRoute, status: number): SuccessHe
   const isTagged = aboutClusters.includes(answer ?? '') || status === 304 || operationId === 'deleteNodePool';
   return [
     ...(isTagged ? (['ETag'] as const) : []),
-    ...(status === 202 || changesPools.includes(operationId) ? (['Operation-Location'] as const) : []),
+    ...(status === 202 || tellsOperation.includes(operationId) ? (['Operation-Location'] as const) : []),
     ...(status === 302 || status === 303 ? (['Location'] as const) : []),
     ...(beginsOrEndsSessions.includes(operationId) ? (['Set-Cookie'] as const) : []),
     ...(route.lines ? (['Content-Disposition'] as const) : []),

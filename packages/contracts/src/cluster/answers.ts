@@ -47,6 +47,32 @@ const completeSpecSchema = {
   ],
 } as const;
 
+const operationErrorSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'Empty unless the operation failed.',
+  properties: {
+    code: { enum: Object.keys(operationErrorCodes) },
+    message: filled,
+    retryable: { type: 'boolean' },
+    hint: filled,
+  },
+} as const;
+
+/** Of the newest operation what does not change while it runs: the rest is in the operation. */
+const lastOperationSchema = {
+  ...exactly({
+    id: uuid,
+    kind: { enum: operationKinds },
+    state: { enum: operationStates },
+    error: operationErrorSchema,
+    createdAt: time,
+  }),
+  type: ['object', 'null'],
+  description:
+    'What was last asked for, and what became of it. A failed one is tried again by the same PUT, or `retry/`.',
+} as const;
+
 export const clusterSchema = exactly({
   apiVersion: { const: apiVersion },
   kind: { const: 'Cluster' },
@@ -67,6 +93,7 @@ export const clusterSchema = exactly({
     conditions: { type: 'array', items: conditionSchema },
     migrationPhase: { enum: [null, ...migrationPhases] },
     cost: costSchema,
+    lastOperation: lastOperationSchema,
   }),
 });
 
@@ -87,18 +114,6 @@ export const nodePoolSchema = exactly({
     },
   }),
 });
-
-const operationErrorSchema = {
-  type: 'object',
-  additionalProperties: false,
-  description: 'Empty unless the operation failed.',
-  properties: {
-    code: { enum: Object.keys(operationErrorCodes) },
-    message: filled,
-    retryable: { type: 'boolean' },
-    hint: filled,
-  },
-} as const;
 
 /** Why an open operation does not get on just now, in one word and a sentence. */
 const operationWaitingSchema = {

@@ -61,12 +61,17 @@ const cluster = {
     ],
     migrationPhase: null,
     cost,
+    lastOperation: { id: operationId, kind: 'cluster.update', state: 'succeeded', error: {}, createdAt: at },
   },
 };
 const accepted = {
   ...cluster,
   metadata: { ...cluster.metadata, generation: 3, etag: `"${clusterId}.8"` },
-  status: { ...cluster.status, phase: 'Updating' },
+  status: {
+    ...cluster.status,
+    phase: 'Updating',
+    lastOperation: { id: operationId, kind: 'cluster.update', state: 'queued', error: {}, createdAt: at },
+  },
 };
 const operation = {
   id: operationId,
