@@ -133,6 +133,7 @@ function buildHandlers(deps: PartDeps): ClusterHandlers {
     ...buildSignInHandlers(deps),
     ...connectionRoutes({
       store: connections,
+      publicUrl: deps.config.publicUrl,
       connections: connectionService({
         store: connections,
         seal: (token, id) => deps.secrets.seal(token, id),

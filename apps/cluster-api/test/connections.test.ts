@@ -477,3 +477,72 @@ describe('who may', () => {
     await test.api.as(team.admin).get(path('main')).expect(200);
   });
 });
+
+describe('POST /connections/{ref}/verify/', () => {
+  const verify = (ref = 'main') => test.api.as(team.admin).post(path(ref).concat('verify/'));
+  const operations = () => test.db.operation.findMany({ where: { teamId: team.id } });
+
+  it('answers 202 with an operation to poll, and makes the token due', async () => {
+    const { body: made } = await put('main').expect(201);
+
+    const { body, headers } = await verify().expect(202);
+
+    expect(body).toMatchObject({
+      operation: { kind: 'connection.verify', state: 'queued', target: { kind: 'Connection', name: 'main' } },
+      resource: { metadata: { id: made.metadata.id } },
+    });
+    expect(headers['operation-location']).toBe(body.operation.self);
+    expect((await rowOf('main')).verifyAt?.getTime()).toBeLessThanOrEqual(Date.now());
+    expect((await auditOf()).at(-1)).toMatchObject({ action: 'connection.verify', targetName: 'main' });
+    const polled = await test.api
+      .as(team.member)
+      .get(team.path(`/operations/${body.operation.id}/`))
+      .expect(200);
+    expect(polled.body).toEqual(body.operation);
+  });
+
+  it('asked for again meanwhile answers 200 with the same operation', async () => {
+    await put('main').expect(201);
+    const { operation } = (await verify().expect(202)).body;
+
+    const { body, headers } = await verify().expect(200);
+
+    expect(headers['operation-location']).toBe(operation.self);
+    expect(body.kind).toBe('Connection');
+    expect(await operations()).toHaveLength(1);
+  });
+
+  it('with a key makes one operation, however often it is sent', async () => {
+    await put('main').expect(201);
+    const { operation } = (await verify().set('Idempotency-Key', 'v1').expect(202)).body;
+    await test.db.operation.updateMany({ data: { state: 'succeeded', progress: 100 }, where: { id: operation.id } });
+
+    const again = await verify().set('Idempotency-Key', 'v1').expect(202);
+
+    expect(again.body.operation).toMatchObject({ id: operation.id, state: 'succeeded' });
+  });
+
+  it('is answered about the token that is there by then', async () => {
+    await put('main').expect(201);
+    await verify().expect(202);
+
+    await put('main', spec({ token: OTHER_TOKEN })).expect(200);
+
+    expect((await rowOf('main')).verifyAt?.getTime()).toBeLessThanOrEqual(Date.now());
+    expect(await operations()).toMatchObject([{ state: 'queued' }]);
+  });
+
+  it('ends as cancelled with its connection', async () => {
+    await put('main').expect(201);
+    await verify().expect(202);
+
+    await test.api.as(team.admin).delete(path('main')).expect(204);
+
+    expect(await operations()).toMatchObject([{ state: 'cancelled' }]);
+  });
+
+  it('answers 404 for what is not there', async () => {
+    await verify('none').expect(404);
+    await verify('No!').expect(404);
+  });
+});

@@ -4,6 +4,8 @@ import type { ConnectionPhase, ConnectionProject } from '@corral/contracts';
 export interface ConnectionRecord {
   readonly id: string;
   readonly ref: string;
+  /** Counts the accepted changes. */
+  readonly generation: number;
   readonly name: string;
   readonly provider: string;
   readonly providerConfig: Readonly<Record<string, unknown>>;

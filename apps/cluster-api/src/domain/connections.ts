@@ -2,6 +2,7 @@ import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { type ConnectionPhase, type ConnectionSpecInput, clusterLimits, type TokenVerdict } from '@corral/contracts';
 import { notFound, Problem } from '../problem.js';
 import { awaited, type Caller } from './caller.js';
+import type { OperationRecord } from './cluster-record.js';
 import type { ConnectionRecord, SealedToken } from './connection-record.js';
 import { makeConnectionRef } from './connection-ref.js';
 import { checkConnectionSpec, isUnchanged, type Standing, standingOf } from './decide-connection.js';
@@ -45,11 +46,21 @@ export interface ConnectionChanges {
   makeUsersDue(id: string): Promise<readonly string[]>;
   /** The same for adopted servers that wait for something. */
   makeServersDue(id: string): Promise<readonly string[]>;
+  /** The verification that somebody asked for and that has not ended. */
+  findVerification(id: string): Promise<OperationRecord | null>;
+  findOperation(id: string): Promise<OperationRecord | null>;
+  /** Makes the connection due, with an operation that tells what came of it, and an audit entry. */
+  beginVerification(of: ConnectionRecord, operationId: string): Promise<OperationRecord>;
   /** @returns null when the request is new, else the id of what its first copy made */
   claimKey(request: KeyedRequest | null, resourceId: string): Promise<string | null>;
   audit(action: ConnectionAction, of: ConnectionRecord, detail?: Record<string, string | boolean>): Promise<void>;
 }
 export type ConnectionAction = 'connection.create' | 'connection.replace' | 'connection.delete';
+
+export type VerificationAsked =
+  /** The provider is being asked already, or was when the request came first. */
+  | { readonly kind: 'under way'; readonly connection: ConnectionRecord; readonly operation: OperationRecord | null }
+  | { readonly kind: 'accepted'; readonly connection: ConnectionRecord; readonly operation: OperationRecord };
 
 export interface ConnectionStore {
   list(caller: Caller, phase: ConnectionPhase | null): Promise<ConnectionRecord[]>;
@@ -186,6 +197,24 @@ export const connectionService = (deps: ConnectionDeps) => {
       await Promise.all([...woken.map(wake), ...servers.map(wakeServer)]);
       return declared;
     },
+
+    /**
+     * Has the token shown to the provider, once for all who ask for it meanwhile.
+     *
+     * @throws Problem `not_found`, `idempotency_key_reused`
+     */
+    verify: (caller: Caller, ref: string, request: KeyedRequest | null): Promise<VerificationAsked> =>
+      store.change(caller, async (changes) => {
+        const connection = await changes.find(ref);
+        if (connection === null) throw notFound();
+        const operationId = randomUUID();
+        const firstId = await changes.claimKey(request, operationId);
+        const first = firstId && (await changes.findOperation(firstId));
+        if (first) return { kind: 'accepted', connection, operation: first };
+        const open = await changes.findVerification(connection.id);
+        if (firstId !== null || open !== null) return { kind: 'under way', connection, operation: open };
+        return { kind: 'accepted', connection, operation: await changes.beginVerification(connection, operationId) };
+      }),
 
     /**
      * Forgets a connection and its token. What the garden holds of it is written down for the reconciler to remove.

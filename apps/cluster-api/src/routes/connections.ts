@@ -8,6 +8,7 @@ import {
 import type { Request, RequestHandler } from 'express';
 import { connectionBody } from '../domain/connection-body.js';
 import type { ConnectionService, ConnectionStore } from '../domain/connections.js';
+import { operationBody, operationUrl } from '../domain/operation-body.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
@@ -17,9 +18,11 @@ import { invalidField, notFound } from '../problem.js';
 export interface ConnectionRoutesDeps {
   readonly connections: ConnectionService;
   readonly store: Pick<ConnectionStore, 'list' | 'find'>;
+  /** Base address of this service, without a slash at its end. */
+  readonly publicUrl: () => string;
 }
 
-export function connectionRoutes({ connections, store }: ConnectionRoutesDeps) {
+export function connectionRoutes({ connections, store, publicUrl }: ConnectionRoutesDeps) {
   return {
     /** In the documented shape, an array around the list: there is always one page. */
     async listConnections(req, res) {
@@ -54,6 +57,18 @@ export function connectionRoutes({ connections, store }: ConnectionRoutesDeps) {
       }
       const { connection, isNew } = await connections.declare(caller, ref, spec);
       res.status(isNew ? 201 : 200).json(connectionBody(caller, connection));
+    },
+
+    async verifyConnection(req, res) {
+      const caller = callerOf(res);
+      const ref = refOf(req);
+      if (!isConnectionRef(ref)) throw notFound();
+      const { kind, connection, operation } = await connections.verify(caller, ref, idempotencyKeyOf(req));
+      const context = { team: caller.team, publicUrl: publicUrl() };
+      if (operation !== null) res.set('Operation-Location', operationUrl(operation, context));
+      const resource = connectionBody(caller, connection);
+      if (kind === 'under way') res.json(resource);
+      else res.status(202).json({ operation: operationBody(operation, context), resource });
     },
 
     async deleteConnection(req, res) {

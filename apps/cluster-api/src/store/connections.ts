@@ -1,15 +1,27 @@
-import type { ConnectionPhase } from '@corral/contracts';
+import { type ConnectionPhase, openOperationStates } from '@corral/contracts';
 import { noJson, type Prisma } from '@corral/database';
 import type { Caller } from '../domain/caller.js';
 import type { ConnectionRecord, SealedToken } from '../domain/connection-record.js';
 import type { ConnectionChanges, ConnectionStore } from '../domain/connections.js';
 import type { Standing } from '../domain/decide-connection.js';
+import { desiredHashOf } from '../domain/desired-hash.js';
 import { recordAudit } from './audit.js';
+import { beginOperation } from './begin-operation.js';
+import { operationOf } from './cluster-rows.js';
 import { claimKey } from './idempotency-keys.js';
 import type { ChangeTeam, Transaction } from './team-changes.js';
 
 const shown = {
-  ...{ id: true, ref: true, name: true, provider: true, providerConfig: true, phase: true, verifiedAt: true },
+  ...{
+    id: true,
+    ref: true,
+    generation: true,
+    name: true,
+    provider: true,
+    providerConfig: true,
+    phase: true,
+    verifiedAt: true,
+  },
   ...{ message: true, project: true, createdAt: true, updatedAt: true },
   priceList: { select: { currency: true } },
 } as const;
@@ -86,6 +98,7 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
         select: shown,
       });
       if (sealed !== null || standing !== null) await duePrices(tx, id, now);
+      if (standing !== null) await dueAwaitedVerification(tx, id);
       return recordOf(row);
     },
     async restate(id, standing) {
@@ -96,10 +109,15 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
         data: { ...standingColumns(standing, now), ...(phase === standing.phase ? {} : { updatedAt: now }) },
         select: shown,
       });
+      await dueAwaitedVerification(tx, id);
       return recordOf(row);
     },
     async remove(id) {
       const { gardenName: name } = await tx.connection.delete({ where: { teamId, id }, select: { gardenName: true } });
+      await tx.operation.updateMany({
+        where: { teamId, targetId: id, state: { in: [...openOperationStates] } },
+        data: { state: 'cancelled', updatedAt: now, finishedAt: now },
+      });
       const { projectNamespace: namespace } = await tx.team.findUniqueOrThrow({
         where: { id: teamId },
         select: { projectNamespace: true },
@@ -135,6 +153,25 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
         RETURNING id`;
       return rows.map(({ id }) => id);
     },
+    async findVerification(targetId) {
+      const where = { teamId, targetId, state: { in: [...openOperationStates] } };
+      const row = await tx.operation.findFirst({ where });
+      return row && operationOf(row);
+    },
+    async findOperation(id) {
+      const row = await tx.operation.findUnique({ where: { teamId, id } });
+      return row && operationOf(row);
+    },
+    async beginVerification({ id, ref, generation, name, provider, providerConfig }, operationId) {
+      await tx.connection.update({ where: { teamId, id }, data: { verifyAt: now }, select: { id: true } });
+      const desiredHash = desiredHashOf({ name, provider, providerConfig });
+      return beginOperation(
+        tx,
+        caller,
+        { id: operationId, kind: 'connection.verify', generation, desiredHash, isDone: false, now },
+        { action: 'connection.verify', target: { kind: 'Connection', id, name: ref } },
+      );
+    },
     claimKey: (request, resourceId) => claimKey(tx, caller, request, resourceId),
     async audit(action, { id, ref }, detail = {}) {
       await recordAudit(tx, caller, { action, target: { kind: 'Connection', id, name: ref }, detail });
@@ -145,6 +182,12 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
 /** Another token may be of a project that pays in another currency, and one that is good now may not have been. */
 const duePrices = (tx: Transaction, connectionId: string, now: Date) =>
   tx.priceList.updateMany({ where: { connectionId }, data: { dueAt: now } });
+
+/** Somebody waits for what the provider says of the present token: it is shown once more, soon and by who tells of it. */
+const dueAwaitedVerification = (tx: Transaction, connectionId: string) => tx.$executeRaw`
+  UPDATE connection SET verify_at = clock_timestamp()
+  WHERE id = ${connectionId}::uuid
+    AND EXISTS (SELECT FROM operation WHERE target_id = ${connectionId}::uuid AND state IN ('queued', 'running'))`;
 
 const tokenColumns = ({ keyId, bytes }: SealedToken) => ({ sealedToken: new Uint8Array(bytes), tokenKeyId: keyId });
 
@@ -169,6 +212,7 @@ interface ConnectionRow extends Omit<ConnectionRecord, 'phase' | 'providerConfig
 function recordOf({
   id,
   ref,
+  generation,
   name,
   provider,
   providerConfig,
@@ -178,7 +222,7 @@ function recordOf({
 }: ConnectionRow): ConnectionRecord {
   const { phase, verifiedAt, message, createdAt, updatedAt } = rest;
   return {
-    ...{ id, ref, name, provider, phase, verifiedAt, message, createdAt, updatedAt },
+    ...{ id, ref, generation, name, provider, phase, verifiedAt, message, createdAt, updatedAt },
     providerConfig: providerConfig as ConnectionRecord['providerConfig'],
     project: project as ConnectionRecord['project'],
     currency: priceList?.currency ?? null,

@@ -1,4 +1,4 @@
-import { connectionStandings, type TokenVerdict } from '@corral/contracts';
+import { type ClusterErrorCode, connectionMessages, connectionStandings, type TokenVerdict } from '@corral/contracts';
 import type { Log } from '@corral/service';
 import { aboutADayMs, backoffMs, spreadMs } from '../loop/backoff.js';
 import { inBatches } from '../loop/in-batches.js';
@@ -57,9 +57,31 @@ async function verdictOn(deps: VerifyDeps, due: DueVerification) {
 
 /** @param random from 0 to 1: connections that were made together are not asked about together for ever */
 export function verificationOf(verdict: TokenVerdict | 'unreadable', failures: number, random: number): Verification {
+  const told = toldOf(verdict);
   if (verdict !== 'unknown' && verdict !== 'unreadable') {
-    return { standing: connectionStandings[verdict], remark: null, againMs: aboutADayMs(random) };
+    return { ...told, standing: connectionStandings[verdict], remark: null, againMs: aboutADayMs(random) };
   }
   const againMs = spreadMs(backoffMs(failures, retry), random);
-  return { standing: null, remark: verdict === 'unreadable' ? UNREADABLE : null, againMs };
+  return { ...told, standing: null, remark: verdict === 'unreadable' ? UNREADABLE : null, againMs };
 }
+
+/** For whoever asked for the verification. */
+function toldOf(verdict: TokenVerdict | 'unreadable'): Pick<Verification, 'operation' | 'waiting'> {
+  switch (verdict) {
+    case 'valid':
+      return { operation: { to: 'succeeded' }, waiting: null };
+    case 'read-only':
+      return { operation: failed('provider_permission_denied', connectionMessages.ReadOnly), waiting: null };
+    case 'rejected':
+      return { operation: failed('provider_token_rejected', connectionMessages.Rejected), waiting: null };
+    case 'unreadable':
+      return { operation: failed('provider_token_rejected', UNREADABLE), waiting: null };
+    case 'unknown':
+      return {
+        operation: { to: 'running', progress: 0 },
+        waiting: { reason: 'ProviderUnavailable', message: 'The provider gave no usable answer. It is asked again.' },
+      };
+  }
+}
+
+const failed = (code: ClusterErrorCode, message: string) => ({ to: 'failed', code, message }) as const;

@@ -228,6 +228,44 @@ describe('the verification of connections', () => {
     expect(await connection(id)).toMatchObject({ phase: 'Unverified' });
   });
 
+  const askedFor = async (id: string) => {
+    const { rows } = await at.pool.query(
+      `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
+       VALUES ($1, 'connection.verify', 'Connection', $2, 'main', 1, 'queued', 'sha256:1') RETURNING id`,
+      [acme.id, id],
+    );
+    return rows[0].id;
+  };
+
+  it.each<[TokenVerdict, object]>([
+    ['valid', { state: 'succeeded', progress: 100, error: {}, waiting: null }],
+    ['read-only', { state: 'failed', error: { code: 'provider_permission_denied', retryable: true }, waiting: null }],
+    ['rejected', { state: 'failed', error: { code: 'provider_token_rejected', retryable: true }, waiting: null }],
+    ['unknown', { state: 'running', error: {}, waiting: { reason: 'ProviderUnavailable', since: expect.any(String) } }],
+  ])('tells whoever asked for it: %s', async (verdict, told) => {
+    const id = await aDueConnection();
+    const operationId = await askedFor(id);
+
+    await verifyWith(verdict);
+
+    const operation = await at.operation(operationId);
+    expect(operation).toMatchObject(told);
+    await due(id);
+    await verifyWith(verdict);
+    expect(await at.operation(operationId)).toEqual({ ...operation, updated_at: expect.any(Date) });
+  });
+
+  it('that is asked for while one is under way is made once more', async () => {
+    const id = await aDueConnection();
+
+    await verifyWith(async () => {
+      await due(id);
+      return 'unknown';
+    });
+
+    expect((await connection(id)).again_ms).toBeLessThanOrEqual(0);
+  });
+
   it('asks about whatever is due by then, were it made due in the same instant', async () => {
     const id = await aDueConnection();
 
@@ -290,7 +328,7 @@ describe('the verification of connections', () => {
   });
 
   it('leaves all but the message alone when the token cannot be read, and says what to do', async () => {
-    expect(verificationOf('unreadable', 0, 0)).toEqual({
+    expect(verificationOf('unreadable', 0, 0)).toMatchObject({
       standing: null,
       remark: 'The token cannot be read. Put it into the connection again.',
       againMs: 10_000,

@@ -21,6 +21,7 @@ export type SuccessHeader = keyof typeof successHeaders;
 const aboutClusters = ['cluster', 'accepted', 'nodePool'];
 /** Those that tell of an operation whatever they answer. */
 const tellsOperation = [
+  'verifyConnection',
   'putNodePool',
   'deleteNodePool',
   'putCluster',

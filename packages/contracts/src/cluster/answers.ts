@@ -204,6 +204,7 @@ export const clusterAnswerSchemas = {
     scope: { const: 'cluster-admin', description: 'Everything in this one cluster, nothing beside it.' },
   }),
   connection: connectionSchema,
+  connectionAccepted: exactly({ operation: operationSchema, resource: connectionSchema }),
   connectionList: { type: 'array', items: exactly({ items: { type: 'array', items: connectionSchema } }) },
   adoptedServer: adoptedServerSchema,
   adoptedServerList: { type: 'array', items: exactly({ items: { type: 'array', items: adoptedServerSchema } }) },

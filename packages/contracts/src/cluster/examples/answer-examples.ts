@@ -174,5 +174,12 @@ export const clusterThingExamples: Readonly<Record<string, Examples>> = {
     scope: 'cluster-admin',
   }),
   connection: one('A verified connection', connection),
+  connectionAccepted: one('The provider is about to be asked', {
+    operation: {
+      ...{ ...operation, kind: 'connection.verify', state: 'queued', progress: 0 },
+      target: { kind: 'Connection', name: 'main', id: connection.metadata.id, team: 'acme' },
+    },
+    resource: connection,
+  }),
   connectionList: nested('The team’s connections', connection),
 };
