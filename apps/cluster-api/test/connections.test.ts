@@ -198,7 +198,8 @@ describe('PUT /connections/{ref}/ at a ref that exists', () => {
     const { body: sameToken } = await put('main').expect(200);
 
     expect(unchanged).toEqual(before);
-    expect(sameToken.metadata).toEqual(before.metadata);
+    // When the provider last accepted the token is in the answer, and so in its tag.
+    expect(sameToken.metadata).toEqual({ ...before.metadata, etag: expect.any(String) });
     expect(await rowOf('main')).toMatchObject({ tokenVersion: 1, generation: 1 });
     expect(await auditOf()).toHaveLength(1);
   });
@@ -544,5 +545,59 @@ describe('POST /connections/{ref}/verify/', () => {
   it('answers 404 for what is not there', async () => {
     await verify('none').expect(404);
     await verify('No!').expect(404);
+  });
+});
+
+describe('the entity tag of a connection', () => {
+  const get = () => test.api.as(team.member).get(path('main')).expect(200);
+  const remove = () => test.api.as(team.admin).delete(path('main'));
+
+  it('is in every answer about it, and spares whoever has it the body', async () => {
+    const made = await put('main').expect(201);
+    const { headers, body } = await get();
+
+    expect(headers.etag).toBe(body.metadata.etag);
+    expect(made.headers.etag).toBe(headers.etag);
+    await test.api
+      .as(team.member)
+      .get(path('main'))
+      .set('If-None-Match', headers.etag as string)
+      .expect(304);
+  });
+
+  it('lets pass who knows what is declared, whatever the provider has said meanwhile', async () => {
+    const { etag } = (await put('main').expect(201)).headers;
+    await test.db.connection.updateMany({ where: { teamId: team.id }, data: { phase: 'Rejected', message: 'no' } });
+    expect((await get()).headers.etag).not.toBe(etag);
+
+    await put('main', spec({ name: 'Another' }))
+      .set('If-Match', etag as string)
+      .expect(200);
+  });
+
+  it('stops who does not: 412, nothing is written, and the provider is not asked', async () => {
+    const { etag } = (await put('main').expect(201)).headers;
+    await put('main', spec({ name: 'Another' })).expect(200);
+    shown = [];
+
+    const { body } = await put('main', spec({ name: 'Third' }))
+      .set('If-Match', etag as string)
+      .expect(412);
+    await remove()
+      .set('If-Match', etag as string)
+      .expect(412);
+
+    expect(body.code).toBe('precondition_failed');
+    expect(shown).toEqual([]);
+    expect((await get()).body.metadata).toMatchObject({ name: 'Another', generation: 2 });
+    await remove().set('If-Match', '*').expect(204);
+  });
+
+  it('with If-None-Match makes one, and never changes one', async () => {
+    await put('main').set('If-None-Match', '*').expect(201);
+
+    await put('main', spec({ name: 'Another' }))
+      .set('If-None-Match', '*')
+      .expect(412);
   });
 });

@@ -47,6 +47,28 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(garden.issued).toEqual([{ namespace: 'garden-acme', name: shootName, expirationSeconds: 3_600 }]);
   });
 
+  it('is of the cluster that is meant: 412 once another one is declared, and nothing is issued', async () => {
+    await runningCluster(t, t.acme, name);
+    const read = async () => (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers.etag;
+    const tag = (await read()) as string;
+    await issue().set('If-Match', tag).expect(200);
+    await t.api
+      .as(t.acme.member)
+      .post(t.acme.path(`/clusters/${name}/hibernate/`))
+      .expect(202);
+
+    expect((await issue().set('If-Match', tag).expect(412)).body.code).toBe('precondition_failed');
+
+    expect(garden.issued).toHaveLength(1);
+    expect(await entries()).toHaveLength(1);
+  });
+
+  it('names the operation that has to end first', async () => {
+    const { operation } = await declare(t, t.acme, name);
+
+    expect((await issue().expect(409)).body).toMatchObject({ code: 'cluster_not_ready', operationId: operation.id });
+  });
+
   it.each([600, 28_800])('may be asked for %s seconds', async (ttlSeconds) => {
     await runningCluster(t, t.acme, name);
 

@@ -3,9 +3,11 @@ import { type ConnectionPhase, type ConnectionSpecInput, clusterLimits, type Tok
 import { notFound, Problem } from '../problem.js';
 import { awaited, type Caller } from './caller.js';
 import type { OperationRecord } from './cluster-record.js';
+import { connectionTagOf } from './connection-body.js';
 import type { ConnectionRecord, SealedToken } from './connection-record.js';
 import { makeConnectionRef } from './connection-ref.js';
 import { checkConnectionSpec, isUnchanged, type Standing, standingOf } from './decide-connection.js';
+import { checkPreconditions, type Preconditions } from './entity-tag.js';
 import type { KeyedRequest } from './keyed-request.js';
 
 export interface NewConnection {
@@ -165,14 +167,20 @@ export const connectionService = (deps: ConnectionDeps) => {
     /**
      * Makes the connection at a ref, or replaces it. A new token wakes every cluster that uses it.
      *
-     * @throws Problem `validation_failed`, `immutable_field`, `quota_exceeded`, `connection_project_mismatch`
+     * @throws Problem `validation_failed`, `immutable_field`, `quota_exceeded`, `connection_project_mismatch`,
+     *   `precondition_failed`
      */
     async declare(
       caller: Caller,
       ref: string,
       spec: ConnectionSpecInput,
+      preconditions: Preconditions,
     ): Promise<{ connection: ConnectionRecord; isNew: boolean }> {
-      checkConnectionSpec(await store.find(caller, ref), spec);
+      const check = (current: ConnectionRecord | null) => {
+        checkPreconditions(preconditions, current && connectionTagOf(current));
+        checkConnectionSpec(current, spec);
+      };
+      check(await store.find(caller, ref));
       const judged = spec.token === undefined ? null : await judge(caller, spec.token);
       if (judged !== null && (await isElsewhere(caller, ref, judged.token))) {
         throw new Problem(
@@ -182,7 +190,7 @@ export const connectionService = (deps: ConnectionDeps) => {
       }
       const { woken, servers, ...declared } = await store.change(caller, async (changes) => {
         const current = await changes.find(ref);
-        checkConnectionSpec(current, spec); // it may have come or gone meanwhile
+        check(current); // it may have come, gone or changed meanwhile
         if (current === null) {
           const made = await make(changes, { id: randomUUID(), ref }, spec, judged as JudgedToken);
           return { connection: made, isNew: true, woken: [], servers: [] };
@@ -219,12 +227,13 @@ export const connectionService = (deps: ConnectionDeps) => {
     /**
      * Forgets a connection and its token. What the garden holds of it is written down for the reconciler to remove.
      *
-     * @throws Problem `not_found`, `connection_in_use`
+     * @throws Problem `not_found`, `precondition_failed`, `connection_in_use`
      */
-    async remove(caller: Caller, ref: string): Promise<void> {
+    async remove(caller: Caller, ref: string, preconditions: Preconditions): Promise<void> {
       await store.change(caller, async (changes) => {
         const connection = await changes.find(ref);
         if (connection === null) throw notFound();
+        checkPreconditions(preconditions, connectionTagOf(connection));
         const { clusters, servers } = await changes.usersOf(connection.id);
         if (clusters.length + servers.length > 0) {
           const users = [...clusters.map((name) => `cluster ${name}`), ...servers.map((number) => `server ${number}`)];

@@ -8,9 +8,10 @@ const tag = entityTagOf(cluster);
 
 describe('the entity tag', () => {
   it('changes with the revision, and is another one for a later cluster of the same name', () => {
-    const tags = [cluster, aCluster({ revision: 10 }), aCluster({ id: '0197b2f0-0000-7000-8000-00000000c1c2' })];
+    const another = aCluster({ id: '0197b2f0-0000-7000-8000-00000000c1c2' });
+    const tags = [cluster, aCluster({ revision: 10 }), aCluster({ generation: 5 }), another];
 
-    expect(new Set(tags.map(entityTagOf)).size).toBe(3);
+    expect(new Set(tags.map(entityTagOf)).size).toBe(4);
   });
 
   it('of a managed pool is that of its cluster', () => {
@@ -32,6 +33,9 @@ describe('the preconditions of a change', () => {
     ['the present tag', [tag], null, true],
     ['the present tag among others', ['other', tag], null, true],
     ['any tag', '*', null, true],
+    ['a tag of the same declaration, seen otherwise', [entityTagOf({ ...cluster, revision: 3 })], null, true],
+    ['a tag of another declaration', [entityTagOf({ ...cluster, generation: 3 })], null, false],
+    ['that it not be as it was seen before', null, [entityTagOf({ ...cluster, revision: 3 })], true],
     ['another tag', ['other'], null, false],
     ['no tag at all', [], null, false],
     ['that there be none', null, '*', false],

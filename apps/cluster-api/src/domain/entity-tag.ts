@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
 import { Problem } from '../problem.js';
 import type { ClusterRecord } from './cluster-record.js';
 
@@ -10,20 +12,46 @@ export interface Preconditions {
   readonly ifNoneMatch: EntityTags | null;
 }
 
-/**
- * The entity tag of every answer about a cluster, its managed node pools included, without quotes. It is strong: it changes
- * with every visible change. With the id in it, a tag never fits a later cluster of the same name.
+/*
+ * An entity tag has three parts: what the resource is, what is declared of it, and what is seen of it. All of them count for
+ * `If-None-Match`. For `If-Match` the first two do: who changes a declaration must know the one that is there, and cannot be
+ * refused because a node blinked meanwhile.
  */
-export function entityTagOf({ id, revision }: Pick<ClusterRecord, 'id' | 'revision'>): string {
-  return `${id}.${revision}`;
+
+/**
+ * The entity tag of every answer about a cluster, its managed node pools included, without quotes. It changes with every
+ * visible change. With the id in it, a tag never fits a later cluster of the same name.
+ */
+export function entityTagOf({
+  id,
+  generation,
+  revision,
+}: Pick<ClusterRecord, 'id' | 'generation' | 'revision'>): string {
+  return `${id}.${generation}.${revision}`;
 }
+
+/**
+ * The entity tag of a resource that has no revision of its own: made of what it says.
+ *
+ * @param declared what of it can be changed by a request, or a number that grows with each such change
+ * @param body the whole answer
+ */
+export function contentTagOf(id: string, declared: object | number, body: object): string {
+  return `${id}.${typeof declared === 'number' ? declared : digestOf(declared)}.${digestOf(body)}`;
+}
+
+const digestOf = (value: object): string =>
+  createHash('sha256')
+    .update(canonicalize(value) as string)
+    .digest('base64url')
+    .slice(0, 22);
 
 /**
  * The entity tag of an answer about a node pool: that of its cluster, and of a pool on adopted servers with the number of
  * nodes that back it, which only the pool's own answer shows.
  */
 export function poolTagOf(
-  cluster: Pick<ClusterRecord, 'id' | 'revision' | 'backingReady'>,
+  cluster: Pick<ClusterRecord, 'id' | 'generation' | 'revision' | 'backingReady'>,
   pool: { readonly name: string },
 ): string {
   const ready = cluster.backingReady.get(pool.name);
@@ -39,12 +67,20 @@ export function includesTag(tags: EntityTags, tag: string | null): boolean {
   return tags === '*' || tags.includes(tag);
 }
 
+/** Whether one of the tags is about the same declaration. */
+function includesDeclaration(tags: EntityTags, tag: string | null): boolean {
+  if (tag === null || tags === '*') return includesTag(tags, tag);
+  return tags.some((each) => declaredPart(each) === declaredPart(tag));
+}
+
+const declaredPart = (tag: string): string => tag.split('.', 2).join('.');
+
 /**
  * @param tag of what the request is about, null when that is absent
  * @throws Problem `precondition_failed`
  */
 export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, tag: string | null): void {
-  if (ifMatch !== null && !includesTag(ifMatch, tag)) {
+  if (ifMatch !== null && !includesDeclaration(ifMatch, tag)) {
     const present = tag === null ? 'It does not exist' : `Its entity tag is ${quoted(tag)} now`;
     throw new Problem(
       'precondition_failed',

@@ -3,6 +3,7 @@ import { notFound, Problem } from '../problem.js';
 import { awaited, type Caller } from './caller.js';
 import { type ClusterRecord, openOperationOf } from './cluster-record.js';
 import { refuseWhileDeleting } from './decide-declaration.js';
+import { checkPreconditions, entityTagOf, type Preconditions } from './entity-tag.js';
 
 /** How a Shoot is found on the garden. */
 export interface ShootAddress {
@@ -59,9 +60,12 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
       caller: Caller,
       name: string,
       { ttlSeconds }: { readonly ttlSeconds: number },
+      preconditions: Preconditions,
     ): Promise<IssuedKubeconfig> {
       const { entryId, shoot } = await store.withCluster(caller, name, async (tx) => {
-        const address = reachableShoot(tx);
+        if (tx.cluster === null) throw notFound();
+        checkPreconditions(preconditions, entityTagOf(tx.cluster));
+        const address = reachableShoot(tx, tx.cluster);
         await checkRate(tx, perHour);
         return { entryId: await tx.recordIssue({ ttlSeconds }), shoot: address };
       });
@@ -78,9 +82,8 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
   };
 }
 
-/** @throws Problem `not_found`, `cluster_deleting` or `cluster_not_ready` */
-function reachableShoot({ cluster, shoot }: KubeconfigTransaction): ShootAddress {
-  if (cluster === null) throw notFound();
+/** @throws Problem `cluster_deleting` or `cluster_not_ready` */
+function reachableShoot({ shoot }: Pick<KubeconfigTransaction, 'shoot'>, cluster: ClusterRecord): ShootAddress {
   refuseWhileDeleting(cluster);
   // The garden would issue one all the same, for a control plane that is not there.
   const why = { operationId: openOperationOf(cluster)?.id };

@@ -6,6 +6,7 @@ import type {
   TeamBody,
   TeamMemberBody,
 } from '@corral/contracts';
+import { contentTagOf } from './entity-tag.js';
 import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamIdentity, TeamRecord } from './team-record.js';
 import type { Removal } from './teams.js';
 
@@ -46,6 +47,14 @@ export const memberBody = ({ number, userNumber, role, ...person }: MemberRecord
   ...{ id: number, user_id: userNumber, role },
   ...{ first_name: person.firstName, last_name: person.lastName, display_name: person.displayName },
 });
+
+/** The entity tag of answers about the team, as this viewer gets them: what can be changed is its name. */
+export const teamTagOf = (team: TeamRecord, view: TeamView): string =>
+  contentTagOf(`team-${team.number}`, { name: team.name }, teamBody(team, view));
+
+/** The entity tag of answers about the member: what can be changed is the role. */
+export const memberTagOf = (member: MemberRecord): string =>
+  contentTagOf(`member-${member.number}`, { role: member.role }, memberBody(member));
 
 export const memberRemovalBody = ({ revoked, handedOver }: Removal): MemberRemovalBody => ({
   dns_tokens: { revoked: [...revoked], handed_over: [...handedOver] },

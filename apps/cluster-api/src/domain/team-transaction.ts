@@ -62,6 +62,8 @@ export interface TeamStore {
   list(teamIds: readonly string[]): Promise<TeamRecord[]>;
   /** Longest first. */
   listMembers(team: Pick<TeamIdentity, 'id'>, page: { limit: number; after: number | null }): Promise<MemberRecord[]>;
+  /** Null when the team has no member of that number. */
+  findMember(team: Pick<TeamIdentity, 'id'>, number: number): Promise<MemberRecord | null>;
   /** Neither accepted nor revoked, newest first. */
   listInvitations(
     team: Pick<TeamIdentity, 'id'>,

@@ -2,9 +2,10 @@ import type { LeftDnsToken } from '@corral/auth';
 import type { LeftTokenFate, MemberPut, TeamPut } from '@corral/contracts';
 import { invalidField } from '../problem.js';
 import type { Caller } from './caller.js';
+import { checkPreconditions, type Preconditions } from './entity-tag.js';
 import { decideMemberChange, type MemberWish, requireAdmin } from './member-rules.js';
 import { refuseReadOnlyChanges } from './read-only-fields.js';
-import { type DashboardUrlOf, memberBody, teamBody } from './team-body.js';
+import { type DashboardUrlOf, memberBody, memberTagOf, teamBody, teamTagOf } from './team-body.js';
 import type { MemberRecord, TeamRecord } from './team-record.js';
 import type { TeamStore, TeamTransaction } from './team-transaction.js';
 
@@ -26,9 +27,9 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
   /**
    * Gives the team its name.
    *
-   * @throws Problem `immutable_field` for anything else that differs
+   * @throws Problem `precondition_failed`, `immutable_field` for anything else that differs
    */
-  rename: (caller: Caller, put: TeamPut): Promise<TeamRecord> =>
+  rename: (caller: Caller, put: TeamPut, preconditions: Preconditions): Promise<TeamRecord> =>
     store.change(caller, async (tx) => {
       requireAdmin(tx.members, caller.userId);
       const { slug, name } = tx.team;
@@ -40,6 +41,7 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
         );
       }
       const present = await tx.read();
+      checkPreconditions(preconditions, teamTagOf(present, { isAdmin: true, urlOf }));
       refuseReadOnlyChanges(put, teamBody(present, { isAdmin: true, urlOf }), ['name', 'slug']);
       if (put.name === name) return present;
       await tx.rename(put.name);
@@ -47,11 +49,17 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       return { ...present, name: put.name };
     }),
 
-  /** @throws Problem `not_found`, `permission_denied`, `last_admin`, `immutable_field` */
-  setRole: (caller: Caller, memberNumber: number, put: MemberPut): Promise<MemberRecord> =>
+  /** @throws Problem `not_found`, `permission_denied`, `precondition_failed`, `last_admin`, `immutable_field` */
+  setRole: (
+    caller: Caller,
+    memberNumber: number,
+    put: MemberPut,
+    preconditions: Preconditions,
+  ): Promise<MemberRecord> =>
     store.change(caller, async (tx) => {
       const { role } = put;
       const { kind, member } = decideMemberChange(tx.members, caller.userId, memberNumber, { kind: 'role', role });
+      checkPreconditions(preconditions, memberTagOf(member));
       refuseReadOnlyChanges(put, memberBody(member), ['role']);
       if (kind === 'unchanged') return member;
       await tx.setRole(member, role);
@@ -63,12 +71,18 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
    * What runs with a token of somebody who left would go on in their hands: so it ends with the membership, unless an
    * administrator knows better.
    *
-   * @throws Problem `not_found`, `permission_denied`, `last_admin`
+   * @throws Problem `not_found`, `permission_denied`, `precondition_failed`, `last_admin`
    */
-  removeMember: (caller: Caller, memberNumber: number, dnsTokens: LeftTokenFate): Promise<Removal> =>
+  removeMember: (
+    caller: Caller,
+    memberNumber: number,
+    dnsTokens: LeftTokenFate,
+    preconditions: Preconditions,
+  ): Promise<Removal> =>
     store.change(caller, async (tx) => {
       const wish: MemberWish = { kind: 'remove', dnsTokens };
       const { member } = decideMemberChange(tx.members, caller.userId, memberNumber, wish);
+      checkPreconditions(preconditions, memberTagOf(member));
       const left = await tx.leaveDnsTokens(member, dnsTokens);
       await tx.removeMember(member);
       const action = member.userId === caller.userId ? 'member.leave' : 'member.remove';

@@ -1,5 +1,5 @@
-import type { Request } from 'express';
-import type { EntityTags, Preconditions } from '../domain/entity-tag.js';
+import type { Request, Response } from 'express';
+import { type EntityTags, includesTag, type Preconditions, quoted } from '../domain/entity-tag.js';
 
 const listed = /(W\/)?"([^"]*)"|([^\s,"]+)/g;
 
@@ -14,12 +14,20 @@ function ifMatchOf(req: Request): EntityTags | null {
 }
 
 /** Reads `If-None-Match` (RFC 9110 section 13.1.2), which compares weakly. @returns null without the header */
-export function ifNoneMatchOf(req: Request): EntityTags | null {
+function ifNoneMatchOf(req: Request): EntityTags | null {
   return parseTags(req.headers['if-none-match'], 'weak');
 }
 
 export function preconditionsOf(req: Request): Preconditions {
   return { ifMatch: ifMatchOf(req), ifNoneMatch: ifNoneMatchOf(req) };
+}
+
+/** Answers a read with the entity tag of what it tells; 304 to whoever has that at hand. */
+export function sendTagged(req: Request, res: Response, tag: string, body: object): void {
+  const known = ifNoneMatchOf(req);
+  res.set({ ETag: quoted(tag), 'Cache-Control': 'private, no-cache' });
+  if (known !== null && includesTag(known, tag)) res.status(304).end();
+  else res.json(body);
 }
 
 function parseTags(header: string | undefined, comparison: 'strong' | 'weak'): EntityTags | null {

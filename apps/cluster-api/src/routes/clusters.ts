@@ -6,12 +6,12 @@ import { openOperationOf } from '../domain/cluster-record.js';
 import type { ClusterService } from '../domain/clusters.js';
 import { costDifferenceOf, costOf } from '../domain/cost.js';
 import { deletionPreview } from '../domain/deletion-preview.js';
-import { entityTagOf, includesTag, quoted } from '../domain/entity-tag.js';
+import { entityTagOf } from '../domain/entity-tag.js';
 import { operationBody, operationUrl } from '../domain/operation-body.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { pageOf } from '../http/cursor.js';
-import { ifNoneMatchOf, preconditionsOf } from '../http/entity-tags.js';
+import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { parsePaging, purposeOf } from '../http/query.js';
 import { notFound, Problem } from '../problem.js';
@@ -66,11 +66,7 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
       const { team } = callerOf(res);
       const cluster = await store.find(team.id, clusterNameOf(req));
       if (cluster === null) throw notFound();
-      const tag = entityTagOf(cluster);
-      const known = ifNoneMatchOf(req);
-      res.set({ ETag: quoted(tag), 'Cache-Control': 'private, no-cache' });
-      if (known !== null && includesTag(known, tag)) res.status(304).end();
-      else res.json(clusterBody(cluster, team));
+      sendTagged(req, res, entityTagOf(cluster), clusterBody(cluster, team));
     },
 
     async putCluster(req, res) {

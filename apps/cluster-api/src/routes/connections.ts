@@ -5,12 +5,14 @@ import {
   parseConnectionPost,
   parseConnectionPut,
 } from '@corral/contracts';
-import type { Request, RequestHandler } from 'express';
-import { connectionBody } from '../domain/connection-body.js';
+import type { Request, RequestHandler, Response } from 'express';
+import { connectionBody, connectionTagOf } from '../domain/connection-body.js';
+import type { ConnectionRecord } from '../domain/connection-record.js';
 import type { ConnectionService, ConnectionStore } from '../domain/connections.js';
 import { operationBody, operationUrl } from '../domain/operation-body.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
+import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
 import { queryOf } from '../http/query.js';
 import { invalidField, notFound } from '../problem.js';
@@ -23,6 +25,10 @@ export interface ConnectionRoutesDeps {
 }
 
 export function connectionRoutes({ connections, store, publicUrl }: ConnectionRoutesDeps) {
+  const send = (res: Response, connection: ConnectionRecord): void => {
+    const body = connectionBody(callerOf(res), connection);
+    res.set('ETag', body.metadata.etag).json(body);
+  };
   return {
     /** In the documented shape, an array around the list: there is always one page. */
     async listConnections(req, res) {
@@ -37,15 +43,15 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       const ref = refOf(req);
       const connection = isConnectionRef(ref) ? await store.find(caller, ref) : null;
       if (connection === null) throw notFound();
-      res.json(connectionBody(caller, connection));
+      sendTagged(req, res, connectionTagOf(connection), connectionBody(caller, connection));
     },
 
     async createConnection(req, res) {
       const caller = callerOf(res);
       const { spec } = parseConnectionPost(bodyOf(req));
       const connection = await connections.create(caller, spec, idempotencyKeyOf(req));
-      res.status(201).location(`/api/v1/teams/${caller.team.slug}/connections/${connection.ref}/`);
-      res.json(connectionBody(caller, connection));
+      res.location(`/api/v1/teams/${caller.team.slug}/connections/${connection.ref}/`);
+      send(res.status(201), connection);
     },
 
     async putConnection(req, res) {
@@ -55,8 +61,8 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       if (!isConnectionRef(ref)) {
         throw invalidField('validation_failed', '', 'must name a ref of 1 to 40 of a-z, 0-9 and inner hyphens');
       }
-      const { connection, isNew } = await connections.declare(caller, ref, spec);
-      res.status(isNew ? 201 : 200).json(connectionBody(caller, connection));
+      const { connection, isNew } = await connections.declare(caller, ref, spec, preconditionsOf(req));
+      send(res.status(isNew ? 201 : 200), connection);
     },
 
     async verifyConnection(req, res) {
@@ -66,16 +72,17 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       const { kind, connection, operation } = await connections.verify(caller, ref, idempotencyKeyOf(req));
       const context = { team: caller.team, publicUrl: publicUrl() };
       if (operation !== null) res.set('Operation-Location', operationUrl(operation, context));
+      if (kind === 'under way') return send(res, connection);
       const resource = connectionBody(caller, connection);
-      if (kind === 'under way') res.json(resource);
-      else res.status(202).json({ operation: operationBody(operation, context), resource });
+      res.status(202).set('ETag', resource.metadata.etag);
+      res.json({ operation: operationBody(operation, context), resource });
     },
 
     async deleteConnection(req, res) {
       const caller = callerOf(res);
       const ref = refOf(req);
       if (!isConnectionRef(ref)) throw notFound();
-      await connections.remove(caller, ref);
+      await connections.remove(caller, ref, preconditionsOf(req));
       res.status(204).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

@@ -4,6 +4,7 @@ import type { KubeconfigService } from '../domain/kubeconfigs.js';
 import { placesOfTeams } from '../http/at-once.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
+import { preconditionsOf } from '../http/entity-tags.js';
 import { clusterNameOf } from './clusters.js';
 
 export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: KubeconfigService }) {
@@ -14,7 +15,7 @@ export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: Kubeco
       const caller = callerOf(res);
       const request = parseKubeconfigRequest(bodyOf(req, { absent: {} }));
       const { kubeconfig, expiresAt } = await issuing(caller.team.id, () =>
-        kubeconfigs.issue(caller, clusterNameOf(req), request),
+        kubeconfigs.issue(caller, clusterNameOf(req), request, preconditionsOf(req)),
       );
       res.set('Cache-Control', 'no-store');
       res.json({ kubeconfig, expiresAt: expiresAt.toISOString(), scope: 'cluster-admin' });

@@ -6,18 +6,27 @@ import {
   parseTeamPut,
 } from '@corral/contracts';
 import type { Request, RequestHandler } from 'express';
-import { type DashboardUrlOf, memberBody, memberRemovalBody, teamBody } from '../domain/team-body.js';
+import { quoted } from '../domain/entity-tag.js';
+import {
+  type DashboardUrlOf,
+  memberBody,
+  memberRemovalBody,
+  memberTagOf,
+  teamBody,
+  teamTagOf,
+} from '../domain/team-body.js';
 import type { TeamStore } from '../domain/team-transaction.js';
 import type { TeamService } from '../domain/teams.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf, signedInOf } from '../http/caller.js';
 import { pageOf } from '../http/cursor.js';
+import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
 import { parsePaging, queryOf } from '../http/query.js';
 import { invalidField, notFound } from '../problem.js';
 
 export interface TeamRoutesDeps {
   readonly teams: TeamService;
-  readonly store: Pick<TeamStore, 'find' | 'list' | 'listMembers'>;
+  readonly store: Pick<TeamStore, 'find' | 'list' | 'listMembers' | 'findMember'>;
   readonly urlOf: DashboardUrlOf;
 }
 
@@ -37,14 +46,16 @@ export function teamRoutes({ teams: service, store, urlOf }: TeamRoutesDeps) {
       res.json({ items: found, next });
     },
 
-    async getTeam(_req, res) {
+    async getTeam(req, res) {
       const { team, role } = callerOf(res);
-      res.json(teamBody(await store.find(team), viewOf(role)));
+      const [found, view] = [await store.find(team), viewOf(role)];
+      sendTagged(req, res, teamTagOf(found, view), teamBody(found, view));
     },
 
     async putTeam(req, res) {
-      const team = await service.rename(callerOf(res), parseTeamPut(bodyOf(req)));
-      res.json(teamBody(team, viewOf('admin')));
+      const team = await service.rename(callerOf(res), parseTeamPut(bodyOf(req)), preconditionsOf(req));
+      const view = viewOf('admin');
+      res.set('ETag', quoted(teamTagOf(team, view))).json(teamBody(team, view));
     },
 
     async listMembers(req, res) {
@@ -54,14 +65,22 @@ export function teamRoutes({ teams: service, store, urlOf }: TeamRoutesDeps) {
       res.json({ items: items.map(memberBody), next });
     },
 
+    async getMember(req, res) {
+      const member = await store.findMember(callerOf(res).team, memberNumberOf(req));
+      if (member === null) throw notFound();
+      sendTagged(req, res, memberTagOf(member), memberBody(member));
+    },
+
     async putMember(req, res) {
-      const member = await service.setRole(callerOf(res), memberNumberOf(req), parseMemberPut(bodyOf(req)));
-      res.json(memberBody(member));
+      const put = parseMemberPut(bodyOf(req));
+      const member = await service.setRole(callerOf(res), memberNumberOf(req), put, preconditionsOf(req));
+      res.set('ETag', quoted(memberTagOf(member))).json(memberBody(member));
     },
 
     async deleteMember(req, res) {
       const fate = (queryOf(req).get('dns_tokens') ?? leftTokenFates[0]) as LeftTokenFate;
-      res.json(memberRemovalBody(await service.removeMember(callerOf(res), memberNumberOf(req), fate)));
+      const removal = await service.removeMember(callerOf(res), memberNumberOf(req), fate, preconditionsOf(req));
+      res.json(memberRemovalBody(removal));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

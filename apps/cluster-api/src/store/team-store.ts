@@ -44,6 +44,11 @@ export const teamStore = (prisma: Prisma, change: ChangeTeam): TeamStore => ({
     return rows.map(memberOf);
   },
 
+  async findMember({ id: teamId }, number) {
+    const row = await prisma.membership.findUnique({ where: { number, teamId }, select: shownOfMember });
+    return row && memberOf(row);
+  },
+
   async listInvitations({ id: teamId }, { limit, after }) {
     const rows = await prisma.invitation.findMany({
       where: { teamId, ...isUnanswered, ...(after === null ? {} : isBehind(after)) },

@@ -268,3 +268,41 @@ describe('requests at the same time', () => {
     }
   });
 });
+
+describe('the entity tag of a member', () => {
+  const tagOf = async (number: number) => {
+    const { headers, body } = await test.api.as(team.member).get(path(number)).expect(200);
+    expect(body.id).toBe(number);
+    return headers.etag as string;
+  };
+
+  it('holds until the role changes, whatever else is known of the person by then', async () => {
+    const number = await numberOf(team.member);
+    const tag = await tagOf(number);
+    await test.db.user.update({ where: { id: team.member.id }, data: { firstName: 'Grace' } });
+    expect(await tagOf(number)).not.toBe(tag);
+
+    const put = (role: string) => test.api.as(team.admin).put(path(number)).set('If-Match', tag).send({ role });
+    const changed = await put('admin').expect(200);
+    expect(changed.headers.etag).toBe(await tagOf(number));
+    expect((await put('member').expect(412)).body.code).toBe('precondition_failed');
+    await test.api.as(team.admin).delete(path(number)).set('If-Match', tag).expect(412);
+
+    expect(await rolesNow()).toEqual(['admin', 'admin']);
+  });
+
+  it('spares whoever has it the body', async () => {
+    const number = await numberOf(team.member);
+
+    const tag = await tagOf(number);
+
+    await test.api.as(team.member).get(path(number)).set('If-None-Match', tag).expect(304);
+  });
+
+  it('is of nobody where there is no such member, or only in another team', async () => {
+    const stranger = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+    const { number } = await test.db.membership.findFirstOrThrow({ where: { teamId: stranger.id } });
+
+    for (const absent of [number, 2_147_483_647, 'x']) await test.api.as(team.member).get(path(absent)).expect(404);
+  });
+});

@@ -171,3 +171,26 @@ describe('PUT /teams/api/teams/{id}/', () => {
     await put({ name: 'Rockets' }, test.globex.admin).expect(404);
   });
 });
+
+describe('the entity tag of a team', () => {
+  const tagOf = async () => (await get().expect(200)).headers.etag as string;
+
+  it('holds until the team has another name, whoever joins it meanwhile', async () => {
+    const tag = await tagOf();
+    await test.createUser(`ada@${team.slug}.test`, [{ team, role: 'member' }]);
+    expect(await tagOf()).not.toBe(tag);
+
+    const renamed = await put({ name: 'Acme' }).set('If-Match', tag).expect(200);
+    expect(renamed.headers.etag).toBe(await tagOf());
+    const { body } = await put({ name: 'Other' }).set('If-Match', tag).expect(412);
+
+    expect(body.code).toBe('precondition_failed');
+    expect((await get()).body.name).toBe('Acme');
+  });
+
+  it('spares whoever has it the body', async () => {
+    await get()
+      .set('If-None-Match', await tagOf())
+      .expect(304);
+  });
+});

@@ -4,7 +4,8 @@ import type { ClusterRoute } from './route.js';
 /** Headers of successes, by name. Those of refusals go by the status. */
 export const successHeaders = {
   ETag: {
-    description: 'Entity tag of the cluster, for `If-Match` and `If-None-Match`. Not with a dry run.',
+    description:
+      'Entity tag of the resource, for `If-Match` and `If-None-Match`; of a node pool that of its cluster. Not with a dry run.',
     schema: { type: 'string', pattern: '^"[^"]+"$' },
   },
   'Operation-Location': {
@@ -18,7 +19,7 @@ export const successHeaders = {
 } as const satisfies Record<string, AnswerHeader>;
 export type SuccessHeader = keyof typeof successHeaders;
 
-const aboutClusters = ['cluster', 'accepted', 'nodePool'];
+const tagged = ['cluster', 'accepted', 'nodePool', 'connection', 'connectionAccepted', 'team', 'teamMember'];
 /** Those that tell of an operation whatever they answer. */
 const tellsOperation = [
   'verifyConnection',
@@ -35,7 +36,7 @@ const beginsOrEndsSessions = ['finishSignIn', 'signOut', 'signOutEverywhere', 'd
 export function successHeadersOf(route: ClusterRoute, status: number): SuccessHeader[] {
   const { operationId, answers } = route;
   const answer = answers[status];
-  const isTagged = aboutClusters.includes(answer ?? '') || status === 304 || operationId === 'deleteNodePool';
+  const isTagged = tagged.includes(answer ?? '') || status === 304 || operationId === 'deleteNodePool';
   return [
     ...(isTagged ? (['ETag'] as const) : []),
     ...(status === 202 || tellsOperation.includes(operationId) ? (['Operation-Location'] as const) : []),

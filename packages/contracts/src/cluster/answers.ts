@@ -143,7 +143,17 @@ export const operationSchema = exactly({
 export const connectionSchema = exactly({
   apiVersion: { const: apiVersion },
   kind: { const: 'Connection' },
-  metadata: exactly({ ref: refSchema, name: text, id: uuid, team: filled, createdAt: time, updatedAt: time }),
+  metadata: exactly({
+    ...{
+      ref: refSchema,
+      name: text,
+      id: uuid,
+      team: filled,
+      generation: { type: 'integer', minimum: 1 },
+      etag: filled,
+    },
+    ...{ createdAt: time, updatedAt: time },
+  }),
   spec: exactly({ name: text, provider: { enum: providers }, providerConfig: { type: 'object' } }),
   status: exactly({
     phase: { enum: connectionPhases },

@@ -97,16 +97,16 @@ function queryParameter({ name, description: about, type, values }: ClusterQuery
   return { ...{ name, in: 'query', required: false, description: about }, schema, ...note };
 }
 
+const createsByPut = ['putCluster', 'putNodePool', 'putConnection'];
+
 function headerParametersOf(route: ClusterRoute): object[] {
   const header = (name: string, note: ParameterNote) => ({ name, in: 'header', required: false, ...note });
   const tags = (about: string, example: string) =>
     header('If-None-Match', { description: about, schema: { type: 'string', maxLength: 1_000 }, example });
   return [
     ...(route.conditional ? [header('If-Match', requestHeaders['If-Match'])] : []),
-    ...(route.operationId === 'putCluster' ? [tags('`*`: only create, never change.', '*')] : []),
-    ...(route.operationId === 'getCluster'
-      ? [tags('Entity tag of the copy at hand.', requestHeaders['If-Match'].example)]
-      : []),
+    ...(createsByPut.includes(route.operationId) ? [tags('`*`: only create, never change.', '*')] : []),
+    ...(304 in route.answers ? [tags('Entity tag of the copy at hand.', requestHeaders['If-Match'].example)] : []),
     ...(isEventStream(route) ? [header('Last-Event-ID', requestHeaders['Last-Event-ID'])] : []),
     ...(route.operationId === 'takeBillingEvent'
       ? [{ ...header('Corral-Signature', requestHeaders['Corral-Signature']), required: true }]

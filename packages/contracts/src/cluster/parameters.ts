@@ -78,9 +78,11 @@ export const requestHeaders = {
     example: 'NzQ1LjEyLjE3OTUzNDg4MDAwMDA',
   },
   'If-Match': {
-    description: 'Entity tag that the resource must still have; else nothing is changed and the answer is 412.',
+    description:
+      'Entity tag of what the resource must still be declared as; else nothing is done and the answer is 412. What is only ' +
+      'seen of it, its status, does not count.',
     schema: { type: 'string', maxLength: 1_000 },
-    example: '"0197b2f0-0000-7000-8000-00000000c1c1.7"',
+    example: '"0197b2f0-0000-7000-8000-00000000c1c1.2.7"',
   },
   'Corral-Signature': {
     description: 'Unix time in seconds, and HMAC-SHA256 (hex) over that time, a full stop and the bytes of the body.',

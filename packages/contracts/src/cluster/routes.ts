@@ -140,9 +140,10 @@ export const clusterRoutes = [
     summary: 'Issue a short-lived kubeconfig of the cluster’s administrator',
     access: 'member',
     answers: { 200: 'kubeconfig' },
-    problems: ['cluster_not_ready', 'cluster_deleting', 'upstream_unavailable'],
+    problems: ['cluster_not_ready', 'cluster_deleting', 'upstream_unavailable', 'precondition_failed'],
     body: kubeconfigRequestSchema,
     bodyOptional: true,
+    conditional: true,
   },
   {
     operationId: 'listNodePools',
@@ -236,8 +237,9 @@ export const clusterRoutes = [
     summary: 'Connect a cloud project at this ref, or replace its name, settings and token',
     access: 'admin',
     answers: { 200: 'connection', 201: 'connection' },
-    problems: ['immutable_field', 'connection_project_mismatch', 'quota_exceeded'],
+    problems: ['immutable_field', 'connection_project_mismatch', 'quota_exceeded', 'precondition_failed'],
     body: connectionPutSchema,
+    conditional: true,
   },
   {
     operationId: 'getConnection',
@@ -245,7 +247,7 @@ export const clusterRoutes = [
     path: connection,
     summary: 'One connection, without its token',
     access: 'member',
-    answers: { 200: 'connection' },
+    answers: { 200: 'connection', 304: null },
     problems: [],
   },
   {
@@ -255,7 +257,8 @@ export const clusterRoutes = [
     summary: 'Forget a connection and its token',
     access: 'admin',
     answers: { 204: null },
-    problems: ['connection_in_use'],
+    problems: ['connection_in_use', 'precondition_failed'],
+    conditional: true,
   },
   {
     operationId: 'verifyConnection',

@@ -24,7 +24,7 @@ export const teamRoutes = [
     path: oneTeam,
     summary: 'One team, by its number',
     access: 'member',
-    answers: { 200: 'team' },
+    answers: { 200: 'team', 304: null },
     problems: [],
   },
   {
@@ -34,8 +34,9 @@ export const teamRoutes = [
     summary: 'Give a team another name',
     access: 'admin',
     answers: { 200: 'team' },
-    problems: ['immutable_field'],
+    problems: ['immutable_field', 'precondition_failed'],
     body: teamPutSchema,
+    conditional: true,
   },
   {
     operationId: 'listInvitations',
@@ -88,14 +89,24 @@ export const teamRoutes = [
     query: paging,
   },
   {
+    operationId: 'getMember',
+    method: 'get',
+    path: `${members}{id}/`,
+    summary: 'One member',
+    access: 'member',
+    answers: { 200: 'teamMember', 304: null },
+    problems: [],
+  },
+  {
     operationId: 'putMember',
     method: 'put',
     path: `${members}{id}/`,
     summary: 'Give a member another role',
     access: 'admin',
     answers: { 200: 'teamMember' },
-    problems: ['last_admin', 'immutable_field'],
+    problems: ['last_admin', 'immutable_field', 'precondition_failed'],
     body: memberPutSchema,
+    conditional: true,
   },
   {
     operationId: 'deleteMember',
@@ -104,7 +115,7 @@ export const teamRoutes = [
     summary: 'Remove a member with their own DNS tokens; members may remove themselves',
     access: 'member',
     answers: { 200: 'memberRemoval' },
-    problems: ['permission_denied', 'last_admin'],
+    problems: ['permission_denied', 'last_admin', 'precondition_failed'],
     query: [
       {
         name: 'dns_tokens',
@@ -114,6 +125,7 @@ export const teamRoutes = [
         values: leftTokenFates,
       },
     ],
+    conditional: true,
   },
   {
     operationId: 'listReceivedInvitations',

@@ -48,7 +48,7 @@ const cluster = {
   kind: 'Cluster',
   metadata: {
     ...{ name: 'web', id: clusterId, team: 'acme', generation: 2, observedGeneration: 2 },
-    ...{ etag: `"${clusterId}.7"`, createdAt: at, updatedAt: later },
+    ...{ etag: `"${clusterId}.2.7"`, createdAt: at, updatedAt: later },
   },
   spec,
   status: {
@@ -66,7 +66,7 @@ const cluster = {
 };
 const accepted = {
   ...cluster,
-  metadata: { ...cluster.metadata, generation: 3, etag: `"${clusterId}.8"` },
+  metadata: { ...cluster.metadata, generation: 3, etag: `"${clusterId}.3.8"` },
   status: {
     ...cluster.status,
     phase: 'Updating',
@@ -114,6 +114,7 @@ const connection = {
   kind: 'Connection',
   metadata: {
     ...{ ref: 'main', name: 'Production', id: '0197b2f0-0000-7000-8000-00000000c0c0', team: 'acme' },
+    ...{ generation: 2, etag: '"0197b2f0-0000-7000-8000-00000000c0c0.2.tRjPbkUh1cGvN0fXyQ2kLw"' },
     ...{ createdAt: at, updatedAt: at },
   },
   spec: { name: 'Production', provider: 'hcloud', providerConfig: {} },
