@@ -76,7 +76,7 @@ describe('a body', () => {
 
   it.each<[string, unknown, string]>([
     ['no specification', {}, '/spec'],
-    ['a field beside it', { spec: { provider: 'hcloud', token: 't' }, kind: 'Connection' }, '/kind'],
+    ['a field beside it', { spec: { provider: 'hcloud', token: 't' }, note: 'Connection' }, '/note'],
     ['an unknown field', { spec: { provider: 'hcloud', token: 't', tokn: 'x' } }, '/spec/tokn'],
     ['another type', { spec: { provider: 'hcloud', token: 7 } }, '/spec/token'],
     [

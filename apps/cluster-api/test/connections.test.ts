@@ -601,3 +601,25 @@ describe('the entity tag of a connection', () => {
       .expect(412);
   });
 });
+
+describe('what a GET of a connection has answered', () => {
+  it('can be sent back as it is, and changes nothing', async () => {
+    await put('main').expect(201);
+    const { body } = await test.api.as(team.admin).get(path('main')).expect(200);
+    const row = await rowOf('main');
+
+    const again = await test.api.as(team.admin).put(path('main')).send(body).expect(200);
+
+    expect(again.body).toEqual(body);
+    expect(await rowOf('main')).toEqual(row);
+  });
+
+  it('is refused at another ref', async () => {
+    await put('main').expect(201);
+    const { body } = await test.api.as(team.admin).get(path('main')).expect(200);
+
+    const answer = await test.api.as(team.admin).put(path('other')).send(body).expect(422);
+
+    expect(answer.body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/metadata/ref' }] });
+  });
+});

@@ -77,7 +77,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(garden.issued[0]?.expirationSeconds).toBe(ttlSeconds);
   });
 
-  it.each([0, 599, 28_801, '1h', -600, 3600.5, null])('may not be asked for %p seconds', async (ttlSeconds) => {
+  it.each([0, 599, 28_801, '1h', -600, 3600.5])('may not be asked for %p seconds', async (ttlSeconds) => {
     await runningCluster(t, t.acme, name);
 
     const { body } = await issue({ ttlSeconds }).expect(422);

@@ -79,6 +79,19 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     expect(await everythingOf(t, t.acme)).toEqual(before);
   });
 
+  it('takes back what a GET has answered, as it is', async () => {
+    await runningCluster(t, t.acme, name);
+    const { body } = await get('general').expect(200);
+    const before = await everythingOf(t, t.acme);
+    const send = (pool: object) => t.api.as(t.acme.member).put(poolPath('general')).send(pool);
+
+    await send(body).expect(200);
+
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect((await send({ ...body, maximum: 9 }).expect(200)).body.maximum).toBe(9);
+    await t.api.as(t.acme.member).put(poolPath('other')).send(body).expect(422);
+  });
+
   it('starts a draft with its first pool', async () => {
     await declareDraft(t, t.acme, name);
 

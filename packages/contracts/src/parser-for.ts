@@ -54,16 +54,52 @@ export function parserFor<T>(schema: object): (body: unknown) => T {
 }
 
 /**
- * As `parserFor`, but for bodies that are wholly ours: hands back a copy with the schema's defaults filled in. That
- * unknown fields are refused is for the schema to say.
+ * As `parserFor`, but for bodies that are wholly ours: hands back a copy with the schema's defaults filled in. A member that
+ * is null where the schema knows no null is one that is absent. That unknown fields are refused is for the schema to say.
  */
 export function strictParserFor<T>(schema: object): (body: unknown) => T {
   const check = checkerOf<T>(compilersWithDefaults, schema);
   return (body) => {
     const copy: unknown = structuredClone(body);
+    dropNulls(copy, schema);
     check(copy);
     return copy as T;
   };
+}
+
+/** What of a schema says where null is a value of its own. */
+interface NullableSchema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly NullableSchema[];
+  readonly properties?: Readonly<Record<string, NullableSchema>>;
+  readonly additionalProperties?: boolean | NullableSchema;
+  readonly items?: NullableSchema;
+}
+
+/** Whether null is a value of its own, and not only another word for absent. */
+export function admitsNull({ type = [], enum: values = [], anyOf = [] }: NullableSchema): boolean {
+  return [type].flat().includes('null') || values.includes(null) || anyOf.some(admitsNull);
+}
+
+function dropNulls(value: unknown, schema: NullableSchema): void {
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items !== undefined) for (const each of value) dropNulls(each, items);
+  } else if (typeof value === 'object' && value !== null) {
+    const members = value as Record<string, unknown>;
+    for (const name of Object.keys(members)) {
+      const member = memberSchema(schema, name);
+      if (member === null) continue;
+      if (members[name] === null && !admitsNull(member)) delete members[name];
+      else dropNulls(members[name], member);
+    }
+  }
+}
+
+function memberSchema({ properties = {}, additionalProperties }: NullableSchema, name: string): NullableSchema | null {
+  if (Object.hasOwn(properties, name)) return properties[name] as NullableSchema;
+  return typeof additionalProperties === 'object' ? additionalProperties : null;
 }
 
 /** Two looks at a wrong body: a bounded one that tells whether the second, at all its wrong places, is bounded as well. */

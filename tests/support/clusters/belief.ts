@@ -1,4 +1,4 @@
-import { type ClusterSpec, defaultPodCidr, defaultServiceCidr, type NodePoolSpec, nodeCidrs } from '@corral/contracts';
+import { type ClusterSpec, defaultNetwork, type NodePoolSpec } from '@corral/contracts';
 import type { PoolWish, Surroundings, Wish } from './steps.js';
 
 /** What the only client of a cluster knows of it, by what it was told. */
@@ -89,7 +89,7 @@ function declared(
 ): ClusterSpec {
   return {
     ...{ connectionRef, region, ...spec, hibernated: before?.hibernated ?? false },
-    network: { nodeCIDR: nodeCidrs[0], podCIDR: defaultPodCidr, serviceCIDR: defaultServiceCidr },
+    network: { ...defaultNetwork },
     nodePools: pools.map(fullPool),
   };
 }

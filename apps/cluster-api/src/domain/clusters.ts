@@ -46,7 +46,7 @@ export function clusterService({ changeSpec, store, wake, wakeServer, newId }: C
       return changeSpec(caller, {
         ...options,
         ...{ name, places: inCluster, action: 'cluster.declare', needsCatalogue: true },
-        desiredOf: (current) => completeSpec(declared, current?.spec ?? null),
+        desiredOf: (current) => completeSpec(declared, current, inCluster),
       });
     },
 

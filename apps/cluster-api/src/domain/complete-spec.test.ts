@@ -1,24 +1,60 @@
+import type { ClusterSpec, ClusterSpecInput } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
-import { completeSpec, hasWorkers, nodeRangeOf, withoutPool, withPool } from './complete-spec.js';
+import { aCluster, aClusterSpec, aPool } from '../../test/support/a-cluster.js';
+import { refusalOf } from '../../test/support/refusal.js';
+import { completePool, completeSpec, hasWorkers, nodeRangeOf, withoutPool, withPool } from './complete-spec.js';
+import { inCluster } from './places.js';
 
 const { hibernated: _hibernated, nodePools: _pools, ...declared } = aClusterSpec();
+const short = { kubernetesVersion: '1.33.4', plan: 'payg' } as const;
+const complete = (input: ClusterSpecInput, current: Parameters<typeof completeSpec>[1]) =>
+  completeSpec(input, current, inCluster);
+const started = (spec: Partial<ClusterSpec>) => aCluster({ spec: aClusterSpec(spec) });
+const draft = (spec: Partial<ClusterSpec>) => aCluster({ spec: aClusterSpec(spec), startedAt: null });
 
 describe('a declared specification', () => {
   it('of a new cluster is awake and without pools where it says nothing', () => {
-    expect(completeSpec(declared, null)).toMatchObject({ hibernated: false, nodePools: [] });
+    expect(complete(declared, null)).toMatchObject({ hibernated: false, nodePools: [] });
   });
 
   it('keeps hibernation and pools where it says nothing', () => {
-    const current = aClusterSpec({ hibernated: true });
+    const current = started({ hibernated: true });
 
-    expect(completeSpec(declared, current)).toEqual(current);
+    expect(complete(declared, current)).toEqual(current.spec);
+  });
+
+  it('keeps what is fixed by now where it says nothing', () => {
+    const network = { nodeCIDR: '172.18.0.0/16', podCIDR: '10.100.0.0/16', serviceCIDR: '10.101.0.0/16' } as const;
+    const fixed = { connectionRef: 'other', region: 'fsn1', controlPlaneHA: true, network };
+
+    expect(complete(short, started(fixed))).toEqual(aClusterSpec(fixed));
+    expect(complete({ ...short, network: { podCIDR: '10.200.0.0/16' } }, started(fixed)).network).toEqual({
+      ...{ ...network, podCIDR: '10.200.0.0/16' },
+    });
+    expect(complete(short, draft(fixed))).toEqual(aClusterSpec({ connectionRef: 'other', region: 'fsn1' }));
+  });
+
+  it('of a new cluster names what it needs', () => {
+    expect(refusalOf(() => complete(short, null))).toEqual(['validation_failed', '/spec/connectionRef']);
+    expect(refusalOf(() => complete({ ...short, connectionRef: 'main' }, null))?.[1]).toBe('/spec/region');
+  });
+
+  it('keeps where the nodes of a pool come from, and of adopted servers their type', () => {
+    const own = aPool({ name: 'own', source: 'pooled', machineType: 'cx22' });
+    const { source: _source, machineType: _type, ...rest } = own;
+
+    expect(completePool(rest, own, '/spec')).toEqual(own);
+    expect(completePool({ ...rest, machineType: 'cx32' }, null, '/spec')).toMatchObject({ source: 'managed' });
+    expect(refusalOf(() => completePool(rest, aPool(), '/spec'))).toEqual(['validation_failed', '/spec/machineType']);
+    expect(refusalOf(() => complete({ ...declared, nodePools: [rest] }, null))).toEqual([
+      ...['validation_failed', '/spec/nodePools/0/machineType'],
+    ]);
   });
 
   it('changes them where it says so, to nothing as well', () => {
-    const current = aClusterSpec({ hibernated: true });
+    const current = started({ hibernated: true });
 
-    expect(completeSpec({ ...declared, hibernated: false, nodePools: [] }, current)).toMatchObject({
+    expect(complete({ ...declared, hibernated: false, nodePools: [] }, current)).toMatchObject({
       ...{ hibernated: false, nodePools: [] },
     });
   });

@@ -6,6 +6,7 @@ import { refusalOf } from '../../test/support/refusal.js';
 import { completeSpec } from './complete-spec.js';
 import { type DeclaredCluster, decideDeclaration } from './decide-declaration.js';
 import { desiredHashOf } from './desired-hash.js';
+import { inCluster } from './places.js';
 
 const started = (spec: Partial<ClusterSpec> = {}) => aCluster({ spec: aClusterSpec(spec) });
 const draft = (spec: Partial<ClusterSpec> = {}) =>
@@ -132,12 +133,12 @@ describe('a declaration', () => {
       fc.property(declared, fc.boolean(), (partial, exists) => {
         const { hibernated: _, nodePools: __, ...rest } = aClusterSpec();
         const current = exists ? aCluster({ startedAt: null }) : null;
-        const desired = completeSpec({ ...rest, ...partial }, current?.spec ?? null);
+        const desired = completeSpec({ ...rest, ...partial }, current, inCluster);
         const first = decideDeclaration(current, desired);
         const stored =
           first.kind === 'unchanged' ? (current as DeclaredCluster) : { ...aCluster(), spec: desired, ...first };
 
-        const again = completeSpec({ ...rest, ...partial }, desired);
+        const again = completeSpec({ ...rest, ...partial }, { spec: desired, startedAt: null }, inCluster);
 
         expect(decideDeclaration(stored, again)).toEqual({ kind: 'unchanged' });
       }),

@@ -1,9 +1,9 @@
-import type { NodePoolSpec } from '@corral/contracts';
+import type { NodePoolSpec, NodePoolSpecInput } from '@corral/contracts';
 import { invalidField, notFound } from '../problem.js';
 import type { Caller } from './caller.js';
 import type { ChangeSpec, SpecChange, SpecChanged } from './change-spec.js';
 import type { ClusterRecord } from './cluster-record.js';
-import { withoutPool, withPool } from './complete-spec.js';
+import { completePool, withoutPool, withPool } from './complete-spec.js';
 import { refuseWhileDeleting } from './decide-declaration.js';
 import { poolTagOf } from './entity-tag.js';
 import { inPool } from './places.js';
@@ -31,10 +31,10 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
     async declare(
       caller: Caller,
       { cluster, pool: name }: PoolName,
-      pool: NodePoolSpec,
+      declared: NodePoolSpecInput,
       options: Pick<SpecChange, 'preconditions' | 'purpose'>,
     ): Promise<PoolDeclared> {
-      if (pool.name !== name)
+      if (declared.name !== name)
         throw invalidField('validation_failed', '/spec/name', `must be that of the path, ${name}`);
       let before: NodePoolSpec | null = null;
       const outcome = await changeSpec(caller, {
@@ -44,10 +44,10 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
         desiredOf: (current) => {
           if (current === null) throw notFound();
           before = findPool(current, name);
-          return withPool(current.spec, pool);
+          return withPool(current.spec, completePool(declared, before, inPool.pool(0)));
         },
       });
-      return { outcome, pool, before };
+      return { outcome, pool: findPool(outcome.cluster, name) as NodePoolSpec, before };
     },
 
     remove(

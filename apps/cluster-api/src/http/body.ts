@@ -1,7 +1,7 @@
 import { clusterBodyLimits } from '@corral/contracts';
 import { bytesOf, parseJsonObject } from '@corral/service';
 import type { Request } from 'express';
-import { Problem } from '../problem.js';
+import { invalidField, Problem } from '../problem.js';
 import { findUnstorable } from './storable.js';
 
 /**
@@ -26,4 +26,16 @@ export function bodyOf(req: Request, { absent }: { absent?: object } = {}): obje
     });
   }
   return body;
+}
+
+/**
+ * Checks what a body that was read before says it is about.
+ *
+ * @param field of `metadata`
+ * @param named undefined where it says nothing
+ * @throws Problem `validation_failed` when that is something else than the path says
+ */
+export function checkNamed(field: 'name' | 'ref', named: unknown, path: string): void {
+  if (named === undefined || named === null || named === path) return;
+  throw invalidField('validation_failed', `/metadata/${field}`, `must be that of the path, ${path}`);
 }

@@ -8,7 +8,7 @@ import { costDifferenceOf, costOf } from '../domain/cost.js';
 import { deletionPreview } from '../domain/deletion-preview.js';
 import { entityTagOf } from '../domain/entity-tag.js';
 import { operationBody, operationUrl } from '../domain/operation-body.js';
-import { bodyOf } from '../http/body.js';
+import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { pageOf } from '../http/cursor.js';
 import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
@@ -70,9 +70,10 @@ export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps)
     },
 
     async putCluster(req, res) {
-      const { spec } = parseClusterPut(bodyOf(req));
+      const { spec, metadata } = parseClusterPut(bodyOf(req));
       const name = req.params.name as string;
       if (!isClusterName(name)) throw badName();
+      checkNamed('name', metadata?.name, name);
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
       sendOutcome(res, await clusters.declare(callerOf(res), name, spec, options));
     },

@@ -10,7 +10,7 @@ import { connectionBody, connectionTagOf } from '../domain/connection-body.js';
 import type { ConnectionRecord } from '../domain/connection-record.js';
 import type { ConnectionService, ConnectionStore } from '../domain/connections.js';
 import { operationBody, operationUrl } from '../domain/operation-body.js';
-import { bodyOf } from '../http/body.js';
+import { bodyOf, checkNamed } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
@@ -57,10 +57,11 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
     async putConnection(req, res) {
       const caller = callerOf(res);
       const ref = refOf(req);
-      const { spec } = parseConnectionPut(bodyOf(req));
+      const { spec, metadata } = parseConnectionPut(bodyOf(req));
       if (!isConnectionRef(ref)) {
         throw invalidField('validation_failed', '', 'must name a ref of 1 to 40 of a-z, 0-9 and inner hyphens');
       }
+      checkNamed('ref', metadata?.ref, ref);
       const { connection, isNew } = await connections.declare(caller, ref, spec, preconditionsOf(req));
       send(res.status(isNew ? 201 : 200), connection);
     },

@@ -43,7 +43,7 @@ describe('a specification that cannot be', () => {
     ['lacks its region', without('region'), [422, 'validation_failed', '/spec/region']],
     ['lacks its version', without('kubernetesVersion'), [422, 'validation_failed', '/spec/kubernetesVersion']],
     ['has a wrong type', { ...aClusterSpec(), hibernated: 'no' }, [422, 'validation_failed', '/spec/hibernated']],
-    ['has null for a list', { ...aClusterSpec(), nodePools: null }, [422, 'validation_failed', '/spec/nodePools']],
+    ['has null for its region', { ...aClusterSpec(), region: null }, [422, 'validation_failed', '/spec/region']],
     ['has an unknown plan', { ...aClusterSpec(), plan: 'free' }, [422, 'validation_failed', '/spec/plan']],
     [
       ...(['has a version of 21 characters', aClusterSpec({ kubernetesVersion: `1.33.${'1'.repeat(16)}` })] as const),

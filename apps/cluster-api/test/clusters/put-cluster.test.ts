@@ -110,6 +110,40 @@ describe('PUT /clusters/{name}/', () => {
     );
   });
 
+  it('takes back what a GET has answered, as it is, and it changes nothing', async () => {
+    await runningCluster(t, t.acme, name, { nodePools: [aPool(), aPool({ name: 'batch', image: {} })] });
+    const { body } = await t.api.as(t.acme.member).get(path()).expect(200);
+    const before = await everythingOf(t, t.acme);
+
+    await t.api.as(t.acme.member).put(path()).send(body).expect(200);
+
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+    const changed = { ...body, spec: { ...body.spec, plan: 'annual' }, status: { phase: 'Hibernated' } };
+    const answer = await t.api.as(t.acme.member).put(path()).send(changed).expect(202);
+    expect(answer.body.resource).toMatchObject({ spec: { plan: 'annual' }, status: { phase: 'Updating' } });
+  });
+
+  it('refuses what was read of another cluster', async () => {
+    await declare(t, t.acme, name);
+    const { body } = await t.api.as(t.acme.member).get(path()).expect(200);
+
+    const answer = await t.api
+      .as(t.acme.member)
+      .put(t.acme.path(`/clusters/${name}-copy/`))
+      .send(body)
+      .expect(422);
+
+    expect(answer.body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/metadata/name' }] });
+  });
+
+  it('keeps what is fixed where it says nothing, or null', async () => {
+    const network = { ...aClusterSpec().network, podCIDR: '10.100.0.0/16' };
+    await runningCluster(t, t.acme, name, { network });
+
+    await put({ kubernetesVersion: '1.33.4' }).expect(200);
+    await put({ kubernetesVersion: '1.33.4', region: null, network: { podCIDR: null }, nodePools: null }).expect(200);
+  });
+
   it('takes the documented default for everything else that it does not mention', async () => {
     await declareDraft(t, t.acme, name);
     await put(aClusterSpec({ plan: 'annual', nodePools: [] })).expect(202);

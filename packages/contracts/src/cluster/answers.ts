@@ -42,6 +42,17 @@ export const conditionSchema = exactly({
 
 const completeSpecSchema = {
   ...clusterSpecSchema,
+  properties: {
+    ...clusterSpecSchema.properties,
+    nodePools: {
+      ...clusterSpecSchema.properties.nodePools,
+      items: {
+        ...nodePoolSpecSchema,
+        required: ['name', 'source', 'machineType', 'image', 'minimum', 'maximum', 'publicIP'],
+      },
+    },
+    network: { ...clusterSpecSchema.properties.network, required: ['nodeCIDR', 'podCIDR', 'serviceCIDR'] },
+  },
   required: [
     ...['connectionRef', 'region', 'kubernetesVersion', 'hibernated', 'controlPlaneHA', 'plan', 'network', 'nodePools'],
   ],

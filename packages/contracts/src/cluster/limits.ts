@@ -84,5 +84,9 @@ export const clusterBodyLimits = { bytes: 262_144, depth: bodyDepth, entries: 2_
 
 /** The node ranges that a cluster may take; the first is the default. */
 export const nodeCidrs = ['10.250.0.0/16', '172.18.0.0/16', '192.168.128.0/17'] as const;
-export const defaultPodCidr = '10.244.0.0/16';
-export const defaultServiceCidr = '10.96.0.0/16';
+/** The ranges of a cluster that declares none. */
+export const defaultNetwork = {
+  nodeCIDR: nodeCidrs[0],
+  podCIDR: '10.244.0.0/16',
+  serviceCIDR: '10.96.0.0/16',
+} as const;

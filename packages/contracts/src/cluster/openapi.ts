@@ -1,4 +1,5 @@
 import { answerHeaders, byStatus, type Examples, headersOf, pathParametersOf, refTo } from '../openapi-parts.js';
+import { admitsNull } from '../parser-for.js';
 import { successHeaders, successHeadersOf } from './answer-headers.js';
 import { clusterAnswerSchemas, problemSchema } from './answers.js';
 import { problemExamples } from './examples/problem-examples.js';
@@ -85,8 +86,38 @@ function operationOf(route: ClusterRoute): object {
 
 function requestBodyOf({ operationId, body, bodyOptional }: ClusterRoute): object {
   if (body === undefined) return {};
-  const content = { schema: body, ...withExamples(clusterRequestExamples[operationId]) };
+  const content = { schema: withNulls(body), ...withExamples(clusterRequestExamples[operationId]) };
   return { requestBody: { required: bodyOptional !== true, content: { 'application/json': content } } };
+}
+
+interface BodySchema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly BodySchema[];
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, BodySchema>>;
+  readonly items?: BodySchema;
+}
+
+/** The schema of a body in which null means absent: what may be left out may also be null. */
+function withNulls(schema: BodySchema): BodySchema {
+  const { properties, items, anyOf, required = [] } = schema;
+  const members = Object.entries(properties ?? {}).map(([name, member]) => {
+    const inner = withNulls(member);
+    return [name, required.includes(name) ? inner : orNull(inner)] as const;
+  });
+  return {
+    ...schema,
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(withNulls) }),
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(members) }),
+    ...(items === undefined ? {} : { items: withNulls(items) }),
+  };
+}
+
+function orNull(schema: BodySchema): BodySchema {
+  if (admitsNull(schema)) return schema;
+  if (schema.enum !== undefined) return { ...schema, enum: [...schema.enum, null] };
+  return schema.type === undefined ? schema : { ...schema, type: [...[schema.type].flat(), 'null'] };
 }
 
 const withExamples = (examples: Examples | undefined): object => (examples === undefined ? {} : { examples });

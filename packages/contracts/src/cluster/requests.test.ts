@@ -22,18 +22,40 @@ function wrongPlaces(parse: (body: unknown) => unknown, body: unknown): string[]
 }
 
 describe('the body of a cluster PUT', () => {
-  it('gets its defaults, but neither hibernated nor node pools, which stay as they are', () => {
-    expect(parseClusterPut({ spec: spec() }).spec).toEqual({
-      ...spec(),
-      controlPlaneHA: false,
-      plan: 'payg',
-      network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
+  it('gets a default where absent does not mean that something stays as it is', () => {
+    expect(parseClusterPut({ spec: spec() }).spec).toEqual({ ...spec(), plan: 'payg' });
+    expect(parseClusterPut({ spec: { kubernetesVersion: '1.34' } }).spec).toEqual({
+      ...{ kubernetesVersion: '1.34', plan: 'payg' },
     });
+  });
+
+  it('takes null for absent, wherever that may be', () => {
+    const absent = {
+      ...{ connectionRef: null, region: null, hibernated: null, controlPlaneHA: null, plan: null, network: null },
+      nodePools: [{ name: 'general', source: null, machineType: null, image: { name: null }, minimum: null }],
+    };
+
+    expect(parseClusterPut({ spec: { kubernetesVersion: '1.34', ...absent }, status: null }).spec).toEqual({
+      ...{ kubernetesVersion: '1.34', plan: 'payg' },
+      nodePools: [{ name: 'general', image: {}, minimum: 0, maximum: 3, publicIP: true }],
+    });
+    expect(parseClusterPut({ spec: spec({ network: { podCIDR: null, existingNetwork: null } }) }).spec.network).toEqual(
+      {},
+    );
+  });
+
+  it('may hold what a GET answers beside it', () => {
+    const { apiVersion, kind, metadata, status } = {
+      ...{ apiVersion: 'clusters.corral.dev/v1', kind: 'Cluster', metadata: { name: 'web', team: 'acme' } },
+      status: { phase: 'Ready', conditions: [], seedName: null },
+    };
+
+    expect(parseClusterPut({ apiVersion, kind, metadata, spec: spec(), status }).metadata?.name).toBe('web');
   });
 
   it('gets the defaults of its node pools', () => {
     expect(parseClusterPut({ spec: spec({ nodePools: [pool()] }) }).spec.nodePools).toEqual([
-      { ...pool(), source: 'managed', image: {}, minimum: 0, maximum: 3, publicIP: true },
+      { ...pool(), image: {}, minimum: 0, maximum: 3, publicIP: true },
     ]);
   });
 
@@ -43,7 +65,10 @@ describe('the body of a cluster PUT', () => {
     ['a field beside the specification', { spec: spec(), name: 'x' }, ['/name']],
     ['an unknown field', { spec: spec({ hibernate: true }) }, ['/spec/hibernate']],
     ['a wrong type', { spec: spec({ hibernated: 'yes' }) }, ['/spec/hibernated']],
-    ['null for a field', { spec: spec({ plan: null }) }, ['/spec/plan']],
+    ['null for what is required', { spec: spec({ kubernetesVersion: null }) }, ['/spec/kubernetesVersion']],
+    ['null for an unknown field', { spec: spec({ plam: null }) }, ['/spec/plam']],
+    ['another kind', { kind: 'Connection', spec: spec() }, ['/kind']],
+    ['a list for what it was read with', { metadata: [], spec: spec() }, ['/metadata']],
     [
       'a version of 21 characters',
       { spec: spec({ kubernetesVersion: `1.${'3'.repeat(19)}` }) },
@@ -56,7 +81,8 @@ describe('the body of a cluster PUT', () => {
       ['/spec/network/nodeCIDR'],
     ],
     ['a reference with a slash', { spec: spec({ connectionRef: 'a/b' }) }, ['/spec/connectionRef']],
-    ['a pool without machine type', { spec: spec({ nodePools: [{ name: 'x' }] }) }, ['/spec/nodePools/0/machineType']],
+    ['a pool without a name', { spec: spec({ nodePools: [{}] }) }, ['/spec/nodePools/0/name']],
+    ['null for a pool', { spec: spec({ nodePools: [null] }) }, ['/spec/nodePools/0']],
     [
       'a pool name of 51 characters',
       { spec: spec({ nodePools: [pool({ name: 'a'.repeat(51) })] }) },
@@ -82,13 +108,14 @@ describe('the body of a cluster PUT', () => {
 describe('the body of a kubeconfig request', () => {
   it('asks for an hour unless it says otherwise', () => {
     expect(parseKubeconfigRequest({})).toEqual({ ttlSeconds: 3600 });
+    expect(parseKubeconfigRequest({ ttlSeconds: null })).toEqual({ ttlSeconds: 3600 });
   });
 
   it.each([600, 28_800])('may ask for %s seconds', (ttlSeconds) => {
     expect(parseKubeconfigRequest({ ttlSeconds })).toEqual({ ttlSeconds });
   });
 
-  it.each([0, 599, 28_801, -1, 1e9, 700.5, '1h', null, [600]])('may not ask for %p', (ttlSeconds) => {
+  it.each([0, 599, 28_801, -1, 1e9, 700.5, '1h', [600]])('may not ask for %p', (ttlSeconds) => {
     expect(wrongPlaces(parseKubeconfigRequest, { ttlSeconds })).toEqual(['/ttlSeconds']);
   });
 });
@@ -114,6 +141,15 @@ describe('the body of a connection PUT', () => {
 describe('the body of a node pool PUT', () => {
   it('is a pool specification under `spec`', () => {
     expect(parseNodePoolPut({ spec: pool() }).spec.maximum).toBe(3);
+  });
+
+  it('or a pool as a GET answers it', () => {
+    const read = { ...pool({ source: 'managed', image: {}, minimum: 1, maximum: 2, publicIP: true }) };
+    const status = { pet: false, backingReady: null };
+
+    expect(parseNodePoolPut({ ...read, autoscalerPriority: 10, status }).spec).toEqual(read);
+    expect(wrongPlaces(parseNodePoolPut, { ...read, maximum: 'x' })).toEqual(['/maximum']);
+    expect(wrongPlaces(parseNodePoolPut, {})).toEqual(['/spec']);
   });
 
   it('does not take the settings that the service makes itself', () => {

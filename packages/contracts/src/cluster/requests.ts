@@ -1,11 +1,12 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../parser-for.js';
-import { clusterLimits, defaultPodCidr, defaultServiceCidr, nodeCidrs } from './limits.js';
-import { plans, poolSources, providers, roles } from './states.js';
+import { clusterLimits, defaultNetwork, nodeCidrs } from './limits.js';
+import { compared } from './schema-parts.js';
+import { apiVersion, plans, poolSources, providers, roles } from './states.js';
 
 /*
- * Request bodies, parsed strictly: unknown fields are refused, absent ones take the defaults written here. An absent
- * `hibernated` or `nodePools` has no default: it keeps what is there.
+ * Request bodies, parsed strictly: unknown fields are refused, absent ones take the defaults written here, and null means
+ * absent. What has no default keeps what is there, because it is fixed, or because others look after it.
  */
 
 const slug = (characters: number) => ({
@@ -34,21 +35,22 @@ export const refSchema = {
 export const nodePoolSpecSchema = {
   type: 'object',
   additionalProperties: false,
-  required: ['name', 'machineType'],
+  required: ['name'],
   properties: {
     name: poolNameSchema,
     source: {
       enum: poolSources,
-      default: 'managed',
       description:
         'Where the nodes come from: `managed` ones are made and deleted as needed, those of the others are adopted servers ' +
-        'of the kind `cloud` (`pooled`), `dedicated` or `onprem`. Fixed once the pool exists.',
+        'of the kind `cloud` (`pooled`), `dedicated` or `onprem`. Fixed once the pool exists. Absent: stays what it is; ' +
+        '`managed` for a new pool.',
     },
     machineType: {
       type: 'string',
       minLength: 1,
       maxLength: clusterLimits.machineTypeCharacters,
-      description: 'Of a pool on adopted servers their type; it is fixed then.',
+      description:
+        'Of a pool on adopted servers their type; it is fixed then, and stays what it is when absent. Else required.',
     },
     image: {
       type: 'object',
@@ -56,7 +58,7 @@ export const nodePoolSpecSchema = {
       maxProperties: clusterLimits.imageFieldsMax,
       propertyNames: { maxLength: clusterLimits.imageTextCharacters },
       additionalProperties: {
-        type: ['string', 'number', 'boolean', 'null'],
+        type: ['string', 'number', 'boolean'],
         maxLength: clusterLimits.imageTextCharacters,
       },
       description:
@@ -80,11 +82,13 @@ const cidrSchema = { type: 'string', minLength: 1, maxLength: 43 } as const sati
 export const networkSchema = {
   type: 'object',
   additionalProperties: false,
-  default: {},
+  description:
+    'Fixed once the cluster was started: what is absent stays what it is. Until then it is ' +
+    `${defaultNetwork.nodeCIDR} for nodes, ${defaultNetwork.podCIDR} for pods and ${defaultNetwork.serviceCIDR} for services.`,
   properties: {
-    nodeCIDR: { enum: nodeCidrs, default: nodeCidrs[0] },
-    podCIDR: { ...cidrSchema, default: defaultPodCidr },
-    serviceCIDR: { ...cidrSchema, default: defaultServiceCidr },
+    nodeCIDR: { enum: nodeCidrs },
+    podCIDR: cidrSchema,
+    serviceCIDR: cidrSchema,
     existingNetwork: { type: 'string', minLength: 1, maxLength: 100 },
   },
 } as const satisfies JSONSchema;
@@ -92,14 +96,17 @@ export const networkSchema = {
 export const clusterSpecSchema = {
   type: 'object',
   additionalProperties: false,
-  required: ['connectionRef', 'region', 'kubernetesVersion'],
+  required: ['kubernetesVersion'],
   properties: {
-    connectionRef: { ...refSchema, description: 'A connection of the team. Fixed at creation.' },
+    connectionRef: {
+      ...refSchema,
+      description: 'A connection of the team. Required for a new cluster, and fixed from then on.',
+    },
     region: {
       type: 'string',
       minLength: 1,
       maxLength: clusterLimits.regionCharacters,
-      description: 'Fixed at creation.',
+      description: 'Required for a new cluster, and fixed from then on.',
     },
     kubernetesVersion: {
       type: 'string',
@@ -108,7 +115,10 @@ export const clusterSpecSchema = {
       description: 'A minor or a full version. A minor one is resolved once, and stays on that patch.',
     },
     hibernated: { type: 'boolean', description: 'Absent: stays as it is; false for a new cluster.' },
-    controlPlaneHA: { type: 'boolean', default: false, description: 'Once true, it stays true.' },
+    controlPlaneHA: {
+      type: 'boolean',
+      description: 'Once the cluster was started with true, it stays true. Absent: stays as it is, else false.',
+    },
     plan: { enum: plans, default: 'payg' },
     network: networkSchema,
     nodePools: {
@@ -151,13 +161,40 @@ export const connectionSpecSchema = {
   },
 } as const;
 
-const specOf = <S extends object>(spec: S) =>
-  ({ type: 'object', additionalProperties: false, required: ['spec'], properties: { spec } }) as const;
+const specOf = <S extends object, M extends object>(spec: S, more: M) =>
+  ({ type: 'object', additionalProperties: false, required: ['spec'], properties: { spec, ...more } }) as const;
 
-export const clusterPutSchema = specOf(clusterSpecSchema);
-export const nodePoolPutSchema = specOf(nodePoolSpecSchema);
-export const connectionPutSchema = specOf(connectionSpecSchema);
-export const connectionPostSchema = specOf({ ...connectionSpecSchema, required: ['provider', 'token'] });
+/**
+ * What a GET answers beside the specification: it may be sent back as it was read, and counts for nothing.
+ *
+ * @param named the member of `metadata` that has to be that of the path
+ */
+const asRead = (kind: string, named: 'name' | 'ref') => ({
+  apiVersion: { enum: [apiVersion] },
+  kind: { enum: [kind] },
+  metadata: {
+    type: 'object',
+    maxProperties: compared.maxProperties,
+    properties: { [named]: { ...compared, description: 'That of the path.' } },
+    description: `As it was read. \`${named}\` must be that of the path; all else is ignored.`,
+  },
+  status: { ...compared, description: 'As it was read. It is ignored.' },
+});
+
+export const clusterPutSchema = specOf(clusterSpecSchema, asRead('Cluster', 'name'));
+export const connectionPutSchema = specOf(connectionSpecSchema, asRead('Connection', 'ref'));
+const nodePoolSpecPutSchema = specOf(nodePoolSpecSchema, {});
+/** As a GET answers it: the specification is not in a member of its own there. */
+const nodePoolAsReadSchema = {
+  ...nodePoolSpecSchema,
+  properties: {
+    ...nodePoolSpecSchema.properties,
+    autoscalerPriority: { ...compared, description: 'As it was read. It is ignored.' },
+    status: { ...compared, description: 'As it was read. It is ignored.' },
+  },
+} as const;
+export const nodePoolPutSchema = { anyOf: [nodePoolSpecPutSchema, nodePoolAsReadSchema] } as const;
+export const connectionPostSchema = specOf({ ...connectionSpecSchema, required: ['provider', 'token'] }, {});
 
 /** The body may be left out. */
 export const kubeconfigRequestSchema = {
@@ -190,25 +227,34 @@ export const devSignInSchema = {
 
 export const roleSchema = { enum: roles } as const satisfies JSONSchema;
 
+/** Complete: what is stored, hashed and rendered. */
 export type NodePoolSpec = Required<FromSchema<typeof nodePoolSpecSchema>>;
+/** As a client declares it. What is absent stays what it is. */
+export type NodePoolSpecInput = Omit<NodePoolSpec, 'source' | 'machineType'> &
+  Partial<Pick<NodePoolSpec, 'source' | 'machineType'>>;
 export interface ClusterNetwork {
   nodeCIDR: (typeof nodeCidrs)[number];
   podCIDR: string;
   serviceCIDR: string;
   existingNetwork?: string;
 }
-/** As a client declares it, defaults filled in. */
-export type ClusterSpecInput = Omit<
-  FromSchema<typeof clusterSpecSchema>,
-  'controlPlaneHA' | 'plan' | 'network' | 'nodePools'
-> & {
+/** Complete: what is stored, hashed and rendered. */
+export interface ClusterSpec {
+  connectionRef: string;
+  region: string;
+  kubernetesVersion: string;
+  hibernated: boolean;
   controlPlaneHA: boolean;
   plan: (typeof plans)[number];
   network: ClusterNetwork;
-  nodePools?: NodePoolSpec[];
-};
-/** Complete: what is stored, hashed and rendered. */
-export type ClusterSpec = ClusterSpecInput & { hibernated: boolean; nodePools: NodePoolSpec[] };
+  nodePools: NodePoolSpec[];
+}
+/** As a client declares it, defaults filled in. What is absent stays what it is, where there is something. */
+export type ClusterSpecInput = Pick<ClusterSpec, 'kubernetesVersion' | 'plan'> &
+  Partial<Pick<ClusterSpec, 'connectionRef' | 'region' | 'hibernated' | 'controlPlaneHA'>> & {
+    network?: Partial<ClusterNetwork>;
+    nodePools?: NodePoolSpecInput[];
+  };
 export interface ConnectionSpecInput {
   name?: string;
   provider: (typeof providers)[number];
@@ -217,9 +263,23 @@ export interface ConnectionSpecInput {
   providerConfig: Record<string, never>;
 }
 
-export const parseClusterPut = strictParserFor<{ spec: ClusterSpecInput }>(clusterPutSchema);
-export const parseNodePoolPut = strictParserFor<{ spec: NodePoolSpec }>(nodePoolPutSchema);
-export const parseConnectionPut = strictParserFor<{ spec: ConnectionSpecInput }>(connectionPutSchema);
+export const parseClusterPut = strictParserFor<{ spec: ClusterSpecInput; metadata?: { name?: unknown } }>(
+  clusterPutSchema,
+);
+export const parseConnectionPut = strictParserFor<{ spec: ConnectionSpecInput; metadata?: { ref?: unknown } }>(
+  connectionPutSchema,
+);
+const parseNodePoolSpecPut = strictParserFor<{ spec: NodePoolSpecInput }>(nodePoolSpecPutSchema);
+const parseNodePoolAsRead = strictParserFor<NodePoolSpecInput & { autoscalerPriority?: unknown; status?: unknown }>(
+  nodePoolAsReadSchema,
+);
+/** Takes the specification in `spec`, or a pool as a GET answers it. */
+export function parseNodePoolPut(body: unknown): { spec: NodePoolSpecInput } {
+  const isAsRead = typeof body === 'object' && body !== null && 'name' in body && !('spec' in body);
+  if (!isAsRead) return parseNodePoolSpecPut(body);
+  const { autoscalerPriority: _priority, status: _status, ...spec } = parseNodePoolAsRead(body);
+  return { spec };
+}
 export const parseConnectionPost = strictParserFor<{ spec: ConnectionSpecInput & { token: string } }>(
   connectionPostSchema,
 );
