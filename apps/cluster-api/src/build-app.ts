@@ -139,7 +139,7 @@ function buildHandlers(deps: PartDeps): ClusterHandlers {
         seal: (token, id) => deps.secrets.seal(token, id),
         open,
         verify: deps.verifyToken,
-        isOtherProject: (token, serverIds) => isOtherProject(deps, token, serverIds),
+        isOtherProject: (token, belongings) => isOtherProject(deps, token, belongings),
         wake: clusterWakeUp(deps.queue),
         wakeServer: serverWakeUp(deps.queue),
       }),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TokenVerdict } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { declare, runningCluster } from './support/clusters.js';
 import { type FakeProvider, fakeProvider, refused } from './support/fake-provider.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from './support/start-cluster-api.js';
 
@@ -477,5 +478,49 @@ describe('a connection with adopted servers', () => {
     provider.answerAll(null);
     await setPhase('Missing');
     await put(team, 'main', randomUUID().repeat(2)).expect(200);
+  });
+});
+
+describe('a connection with clusters', () => {
+  const another = () => randomUUID().repeat(2);
+  const label = async (name: string) => {
+    const { projectName } = await t.db.team.findUniqueOrThrow({ where: { id: team.id } });
+    const { shootName } = await t.db.cluster.findFirstOrThrow({ where: { teamId: team.id, name } });
+    return { 'mcm.gardener.cloud/cluster': `shoot--${projectName}--${shootName}` };
+  };
+  const tokenVersion = async () =>
+    (await t.db.connection.findFirstOrThrow({ where: { teamId: team.id } })).tokenVersion;
+
+  it('takes no token of a project in which none of their nodes is', async () => {
+    await runningCluster(t, team, 'web');
+
+    const { body } = await put(team, 'main', another()).expect(409);
+
+    expect(body.code).toBe('connection_project_mismatch');
+    expect(await tokenVersion()).toBe(1);
+  });
+
+  it('takes one that sees a node of one of them', async () => {
+    await runningCluster(t, team, 'web');
+    await runningCluster(t, team, 'shop');
+    const next = another();
+    provider.put(next, { id: 77, labels: await label('shop') });
+
+    await put(team, 'main', next).expect(200);
+
+    expect(await tokenVersion()).toBe(2);
+  });
+
+  it('takes any while none of them has nodes, and while nobody can tell', async () => {
+    await runningCluster(t, team, 'asleep', { hibernated: true });
+    await t.pool.query(`UPDATE cluster SET phase = 'Hibernated' WHERE team_id = $1`, [team.id]);
+    await declare(t, team, 'young');
+    await put(team, 'main', another()).expect(200);
+    await runningCluster(t, team, 'web');
+    provider.answerAll([503, refused('unavailable')]);
+
+    await put(team, 'main', another()).expect(200);
+
+    expect(await tokenVersion()).toBe(3);
   });
 });

@@ -20,18 +20,22 @@ export interface TokenOptions {
 /** The tokens of cloud projects. They can be added and taken away while the cloud runs. */
 export class ProjectTokens {
   readonly #tokens = new Map<string, ProjectToken>();
+  /** Of tokens that share one, for ever: what was made with a token does not move when it ends. */
+  readonly #shared = new Map<string, string>();
 
   constructor(tokens: Iterable<string>) {
     for (const token of tokens) this.add(token);
   }
 
   add(token: string, { readOnly = false, sameProjectAs }: TokenOptions = {}): void {
-    this.#tokens.set(token, { token, readOnly, project: this.projectOf(sameProjectAs ?? token) });
+    const project = this.projectOf(sameProjectAs ?? token);
+    if (sameProjectAs !== undefined) this.#shared.set(token, project);
+    this.#tokens.set(token, { token, readOnly, project });
   }
 
   /** The same for a token at any time, so that its servers are there again after a restart. */
   projectOf(token: string): string {
-    return this.#tokens.get(token)?.project ?? createHash('sha256').update(token).digest('hex').slice(0, 16);
+    return this.#shared.get(token) ?? createHash('sha256').update(token).digest('hex').slice(0, 16);
   }
 
   reject(token: string): void {

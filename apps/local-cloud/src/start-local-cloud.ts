@@ -12,6 +12,7 @@ import { startNameServer } from './dns/name-server/start-name-server.js';
 import { CallCounts } from './faults/call-counts.js';
 import { FaultRules } from './faults/fault-rules.js';
 import type { GardenSettings } from './garden/garden-settings.js';
+import type { ProviderNode } from './garden/gardenlet/provider-nodes.js';
 import type { AccountName } from './garden/rights/accounts.js';
 import { startGarden } from './garden/start-garden.js';
 import { listenHttp } from './listen.js';
@@ -96,9 +97,12 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   };
   const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
   for (const token of options.readOnlyTokens ?? []) projectTokens.add(token, { readOnly: true });
+  // The garden starts after the API that it is to be seen through.
+  let nodesIn: (project: string) => ProviderNode[] = () => [];
   const api = buildDnsApi({
     project,
     servers,
+    nodesIn: (of) => nodesIn(of),
     tokens,
     projectTokens,
     clock,
@@ -132,8 +136,10 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
         faults,
         calls,
         tokenState: (token) => projectTokens.stateOf(token),
+        projectOf: (token) => projectTokens.projectOf(token),
       }),
     );
+    nodesIn = garden.nodesIn;
     const joinMs = (): number => garden.settings.read().joinMs;
     started.push(startMachines({ servers, clock, shoots: garden.machines, joinMs }));
     const mail = await start(startMailSink(host, options.smtpPort ?? 0));

@@ -55,6 +55,21 @@ describe('reads in a project', () => {
     });
   });
 
+  it('tell whether there is a server with one of the values of a label', async () => {
+    const query = { label_selector: 'mcm.gardener.cloud/cluster in (one,two)', per_page: '1' };
+    const ask = () => within((project) => project.hasServerWith('mcm.gardener.cloud/cluster', ['one', 'two']));
+
+    provider()
+      .get('/servers')
+      .query(query)
+      .reply(200, { servers: [server] }, { date });
+    expect(await ask()).toMatchObject({ kind: 'ok', value: true });
+    provider().get('/servers').query(query).reply(200, { servers: [] }, { date });
+    expect(await ask()).toMatchObject({ kind: 'ok', value: false });
+    provider().get('/servers').query(query).reply(200, { nothing: 'known' }, { date });
+    expect((await ask()).kind).toBe('uncertain');
+  });
+
   it('find the image of an architecture, or that there is none', async () => {
     const query = { type: 'system', status: 'available', name: 'ubuntu-24.04', architecture: 'arm' };
     const images = [

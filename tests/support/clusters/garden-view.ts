@@ -30,7 +30,8 @@ export interface GardenView {
   vanish(shoot: HeldShoot): Promise<void>;
   dropWatches(options?: { expireHistory?: boolean }): Promise<void>;
   change(settings: Readonly<Record<string, number | string>>): Promise<void>;
-  addProviderToken(token: string): Promise<void>;
+  /** @param sameProjectAs another token of the project; without it the token opens one of its own */
+  addProviderToken(token: string, sameProjectAs?: string): Promise<void>;
   /** From now on the provider answers 401 to it. */
   rejectProviderToken(token: string): Promise<void>;
 }
@@ -56,7 +57,7 @@ export async function gardenView(cloud: Pick<LocalCloud, 'admin' | 'gardenKubeco
     vanish: (shoot) => cloud.admin('DELETE', placeOf(shoot)),
     dropWatches: (options = {}) => cloud.admin('POST', '/garden/watches/drop', options),
     change: (settings) => cloud.admin('PATCH', '/garden/settings', settings),
-    addProviderToken: (token) => cloud.admin('POST', '/project-tokens', { token }),
+    addProviderToken: (token, sameProjectAs) => cloud.admin('POST', '/project-tokens', { token, sameProjectAs }),
     rejectProviderToken: (token) => cloud.admin('DELETE', `/project-tokens/${token}`),
   };
 }

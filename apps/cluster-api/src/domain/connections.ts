@@ -10,6 +10,8 @@ import { checkConnectionSpec, isUnchanged, type Standing, standingOf } from './d
 import { checkPreconditions, type Preconditions } from './entity-tag.js';
 import type { KeyedRequest } from './keyed-request.js';
 
+import type { Belongings } from './server-in-project.js';
+
 export interface NewConnection {
   readonly id: string;
   readonly ref: string;
@@ -67,8 +69,8 @@ export type VerificationAsked =
 export interface ConnectionStore {
   list(caller: Caller, phase: ConnectionPhase | null): Promise<ConnectionRecord[]>;
   find(caller: Caller, ref: string): Promise<ConnectionRecord | null>;
-  /** Numbers of the servers adopted over the connection that its project is known to have. */
-  knownServers(caller: Caller, ref: string): Promise<number[]>;
+  /** What the connection's project is known to have of it. */
+  belongings(caller: Caller, ref: string): Promise<Belongings>;
   change<T>(caller: Caller, work: (changes: ConnectionChanges) => Promise<T>): Promise<T>;
 }
 
@@ -78,8 +80,8 @@ export interface ConnectionDeps {
   /** @returns null for what cannot be opened any more */
   readonly open: (sealed: SealedToken, connectionId: string) => string | null;
   readonly verify: (token: string) => Promise<TokenVerdict>;
-  /** Whether the token is surely of a project that none of the servers is in. */
-  readonly isOtherProject: (token: string, serverIds: readonly number[]) => Promise<boolean>;
+  /** Whether the token is surely of another project than what the connection has. */
+  readonly isOtherProject: (token: string, belongings: Belongings) => Promise<boolean>;
   readonly wake: (clusterId: string) => Promise<void>;
   readonly wakeServer: (id: string) => Promise<void>;
 }
@@ -137,8 +139,8 @@ export const connectionService = (deps: ConnectionDeps) => {
   };
 
   const isElsewhere = async (caller: Caller, ref: string, token: string): Promise<boolean> => {
-    const serverIds = await store.knownServers(caller, ref);
-    return awaited(caller, () => isOtherProject(token, serverIds));
+    const belongings = await store.belongings(caller, ref);
+    return awaited(caller, () => isOtherProject(token, belongings));
   };
 
   return {
@@ -185,7 +187,8 @@ export const connectionService = (deps: ConnectionDeps) => {
       if (judged !== null && (await isElsewhere(caller, ref, judged.token))) {
         throw new Problem(
           'connection_project_mismatch',
-          'None of the servers adopted over the connection is in the project of this token. Use a token of their project.',
+          'What the connection has, nodes of clusters or adopted servers, is not in the project of this token. Use a token of ' +
+            'their project.',
         );
       }
       const { woken, servers, ...declared } = await store.change(caller, async (changes) => {

@@ -1,4 +1,4 @@
-import type { TokenVerdict } from '@corral/contracts';
+import { serverLabels, type TokenVerdict } from '@corral/contracts';
 import type { ProjectOutcome, Projects, ServerReading } from '@corral/hcloud';
 import { invalidField, Problem } from '../problem.js';
 
@@ -45,11 +45,42 @@ function unavailable(outcome: Exclude<ProjectOutcome<unknown>, { kind: 'ok' }>):
   });
 }
 
+/** What a connection is known to have in its project. */
+export interface Belongings {
+  /** Numbers of adopted servers. */
+  readonly serverIds: readonly number[];
+  /** The garden's names of clusters that have nodes. */
+  readonly clusters: readonly string[];
+}
+
 /**
- * Whether the token is of a project that none of the servers is in. Only so many plain answers, each confirmed, prove
- * that: what cannot be found out is taken for the right project.
+ * Whether the token is of a project in which nothing is that the connection has: of its clusters no node, or of its adopted
+ * servers none. Only plain answers, each confirmed, prove that: what cannot be found out is taken for the right project.
  */
 export async function isOtherProject(
+  deps: Pick<ProjectDeps, 'projects'>,
+  token: string,
+  { serverIds, clusters }: Belongings,
+): Promise<boolean> {
+  return (await hasNoNode(deps, token, clusters)) || (await hasNoServer(deps, token, serverIds));
+}
+
+async function hasNoNode(
+  { projects }: Pick<ProjectDeps, 'projects'>,
+  token: string,
+  clusters: readonly string[],
+): Promise<boolean> {
+  if (clusters.length === 0) return false;
+  for (let time = 1; time <= 2; time += 1) {
+    const outcome = await projects.within(token, (project) =>
+      project.hasServerWith(serverLabels.clusterNode, clusters),
+    );
+    if (outcome.kind !== 'ok' || outcome.value) return false;
+  }
+  return true;
+}
+
+async function hasNoServer(
   deps: Pick<ProjectDeps, 'projects'>,
   token: string,
   serverIds: readonly number[],

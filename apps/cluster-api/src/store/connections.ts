@@ -42,14 +42,21 @@ export const connectionStore = (prisma: Prisma, changeTeam: ChangeTeam): Connect
     return row && recordOf(row);
   },
 
-  async knownServers({ team }, ref) {
+  async belongings({ team }, ref) {
     const where = { teamId: team.id, connection: { ref }, phase: { not: 'Missing' } };
     const rows = await prisma.adoptedServer.findMany({
       where,
       orderBy: { serverId: 'asc' },
       select: { serverId: true },
     });
-    return rows.map(({ serverId }) => Number(serverId));
+    // Those that have been there and are awake have nodes, whatever else is wrong with them.
+    const clusters = await prisma.$queryRaw<{ name: string }[]>`
+      SELECT 'shoot--' || team.project_name || '--' || cluster.shoot_name AS name
+      FROM cluster JOIN team ON team.id = cluster.team_id JOIN connection ON connection.id = cluster.connection_id
+      WHERE cluster.team_id = ${team.id}::uuid AND connection.ref = ${ref} AND observed_generation > 0
+        AND NOT (spec->>'hibernated')::boolean AND cluster.phase IN ('Ready', 'Degraded', 'Updating')
+      ORDER BY cluster.id`;
+    return { serverIds: rows.map(({ serverId }) => Number(serverId)), clusters: clusters.map(({ name }) => name) };
   },
 
   change: (caller, work) => changeTeam(caller, (tx, now) => work(changesOf(tx, caller, now))),

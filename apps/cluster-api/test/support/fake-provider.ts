@@ -39,6 +39,19 @@ export function fakeProvider(): FakeProvider {
       const server = held.get(`${token} ${uri.split('/').at(-1)}`);
       const [status, body] = forced ?? (server === undefined ? notFound : [200, { server: bodyOf(server) }]);
       return [status, body as nock.Body, { date: new Date().toUTCString() }];
+    })
+    .get(/\/servers\?/)
+    .reply(function (uri) {
+      const token = String(this.req.headers.authorization).replace('Bearer ', '');
+      const selector = new URL(uri, PROVIDER).searchParams.get('label_selector') ?? '';
+      const [, label = '', values = ''] = /^(\S+) in \((.*)\)$/.exec(selector) ?? [];
+      const servers = [...held]
+        .filter(
+          ([key, { labels = {} }]) => key.startsWith(`${token} `) && values.split(',').includes(labels[label] ?? ''),
+        )
+        .map(([, server]) => bodyOf(server));
+      const [status, body] = forced ?? [200, { servers }];
+      return [status, body as nock.Body, { date: new Date().toUTCString() }];
     });
   return {
     projects: connectProjects({ baseUrl: PROVIDER, timeoutMs: 1_000 }),

@@ -7,6 +7,7 @@ import { parseLabelSelector } from '../dns/label-selector.js';
 import { isLabelKey, isLabelValue } from '../dns/labels.js';
 import type { ActionError, Labels } from '../dns/model.js';
 import { parseJsonObject } from '../dns/parse-command.js';
+import type { ProviderNode } from '../garden/gardenlet/provider-nodes.js';
 import { imageBody, serverActionBody, serverBody } from './bodies.js';
 import { images } from './images.js';
 import type { Server, ServerAction } from './model.js';
@@ -17,6 +18,8 @@ const USER_DATA_BYTES_MAX = 32 * 1024;
 
 export interface ComputeDeps {
   readonly servers: Servers;
+  /** Servers that the garden has made in a project. They can be looked at. */
+  readonly nodesIn: (project: string) => ProviderNode[];
   /** Of the token that the request came with. */
   readonly projectOf: (req: Request) => string;
   /** Whether that project has the zones as well, whose actions are asked for under the same path. */
@@ -24,7 +27,7 @@ export interface ComputeDeps {
 }
 
 /** Mounted at `/v1`, before the DNS API: servers, their actions, and images. */
-export function computeApi({ servers, projectOf, hasZones }: ComputeDeps): Router {
+export function computeApi({ servers, nodesIn, projectOf, hasZones }: ComputeDeps): Router {
   const router = Router();
   const serverOf = (req: Request): Server => servers.get(projectOf(req), numberIn(req, 'server', 'server'));
   const sendAction = (res: Response, action: ServerAction, more: object = {}): void => {
@@ -55,14 +58,17 @@ export function computeApi({ servers, projectOf, hasZones }: ComputeDeps): Route
   router.get('/servers', (req, res) => {
     const name = queryValue(req, 'name');
     const hasLabels = parseLabelSelector(queryValue(req, 'label_selector') ?? '');
-    const found = servers
-      .inProject(projectOf(req))
-      .filter((server) => (name === undefined || server.name === name) && hasLabels(server.labels));
+    const project = projectOf(req);
+    const found = [...servers.inProject(project), ...nodesIn(project).map((node) => asServer(project, node))].filter(
+      (server) => (name === undefined || server.name === name) && hasLabels(server.labels),
+    );
     const page = pageOf(found, parsePage(req, PER_PAGE_MAX));
     sendPage(req, res, 'servers', page, (server) => serverBody(servers, server));
   });
   router.get('/servers/:server', (req, res) => {
-    res.json({ server: serverBody(servers, serverOf(req)) });
+    const project = projectOf(req);
+    const node = nodesIn(project).find(({ id }) => String(id) === pathParam(req, 'server'));
+    res.json({ server: serverBody(servers, node === undefined ? serverOf(req) : asServer(project, node)) });
   });
   router.put('/servers/:server', (req, res) => {
     const server = serverOf(req);
@@ -151,3 +157,10 @@ function labelsIn(labels: unknown): { labels?: Labels } {
   if (!areValid) throw invalidInput('labels', 'invalid labels');
   return { labels: labels as Labels };
 }
+
+const asServer = (project: string, { createdAt: created, ...node }: ProviderNode): Server => ({
+  ...{ ...node, project, created, architecture: node.serverType.startsWith('cax') ? 'arm' : 'x86', imageId: null },
+  ...{ protection: { delete: false, rebuild: false }, locked: false, rescueEnabled: false, iso: false, diskGb: 40 },
+  ...{ power: 'running', status: null, hasSshKeys: true, userData: null, rebuilds: 0, powerOffs: 0, deletedBy: null },
+  ...{ rebuild: null, firstBoot: null, joins: false, joinMs: null },
+});

@@ -12,6 +12,7 @@ import { createCredentialsController } from './controllers/credentials-controlle
 import { createProjectController } from './controllers/project-controller.js';
 import type { GardenSettings } from './garden-settings.js';
 import { Gardenlet } from './gardenlet/gardenlet.js';
+import { type ProviderNode, providerNodesOf } from './gardenlet/provider-nodes.js';
 import { tokenFaultOf } from './gardenlet/provider-token.js';
 import { buildGardenApi } from './http/build-garden-api.js';
 import { Watches } from './http/watch.js';
@@ -37,6 +38,8 @@ export interface GardenOptions {
   readonly calls: CallCounts;
   /** What the provider says to a project's token. */
   readonly tokenState: (token: string) => TokenState;
+  /** Of a token. */
+  readonly projectOf: (token: string) => string;
 }
 
 export interface Garden extends Pick<OpenGarden, 'store' | 'objects' | 'history' | 'settings'> {
@@ -51,6 +54,8 @@ export interface Garden extends Pick<OpenGarden, 'store' | 'objects' | 'history'
   readonly clusters: Clusters;
   /** The Shoots as machines know them. */
   readonly machines: ShootsOfMachines;
+  /** The nodes of Shoots as servers of a cloud project. */
+  nodesIn(project: string): ProviderNode[];
   close(): Promise<void>;
 }
 
@@ -118,6 +123,7 @@ export async function startGarden(options: GardenOptions): Promise<Garden> {
       writeFileSync(kubeconfigPaths?.[account] ?? '', kubeconfigs[account], { mode: 0o600 });
     }
     const machines = new JoiningMachines(store, clusters, clock);
+    const nodesIn = (project: string) => providerNodesOf(store, project, options.projectOf);
     return {
       ...garden,
       url,
@@ -129,6 +135,7 @@ export async function startGarden(options: GardenOptions): Promise<Garden> {
       watches,
       clusters,
       machines,
+      nodesIn,
       close,
     };
   } catch (error) {

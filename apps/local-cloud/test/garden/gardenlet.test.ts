@@ -217,6 +217,27 @@ describe('the token of a Shoot', () => {
     await garden.waitForShoot('rotated', 'healthy', isHealthy);
   });
 
+  it('is of the project in which its nodes are servers, also once it is rejected', async () => {
+    garden.cloud.admin.addProjectToken('maker');
+    garden.cloud.admin.addProjectToken('other');
+    await garden.createReady({ name: 'seen', ...(await useToken('sees', 'maker')) });
+    garden.cloud.admin.addProjectToken('second', { sameProjectAs: 'maker' });
+    const selector = new URLSearchParams({ label_selector: 'mcm.gardener.cloud/cluster in (none,shoot--acme--seen)' });
+    const serversOf = async (token: string) =>
+      (await garden.cloud.call('GET', `/servers?${selector}`, undefined, { Authorization: `Bearer ${token}` })).body
+        .servers as Part[];
+    const names = async (token: string) => (await serversOf(token)).map(({ name }) => name);
+
+    const [node] = await serversOf('maker');
+    garden.cloud.admin.rejectToken('maker');
+
+    expect(node.name).toMatch(/^shoot--acme--seen-/);
+    expect(await names('second')).toContain(node.name);
+    expect(await names('other')).toEqual([]);
+    const one = await garden.cloud.call('GET', `/servers/${node.id}`, undefined, { Authorization: 'Bearer second' });
+    expect(one.body.server).toEqual(node);
+  });
+
   it("is known to the provider's API, which answers 401 once it is rejected", async () => {
     garden.cloud.admin.addProjectToken('probe');
     const ask = (path: string) => garden.cloud.call('GET', path, undefined, { Authorization: 'Bearer probe' });

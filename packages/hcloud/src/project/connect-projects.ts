@@ -10,6 +10,7 @@ import {
   type Labels,
   parseAction,
   parseImages,
+  parseIsAny,
   parseServer,
   parseServerActions,
   providerArchitecture,
@@ -19,6 +20,8 @@ import {
 /** What is done in a customer's project. One call each, no repetition: whoever calls decides what comes after. */
 export interface ProjectClient {
   readServer(id: number): Promise<ProjectOutcome<ServerReading>>;
+  /** Whether there is a server whose label has one of the values. */
+  hasServerWith(label: string, values: readonly string[]): Promise<ProjectOutcome<boolean>>;
   /** The newest 50, newest first. */
   listServerActions(id: number): Promise<ProjectOutcome<ActionReading[]>>;
   readAction(id: number): Promise<ProjectOutcome<ActionReading>>;
@@ -78,6 +81,10 @@ const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 function projectClient(send: Send): ProjectClient {
   return {
     readServer: (id) => send(get(`/servers/${id}`), (body) => parseServer(body, id)),
+    hasServerWith(label, values) {
+      const selector = { label_selector: `${label} in (${values.join(',')})`, per_page: '1' };
+      return send(get(`/servers?${new URLSearchParams(selector)}`), parseIsAny);
+    },
     listServerActions: (id) => send(get(`/servers/${id}/actions?sort=id:desc&per_page=50`), parseServerActions),
     readAction: (id) => send(get(`/actions/${id}`), (body) => parseAction(body, id)),
     putLabels: (id, labels) =>

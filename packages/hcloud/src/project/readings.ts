@@ -78,6 +78,11 @@ export function parseServer(body: JsonBody, id: number): ServerReading | undefin
   };
 }
 
+/** Whether a list of servers has any. */
+export function parseIsAny({ value: { servers } }: JsonBody): boolean | undefined {
+  return Array.isArray(servers) ? servers.length > 0 : undefined;
+}
+
 export function parseAction(body: JsonBody, id?: number): ActionReading | undefined {
   const action = isObject(body.value.action) ? actionOf(body.value.action) : undefined;
   return id === undefined || action?.id === id ? action : undefined;

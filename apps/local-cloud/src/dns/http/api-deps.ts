@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.js';
 import type { Servers } from '../../compute/servers.js';
 import type { CallCounts } from '../../faults/call-counts.js';
 import type { FaultRules } from '../../faults/fault-rules.js';
+import type { ProviderNode } from '../../garden/gardenlet/provider-nodes.js';
 import type { ProjectTokens } from '../../project-tokens.js';
 import { notFound } from '../api-error.js';
 import type { Budget } from '../budget.js';
@@ -14,6 +15,8 @@ import { linkHeader, type Page } from './query.js';
 export interface DnsApiDeps {
   readonly project: DnsProject;
   readonly servers: Servers;
+  /** Servers that the garden has made in a project. */
+  readonly nodesIn: (project: string) => ProviderNode[];
   /** Tokens of the project that the zones are in. */
   readonly tokens: readonly string[];
   /** Tokens that are good at all, of this project and of others. */

@@ -39,6 +39,7 @@ export function buildDnsApi(deps: DnsApiDeps): Express {
     '/v1',
     computeApi({
       servers: deps.servers,
+      nodesIn: deps.nodesIn,
       projectOf: (req) => deps.projectTokens.projectOf(tokenOf(req) ?? ''),
       hasZones: (req) => opensZones.has(tokenOf(req) ?? ''),
     }),

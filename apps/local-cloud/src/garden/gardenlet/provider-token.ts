@@ -17,7 +17,7 @@ export function tokenFaultOf(
   tokenState: (token: string) => TokenState,
 ): FlowFault | null {
   if (spec.credentialsBindingName === undefined) return null;
-  const token = findToken(store, metadata.namespace ?? '', spec.credentialsBindingName);
+  const token = tokenOf(store, { metadata, spec });
   const type = metadata.deletionTimestamp === undefined ? 'Reconcile' : 'Delete';
   const fault = (code: string, said: string): FlowFault => ({
     codes: [code],
@@ -34,7 +34,11 @@ export function tokenFaultOf(
   return null;
 }
 
-function findToken(store: ObjectStore, namespace: string, bindingName: string): string | null {
+/** The token that a Shoot's credentials hold; null without any. */
+export function tokenOf(store: ObjectStore, { metadata, spec }: Pick<Shoot, 'metadata' | 'spec'>): string | null {
+  const { namespace = '' } = metadata;
+  const bindingName = spec.credentialsBindingName;
+  if (bindingName === undefined) return null;
   const binding = store.get('credentialsbindings', namespace, bindingName);
   if (binding === null) return null;
   const { credentialsRef } = sharedObjectOf<CredentialsBinding>(binding);
