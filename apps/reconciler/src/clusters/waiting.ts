@@ -40,6 +40,11 @@ const fault: Reason = [
   'A fault of the platform is in the way. Its operators are told; it is tried again.',
 ];
 
+const quotaExceeded: Reason = [
+  'PlatformQuotaExceeded',
+  'A limit of this platform is reached. Its operators are told; it goes on once there is room.',
+];
+
 function reasonOf(error: unknown, failure: Failure, failures: number): Reason | null {
   switch (failure.kind) {
     case 'needsUser':
@@ -48,8 +53,10 @@ function reasonOf(error: unknown, failure: Failure, failures: number): Reason | 
       return fault;
     case 'pause':
       return error instanceof GardenError && error.kind === 'credentials' ? denied : unavailable;
+    case 'platform':
+      return failure.code === 'platform_quota_exceeded' ? quotaExceeded : fault;
     case 'retry':
-      return failure.conflicts === undefined ? reasonOfRetry(error, failures) : null;
+      return reasonOfRetry(error, failures);
   }
 }
 

@@ -42,6 +42,7 @@ export const dnsAnswerExamples: Readonly<Record<string, Examples>> = {
     success: { summary: 'Done', value: { action: done } },
   },
   actionList: one('Those of the asked actions that are the team’s', { actions: [done] }),
+  actionPage: one('The team’s actions', { actions: [done], meta }),
   demo: one('A demo', { demo }),
   createdDemo: one('A demo with its token, this once', { demo: { ...demo, records: 0 }, token: 'x'.repeat(64) }),
   demoList: one('The team’s live demos', { demos: [demo], meta }),
