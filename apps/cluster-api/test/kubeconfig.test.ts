@@ -47,6 +47,19 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(garden.issued).toEqual([{ namespace: 'garden-acme', name: shootName, expirationSeconds: 3_600 }]);
   });
 
+  it('has a context that is named after team and cluster', async () => {
+    await runningCluster(t, t.acme, name);
+    garden.adminKubeconfig = async () => ({
+      kubeconfig: 'current-context: x\ncontexts:\n  - name: x\n    context: { cluster: c, user: u }\nclusters: []\n',
+      expiresAt: new Date(Date.now() + 3_600_000),
+    });
+
+    const { body } = await issue().expect(200);
+
+    expect(body.kubeconfig).toContain(`current-context: acme/${name}\n`);
+    expect(body.kubeconfig).toContain(`- name: acme/${name}\n`);
+  });
+
   it('is of the cluster that is meant: 412 once another one is declared, and nothing is issued', async () => {
     await runningCluster(t, t.acme, name);
     const read = async () => (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers.etag;

@@ -31,6 +31,7 @@ export {
   othersHolding,
 } from './field-managers.js';
 export { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
+export { nameContexts } from './name-contexts.js';
 export type { JoinData, JoinRequest, NodeMarks, NodeReading, ShootNodes } from './nodes/client.js';
 export { isHostName } from './nodes/join-rules.js';
 export { renderJoinUserData } from './nodes/render-join-user-data.js';

@@ -1,4 +1,4 @@
-import { GardenError, type GardenErrorKind } from '@corral/garden';
+import { GardenError, type GardenErrorKind, nameContexts } from '@corral/garden';
 import { notFound, Problem } from '../problem.js';
 import { awaited, type Caller } from './caller.js';
 import { type ClusterRecord, openOperationOf } from './cluster-record.js';
@@ -77,7 +77,7 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
         throw problemOf(error);
       }
       await store.recordOutcome(caller, entryId, { issued: true, expiresAt: issued.expiresAt });
-      return issued;
+      return { ...issued, kubeconfig: nameContexts(issued.kubeconfig, `${caller.team.slug}/${name}`) };
     },
   };
 }
