@@ -41,6 +41,8 @@ export interface ShootStatus {
   conditions: ShootCondition[];
   constraints: ShootCondition[];
   advertisedAddresses: { name: string; url: string }[];
+  /** what the garden did in its last maintenance; null before the first */
+  lastMaintenance: { triggeredTime: string | null; state: string } | null;
   retryCycleStartTime: string | null;
   migrationStartTime: string | null;
 }
@@ -131,6 +133,12 @@ function parseShootStatus(status: JsonObject): ShootStatus {
       name: textIn(address, 'name') ?? '',
       url: textIn(address, 'url') ?? '',
     })),
+    lastMaintenance: isObject(status.lastMaintenance)
+      ? {
+          triggeredTime: textIn(status.lastMaintenance, 'triggeredTime'),
+          state: textIn(status.lastMaintenance, 'state') ?? '',
+        }
+      : null,
     retryCycleStartTime: textIn(status, 'retryCycleStartTime'),
     migrationStartTime: textIn(status, 'migrationStartTime'),
   };

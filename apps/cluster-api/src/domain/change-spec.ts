@@ -152,7 +152,7 @@ const NIL_ID = '00000000-0000-0000-0000-000000000000';
 function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPlan, now: Date): ClusterRecord {
   const { spec, desiredHash, generation, shown, prices, priorities } = plan;
   const absent = {
-    ...{ id: NIL_ID, name, observedGeneration: 0, revision: 0, seedName: null, migrationPhase: null },
+    ...{ id: NIL_ID, name, observedGeneration: 0, revision: 0, seedName: null, migrationPhase: null, observed: null },
     ...{
       pinnedVersion: null,
       lastOperation: null,

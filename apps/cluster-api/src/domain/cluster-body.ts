@@ -1,7 +1,9 @@
-import { apiVersion, type Cluster } from '@corral/contracts';
+import { apiVersion, type Cluster, type ObservedCluster } from '@corral/contracts';
 import type { ClusterRecord, OperationRecord } from './cluster-record.js';
 import { costOf } from './cost.js';
 import { entityTagOf, quoted } from './entity-tag.js';
+
+const nothingObserved: ObservedCluster = { kubernetes: null, apiServer: null, nodePools: [], maintenance: null };
 
 /** Without what changes often: that is in the operation itself. */
 const shownOf = ({ id, kind, state, error, createdAt }: OperationRecord): Cluster['status']['lastOperation'] => ({
@@ -32,6 +34,7 @@ export function clusterBody(cluster: ClusterRecord, team: { readonly slug: strin
       migrationPhase: cluster.migrationPhase,
       cost: costOf(cluster.spec, cluster.prices),
       lastOperation: cluster.lastOperation && shownOf(cluster.lastOperation),
+      ...(cluster.observed ?? nothingObserved),
     },
   };
 }

@@ -3,6 +3,7 @@ import {
   type ClusterSpec,
   type Condition,
   type MigrationPhase,
+  type ObservedCluster,
   type OperationError,
   type OperationKind,
   type OperationState,
@@ -33,6 +34,8 @@ export interface ClusterRecord {
   readonly conditions: readonly Condition[];
   readonly seedName: string | null;
   readonly migrationPhase: MigrationPhase | null;
+  /** What the last pass was told of it beside that; null while there is nothing to tell of. */
+  readonly observed: ObservedCluster | null;
   /** The full patch version that `spec.kubernetesVersion` was resolved to; null until a pass has done so. */
   readonly pinnedVersion: string | null;
   /** The newest about it; null where none was ever asked for. */

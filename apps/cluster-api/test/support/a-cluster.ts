@@ -50,6 +50,7 @@ export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {
     conditions: [],
     seedName: 'seed-hel',
     migrationPhase: null,
+    observed: null,
     pinnedVersion: spec.kubernetesVersion,
     lastOperation: null,
     startedAt: new Date('2026-11-01T00:00:00.000Z'),

@@ -110,10 +110,10 @@ async function takeSteps(deps: PassDeps, lease: Lease, signal: AbortSignal, stan
     stand.wanted = wanted;
 
     const step = decide(wanted, seen, read.now);
-    if (step.do === 'settle') return settle(deps, lease, stand, judge(wanted, seen, read.now));
+    if (step.do === 'settle') return settle(deps, lease, signal, stand, judge(wanted, seen, read.now));
     if (stand.steps.length === STEPS_MAX) {
       deps.log.error('pass finds no rest', { clusterId: wanted.id, steps: stand.steps });
-      return settle(deps, lease, stand, { ...judge(wanted, seen, read.now), lookAgainMs: RESTLESS_MS });
+      return settle(deps, lease, signal, stand, { ...judge(wanted, seen, read.now), lookAgainMs: RESTLESS_MS });
     }
     stand.steps.push(step.do);
     const performed = await performStep(deps)({ lease, wanted, seen, now: read.now, signal }, step);
@@ -122,7 +122,7 @@ async function takeSteps(deps: PassDeps, lease: Lease, signal: AbortSignal, stan
         stand.seen = performed.seen;
         break;
       case 'waiting':
-        return settle(deps, lease, stand, { ...judge(wanted, seen, read.now), lookAgainMs: performed.ms });
+        return settle(deps, lease, signal, stand, { ...judge(wanted, seen, read.now), lookAgainMs: performed.ms });
       case 'overtaken':
       case 'forgotten':
         return performed;
@@ -149,10 +149,31 @@ async function recognised(
   return { ...wanted, known: { ...wanted.known, shootUid } };
 }
 
-async function settle({ records }: PassDeps, lease: Lease, stand: Stand, verdict: Verdict): Promise<PassEnd> {
+async function settle(
+  deps: PassDeps,
+  lease: Lease,
+  signal: AbortSignal,
+  stand: Stand,
+  verdict: Verdict,
+): Promise<PassEnd> {
+  const { records } = deps;
   await doubtToken(records, lease, stand, verdict);
-  const released = await records.recordPass(lease, { ...recordOf(stand, verdict), failures: 0, waiting: null });
+  const told = await withSupport(deps, verdict, signal);
+  const released = await records.recordPass(lease, { ...recordOf(stand, told), failures: 0, waiting: null });
   return endOf(released, { kind: 'settled', inMs: verdict.lookAgainMs });
+}
+
+/** Until when the version is supported. Passes share a catalogue; one that cannot be read now takes nothing back. */
+async function withSupport({ catalogue }: PassDeps, verdict: Verdict, signal: AbortSignal): Promise<Verdict> {
+  const { observed } = verdict;
+  if (observed === null || observed.kubernetes === null) return verdict;
+  const { version } = observed.kubernetes;
+  const profile = await catalogue.read(signal).catch(() => null);
+  if (profile === null) return verdict;
+  const offered = profile.kubernetesVersions.find((each) => each.version === version);
+  const end = new Date(offered?.expirationDate ?? '');
+  const supportedUntil = Number.isNaN(end.getTime()) ? null : end.toISOString();
+  return { ...verdict, observed: { ...observed, kubernetes: { version, supportedUntil } } };
 }
 
 /** What the garden learnt of a token, the connection shall tell as well. */

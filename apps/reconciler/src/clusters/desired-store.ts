@@ -4,6 +4,7 @@ import type {
   Condition,
   ConnectionPhase,
   MigrationPhase,
+  ObservedCluster,
   OperationKind,
   OperationWaiting,
   PoolSource,
@@ -94,6 +95,7 @@ interface DesiredRow {
   conditions: Condition[];
   seed_name: string | null;
   migration_phase: MigrationPhase | null;
+  observed: ObservedCluster | null;
   failures: number;
   waiting: OperationWaiting | null;
   operation: (Omit<OpenOperation, 'kind' | 'acceptedAt'> & { kind: OperationKind; acceptedAt: string }) | null;
@@ -166,6 +168,7 @@ function knownOf(row: DesiredRow): Desired['known'] {
     conditions: row.conditions,
     seedName: row.seed_name,
     migrationPhase: row.migration_phase,
+    observed: row.observed,
     failures: row.failures,
     waiting: row.waiting,
   };

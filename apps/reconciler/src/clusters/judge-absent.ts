@@ -72,6 +72,7 @@ function verdict(desired: Desired, phase: ClusterPhase, drafts: readonly Draft[]
     conditions: stamped(all, desired.known.conditions, now),
     seedName: null,
     migrationPhase: null,
+    observed: null,
     observedGeneration: desired.known.observedGeneration,
     operation: { to: 'stay' },
     lookAgainMs: null,

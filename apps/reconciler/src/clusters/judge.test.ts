@@ -436,7 +436,7 @@ describe('a verdict', () => {
 
     expect(verdictOf(desired, ran('Succeeded', { generation: 4 }))).toEqual({
       ...{ phase: 'Updating', conditions: [], seedName: 'seed-x', migrationPhase: null, observedGeneration: 1 },
-      ...{ operation: { to: 'stay' }, lookAgainMs: 5_000 },
+      ...{ observed: null, operation: { to: 'stay' }, lookAgainMs: 5_000 },
     });
   });
 

@@ -15,6 +15,7 @@ import { isOnHold, tokenRefusal } from './holds.js';
 import { judgeAbsent, judgeForeign, judgeLeaving } from './judge-absent.js';
 import { migrationOf } from './migration.js';
 import type { Desired, Observed, OpenOperation, OperationVerdict, Verdict } from './model.js';
+import { observedCluster } from './observed-cluster.js';
 import { phaseOf, type Standing } from './phase.js';
 import { lookAgainMsFor, progressOf } from './progress.js';
 import type { ProviderProblem } from './provider-problems.js';
@@ -93,6 +94,7 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
     conditions: told,
     seedName: facts.seed.actual,
     migrationPhase: migrationOf(facts),
+    observed: observedCluster(desired, facts, now),
     observedGeneration,
     operation: operationVerdict(desired, facts, standing, told, now),
     lookAgainMs: lookAgain(desired, facts, standing, retry, now),

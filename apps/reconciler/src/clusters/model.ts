@@ -6,6 +6,7 @@ import type {
   ConnectionPhase,
   MigrationPhase,
   NodePoolSpec,
+  ObservedCluster,
   OperationKind,
   OperationWaiting,
 } from '@corral/contracts';
@@ -74,6 +75,7 @@ export interface Known {
   readonly conditions: readonly Condition[];
   readonly seedName: string | null;
   readonly migrationPhase: MigrationPhase | null;
+  readonly observed: ObservedCluster | null;
   /** Passes in a row that failed. */
   readonly failures: number;
   /** Why the last one failed, and since when passes do; null when it did not. */
@@ -120,6 +122,8 @@ export interface Verdict {
   readonly conditions: readonly Condition[];
   readonly seedName: string | null;
   readonly migrationPhase: MigrationPhase | null;
+  /** Null: there is nothing to tell of. */
+  readonly observed: ObservedCluster | null;
   readonly observedGeneration: number;
   readonly operation: OperationVerdict;
   /** Milliseconds; null when only news makes another look worth while. */

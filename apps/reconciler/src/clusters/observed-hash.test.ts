@@ -24,12 +24,12 @@ describe('the digest of a Shoot', () => {
       'a label of somebody else',
       { labels: { ...aShoot(desired).metadata.labels, 'shoot.gardener.cloud/status': 'healthy' } },
     ],
-    ['an address', { advertisedAddresses: [{ name: 'external', url: 'https://api.example.org' }] }],
   ])('is not changed by %s', (_, more) => {
     expect(hashOf(more)).toBe(hashOf());
   });
 
   it.each<[string, Parameters<typeof aShoot>[1]]>([
+    ['the address of its API server', { advertisedAddresses: [{ name: 'external', url: 'https://api.example.org' }] }],
     ['another identity', { uid: 'uid-2' }],
     ['a change of its specification', { generation: 2 }],
     ['the start of a run', { observedGeneration: 0 }],

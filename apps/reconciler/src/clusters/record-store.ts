@@ -141,8 +141,8 @@ export const recordStore = (pool: Pool) => {
         `WITH turn AS (
            SELECT id, due_at IS DISTINCT FROM lease_until AS again, generation = $4 AS is_current,
                   generation = $4
-                    AND ((phase, seed_name, migration_phase, conditions, observed_generation)
-                           IS DISTINCT FROM ($5, $6::text, $7::text, $8::jsonb, $9::int)
+                    AND ((phase, seed_name, migration_phase, conditions, observed_generation, observed)
+                           IS DISTINCT FROM ($5, $6::text, $7::text, $8::jsonb, $9::int, $20::jsonb)
                          OR $18 AND EXISTS (SELECT FROM operation
                                             WHERE operation.id = $13 AND operation.team_id = $1
                                               AND operation.state <> $14::operation_state)) AS reads_differently
@@ -164,6 +164,7 @@ export const recordStore = (pool: Pool) => {
              migration_phase = CASE WHEN is_current THEN $7 ELSE migration_phase END,
              conditions = CASE WHEN is_current THEN $8::jsonb ELSE conditions END,
              observed_generation = CASE WHEN is_current THEN $9 ELSE observed_generation END,
+             observed = CASE WHEN is_current THEN $20::jsonb ELSE observed END,
              revision = revision + reads_differently::int,
              updated_at = CASE WHEN reads_differently THEN clock_timestamp() ELSE updated_at END,
              observed_hash = coalesce($10, observed_hash), failures = $11, waiting = $19::jsonb,
@@ -178,6 +179,7 @@ export const recordStore = (pool: Pool) => {
           ...[JSON.stringify(verdict.conditions), verdict.observedGeneration, observedHash, failures],
           ...[verdict.lookAgainMs, operationId, ...operationValues(operation), operation.to !== 'stay'],
           waiting && JSON.stringify(waiting),
+          verdict.observed && JSON.stringify(verdict.observed),
         ],
       );
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };

@@ -36,6 +36,8 @@ export interface ShootFacts {
   readonly kubernetesVersion: string | null;
   readonly isHighlyAvailable: boolean;
   readonly connection: string | null;
+  /** Where the API server answers from outside; null until the garden says. */
+  readonly apiServerUrl: string | null;
   readonly maintenance: MaintenanceFacts;
   readonly workers: readonly WorkerFacts[];
   readonly observedGeneration: number;
@@ -63,6 +65,9 @@ export interface MaintenanceFacts {
   readonly kubernetesVersion: boolean | null;
   readonly machineImageVersion: boolean | null;
   readonly confined: boolean;
+  /** When the daily window begins, as `220000+0100`. */
+  readonly begin: string | null;
+  readonly last: { readonly at: string; readonly state: string } | null;
 }
 
 export interface LastOperationFacts {
@@ -97,7 +102,8 @@ export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts
     kubernetesVersion: semver.valid(textIn(objectIn(spec, 'kubernetes'), 'version')),
     isHighlyAvailable: textIn(failureTolerance(spec), 'type') !== null,
     connection: textIn(spec, 'credentialsBindingName'),
-    maintenance: maintenanceFacts(objectIn(spec, 'maintenance')),
+    apiServerUrl: apiServerUrlOf(status),
+    maintenance: maintenanceFacts(objectIn(spec, 'maintenance'), status),
     workers,
     observedGeneration: status.observedGeneration,
     lastOperation: lastOperation && { ...lastOperation, updatedAt: dateOf(lastOperation.lastUpdateTime) },
@@ -138,12 +144,14 @@ function marksIn({ labels, annotations }: Shoot['metadata']): Record<string, str
   return Object.fromEntries(all.filter(([key]) => key.startsWith(markPrefix)));
 }
 
-function maintenanceFacts(maintenance: JsonObject): MaintenanceFacts {
+function maintenanceFacts(maintenance: JsonObject, status: ShootStatus): MaintenanceFacts {
   const { kubernetesVersion, machineImageVersion } = objectIn(maintenance, 'autoUpdate');
   const flag = (value: unknown): boolean | null => (typeof value === 'boolean' ? value : null);
   return {
     ...{ kubernetesVersion: flag(kubernetesVersion), machineImageVersion: flag(machineImageVersion) },
     confined: maintenance.confineSpecUpdateRollout === true,
+    begin: textIn(objectIn(maintenance, 'timeWindow'), 'begin'),
+    last: lastMaintenanceOf(status),
   };
 }
 
@@ -161,6 +169,17 @@ function workerFacts(worker: JsonObject): WorkerFacts {
     image: { name: textIn(image, 'name'), version: textIn(image, 'version') },
     pool: textIn(objectIn(worker, 'labels'), poolLabel),
   };
+}
+
+function apiServerUrlOf({ advertisedAddresses }: ShootStatus): string | null {
+  const found = advertisedAddresses.find(({ name }) => name === 'external') ?? advertisedAddresses[0];
+  return found === undefined || found.url === '' ? null : found.url;
+}
+
+function lastMaintenanceOf({ lastMaintenance }: ShootStatus): MaintenanceFacts['last'] {
+  const at = dateOf(lastMaintenance?.triggeredTime ?? null);
+  const state = lastMaintenance?.state ?? '';
+  return at === null || !/^[A-Za-z]{1,64}$/.test(state) ? null : { at: at.toISOString(), state };
 }
 
 /** Descriptions go no further than this: they are free text of the provider and not fit for tenants. */

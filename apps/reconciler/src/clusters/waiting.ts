@@ -70,8 +70,9 @@ function reasonOfRetry(error: unknown, failures: number): Reason | null {
 
 /** The verdict on a cluster about which nothing new was seen: what clients last read stands. */
 export function unchangedVerdict({ known }: Desired, lookAgainMs: number | null): Verdict {
-  const { phase, conditions, seedName, migrationPhase, observedGeneration } = known;
-  return { phase, conditions, seedName, migrationPhase, observedGeneration, operation: { to: 'stay' }, lookAgainMs };
+  const { phase, conditions, seedName, migrationPhase, observed, observedGeneration } = known;
+  const operation = { to: 'stay' } as const;
+  return { phase, conditions, seedName, migrationPhase, observed, observedGeneration, operation, lookAgainMs };
 }
 
 /**

@@ -133,6 +133,18 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ due_at: null });
   });
 
+  it('tells what runs, until when it is supported, and stays quiet while nothing of it changes', async () => {
+    const world = await aWorld();
+    await live(world, world.cluster.operationId);
+    const before = await at.row(world.cluster.id);
+
+    await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [world.cluster.id]);
+    await passOn(world)(world.cluster.id, running());
+
+    expect(before.observed).toMatchObject({ kubernetes: { version: '1.33.7', supportedUntil: null } });
+    expect(await at.row(world.cluster.id)).toMatchObject({ observed: before.observed, revision: before.revision });
+  });
+
   it('is not made twice at once', async () => {
     const world = await aWorld();
 

@@ -38,6 +38,7 @@ const aVerdict: Verdict = {
   conditions: [],
   seedName: null,
   migrationPhase: null,
+  observed: null,
   observedGeneration: 0,
   operation: { to: 'running', progress: 10 },
   lookAgainMs: 30_000,

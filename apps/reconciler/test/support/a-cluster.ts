@@ -43,6 +43,7 @@ const nothingKnown: Known = {
   conditions: [],
   seedName: null,
   migrationPhase: null,
+  observed: null,
   failures: 0,
   waiting: null,
 };
@@ -127,7 +128,7 @@ export function aShoot(desired: Desired, parts: ShootParts = {}): Shoot {
     status: {
       ...{ observedGeneration: generation, technicalID: 'shoot--t1a2b3c4--c9f8e7d6', uid: 'status-uid' },
       ...{ seedName: 'seed-hel', clusterIdentity: null, hibernated: false, constraints: [], advertisedAddresses: [] },
-      ...{ retryCycleStartTime: null, migrationStartTime: null, conditions: allWell },
+      ...{ lastMaintenance: null, retryCycleStartTime: null, migrationStartTime: null, conditions: allWell },
       ...status,
       lastOperation:
         lastOperation === null

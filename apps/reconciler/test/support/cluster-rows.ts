@@ -60,6 +60,7 @@ export interface ClusterRow {
   applied_generation: number;
   phase: string;
   conditions: Condition[];
+  observed: unknown;
   revision: number;
   shoot_uid: string | null;
   pinned_version: string | null;

@@ -84,6 +84,41 @@ const lastOperationSchema = {
     'What was last asked for, and what became of it. A failed one is tried again by the same PUT, or `retry/`.',
 } as const;
 
+const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
+
+/** What the garden tells of a cluster beside its health. */
+const observed = {
+  kubernetes: {
+    ...exactly({
+      version: { ...filled, description: 'The full version that runs.' },
+      supportedUntil: { ...optionalTime, description: 'Null: no end is announced, or it was not read yet.' },
+    }),
+    type: ['object', 'null'],
+  },
+  apiServer: {
+    ...exactly({ url: filled }),
+    type: ['object', 'null'],
+    description: 'Where the API server of the cluster answers. Its certificate authority is in kubeconfigs.',
+  },
+  nodePools: {
+    type: 'array',
+    items: exactly({ name: poolNameSchema, image: exactly({ name: text, version: text }) }),
+    description: 'Images that the nodes of managed pools are made of now.',
+  },
+  maintenance: {
+    ...exactly({
+      next: {
+        ...optionalTime,
+        description: 'When the next maintenance may begin, as it was when the cluster was last looked at.',
+      },
+      last: { ...exactly({ at: time, state: filled }), type: ['object', 'null'] },
+    }),
+    type: ['object', 'null'],
+  },
+} as const;
+export const observedClusterSchema = exactly(observed);
+export type ObservedCluster = FromSchema<typeof observedClusterSchema>;
+
 export const clusterSchema = exactly({
   apiVersion: { const: apiVersion },
   kind: { const: 'Cluster' },
@@ -105,6 +140,7 @@ export const clusterSchema = exactly({
     migrationPhase: { enum: [null, ...migrationPhases] },
     cost: costSchema,
     lastOperation: lastOperationSchema,
+    ...observed,
   }),
 });
 

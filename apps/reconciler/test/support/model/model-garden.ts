@@ -297,7 +297,7 @@ export class ModelGarden {
       status: {
         ...{ observedGeneration: 0, technicalID: null, uid: null, seedName: null, clusterIdentity: null },
         ...{ hibernated: false, lastOperation: null, lastErrors: [], conditions: [], constraints: [] },
-        ...{ advertisedAddresses: [], retryCycleStartTime: null, migrationStartTime: null },
+        ...{ advertisedAddresses: [], lastMaintenance: null, retryCycleStartTime: null, migrationStartTime: null },
       },
     });
   }

@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { aPool, aShoot, aSteadyDesired, noon, present } from '../../test/support/a-cluster.js';
+import { judge } from './judge.js';
+import { nextTimeOf, observedCluster } from './observed-cluster.js';
+import { factsOf } from './shoot-facts.js';
+
+const desired = aSteadyDesired({ pools: [aPool(), aPool({ name: 'own', workerName: 'p9', source: 'pooled' })] });
+const aTellingShoot = (version = '1.34.3') => {
+  const { spec } = aShoot(desired);
+  const provider = spec.provider as { workers: { machine: object }[] };
+  const image = { name: 'ubuntu', version: '24.4.0' };
+  const workers = provider.workers.map((worker) => ({ ...worker, machine: { ...worker.machine, image } }));
+  return aShoot(desired, {
+    spec: {
+      ...{ kubernetes: { version }, provider: { ...provider, workers } },
+      maintenance: { timeWindow: { begin: '220000+0100', end: '230000+0100' } },
+    },
+    advertisedAddresses: [
+      { name: 'internal', url: 'https://api.internal.example' },
+      { name: 'external', url: 'https://api.web.example' },
+    ],
+    lastMaintenance: { triggeredTime: '2026-11-20T21:03:00Z', state: 'Succeeded' },
+  });
+};
+
+describe('what is told of a cluster', () => {
+  it('is what runs, where it answers, and when it is maintained, in the team’s names', () => {
+    expect(observedCluster(desired, factsOf(aTellingShoot()), noon)).toEqual({
+      kubernetes: { version: '1.34.3', supportedUntil: null },
+      apiServer: { url: 'https://api.web.example' },
+      nodePools: [{ name: 'general', image: { name: 'ubuntu', version: '24.4.0' } }],
+      maintenance: {
+        next: '2026-11-21T21:00:00.000Z',
+        last: { at: '2026-11-20T21:03:00.000Z', state: 'Succeeded' },
+      },
+    });
+  });
+
+  it('is part of every verdict on a Shoot, and leaves out what the garden does not tell', () => {
+    expect(judge(desired, present(aShoot(desired)), noon).observed).toEqual({
+      ...{ kubernetes: { version: '1.34.3', supportedUntil: null }, apiServer: null, nodePools: [] },
+      maintenance: { next: null, last: null },
+    });
+  });
+
+  it('keeps until when a version is supported while it is that version', () => {
+    const observed = observedCluster(desired, factsOf(aTellingShoot()), noon);
+    const kubernetes = { version: '1.34.3', supportedUntil: '2027-01-01T00:00:00.000Z' };
+    const later = { ...desired, known: { ...desired.known, observed: { ...observed, kubernetes } } };
+
+    expect(observedCluster(later, factsOf(aTellingShoot()), noon).kubernetes).toEqual(kubernetes);
+    expect(observedCluster(later, factsOf(aTellingShoot('1.34.4')), noon).kubernetes?.supportedUntil).toBeNull();
+  });
+});
+
+describe('the next time of a daily window', () => {
+  it.each([
+    ['later today', '130000+0000', '2026-11-21T13:00:00.000Z'],
+    ['tomorrow, when it has begun', '120000+0000', '2026-11-22T12:00:00.000Z'],
+    ['in a zone ahead', '003000+0200', '2026-11-21T22:30:00.000Z'],
+    ['in a zone behind', '233000-0500', '2026-11-22T04:30:00.000Z'],
+    ['that is none', '256000+0000', null],
+  ])('%s', (_what, begin, next) => {
+    expect(nextTimeOf(begin, noon)).toBe(next);
+  });
+});
