@@ -35,7 +35,7 @@ export function aClient(server: string = aServer, overrides: Partial<GardenOptio
   const client = connectGarden({
     ...('kubeconfigPath' in overrides ? {} : { kubeconfigText: aKubeconfig(server) }),
     cloudProfileName: 'hcloud',
-    timeoutMs: 2_000,
+    timeoutMs: 20_000,
     log: { warn: write, error: write },
     onCall: (call) => calls.push(call),
     ...overrides,

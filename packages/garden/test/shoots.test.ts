@@ -61,6 +61,7 @@ describe('reading a Shoot', () => {
         hibernated: false,
         lastOperation: { type: 'Create', state: 'Processing', progress: 40, description: '', lastUpdateTime: null },
         lastErrors: [],
+        lastMaintenance: null,
         conditions: [],
         constraints: [],
         advertisedAddresses: [],

@@ -47,6 +47,14 @@ interface Answer {
 const countWaiting = async () =>
   Number(/^corral_changes_waiting_count\{[^}]*\} (\d+)$/m.exec(await t.deps.metrics.registry.metrics())?.[1]);
 
+const untilOneWaitsForALock = () =>
+  waitFor('one change to wait for a lock', async () => {
+    const { rowCount } = await t.pool.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rowCount === 1;
+  });
+
 /** Holds what orders the changes of a team, as another process does. @returns what lets go of it */
 async function hold(team: TestTeam, { pool } = t): Promise<() => Promise<void>> {
   const holder = await pool.connect();
@@ -111,14 +119,10 @@ describe('a team whose changes are held by another process', () => {
     const held = Array.from({ length: 20 }, (_, index) => put(acme, `held-${index}`));
     await waitFor('all but one to wait for their turn', async () => (await countWaiting()) === 19);
 
-    const { rows } = await t.pool.query<{ waiting: number }>(
-      `SELECT count(*)::int AS waiting FROM pg_stat_activity
-       WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    );
+    await untilOneWaitsForALock();
     const others = await Promise.all(Array.from({ length: 10 }, (_, index) => put(globex, `free-${index}`)));
     await release();
 
-    expect(rows[0]?.waiting).toBe(1);
     expect(others.map(({ status }) => status)).toEqual(others.map(() => 202));
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 202));
   });
@@ -147,12 +151,7 @@ describe('a team whose changes are held by another process', () => {
     const release = await hold(acme);
     const leaving = new AbortController();
     const begun = put(acme, 'begun');
-    await waitFor('a change to wait for the lock', async () => {
-      const { rowCount } = await t.pool.query(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return rowCount === 1;
-    });
+    await untilOneWaitsForALock();
     const left = put(acme, 'left', 3, leaving.signal).catch(() => 'gone');
     await waitFor('the other to wait for its turn', async () => (await countWaiting()) === 1);
     leaving.abort();
