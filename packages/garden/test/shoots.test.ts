@@ -65,6 +65,7 @@ describe('reading a Shoot', () => {
         conditions: [],
         constraints: [],
         advertisedAddresses: [],
+        lastMaintenance: null,
         retryCycleStartTime: null,
         migrationStartTime: null,
       },
