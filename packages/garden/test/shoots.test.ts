@@ -65,7 +65,6 @@ describe('reading a Shoot', () => {
         conditions: [],
         constraints: [],
         advertisedAddresses: [],
-        lastMaintenance: null,
         retryCycleStartTime: null,
         migrationStartTime: null,
       },

@@ -81,9 +81,9 @@ describe('a call that hangs', () => {
     const { states } = await watching(server);
     await eventually(() => expect(server.lists).toHaveLength(1));
 
-    pass(3);
+    pass(21);
     await eventually(() => expect(server.watches).toHaveLength(1));
-    pass(3);
+    pass(21);
     await watchNumber(server, 2);
 
     expect(states.flatMap((state) => (state.phase === 'waiting' ? [String(state.error)] : []))).toEqual([
