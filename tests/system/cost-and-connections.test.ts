@@ -123,7 +123,7 @@ describe('a token', () => {
     await untilCluster(team.member, 'spare', 'cut off', isConnected('False', 'ProviderTokenRejected'));
     expect(await statusOf('spare')).toMatchObject({ phase: 'Rejected', project: { reachable: false } });
 
-    await connect('spare', await tokenAtProvider());
+    await connect('spare', await tokenAtProvider({ sameProjectAs: token }));
     const after = await untilCluster(
       ...([team.member, 'spare', 'connected'] as const),
       (cluster) => isConnected('True', 'Verified')(cluster) && cluster.status.phase === 'Ready',

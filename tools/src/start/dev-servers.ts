@@ -1,3 +1,4 @@
+import { serverLabels } from '@corral/contracts';
 import type { DevServer } from './dev-file.js';
 
 export interface DevServersOptions {
@@ -34,13 +35,15 @@ interface ListedServer {
   readonly id: number;
   readonly server_type: { readonly name: string; readonly architecture: string };
   readonly location: { readonly name: string };
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 async function readServers(hcloudUrl: string, token: string): Promise<DevServer[]> {
   const answer = await fetch(`${hcloudUrl}/servers`, { headers: { Authorization: `Bearer ${token}` } });
   if (!answer.ok) throw new Error(`The local cloud told no servers: ${answer.status} ${await answer.text()}`);
   const { servers } = (await answer.json()) as { servers: ListedServer[] };
-  return servers.map(({ id, server_type: type, location }) => ({
+  const ofNoCluster = servers.filter(({ labels }) => !Object.hasOwn(labels, serverLabels.clusterNode));
+  return ofNoCluster.map(({ id, server_type: type, location }) => ({
     ...{ serverID: id, serverType: type.name, location: location.name, serverKind: 'cloud' },
     architecture: type.architecture === 'arm' ? 'arm64' : 'amd64',
   }));

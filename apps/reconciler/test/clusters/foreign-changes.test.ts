@@ -94,7 +94,11 @@ describe('what an operator changes after it was declared', () => {
 
   it('leaves the rest of the team’s next change alone, and that wins as a whole', async () => {
     const cluster = await aReadyCluster();
-    await edit(cluster, { hibernation: { enabled: true } });
+    // The garden lets a cluster sleep once its health was looked at.
+    await waitFor('the operator to be let', async () => {
+      await edit(cluster, { hibernation: { enabled: true } });
+      return true;
+    });
     await untilDrifted(cluster);
 
     expect(await declare(cluster, { spec: { plan: 'annual' } })).toMatchObject({ state: 'succeeded' });
