@@ -131,16 +131,20 @@ describe('what an operator changes after it was declared', () => {
 
     await untilDrifted(cluster);
     expect(await at.operation(operationId)).toMatchObject({ state: 'running' });
-    await at.pool.query(
-      `UPDATE cluster SET due_at = clock_timestamp(), conditions = (
-         SELECT json_agg(each || jsonb_build_object('lastTransitionTime', clock_timestamp() - interval '11 min'))
-         FROM jsonb_array_elements(conditions::jsonb) each) WHERE id = $1`,
-      [cluster.id],
-    );
     await at.pool.query("UPDATE operation SET created_at = created_at - interval '11 min' WHERE id = $1", [
       operationId,
     ]);
-    await reconciler.wake(cluster.id);
+    await waitFor('a pass that finds the conflict eleven minutes old', async () => {
+      // One that is under way writes what it read before.
+      await at.pool.query(
+        `UPDATE cluster SET due_at = clock_timestamp(), conditions = (
+           SELECT json_agg(each || jsonb_build_object('lastTransitionTime', clock_timestamp() - interval '11 min'))
+           FROM jsonb_array_elements(conditions::jsonb) each) WHERE id = $1`,
+        [cluster.id],
+      );
+      await reconciler.wake(cluster.id);
+      return (await at.operation(operationId)).finished_at !== null;
+    });
 
     expect(await untilEnded(at, operationId)).toMatchObject({
       state: 'failed',
