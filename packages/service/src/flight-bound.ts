@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers';
 import type { Request, RequestHandler, Response } from 'express';
 import { peerOf } from './connection-bounds.js';
 import type { Log } from './log.js';
@@ -8,7 +9,7 @@ import { refusedConnections } from './refused-connections.js';
 import { type Flight, workInFlight } from './work-in-flight.js';
 
 export interface FlightBoundOptions<E extends Error = Error> {
-  /** Requests that are worked on at once while more come than can be served. */
+  /** Requests that are worked on at once. Eight times as many are taken on in a burst, and have turns. */
   readonly max: number;
   /**
    * What a request says about who sends it, such as its token; null for nothing. Nobody has looked yet whether it is true:
@@ -33,6 +34,8 @@ export interface FlightBound {
 /** A burst is that many times what is worked on while too much comes. */
 const BURST_TIMES = 8;
 const RETRY_SECONDS = 1;
+/** What has waited so long for its turn is refused: the work before it does not get on. */
+const TURN_MS_MAX = 5_000;
 const SENTENCE = 'The service has more to do than it can. Send the request again after the time in Retry-After.';
 const CLAIMS_MAX = 10_000;
 const LOG_MS = 10_000;
@@ -52,7 +55,7 @@ export const setAside = (res: ServerResponse): (() => void) => flights.get(res)?
 /** Bounds the work in flight of a process; see `workInFlight`. */
 export function flightBound<E extends Error>(options: FlightBoundOptions<E>): FlightBound {
   const { max, claimOf, refuse, send, log, metrics } = options;
-  const work = workInFlight({ max, burst: max * BURST_TIMES }, () => performance.now());
+  const work = workInFlight({ max, burst: max * BURST_TIMES }, () => performance.now(), setImmediate);
   const known = rememberedOwners();
   const claims = new WeakMap<Response, string>();
   const noteRefusal = refusalNotes(log, metrics);
@@ -90,7 +93,18 @@ export function flightBound<E extends Error>(options: FlightBoundOptions<E>): Fl
       // Nothing is left to do but to wait for a client that reads slowly, or is gone.
       res.once('prefinish', flight.end);
       res.once('close', flight.end);
-      next();
+      let late: NodeJS.Timeout | undefined;
+      const hasStarted = flight.start(() => {
+        clearTimeout(late);
+        next();
+      });
+      if (hasStarted) return;
+      late = setTimeout(() => {
+        flight.end();
+        noteRefused(req, res, owner);
+        send(res, busy);
+      }, TURN_MS_MAX);
+      res.once('close', () => clearTimeout(late));
     },
     belongsTo(res, owner) {
       const claim = claims.get(res);

@@ -31,6 +31,10 @@ export const upstreamVariables = {
     desc: 'How long a request may wait for the upstream’s budget or retry before it gives up.',
   }),
   ACTION_TIMEOUT_MS: durationMs({ default: 60_000, desc: 'After so long a running action counts as failed.' }),
+  DNS_SETTLE_GRACE_MS: durationMs({
+    default: 60_000,
+    desc: 'How long after an accepted write the upstream may not show it yet.',
+  }),
 };
 
 /** What every service is told that calls the garden cluster. */
@@ -97,7 +101,7 @@ export const clientVariables = {
   REQUESTS_IN_FLIGHT_MAX: integer({
     default: 32,
     min: 1,
-    desc: 'Requests that are worked on at once while more come than can be served; eight times as many in a burst.',
+    desc: 'Requests that are worked on at once. In a burst eight times as many are taken on, and have turns.',
   }),
 };
 

@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { BURST_MS, type Flight, type FlightBounds, spend, takes, workInFlight } from './work-in-flight.js';
+import {
+  BURST_MS,
+  type Flight,
+  type FlightBounds,
+  spend,
+  starts,
+  takes,
+  type WorkInFlight,
+  workInFlight,
+} from './work-in-flight.js';
 
 const bounds: FlightBounds = { max: 12, burst: 96 };
 const teams = ['acme', 'globex', 'initech', 'hooli'] as const;
@@ -19,10 +28,24 @@ const events: fc.Arbitrary<Event[]> = fc.array(
   { maxLength: 300 },
 );
 
+/** Turns of an event loop that end when the test says so. */
+function stepwise() {
+  let atItsEnd: (() => void)[] = [];
+  return {
+    atEnd: (begin: () => void): void => void atItsEnd.push(begin),
+    end(): void {
+      const due = atItsEnd;
+      atItsEnd = [];
+      for (const begin of due) begin();
+    },
+  };
+}
+
 /** The work of a process, beside a count of it that is made anew for each look. */
 function play(through: readonly Event[], look: (counted: number, owners: number) => void): void {
   let now = 0;
-  const work = workInFlight(bounds, () => now);
+  const turns = stepwise();
+  const work = workInFlight(bounds, () => now, turns.atEnd);
   const all: { flight: Flight; owner: string; rests: (() => void)[]; ended: boolean }[] = [];
   for (const event of through) {
     now += event.pause;
@@ -60,11 +83,109 @@ describe('the work in flight', () => {
     fc.assert(fc.property(events, (through) => play(through, () => undefined)));
   });
 
+  it('is begun once and in its order, for nobody who has gone, and for everybody who has not once there is room', () => {
+    fc.assert(fc.property(events, playTurns));
+  });
+
   it('is never more than the bound of bursts, but for what comes back from a wait', () => {
     const noRests = events.map((through) => through.filter(({ what }) => what !== 'rests'));
     fc.assert(
       fc.property(noRests, (through) => play(through, (count) => expect(count).toBeLessThanOrEqual(bounds.burst))),
     );
+  });
+});
+
+/** Work of one kind that ends only in the order of `through`. */
+function playTurns(through: readonly Event[]): void {
+  const turns = stepwise();
+  const work = workInFlight(bounds, () => 0, turns.atEnd);
+  const all: { flight: Flight; team: string; begun: number; ended: boolean }[] = [];
+  const begun: typeof all = [];
+  for (const { what, at, ...event } of through) {
+    if (what === 'comes') {
+      const flight = work.begin((event as { team: string }).team);
+      if (flight === null) continue;
+      const one = { flight, team: (event as { team: string }).team, begun: 0, ended: false };
+      all.push(one);
+      flight.start(() => {
+        expect(one.ended).toBe(false);
+        one.begun += 1;
+        begun.push(one);
+      });
+    } else if (what === 'ends') {
+      const open = all.filter(({ ended }) => !ended);
+      const chosen = open[at % Math.max(1, open.length)];
+      if (chosen !== undefined) {
+        chosen.ended = true;
+        chosen.flight.end();
+      }
+    } else turns.end();
+    const inWork = begun.filter(({ ended }) => !ended);
+    const owners = new Set(inWork.map(({ team }) => team)).size;
+    expect(inWork.length).toBeLessThan(bounds.max + owners * Math.ceil(bounds.max / Math.max(1, owners)));
+  }
+  for (let open = all; open.length > 0; open = all.filter(({ ended }) => !ended)) {
+    turns.end();
+    const inWork = open.filter(({ begun }) => begun > 0);
+    expect(inWork).not.toEqual([]);
+    for (const one of inWork) {
+      one.ended = true;
+      one.flight.end();
+    }
+  }
+  for (const team of teams) {
+    const inOrder = all.filter((one) => one.team === team && one.begun > 0);
+    expect(begun.filter((one) => one.team === team)).toEqual(inOrder);
+    expect(inOrder.every((one) => one.begun === 1)).toBe(true);
+  }
+}
+
+describe('whether work begins', () => {
+  it('does not depend on what others have sent, while its owner has less than an equal part in work', () => {
+    const shops = fc.record({ own: fc.nat(120), others: fc.nat(120), owners: fc.integer({ min: 1, max: 40 }) });
+    fc.assert(
+      fc.property(shops, ({ own, others, owners }) => {
+        const isBelowPart = own < bounds.max / owners;
+        expect(starts({ working: own + others, own, owners }, bounds)).toBe(isBelowPart || own + others < bounds.max);
+      }),
+    );
+  });
+
+  it('of one who sends a hundred requests at once, in turns with those of others that come later', () => {
+    const turns = stepwise();
+    const work = workInFlight(bounds, () => 0, turns.atEnd);
+    const begun: string[] = [];
+    const send = (team: string): Flight => {
+      const flight = work.begin(team) as Flight;
+      flight.start(() => begun.push(team));
+      return flight;
+    };
+    const flood = Array.from({ length: 90 }, () => send('acme'));
+    expect(begun).toHaveLength(bounds.max);
+
+    const others = Array.from({ length: 3 }, () => send('globex'));
+    expect(begun.slice(bounds.max)).toEqual(['globex', 'globex', 'globex']);
+    for (const { end } of [...others, ...flood.slice(0, bounds.max)]) end();
+    turns.end();
+
+    expect(begun).toHaveLength(2 * bounds.max + 3);
+  });
+
+  it('of what has waited, after what has arrived meanwhile was read', () => {
+    const turns = stepwise();
+    const work = workInFlight(bounds, () => 0, turns.atEnd);
+    const flood = Array.from({ length: bounds.max }, () => work.begin('acme') as Flight);
+    for (const { start } of flood) start(() => undefined);
+    let hasBegun = false;
+    (work.begin('acme') as Flight).start(() => {
+      hasBegun = true;
+    });
+
+    flood[0]?.end();
+    expect(hasBegun).toBe(false);
+    turns.end();
+
+    expect(hasBegun).toBe(true);
   });
 });
 
@@ -102,12 +223,12 @@ describe('whether a request is taken on', () => {
 
 describe('a crowd', () => {
   /** @returns whether the last of so many is taken, all from one team */
-  const fill = (work: ReturnType<typeof workInFlight>, count: number): Flight[] =>
+  const fill = (work: WorkInFlight, count: number): Flight[] =>
     Array.from({ length: count }, () => work.begin('acme')).filter((flight) => flight !== null);
 
   it('is a burst at first: eight times as much is taken on, for a quarter of a second', () => {
     let now = 0;
-    const work = workInFlight(bounds, () => now);
+    const work = workInFlight(bounds, () => now, setImmediate);
 
     expect(fill(work, 40)).toHaveLength(40);
     now += BURST_MS - 1;
@@ -119,7 +240,7 @@ describe('a crowd', () => {
 
   it('that lasts leaves the busiest what others do not use of the bound', () => {
     let now = 0;
-    const work = workInFlight(bounds, () => now);
+    const work = workInFlight(bounds, () => now, setImmediate);
     const first = fill(work, 20);
     now += BURST_MS;
     for (const flight of first.splice(0, 10)) flight.end();
@@ -140,7 +261,7 @@ describe('a crowd', () => {
 
   it('is no place for what was sent long ago, until there was room for a moment', () => {
     let now = 1_000;
-    const work = workInFlight(bounds, () => now);
+    const work = workInFlight(bounds, () => now, setImmediate);
     const flights = fill(work, 6);
     for (const flight of flights) flight.end();
 

@@ -1,8 +1,8 @@
 /** How much work a process takes on. */
 export interface FlightBounds {
-  /** Requests that are worked on at once while more come than can be served. */
+  /** Requests that are worked on at once, and that are taken on while more come than can be served. */
   readonly max: number;
-  /** Requests that are worked on at once in a burst, and whatever happens. */
+  /** Requests that are taken on in a burst, and whatever happens. Those beyond `max` have turns. */
   readonly burst: number;
 }
 
@@ -25,6 +25,22 @@ export function takes({ inFlight, own, owners, isLasting }: Crowd, { max, burst 
   if (inFlight >= burst) return false;
   return !isLasting || inFlight < max || own < max / owners;
 }
+
+/** The requests that are worked on, as one that was taken on meets them. */
+export interface Shop {
+  readonly working: number;
+  /** How many of them are those of the same owner. */
+  readonly own: number;
+  /** Whose work is in flight, the owner of the request included. */
+  readonly owners: number;
+}
+
+/**
+ * Whether work on a request begins, or it waits for others to end. Nobody waits for what others have sent at once: who has
+ * less than an equal part of `max` does not wait.
+ */
+export const starts = ({ working, own, owners }: Shop, { max }: FlightBounds): boolean =>
+  working < max || own < max / owners;
 
 /** For so long it may be crowded in one burst. */
 export const BURST_MS = 250;
@@ -49,6 +65,12 @@ export function spend({ leftMs, at }: Patience, isCrowded: boolean, now: number)
 /** A request that was taken on. */
 export interface Flight {
   /**
+   * Begins the work on it, now or when it is its turn, but not once it has ended. Called once.
+   *
+   * @returns whether it has begun
+   */
+  start(work: () => void): boolean;
+  /**
    * Counts it as another owner's from now on, unless that one would not be taken on.
    *
    * @returns false when it would not: the request is to be refused
@@ -71,64 +93,151 @@ export interface WorkInFlight {
   owners(): number;
 }
 
-/** Counts the work in flight of one process, by whose it is. */
-export function workInFlight(bounds: FlightBounds, now: () => number): WorkInFlight {
+/** Counts by owner. */
+function tally() {
   const counts = new Map<string, number>();
-  let inFlight = 0;
+  let total = 0;
+  return {
+    add(owner: string, by: 1 | -1): void {
+      total += by;
+      const count = (counts.get(owner) ?? 0) + by;
+      if (count === 0) counts.delete(owner);
+      else counts.set(owner, count);
+    },
+    of: (owner: string): number => counts.get(owner) ?? 0,
+    total: () => total,
+    owners: () => counts.size,
+  };
+}
+
+/** What waits, owners in turns, and in order for each of them. */
+function turnsOf<T>() {
+  const queues = new Map<string, Set<T>>();
+  return {
+    add(owner: string, item: T): void {
+      const queue = queues.get(owner);
+      if (queue === undefined) queues.set(owner, new Set([item]));
+      else queue.add(item);
+    },
+    remove(owner: string, item: T): void {
+      const queue = queues.get(owner);
+      if (queue?.delete(item) && queue.size === 0) queues.delete(owner);
+    },
+    /** @returns the next of the first owner who may, whose turn is the last then; undefined when none may */
+    take(mayGo: (owner: string) => boolean): T | undefined {
+      for (const [owner, queue] of queues) {
+        if (!mayGo(owner)) continue;
+        const [item] = queue;
+        queues.delete(owner);
+        queue.delete(item as T);
+        if (queue.size > 0) queues.set(owner, queue);
+        return item;
+      }
+      return undefined;
+    },
+    has: (owner: string): boolean => queues.has(owner),
+    isEmpty: () => queues.size === 0,
+  };
+}
+
+/**
+ * Counts the work in flight of one process, by whose it is, and gives it turns.
+ *
+ * @param atEndOfTurn begins what has waited; what has arrived meanwhile is to be read first
+ */
+export function workInFlight(
+  bounds: FlightBounds,
+  now: () => number,
+  atEndOfTurn: (begin: () => void) => void,
+): WorkInFlight {
+  const taken = tally();
+  const working = tally();
+  const waiting = turnsOf<() => void>();
+  let isGoingOn = false;
   let busyAt = Number.NEGATIVE_INFINITY;
   let patience: Patience = { leftMs: BURST_MS, at: now() };
 
   const add = (owner: string, by: 1 | -1): void => {
     // Time is looked at where the crowd begins or ends, and where it decides something.
-    if (inFlight === (by === 1 ? bounds.max - 1 : bounds.max)) look();
-    inFlight += by;
-    if (inFlight >= bounds.max / 2) busyAt = now();
-    const count = (counts.get(owner) ?? 0) + by;
-    if (count === 0) counts.delete(owner);
-    else counts.set(owner, count);
+    if (taken.total() === (by === 1 ? bounds.max - 1 : bounds.max)) look();
+    taken.add(owner, by);
+    if (taken.total() >= bounds.max / 2) busyAt = now();
   };
   const look = (): void => {
-    patience = spend(patience, inFlight >= bounds.max, now());
+    patience = spend(patience, taken.total() >= bounds.max, now());
   };
   const hasRoom = (owner: string): boolean => {
+    const inFlight = taken.total();
     if (inFlight < Math.min(bounds.max, bounds.burst)) return true;
     look();
-    const own = counts.get(owner) ?? 0;
-    const owners = counts.size + (own === 0 ? 1 : 0);
+    const own = taken.of(owner);
+    const owners = taken.owners() + (own === 0 ? 1 : 0);
     return takes({ inFlight, own, owners, isLasting: patience.leftMs === 0 }, bounds);
+  };
+
+  const mayStart = (owner: string): boolean =>
+    starts({ working: working.total(), own: working.of(owner), owners: Math.max(1, taken.owners()) }, bounds);
+  const goOn = (): void => {
+    if (isGoingOn || waiting.isEmpty()) return;
+    isGoingOn = true;
+    atEndOfTurn(() => {
+      isGoingOn = false;
+      for (let next = waiting.take(mayStart); next !== undefined; next = waiting.take(mayStart)) next();
+    });
   };
 
   const flightOf = (first: string): Flight => {
     let owner = first;
     let rests = 0;
+    let hasStarted = false;
     let ended = false;
+    let begin: (() => void) | null = null;
     const isCounted = (): boolean => !ended && rests === 0;
+    const count = (by: 1 | -1): void => {
+      add(owner, by);
+      if (hasStarted) working.add(owner, by);
+      if (by === -1) goOn();
+    };
     return {
+      start(work) {
+        begin = () => {
+          begin = null;
+          hasStarted = true;
+          if (isCounted()) working.add(owner, 1);
+          work();
+        };
+        const isBelowPart = working.of(owner) < bounds.max / taken.owners();
+        const isNext = waiting.isEmpty() ? mayStart(owner) : isBelowPart && !waiting.has(owner);
+        if (isNext) begin();
+        else waiting.add(owner, begin);
+        return isNext;
+      },
       moveTo(next) {
         if (next === owner) return true;
         if (!isCounted()) {
           owner = next;
           return true;
         }
-        add(owner, -1);
+        count(-1);
         const goesOn = hasRoom(next);
         if (goesOn) owner = next;
-        add(owner, 1);
+        count(1);
         return goesOn;
       },
       rest() {
-        if (isCounted()) add(owner, -1);
+        if (isCounted()) count(-1);
         rests += 1;
         let resting = true;
         return () => {
           if (!resting) return;
           resting = false;
           rests -= 1;
-          if (isCounted()) add(owner, 1);
+          if (isCounted()) count(1);
         };
       },
       end() {
-        if (isCounted()) add(owner, -1);
+        if (begin !== null) waiting.remove(owner, begin);
+        if (isCounted()) count(-1);
         ended = true;
       },
     };
@@ -141,7 +250,7 @@ export function workInFlight(bounds: FlightBounds, now: () => number): WorkInFli
       add(owner, 1);
       return flightOf(owner);
     },
-    count: () => inFlight,
-    owners: () => counts.size,
+    count: taken.total,
+    owners: taken.owners,
   };
 }
