@@ -85,6 +85,8 @@ export interface AppConfig {
   readonly settleAfterMs: number;
   /** For so long a client then waits for the upstream to tell what became of its write. */
   readonly settleWithinMs: number;
+  /** How long after an accepted write the upstream may not show it yet. */
+  readonly settleGraceMs: number;
   readonly actionPollMs: number;
   readonly actionHoldMs: number;
   readonly actionRunningMsMax: number;
@@ -115,8 +117,6 @@ export interface AppDeps {
 
 /** For so long the records of a demo that was deleted are this process's to delete, afterwards the reconciler's. */
 const CLEAR_LEASE_MS = 10_000;
-/** For so long after an accepted write the upstream may not show it yet, unless its action has ended. */
-const SHOWN_WITHIN_MS = 60_000;
 /** An answer that has to wait for a second call waits for so long at most. */
 const LOOK_MS_MAX = 1_000;
 
@@ -199,7 +199,7 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
   const read: ReadRrset = (key, purpose) => upstreamReader(upstream)(key, purpose);
   const look = lookAgain({
     ...{ mirror: zoneSyncStore(pool), settlements, read, reportDrift, pause },
-    ...{ graceMs: SHOWN_WITHIN_MS, waitMsMax: LOOK_MS_MAX },
+    ...{ graceMs: config.settleGraceMs, waitMsMax: LOOK_MS_MAX },
     onError: (error) => log.warn('record set not looked at again', { error }),
   });
   const following = { store: actionStore(pool), pause, now: Date.now, pollIntervalMs: config.actionPollMs };
@@ -213,7 +213,7 @@ function buildHandlers(deps: AppDeps, { clock, places }: Waiting, limits: Reques
   const writer = rrsetWriter({
     ...{ ledger, send, pause, noteRefused: note },
     settling: settling({
-      ...{ settlements, read, pause, now: clock.now, graceMs: SHOWN_WITHIN_MS },
+      ...{ settlements, read, pause, now: clock.now, graceMs: config.settleGraceMs },
       ...{ settleAfterMs: config.settleAfterMs, settleWithinMs: config.settleWithinMs },
       onError: (error) => log.warn('write not settled', { error }),
     }),

@@ -1,6 +1,9 @@
 import { type DnsErrorCode, type DnsErrorDetails, dnsErrorCodes } from '@corral/contracts';
 import type { RecordQuota } from '@corral/dns-mirror';
 
+// Thrown where nobody waits for an answer any more, and nothing has happened.
+export { ClientGone } from '@corral/service';
+
 /** Null is what nobody knows. */
 export interface SpentBudget {
   readonly limit: number | null;
@@ -45,11 +48,6 @@ export class DnsError extends Error {
   }
 }
 
-/** Nobody waits for an answer any more, and nothing has happened. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone';
-}
-
 /** One wrong field of a body or query. */
 export function invalidInput(name: string, message: string): DnsError {
   return new DnsError('invalid_input', `${name} ${message}`, { details: { fields: [{ name, messages: [message] }] } });
@@ -81,14 +79,27 @@ export function upstreamUnavailable(cause?: unknown, { waitingHelps = true } = {
   );
 }
 
-export function tooManyWait(): DnsError {
+/** @param retryAfterSeconds when there is a turn for it, where that is known */
+export function tooManyWait(retryAfterSeconds = 1): DnsError {
   return new DnsError(
     'rate_limit_exceeded',
     'Too many writes with this token wait. Send the request again after a moment.',
-    {
-      retryAfterSeconds: 1,
-    },
+    { retryAfterSeconds },
   );
+}
+
+const usedUpUpstream = {
+  share: 'Your share of what the upstream provider grants is used up, and others are served.',
+  budget: 'What the upstream provider grants to all teams together is used up.',
+} as const;
+
+/** Who comes after the time that it is told has its turn. */
+export function upstreamUsedUp(
+  usedUp: keyof typeof usedUpUpstream,
+  { retryAfterSeconds, budget }: { retryAfterSeconds: number; budget: SpentBudget },
+): DnsError {
+  const message = `${usedUpUpstream[usedUp]} Send the request again after the time in Retry-After.`;
+  return new DnsError('rate_limit_exceeded', message, { retryAfterSeconds, budget });
 }
 
 export function setIsBusy(): DnsError {

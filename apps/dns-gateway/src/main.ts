@@ -117,6 +117,7 @@ await startOrExit(SERVICE, async () => {
       readWaitMs: config.READ_WAIT_MS,
       settleAfterMs: config.SETTLE_AFTER_MS,
       settleWithinMs: config.SETTLE_WITHIN_MS,
+      settleGraceMs: config.DNS_SETTLE_GRACE_MS,
       actionPollMs: config.ACTION_POLL_MS,
       actionHoldMs: config.ACTION_HOLD_MS,
       actionRunningMsMax: config.ACTION_TIMEOUT_MS,

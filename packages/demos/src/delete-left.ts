@@ -25,15 +25,16 @@ export type Deletion =
  * Deletes one record set of an ended demo, in the way of every write: recorded before it is sent, and with its outcome
  * after. So a crash in between leaves an entry that is settled, and two who try at the same time send one call.
  *
- * @param by the token that asked for it, null for Corral itself, and on whose account the upstream call goes
+ * @param by token and request that asked for it, null for Corral itself, and on whose account the upstream call goes
  */
 export async function deleteLeft(
   deps: DeleteLeftDeps,
   { owner, key }: LeftRrset,
-  by: { readonly tokenId: string | null; readonly account: string },
+  by: { readonly tokenId: string | null; readonly requestId: string | null; readonly account: string },
 ): Promise<Deletion> {
   const write = { operation: 'delete' } as const;
-  const newWrite = { owner, tokenId: by.tokenId, key, write, requestBody: null, requestId: null, requestHash: null };
+  const { tokenId, requestId } = by;
+  const newWrite = { owner, tokenId, requestId, key, write, requestBody: null, requestHash: null };
   const begun = await deps.ledger.begin(newWrite, () => true);
   if (begun.kind !== 'begun') return { kind: 'busy' };
   const { lease } = begun;

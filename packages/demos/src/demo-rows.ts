@@ -44,15 +44,34 @@ export const revokeTokens = (from: string) => `held_tokens AS MATERIALIZED (
     UPDATE dns_token SET revoked_at = held_tokens.ended_at FROM held_tokens WHERE dns_token.id = held_tokens.id
   )`;
 
+/** Of a note about demos, in SQL. */
+interface DemoNote {
+  readonly actor: string;
+  readonly tokenId: string;
+  readonly operation: string;
+  /** The body. */
+  readonly request: string;
+  /** Absent for what no request asked for. */
+  readonly requestId?: string;
+  readonly from: string;
+}
+
+/** Who asks for a change of a demo, as the audit log names it. */
+export interface DemoAsking {
+  readonly tokenId: string;
+  /** By which the request is known in the log. */
+  readonly requestId: string;
+}
+
 /**
  * An entry of the audit log about demos themselves, for the rows of a statement's part `from`: which has `id`, `team_id`,
  * `zone_id` and `label`. The type `DEMO` is no record type, so it is never taken for an entry about a set.
  */
-export const noteDemo = (of: { actor: string; tokenId: string; operation: string; request: string; from: string }) => `
+export const noteDemo = (of: DemoNote) => `
   INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, state, request_body,
-                               created_at, completed_at)
+                               request_id, created_at, completed_at)
   SELECT team_id, id, ${of.actor}, ${of.tokenId}, zone_id, label, 'DEMO', ${of.operation}, 'completed', ${of.request},
-         clock_timestamp(), clock_timestamp() FROM ${of.from}`;
+         ${of.requestId ?? 'NULL'}, clock_timestamp(), clock_timestamp() FROM ${of.from}`;
 
 export function ownerOfDemo({ id, teamId }: { readonly id: string; readonly teamId: string | null }): RrsetOwner {
   return { kind: 'demo', id, teamId };

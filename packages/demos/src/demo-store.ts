@@ -2,7 +2,7 @@ import { DNS_SCOPE, hashDnsToken, mintDnsToken } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
 import { inTransaction, type Pool, type Queryable, rowClock } from '@corral/database';
 import { hashCourseCode } from './course-code.js';
-import { type DemoRecord, demoColumns, isClear, isLive, noteDemo } from './demo-rows.js';
+import { type DemoAsking, type DemoRecord, demoColumns, isClear, isLive, noteDemo } from './demo-rows.js';
 
 /** Who makes a demo: a team by one of its tokens, or whoever knows a course code. */
 export type DemoMaker =
@@ -54,7 +54,7 @@ const reachValues = (reach: DemoReach): (string | null)[] =>
 
 export const demoStore = (pool: Pool, { demosPerTeam, clearLeaseMs }: DemoStoreOptions) => ({
   /** Makes a demo and its token, unless the label or the number of live demos forbids it. Holds under any concurrency. */
-  create(maker: DemoMaker, wanted: NewDemo): Promise<CreateOutcome> {
+  create(maker: DemoMaker, wanted: NewDemo, requestId: string): Promise<CreateOutcome> {
     return inTransaction<CreateOutcome>(pool, async (tx) => {
       const locked = await lockMaker(tx, maker, demosPerTeam);
       if (locked === null) return { kind: 'unknown_course' };
@@ -66,7 +66,7 @@ export const demoStore = (pool: Pool, { demosPerTeam, clearLeaseMs }: DemoStoreO
       if (demo === null) return { kind: 'taken' };
       const token = mintDnsToken();
       await insertToken(tx, demo, token);
-      await noteCreation(tx, demo, maker, wanted);
+      await noteCreation(tx, demo, maker, { wanted, requestId });
       return { kind: 'created', demo, token };
     });
   },
@@ -91,19 +91,19 @@ export const demoStore = (pool: Pool, { demosPerTeam, clearLeaseMs }: DemoStoreO
   },
 
   /** Sets the expiry to so many seconds from now, or to the latest there can be. Null as for `find`. */
-  async extend(reach: DemoReach, label: string, ttlSeconds: number, tokenId: string): Promise<DemoRecord | null> {
+  async extend(reach: DemoReach, label: string, ttlSeconds: number, by: DemoAsking): Promise<DemoRecord | null> {
     const { rows } = await pool.query<DemoRecord>(
       `WITH demo AS (
          UPDATE demo SET ttl_seconds = $4::int, expires_at = least(clock_timestamp() + make_interval(secs => $4::int),
                                                               created_at + make_interval(secs => $5))
          WHERE ${inReach} RETURNING *
        ), noted AS (
-         ${noteDemo({ actor: `'token'`, tokenId: '$6', operation: `'extend'`, request: '$7', from: 'demo' })}
+         ${noteDemo({ actor: `'token'`, tokenId: '$6', operation: `'extend'`, request: '$7', requestId: '$8', from: 'demo' })}
        )
        SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id`,
       [
         ...[label, ...reachValues(reach), ttlSeconds, dnsLimits.demoTtlSecondsMax],
-        ...[tokenId, JSON.stringify({ ttl: ttlSeconds })],
+        ...[by.tokenId, JSON.stringify({ ttl: ttlSeconds }), by.requestId],
       ],
     );
     return rows[0] ?? null;
@@ -113,7 +113,7 @@ export const demoStore = (pool: Pool, { demosPerTeam, clearLeaseMs }: DemoStoreO
    * Ends a demo: its token is refused and no write of it begins any more. Its records are still there; they are the
    * caller's to delete for `clearLeaseMs`. Null as for `find`.
    */
-  async end(reach: DemoReach, label: string, tokenId: string): Promise<DemoRecord | null> {
+  async end(reach: DemoReach, label: string, by: DemoAsking): Promise<DemoRecord | null> {
     const { rows } = await pool.query<DemoRecord>(
       `WITH demo AS (
          UPDATE demo SET ended_at = clock_timestamp(), made_from = NULL,
@@ -122,10 +122,10 @@ export const demoStore = (pool: Pool, { demosPerTeam, clearLeaseMs }: DemoStoreO
        ), revoked AS (
          UPDATE dns_token SET revoked_at = demo.ended_at FROM demo WHERE dns_token.demo_id = demo.id
        ), noted AS (
-         ${noteDemo({ actor: `'token'`, tokenId: '$4', operation: `'delete'`, request: 'NULL', from: 'demo' })}
+         ${noteDemo({ actor: `'token'`, tokenId: '$4', operation: `'delete'`, request: 'NULL', requestId: '$6', from: 'demo' })}
        )
        SELECT ${demoColumns} FROM demo JOIN dns_zone AS zone ON zone.id = demo.zone_id`,
-      [label, ...reachValues(reach), tokenId, clearLeaseMs],
+      [label, ...reachValues(reach), by.tokenId, clearLeaseMs, by.requestId],
     );
     return rows[0] ?? null;
   },
@@ -196,14 +196,19 @@ async function insertToken(tx: Queryable, { id, label }: DemoRecord, token: stri
   );
 }
 
-async function noteCreation(tx: Queryable, { id }: DemoRecord, maker: DemoMaker, wanted: NewDemo): Promise<void> {
+async function noteCreation(
+  tx: Queryable,
+  { id }: DemoRecord,
+  maker: DemoMaker,
+  { wanted, requestId }: { readonly wanted: NewDemo; readonly requestId: string },
+): Promise<void> {
   const [actor, tokenId] = maker.kind === 'team' ? ['token', maker.tokenId] : ['course', null];
   const request = JSON.stringify({ name: wanted.name, ttl: wanted.ttlSeconds });
   await tx.query(
     noteDemo({
-      ...{ actor: '$2::dns_actor', tokenId: '$3::uuid', operation: `'create'`, request: '$4' },
+      ...{ actor: '$2::dns_actor', tokenId: '$3::uuid', operation: `'create'`, request: '$4', requestId: '$5' },
       from: 'demo WHERE id = $1',
     }),
-    [id, actor, tokenId, request],
+    [id, actor, tokenId, request, requestId],
   );
 }

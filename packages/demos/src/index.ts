@@ -1,7 +1,7 @@
 export { type CourseRecord, type CourseStore, courseStore, isCourseCode } from './course-code.js';
 export { type DeleteLeftDeps, type Deletion, deleteLeft } from './delete-left.js';
 export { type DemoEnds, demoEnds, type LeftRrset } from './demo-ends.js';
-export type { DemoRecord } from './demo-rows.js';
+export type { DemoAsking, DemoRecord } from './demo-rows.js';
 export {
   type CreateOutcome,
   type DemoMaker,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { type Deletion, deleteLeft, type LeftRrset } from '../src/index.js';
 
 const ZONE_ID = 7002;
-const BY = { tokenId: null, account: 'expiry' };
+const BY = { tokenId: null, requestId: null, account: 'expiry' };
 const left = (demoId: string): LeftRrset => ({
   owner: { kind: 'demo', id: demoId, teamId: null },
   key: { zoneId: ZONE_ID, name: 'www.shop', type: 'A' },
@@ -94,7 +94,7 @@ describe('the deletion of a set that an ended demo left behind', () => {
     ],
     [
       'without budget',
-      { kind: 'throttled', retryAfterSeconds: 7, resetAt: new Date() },
+      { kind: 'throttled', retryAfterSeconds: 7, resetAt: new Date(), usedUp: 'share' },
       { kind: 'throttled', retryAfterSeconds: 7 },
       'unsent',
       true,

@@ -35,18 +35,19 @@ interface FailedRow {
 /** Ids of actions that the upstream never made: far above its own, still exact in every client's number type. */
 export const OWN_ACTION_ID_BASE = 2 ** 52;
 
+const columns = `action.id, action.status, entry.name, entry.type, action.body, action.started_at AS "startedAt",
+                 action.checked_at AS "checkedAt"`;
+
 const findOfOwner = {
   name: 'actions-of-owner',
-  text: `SELECT action.id, action.status, entry.name, entry.type, action.body, action.started_at AS "startedAt",
-                action.checked_at AS "checkedAt"
+  text: `SELECT ${columns}
          FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
          WHERE coalesce(action.demo_id, action.team_id) = $1 AND action.id = ANY($2::bigint[]) ORDER BY action.id`,
 };
 
 const findHolding = {
   name: 'actions-holding-room',
-  text: `SELECT action.id, action.status, entry.name, entry.type, action.body, action.started_at AS "startedAt",
-                action.checked_at AS "checkedAt"
+  text: `SELECT ${columns}
          FROM dns_audit_entry AS entry JOIN dns_action AS action ON action.audit_entry_id = entry.id
          WHERE coalesce(entry.demo_id, entry.team_id) = $1 AND entry.records_ceiling IS NOT NULL
            AND action.status = 'running' ORDER BY action.id`,

@@ -3,22 +3,19 @@ import { patientPool } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ActionStore, actionStore, givenUp, type WriteLedger } from '../src/index.js';
 import {
-  accepted,
   addOf,
-  begin,
   bodyOf,
-  keyOf,
   type MirrorDatabase,
   newWrite,
   openMirrorDatabase,
   type TestTeam,
+  writeAccepted,
 } from './mirror-database.js';
 
 let database: MirrorDatabase;
 let ledger: WriteLedger;
 let store: ActionStore;
 let team: TestTeam;
-let teams = 0;
 
 beforeAll(async () => {
   database = await openMirrorDatabase();
@@ -27,21 +24,17 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  teams += 1;
-  team = await database.createTeam(`team-${teams}`);
+  team = await database.createTeam();
 });
 
 async function startAction(name = `api.${team.slug}`): Promise<{ id: number; entryId: number }> {
-  const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-  const end = accepted(bodyOf(name, 1));
-  await ledger.finish(lease, keyOf(name), end);
-  return { id: end.action.id, entryId: lease.entryId };
+  return writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1));
 }
 
 describe('the actions of a team', () => {
   it('are those of its own writes: foreign and unknown ones are left out', async () => {
     const mine = await startAction();
-    const stranger = await database.createTeam(`stranger-${teams}`);
+    const stranger = await database.createTeam();
 
     expect((await store.findActions(team.id, [1, mine.id, mine.id])).map(({ id }) => id)).toEqual([mine.id]);
     expect(await store.findActions(stranger.id, [mine.id])).toEqual([]);

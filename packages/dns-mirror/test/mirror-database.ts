@@ -19,7 +19,8 @@ export const ZONE_ID = 7001;
 export interface MirrorDatabase {
   readonly url: string;
   readonly pool: Pool;
-  createTeam(slug: string): Promise<TestTeam>;
+  /** @param slug default: one that nobody has */
+  createTeam(slug?: string): Promise<TestTeam>;
   ledger(options?: Partial<LedgerOptions>): WriteLedger;
   entry(id: number): Promise<EntryRow>;
   close(): Promise<void>;
@@ -56,7 +57,7 @@ export async function openMirrorDatabase(): Promise<MirrorDatabase> {
   ]);
   return {
     ...{ url: database.url, pool },
-    async createTeam(slug) {
+    async createTeam(slug = `t${randomUUID().slice(0, 8)}`) {
       const team = await pool.query<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
       const id = team.rows[0]?.id as string;
       const token = await pool.query<{ id: string }>(
@@ -131,4 +132,17 @@ export async function begin(
   const outcome: BeginOutcome = await ledger.begin(write, wasDelivered);
   if (outcome.kind !== 'begun') throw new Error(`The write did not begin: ${JSON.stringify(outcome)}`);
   return outcome.lease;
+}
+
+/** A write that the upstream accepts. @returns its action and its entry */
+export async function writeAccepted(
+  ledger: WriteLedger,
+  write: NewWrite,
+  rrset: string | null,
+  more?: Parameters<typeof accepted>[1],
+): Promise<{ id: number; entryId: number }> {
+  const lease = await begin(ledger, write);
+  const end = accepted(rrset, more);
+  await ledger.finish(lease, write.key, end);
+  return { id: end.action.id, entryId: lease.entryId };
 }

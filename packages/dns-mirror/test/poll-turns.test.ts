@@ -3,15 +3,13 @@ import { patientPool, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { actionStore, type PollTurn, type PollTurns, pollTurns, type WriteLedger } from '../src/index.js';
 import {
-  accepted,
   addOf,
-  begin,
   bodyOf,
-  keyOf,
   type MirrorDatabase,
   newWrite,
   openMirrorDatabase,
   type TestTeam,
+  writeAccepted,
 } from './mirror-database.js';
 
 const LONG = { intervalMs: 0, leaseMs: 60_000, wantedMs: 60_000 };
@@ -37,10 +35,7 @@ let names = 0;
 async function startAction(): Promise<number> {
   names += 1;
   const name = `n${names}.acme`;
-  const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-  const end = accepted(bodyOf(name, 1));
-  await ledger.finish(lease, keyOf(name), end);
-  return end.action.id;
+  return (await writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1))).id;
 }
 
 const startActions = async (count: number): Promise<number[]> => {

@@ -11,6 +11,7 @@ import {
   newWrite,
   openMirrorDatabase,
   type TestTeam,
+  writeAccepted,
 } from './mirror-database.js';
 
 let database: MirrorDatabase;
@@ -25,11 +26,7 @@ async function holding(team: TestTeam, count: number): Promise<void> {
   for (let left = count, at = 0; left > 0; left -= 50, at += 1) {
     const name = `held${at}.${team.slug}`;
     const size = Math.min(left, 50);
-    await ledger.finish(
-      await begin(ledger, newWrite(team, name, addOf(size))),
-      keyOf(name),
-      accepted(bodyOf(name, size)),
-    );
+    await writeAccepted(ledger, newWrite(team, name, addOf(size)), bodyOf(name, size));
   }
 }
 

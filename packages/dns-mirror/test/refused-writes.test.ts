@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type RefusedWrite, refusedWrites, type WriteLedger } from '../src/index.js';
 import {
-  accepted,
   addOf,
   begin,
   bodyOf,
@@ -12,6 +10,7 @@ import {
   newWrite,
   openMirrorDatabase,
   type TestTeam,
+  writeAccepted,
 } from './mirror-database.js';
 
 let database: MirrorDatabase;
@@ -24,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  team = await database.createTeam(`t${randomUUID().slice(0, 8)}`);
+  team = await database.createTeam();
   name = `api.${team.slug}`;
 });
 
@@ -140,8 +139,7 @@ describe('a write that surely never arrived', () => {
   });
 
   it('does not come between a write and its repetition: it changed nothing', async () => {
-    const first = await begin(ledger, newWrite(team, name, addOf(1)));
-    await ledger.finish(first, keyOf(name), accepted(bodyOf(name, 1)));
+    const first = await writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1));
     await ledger.finish(await begin(ledger, newWrite(team, name, addOf(1, 9))), keyOf(name), unsent);
     await refusedWrites(database.pool).count(refusal());
 

@@ -19,13 +19,13 @@ import {
   newWrite,
   openMirrorDatabase,
   type TestTeam,
+  writeAccepted,
 } from './mirror-database.js';
 
 let database: MirrorDatabase;
 let ledger: WriteLedger;
 let team: TestTeam;
 let name: string;
-let teams = 0;
 
 beforeAll(async () => {
   database = await openMirrorDatabase();
@@ -33,8 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  teams += 1;
-  team = await database.createTeam(`team-${teams}`);
+  team = await database.createTeam();
   name = `api.${team.slug}`;
 });
 
@@ -87,8 +86,7 @@ describe('a request that is sent again', () => {
 
   it('is a new write after another one came in between: it is a wish of its own', async () => {
     await ended(accepted(bodyOf(name, 1)));
-    const between = await begin(ledger, newWrite(team, name, { operation: 'delete' }));
-    await ledger.finish(between, keyOf(name), accepted(null));
+    await writeAccepted(ledger, newWrite(team, name, { operation: 'delete' }), null);
 
     expect(await sendAgain()).toMatchObject({ kind: 'begun' });
   });
@@ -96,7 +94,7 @@ describe('a request that is sent again', () => {
   it('is not disturbed by a write to another set in between', async () => {
     const entryId = await ended(accepted(bodyOf(name, 1)));
     const other = `b.${name}`;
-    await ledger.finish(await begin(ledger, newWrite(team, other, addOf(1))), keyOf(other), accepted(bodyOf(other, 1)));
+    await writeAccepted(ledger, newWrite(team, other, addOf(1)), bodyOf(other, 1));
 
     expect(await sendAgain()).toMatchObject({ kind: 'replayed', entryId });
   });

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ActionStore, actionStore, type RrsetWrite, type WriteLedger, zoneSyncStore } from '../src/index.js';
 import {
-  accepted,
   addOf,
-  begin,
   bodyOf,
   keyOf,
   type MirrorDatabase,
@@ -11,13 +9,13 @@ import {
   newWrite,
   openMirrorDatabase,
   type TestTeam,
+  writeAccepted,
 } from './mirror-database.js';
 
 let database: MirrorDatabase;
 let ledger: WriteLedger;
 let actions: ActionStore;
 let team: TestTeam;
-let teams = 0;
 
 beforeAll(async () => {
   database = await openMirrorDatabase();
@@ -26,16 +24,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  teams += 1;
-  team = await database.createTeam(`team-${teams}`);
+  team = await database.createTeam();
 });
 
 /** An accepted write that leaves so many records in its set. @returns its action and its entry */
 async function write(name: string, of: RrsetWrite, left: number, status = 'running') {
-  const lease = await begin(ledger, newWrite(team, name, of));
-  const end = accepted(left === 0 ? null : bodyOf(name, left), { status });
-  await ledger.finish(lease, keyOf(name), end);
-  return { id: end.action.id, entryId: lease.entryId };
+  return writeAccepted(ledger, newWrite(team, name, of), left === 0 ? null : bodyOf(name, left), { status });
 }
 
 const grow = (name: string, count: number, from = 0) => write(name, addOf(count, from), count, 'success');

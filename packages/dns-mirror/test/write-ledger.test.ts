@@ -11,6 +11,7 @@ import {
   newWrite,
   openMirrorDatabase,
   type TestTeam,
+  writeAccepted,
   ZONE_ID,
 } from './mirror-database.js';
 
@@ -18,7 +19,6 @@ let database: MirrorDatabase;
 let ledger: WriteLedger;
 let team: TestTeam;
 let name: string;
-let teams = 0;
 
 beforeAll(async () => {
   database = await openMirrorDatabase();
@@ -26,8 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  teams += 1;
-  team = await database.createTeam(`team-${teams}`);
+  team = await database.createTeam();
   name = `api.${team.slug}`;
 });
 
@@ -45,7 +44,7 @@ describe('a write that begins', () => {
   });
 
   it('meets the set as the mirror holds it', async () => {
-    await ledger.finish(await begin(ledger, newWrite(team, name, addOf(1))), keyOf(name), accepted(bodyOf(name, 1)));
+    await writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1));
 
     const lease = await begin(ledger, newWrite(team, name, addOf(1, 9)));
 
@@ -110,10 +109,9 @@ describe('a write that ends', () => {
   });
 
   it('accepted with the set gone: the mirror forgets it', async () => {
-    await ledger.finish(await begin(ledger, newWrite(team, name, addOf(1))), keyOf(name), accepted(bodyOf(name, 1)));
+    await writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1));
 
-    const lease = await begin(ledger, newWrite(team, name, { operation: 'delete' }));
-    await ledger.finish(lease, keyOf(name), accepted(null));
+    await writeAccepted(ledger, newWrite(team, name, { operation: 'delete' }), null);
 
     expect(await mirrored()).toBeNull();
   });

@@ -9,7 +9,6 @@ import {
   zoneSyncStore,
 } from '../src/index.js';
 import {
-  accepted,
   addOf,
   begin,
   bodyOf,
@@ -18,6 +17,7 @@ import {
   newWrite,
   openMirrorDatabase,
   type TestTeam,
+  writeAccepted,
   ZONE_ID,
 } from './mirror-database.js';
 
@@ -27,7 +27,6 @@ let database: MirrorDatabase;
 let ledger: WriteLedger;
 let team: TestTeam;
 let name: string;
-let teams = 0;
 
 beforeAll(async () => {
   database = await openMirrorDatabase();
@@ -35,8 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  teams += 1;
-  team = await database.createTeam(`team-${teams}`);
+  team = await database.createTeam();
   name = `api.${team.slug}`;
 });
 
@@ -58,12 +56,7 @@ async function drift(): Promise<{ found_body: string | null; team_id: string }[]
   return rows;
 }
 
-async function write(): Promise<{ entryId: number; actionId: number }> {
-  const lease = await begin(ledger, newWrite(team, name, addOf(1)));
-  const end = accepted(bodyOf(name, 1));
-  await ledger.finish(lease, keyOf(name), end);
-  return { entryId: lease.entryId, actionId: end.action.id };
-}
+const write = () => writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1));
 
 const completedAgo = (entryId: number, ms: number) =>
   database.pool.query(
@@ -136,7 +129,7 @@ describe('a read that a write of ours may have overtaken proves nothing', () => 
   });
 
   it('but does once the action was seen to have ended before the read', async () => {
-    const { actionId } = await write();
+    const { id: actionId } = await write();
     const before = await zoneSyncStore(database.pool).readClock();
     await actionStore(database.pool).recordActions([{ id: actionId, status: 'success', body: '{}' }]);
 

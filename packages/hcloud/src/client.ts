@@ -1,6 +1,7 @@
 import type { BudgetReading } from './budget/budget-state.js';
 import type { BudgetStore } from './budget/budget-store.js';
 import type { CallClass } from './budget/call-class.js';
+import type { UsedUp } from './budget/promise-turns.js';
 import type { TurnTaken } from './budget/scheduler.js';
 
 /** The door of this package as types: what callers may ask of the upstream, and everything that may come of it. */
@@ -69,8 +70,11 @@ export type WriteOutcome =
   | { kind: 'uncertain'; reason: string }
   /** surely never arrived */
   | { kind: 'unreached'; reason: string }
-  /** no turn within `waitMsMax`: nothing happened, nothing will be sent later; `resetAt` is when there will be one */
-  | { kind: 'throttled'; retryAfterSeconds: number; resetAt: Date }
+  /**
+   * no turn within `waitMsMax`: nothing happened, nothing will be sent later. From `resetAt` on a turn is kept for the
+   * team for a while. `usedUp` is what lacks: the team's share, while others are served, or the whole budget
+   */
+  | { kind: 'throttled'; retryAfterSeconds: number; resetAt: Date; usedUp: UsedUp }
   /** the upstream refuses our own token: nothing happened, our fault */
   | { kind: 'credentials_refused'; status: number; code: string };
 

@@ -5,7 +5,7 @@ import { performRead } from './read.js';
 import { type CallDeps, sendWrite } from './write.js';
 
 const turn: Turn = { pool: 'common', flow: 'acme', epoch: null, endedBefore: 0 };
-const tooLong: Turned = { kind: 'too_long', retryAfterSeconds: 7, resetAt: new Date(7_000) };
+const tooLong: Turned = { kind: 'too_long', retryAfterSeconds: 7, resetAt: new Date(7_000), usedUp: 'share' };
 
 /** Nobody is there to be reached, and only the first request for a turn comes in time. */
 function lateDeps(first: Turned = { kind: 'go', turn }): CallDeps {

@@ -145,7 +145,9 @@ describe('a write that meets 429', () => {
     const before = Date.now();
     const outcome = await client.write(aWrite());
 
-    expect(outcome).toEqual({ kind: 'throttled', retryAfterSeconds: 17, resetAt: expect.any(Date) });
+    expect(outcome).toEqual({
+      ...{ kind: 'throttled', retryAfterSeconds: 17, resetAt: expect.any(Date), usedUp: 'budget' },
+    });
     const resetMs = outcome.kind === 'throttled' ? outcome.resetAt.getTime() - before : 0;
     expect(resetMs).toBeGreaterThanOrEqual(17_000);
     expect(resetMs).toBeLessThanOrEqual(Date.now() - before + 17_000);

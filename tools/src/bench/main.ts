@@ -4,6 +4,7 @@ import { benchDns } from './dns.js';
 import { benchNeighbours } from './neighbours.js';
 import { benchOverload } from './overload.js';
 import { benchReconcile } from './reconcile.js';
+import { benchScarcity } from './scarcity.js';
 import { benchStreams } from './streams.js';
 
 const usage = [
@@ -12,6 +13,7 @@ const usage = [
   '       npm run bench -- overload [--seconds 5]',
   '       npm run bench -- streams [--seconds 60] [--streams 1000]',
   '       npm run bench -- neighbours [--seconds 20] [--only "part of a rude caller’s name"]',
+  '       npm run bench -- scarcity [--seconds 120] [--without-redis]',
 ].join('\n');
 
 await startOrExit('npm run bench', async () => {
@@ -23,6 +25,7 @@ await startOrExit('npm run bench', async () => {
       clusters: { type: 'string', default: '10000' },
       only: { type: 'string', default: '' },
       streams: { type: 'string', default: '1000' },
+      'without-redis': { type: 'boolean', default: false },
     },
   });
   const [what, ...rest] = positionals;
@@ -35,6 +38,9 @@ await startOrExit('npm run bench', async () => {
     await benchStreams({ seconds: seconds(60), streams: Number(values.streams) });
   } else if (what === 'neighbours' && rest.length === 0) {
     await benchNeighbours({ seconds: seconds(20), only: values.only });
+  } else if (what === 'scarcity' && rest.length === 0) {
+    const isPassed = await benchScarcity({ seconds: seconds(120), withRedis: !values['without-redis'] });
+    process.exitCode = isPassed ? 0 : 1;
   } else throw new Error(usage);
-  process.exit(0);
+  process.exit();
 });

@@ -67,7 +67,8 @@ async function measureBeside(
   await pause(1_000);
   const countEvents = async () => {
     const { rows } = await base.pool.query<{ count: number }>(
-      'SELECT count(*)::int AS count FROM team_event JOIN team ON team.id = team_id WHERE team.slug = $1',
+      `SELECT count(*)::int AS count FROM team_event JOIN team ON team.id = team_id
+       WHERE team.slug = $1 AND kind <> 'RecordSet'`,
       [polite.slug],
     );
     return rows[0]?.count ?? 0;

@@ -12,8 +12,8 @@ export interface ClearDemoDeps extends DeleteLeftDeps {
  */
 export const clearDemo =
   (deps: ClearDemoDeps) =>
-  async (ended: DemoRecord, caller: DnsCaller): Promise<void> => {
-    const by = { tokenId: caller.tokenId, account: caller.accountId };
+  async (ended: DemoRecord, caller: DnsCaller, requestId: string): Promise<void> => {
+    const by = { tokenId: caller.tokenId, requestId, account: caller.accountId };
     try {
       const left = await deps.ends.listLeftOf(ended.id);
       await Promise.all(left.map((rrset) => deleteLeft(deps, rrset, by)));

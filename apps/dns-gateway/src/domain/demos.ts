@@ -9,6 +9,7 @@ import {
   isLabel,
   isReservedLabel,
   labelOf,
+  type NewDemo,
 } from '@corral/demos';
 import { DnsError, invalidInput, notFound } from '../dns-error.js';
 import type { ZoneDirectory } from './zone-directory.js';
@@ -20,7 +21,7 @@ export interface DemosDeps {
   /** A label for a demo without a name; it may be taken. */
   readonly drawLabel: () => string;
   /** Deletes the records of a demo that has ended, as far as that goes just now. */
-  readonly clear: (ended: DemoRecord, caller: DnsCaller) => Promise<void>;
+  readonly clear: (ended: DemoRecord, caller: DnsCaller, requestId: string) => Promise<void>;
 }
 
 export type Demos = ReturnType<typeof demos>;
@@ -30,29 +31,30 @@ const DRAWS_MAX = 5;
 
 /** Demos: who may make, see, extend and end them. A demo that is over is as absent as one that never was. */
 export const demos = ({ store, zone, drawLabel, clear }: DemosDeps) => {
-  const createWith = async (maker: DemoMaker, label: string, wanted: { name: string; ttlSeconds: number }) => {
+  const createWith = async (maker: DemoMaker, wanted: Omit<NewDemo, 'zoneId'>, requestId: string) => {
     const { id } = await zone.read();
-    return store.create(maker, { zoneId: id, label, ...wanted });
+    return store.create(maker, { zoneId: id, ...wanted }, requestId);
   };
 
   return {
     /**
      * @param caller null for nobody, who then has to know a course code
-     * @param address where the request came from
+     * @param from the request: its id, and the address that it came from
      * @throws DnsError `invalid_input` for a name that makes no label, `unauthorized`, `forbidden` for a demo's token or a
      *   wrong course code, `resource_limit_exceeded`, `uniqueness_error`
      */
     async create(
       caller: DnsCaller | null,
       body: CreateDemo,
-      address: string,
+      from: { readonly address: string; readonly requestId: string },
     ): Promise<{ demo: DemoBody; token: string }> {
       const label = body.name == null ? null : parseLabel(body.name);
-      const maker = makerOf(caller, body.course_code ?? null, address);
+      const maker = makerOf(caller, body.course_code ?? null, from.address);
       const ttlSeconds = body.ttl ?? dnsLimits.demoTtlSecondsDefault;
       for (let draw = 1; ; draw += 1) {
         const wished = label ?? drawLabel();
-        const outcome = await createWith(maker, wished, { name: body.name ?? wished, ttlSeconds });
+        const wanted = { label: wished, name: body.name ?? wished, ttlSeconds };
+        const outcome = await createWith(maker, wanted, from.requestId);
         if (outcome.kind === 'created') return { demo: demoBody(outcome.demo), token: outcome.token };
         if (outcome.kind !== 'taken' || label !== null || draw === DRAWS_MAX) throw refusalOf(outcome);
       }
@@ -69,13 +71,15 @@ export const demos = ({ store, zone, drawLabel, clear }: DemosDeps) => {
     },
 
     /** @throws DnsError `not_found` */
-    async extend(caller: DnsCaller, label: string, ttlSeconds: number): Promise<DemoBody> {
-      return demoBody(found(await store.extend(...reachOf(caller, label), ttlSeconds, caller.tokenId)));
+    async extend(caller: DnsCaller, label: string, ttlSeconds: number, requestId: string): Promise<DemoBody> {
+      const by = { tokenId: caller.tokenId, requestId };
+      return demoBody(found(await store.extend(...reachOf(caller, label), ttlSeconds, by)));
     },
 
     /** Over at once; what is left of its records when this returns is deleted later. @throws DnsError `not_found` */
-    async end(caller: DnsCaller, label: string): Promise<void> {
-      await clear(found(await store.end(...reachOf(caller, label), caller.tokenId)), caller);
+    async end(caller: DnsCaller, label: string, requestId: string): Promise<void> {
+      const by = { tokenId: caller.tokenId, requestId };
+      await clear(found(await store.end(...reachOf(caller, label), by)), caller, requestId);
     },
   };
 };

@@ -357,8 +357,11 @@ describe('a write for which its token has no place left to wait', () => {
       ...{ code: 'rate_limit_exceeded', message: expect.stringContaining('writes with this token wait') },
     });
     expect(options[0]?.enterQueue()).toBeNull();
-    answer({ kind: 'throttled', retryAfterSeconds: 1, resetAt: new Date() });
-    await expect(first).rejects.toMatchObject({ message: expect.stringContaining('writes with this token wait') });
+    answer({ kind: 'throttled', retryAfterSeconds: 7, resetAt: new Date(), usedUp: 'budget' });
+    await expect(first).rejects.toMatchObject({
+      message: expect.stringContaining('writes with this token wait'),
+      retryAfterSeconds: 7,
+    });
     expect(ends).toEqual([{ state: 'unsent', code: 'rate_limit_exceeded' }]);
 
     await untilSent(2);

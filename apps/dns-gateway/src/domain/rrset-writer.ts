@@ -20,12 +20,12 @@ import type { UpstreamWrite, WriteOptions, WriteOutcome } from '@corral/hcloud';
 import type { PlacesPerKey } from '@corral/rate-limit';
 import {
   ClientGone,
-  DnsError,
   quotaExceeded,
   setIsBusy,
   tokenUnknown,
   tooManyWait,
   upstreamUnavailable,
+  upstreamUsedUp,
 } from '../dns-error.js';
 import { type Audience, audienceOf } from './audience.js';
 import type { KeyedQueue } from './keyed-queue.js';
@@ -126,7 +126,8 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
     const isUnsent = outcome.kind === 'unreached' || outcome.kind === 'throttled';
     if (!isUnsent || !(request.gone.aborted || queue.wasFull())) return answer;
     await answer.catch(() => undefined);
-    throw request.gone.aborted ? new ClientGone() : tooManyWait();
+    if (request.gone.aborted) throw new ClientGone();
+    throw outcome.kind === 'throttled' ? tooManyWait(outcome.retryAfterSeconds) : tooManyWait();
   };
 
   /** The places in which a write waits are those of its token, whatever it waits for. */
@@ -231,7 +232,7 @@ export function rrsetWriter(deps: RrsetWriterDeps): RrsetWriter {
           waitingHelps: false,
         });
       case 'throttled':
-        throw new DnsError('rate_limit_exceeded', 'The upstream provider takes no more requests for a while.', {
+        throw upstreamUsedUp(concluded.usedUp, {
           retryAfterSeconds: concluded.retryAfterSeconds,
           budget: { limit: deps.budgetLimit(), remaining: 0, resetAt: concluded.resetAt },
         });

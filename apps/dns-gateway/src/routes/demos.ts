@@ -13,7 +13,8 @@ export function demoRoutes({ demos }: { readonly demos: Demos }): HandlersOf<(ty
   return {
     async createDemo(req, res) {
       const body = parseCreateDemo(jsonObjectBody(req, dnsBodyLimits.demos).value);
-      sendJsonText(res, 201, JSON.stringify(await demos.create(findDnsCaller(res), body, addressOf(req))));
+      const from = { address: addressOf(req), requestId: res.locals.requestId };
+      sendJsonText(res, 201, JSON.stringify(await demos.create(findDnsCaller(res), body, from)));
     },
 
     async listDemos(req, res) {
@@ -29,12 +30,12 @@ export function demoRoutes({ demos }: { readonly demos: Demos }): HandlersOf<(ty
 
     async extendDemo(req, res) {
       const { ttl } = parseExtendDemo(jsonObjectBody(req, dnsBodyLimits.demos).value);
-      const demo = await demos.extend(dnsCallerOf(res), req.params.label as string, ttl);
+      const demo = await demos.extend(dnsCallerOf(res), req.params.label as string, ttl, res.locals.requestId);
       sendJsonText(res, 200, JSON.stringify({ demo }));
     },
 
     async deleteDemo(req, res) {
-      await demos.end(dnsCallerOf(res), req.params.label as string);
+      await demos.end(dnsCallerOf(res), req.params.label as string, res.locals.requestId);
       res.status(204).end();
     },
   };

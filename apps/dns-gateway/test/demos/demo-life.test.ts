@@ -1,4 +1,5 @@
 import { checkDnsAnswer } from '@corral/contracts';
+import { demoEnds } from '@corral/demos';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   ageDemo,
@@ -25,6 +26,7 @@ const list = (token: string, query = ''): Promise<Answer> => gateway.call('GET',
 const extend = (label: string, token: string, body: unknown): Promise<Answer> =>
   gateway.call('POST', `/demos/${label}/actions/extend`, { token, body });
 const end = (label: string, token: string): Promise<Answer> => gateway.call('DELETE', `/demos/${label}`, { token });
+const idOf = ({ headers }: Answer) => headers.get('x-correlation-id');
 const secondsFromNow = (time: string): number => Math.round((Date.parse(time) - Date.now()) / 1_000);
 
 describe('GET /demos', () => {
@@ -255,6 +257,32 @@ describe('DELETE /demos/{label}', () => {
     await expectRefusal(gateway, () => get(label, token), 401, 'unauthorized');
     const { rows } = await gateway.pool.query('SELECT clear_at > now() AS later FROM demo WHERE label = $1', [label]);
     expect(rows).toEqual([{ later: true }]);
+  });
+});
+
+describe('what the audit log has of a demo', () => {
+  it('names the requests as their answers did, of what goes with it too, and none where nobody asked', async () => {
+    const made = await gateway.call('POST', '/demos', { token: gateway.acme.token, body: { name: 'traced' } });
+    const { token } = made.json;
+    const written = await createSet(gateway, token, 'traced');
+    const extended = await extend('traced', token, { ttl: 600 });
+    const ended = await end('traced', gateway.acme.token);
+    await makeDemo(gateway, { name: 'untraced' });
+    await ageDemo(gateway, 'untraced', 8 * DAY_SECONDS);
+    await demoEnds(gateway.pool).endExpired(10);
+
+    const { rows } = await gateway.pool.query(
+      `SELECT operation, type, request_id FROM dns_audit_entry WHERE name IN ('traced', 'untraced') ORDER BY id`,
+    );
+    expect(rows.map((row) => [row.operation, row.type, row.request_id])).toEqual([
+      ['create', 'DEMO', idOf(made)],
+      ['create', 'A', idOf(written)],
+      ['extend', 'DEMO', idOf(extended)],
+      ['delete', 'DEMO', idOf(ended)],
+      ['delete', 'A', idOf(ended)],
+      ['create', 'DEMO', expect.any(String)],
+      ['expire', 'DEMO', null],
+    ]);
   });
 });
 

@@ -143,6 +143,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       readWaitMs: 60_000,
       settleAfterMs: 200,
       settleWithinMs: 30_000,
+      settleGraceMs: 60_000,
       actionPollMs: 50,
       actionHoldMs: 100,
       actionRunningMsMax: 60_000,

@@ -276,6 +276,46 @@ describe('an upstream whose budget is used up', () => {
 
     expect(status).toBe(201);
     expect(new Set(flood.map((each) => each.status))).toEqual(new Set([201, 429]));
+    const messages = flood.flatMap((each) => (each.status === 429 ? [each.json.error.message] : []));
+    expect(new Set(messages)).toEqual(new Set([expect.stringMatching(/^Your share .* others are served/)]));
+    await own.close();
+  });
+
+  it('by all together is said to be that, also to a team that has had nothing of it', async () => {
+    const own = await startGateway({ waitMsMax: 500 });
+    own.cloud.admin.setBudget({ requestsPerHour: 360, remaining: 1 });
+    const write = (name: string, token: string) =>
+      own.call('POST', `/zones/${ZONE}/rrsets`, {
+        token,
+        body: { name, type: 'A', records: [{ value: '192.0.2.1' }] },
+      });
+    await write('one.acme', own.acme.token);
+
+    const refused = await write('one.globex', own.globex.token);
+
+    expect([refused.status, refused.json.error.message]).toEqual([429, expect.stringMatching(/all teams together/)]);
+    await own.close();
+  });
+
+  it('leaves nothing in the ledger of what was refused before it was sent: only how often, in one entry for the minute', async () => {
+    const own = await startGateway({ waitMsMax: 100 });
+    own.cloud.admin.setBudget({ requestsPerHour: 36, remaining: 1 });
+    const write = (name: string) =>
+      own.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
+    await write('one.acme');
+
+    const statuses: number[] = [];
+    while (statuses.length < 5) statuses.push((await write('two.acme')).status);
+
+    expect(statuses).toEqual([429, 429, 429, 429, 429]);
+    const { rows } = await own.pool.query(
+      `SELECT refusal_code, request_body, reserved_records AS reserved, sum(count)::int AS count,
+              count(*) = count(DISTINCT minute) AS one_a_minute
+       FROM dns_audit_entry WHERE name = 'two.acme' GROUP BY 1, 2, 3`,
+    );
+    expect(rows).toEqual([
+      { refusal_code: 'rate_limit_exceeded', request_body: null, reserved: 0, count: 5, one_a_minute: true },
+    ]);
     await own.close();
   });
 });

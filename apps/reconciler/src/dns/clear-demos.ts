@@ -26,7 +26,7 @@ const RUN_MS_MAX = 20_000;
 /** An upstream that fails at so many in a pass would fail at the others, too. */
 const UNCERTAIN_MAX = 5;
 /** What is deleted at an expiry goes on an account of its own: no team waits for its turn because of it. */
-const BY_EXPIRY = { tokenId: null, account: 'demo-expiry' } as const;
+const BY_EXPIRY = { tokenId: null, requestId: null, account: 'demo-expiry' } as const;
 
 /**
  * One pass: deletes the record sets that ended demos left behind, as far as the upstream's budget goes. A crash at any

@@ -21,6 +21,8 @@ export interface BudgetState {
   readonly pausedUntil: number;
   /** How many 429 there were since the last other answer. */
   readonly refusals: number;
+  /** What refused requests were told to come back for, the first to come first. */
+  readonly promises: readonly PromisedTurn[];
   readonly replicas: Readonly<Record<string, ReplicaState>>;
 }
 
@@ -33,6 +35,12 @@ export interface ReplicaState {
   readonly waiting: readonly Demand[];
   /** Turns that came while the replica was not asking: it gets them when it next does. */
   readonly turns: readonly Turns[];
+}
+
+/** A turn that is kept for a flow from then on, for a while. */
+export interface PromisedTurn {
+  readonly flow: string;
+  readonly dueAt: number;
 }
 
 /** Requests of one flow that wait at one replica. */
@@ -66,9 +74,20 @@ export const rateOf = (state: Pick<BudgetState, 'limit'>): number => limitOf(sta
 export const capacityOf = (state: Pick<BudgetState, 'limit'>, pool: PoolName): number =>
   limitOf(state) * poolRules[pool].holds;
 
-/** Calls that may be made and were not handed out. */
+/**
+ * Calls that may be made and were not handed out. The common pool may be below zero: then others use what the reserves
+ * hold, for as long as nobody claims that.
+ */
 export function levelOf({ pools }: Pick<BudgetState, 'pools'>): number {
   return poolNames.reduce((sum, name) => sum + pools[name].level, 0);
+}
+
+/** Below this part of the common pool every request waits for its turn. */
+const ampleShare = 1 / 4;
+
+/** Whether there is so much that nobody has to wait. */
+export function isAmple(state: BudgetState): boolean {
+  return state.pools.common.level >= ampleShare * capacityOf(state, 'common') && state.at >= state.pausedUntil;
 }
 
 /** Calls that were handed out and whose end is not known. */
@@ -83,7 +102,18 @@ export function freshState(of: { epoch: string; now: number; limit: number | nul
   const full = limitOf({ limit });
   const part = Math.min(1, Math.max(0, of.level ?? full) / full);
   const pools = mapPools((name) => poolOf(part * capacityOf({ limit }, name)));
-  return { form: stateForm, epoch, at: now, limit, pools, ended: 0, pausedUntil: 0, refusals: 0, replicas: {} };
+  return {
+    form: stateForm,
+    epoch,
+    at: now,
+    limit,
+    pools,
+    ended: 0,
+    pausedUntil: 0,
+    refusals: 0,
+    promises: [],
+    replicas: {},
+  };
 }
 
 /** Reckons what has flowed in until `now`: to each reserve its share while it has room, and the rest to all. */
@@ -113,7 +143,7 @@ export function inflowShares(state: Pick<BudgetState, 'limit' | 'pools'>): Recor
   return { ...own, common: 1 - reserved };
 }
 
-/** Sets the level of the whole: what lacks is taken from all pools alike, what is too much goes where there is room. */
+/** Sets the level of the whole: what lacks is taken from the common pool, what is too much goes where there is room. */
 export function setLevelOf(state: BudgetState, target: number): BudgetState {
   const level = levelOf(state);
   const roomOf = (name: PoolName): number => capacityOf(state, name) - state.pools[name].level;
@@ -121,8 +151,7 @@ export function setLevelOf(state: BudgetState, target: number): BudgetState {
   const levelAfter = (name: PoolName): number => {
     const { level: before } = state.pools[name];
     if (target >= level) return room <= 0 ? before : before + roomOf(name) * Math.min(1, (target - level) / room);
-    if (target > 0) return before * (target / level);
-    return name === 'common' ? target : 0;
+    return name === 'common' ? before + target - level : before;
   };
   return {
     ...state,
@@ -130,12 +159,13 @@ export function setLevelOf(state: BudgetState, target: number): BudgetState {
   };
 }
 
-/** Takes a new limit: pools that became smaller lose what does not fit. */
+/** Takes a new limit: what does not fit into smaller reserves is everybody's, and what does not fit there is lost. */
 export function setLimit(state: BudgetState, limit: number): BudgetState {
   const capacity = (name: PoolName): number => capacityOf({ limit }, name);
-  const pools = mapPools((name) =>
-    setLevel(state.pools[name], Math.min(state.pools[name].level, capacity(name)), capacity(name)),
-  );
+  const reserved = mapPools((name) => (name === 'common' ? 0 : Math.min(state.pools[name].level, capacity(name))));
+  const common = levelOf(state) - poolNames.reduce((sum, name) => sum + reserved[name], 0);
+  const levelAfter = { ...reserved, common: Math.min(common, capacity('common')) };
+  const pools = mapPools((name) => setLevel(state.pools[name], levelAfter[name], capacity(name)));
   return { ...state, limit, pools };
 }
 

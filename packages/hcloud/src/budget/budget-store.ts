@@ -79,7 +79,8 @@ function parseState(text: string | null): BudgetState | null {
   if (text === null) return null;
   try {
     const state = JSON.parse(text) as BudgetState | null;
-    return state?.form === stateForm ? state : null;
+    // A process of an earlier version promises nothing.
+    return state?.form === stateForm ? { ...state, promises: state.promises ?? [] } : null;
   } catch {
     return null;
   }

@@ -16,17 +16,18 @@ interface PoolRule {
   readonly inflow: number;
   /**
    * How far one flow may be ahead of the others: its debt stays below this part of what the pool still holds. So one
-   * flow alone uses up a ninth of the common pool at once, and the rest stays for whoever comes next.
+   * flow alone uses up a tenth of all that is left at once, and the rest stays for whoever comes next.
    */
   readonly burst: number;
 }
 
 /**
  * Without reserves, clean-up would starve under a flood of writes, and clients would never learn how actions ended. A
- * reserve holds twenty minutes of its inflow; what it does not need flows into the common pool.
+ * reserve holds twenty minutes of its inflow; what it does not need flows into the common pool. What it holds and nobody
+ * claims is lent to everybody: a claim of its class then comes before all calls but those that were promised.
  */
 export const poolRules: Readonly<Record<PoolName, PoolRule>> = {
-  common: { holds: 0.9, inflow: 0.7, burst: 1 / 8 },
+  common: { holds: 0.9, inflow: 0.7, burst: 1 / 9 },
   cleanup: { ...reserve(0.1), burst: 1 / 2 },
   poll: { ...reserve(0.1), burst: Number.POSITIVE_INFINITY },
   settle: { ...reserve(0.05), burst: Number.POSITIVE_INFINITY },
@@ -57,6 +58,11 @@ export const commonLeft: Readonly<Record<CallClass, number>> = {
   poll: 0,
   sync: 1 / 2,
 };
+
+/** Whether a call is made for a team. */
+export function isForTeam(callClass: CallClass): boolean {
+  return callClass === 'write' || callClass === 'cleanup';
+}
 
 /** Whose account a call goes on: the team's, or one account per class for the service's own. */
 export function flowOf(callClass: CallClass, team: string | null): string {

@@ -1,7 +1,8 @@
-import { type BudgetState, type Demand, inflowShares, mapPools, rateOf } from './budget-state.js';
+import { type BudgetState, type Demand, inflowShares, levelOf, mapPools, rateOf } from './budget-state.js';
 import { type CallClass, type PoolName, poolsOf } from './call-class.js';
-import { admissionOf } from './grant-turns.js';
+import { admissionsOf } from './grant-turns.js';
 import { debtOf, waitMs } from './pool.js';
+import { promisesOf, unpromisedMs } from './promises.js';
 
 /** When the requests of a flow that wait at one replica will have their turns, if nobody joins those who wait now. */
 export interface Forecast {
@@ -14,7 +15,7 @@ export interface Forecast {
 }
 
 /** A demand beside its debt in one pool. */
-interface Waiter extends Demand {
+export interface Waiter extends Demand {
   readonly replica: string;
   readonly debt: number;
 }
@@ -26,13 +27,19 @@ export function forecast(state: BudgetState, replica: string): Forecast[] {
   const shares = inflowShares(state);
   const pauseMs = Math.max(0, state.pausedUntil - state.at);
   const waiters = waitersByPool(state);
+  const admissions = admissionsOf(state);
 
   const turnMs = (demand: Demand, own: number): number => {
     const waits = poolsOf[demand.class].map((pool) => {
       const before = { own, others: othersBefore(waiters[pool], demand, debtOf(state.pools[pool], demand.flow) + own) };
       const perMs = rateOf(state) * shares[pool];
-      return waitMs(state.pools[pool], demand.flow, before, admissionOf(state, demand.class, pool), perMs);
+      const spareMs = unpromisedMs(state, levelOf(state) - before.others - own, rateOf(state));
+      const turn = waitMs(state.pools[pool], demand.flow, before, admissions(demand.class, pool), perMs);
+      return Math.max(spareMs, turn);
     });
+    const promised = promisesOf(state, demand.flow)[own];
+    // One that is yet to come is for who comes back for it.
+    if (promised !== undefined && promised.dueAt <= state.at) return pauseMs;
     return Math.max(pauseMs, Math.min(...waits));
   };
 
@@ -46,7 +53,7 @@ export function forecast(state: BudgetState, replica: string): Forecast[] {
   });
 }
 
-function waitersByPool(state: BudgetState): Record<PoolName, readonly Waiter[]> {
+export function waitersByPool(state: BudgetState): Record<PoolName, readonly Waiter[]> {
   const all = Object.entries(state.replicas).flatMap(([replica, { waiting }]) =>
     waiting.map((demand) => ({ ...demand, replica })),
   );
@@ -62,7 +69,11 @@ function waitersByPool(state: BudgetState): Record<PoolName, readonly Waiter[]> 
  *
  * @param debt of this flow by then
  */
-function othersBefore(waiters: readonly Waiter[], { flow, since }: Demand, debt: number): number {
+export function othersBefore(
+  waiters: readonly Waiter[],
+  { flow, since }: Pick<Demand, 'flow' | 'since'>,
+  debt: number,
+): number {
   let calls = 0;
   // Everybody is compared with everybody: no closures here.
   for (const other of waiters) {

@@ -3,7 +3,7 @@
  * flow's debt is by how much it is ahead of the refill's fair division: who was served least has the smallest one.
  */
 export interface Pool {
-  /** Calls that may be made, fractions included. Below zero while more is under way than there was. */
+  /** Calls that may be made, fractions included. Below zero while more is under way or borrowed than there was. */
   readonly level: number;
   /** What each debtor was repaid so far: a count that only grows, so that a refill need not touch every account. */
   readonly repaid: number;
@@ -21,6 +21,9 @@ export function debtOf({ repaid, paidAt }: Pool, flow: string): number {
   return Math.max(0, (paidAt[flow] ?? 0) - repaid);
 }
 
+/** Calls that all flows had and the refill has not repaid yet. */
+export const debtOfAll = (pool: Pool): number => debtsOf(pool).reduce((sum, debt) => sum + debt, 0);
+
 /** Lets `amount` flow in. The debts never exceed what the pool lacks: a full pool owes nobody a wait. */
 export function refill(pool: Pool, amount: number, capacity: number): { pool: Pool; overflow: number } {
   const level = Math.min(capacity, pool.level + amount);
@@ -30,8 +33,7 @@ export function refill(pool: Pool, amount: number, capacity: number): { pool: Po
 
 /** Corrects the level without anybody having drawn or paid. */
 export function setLevel(pool: Pool, level: number, capacity: number): Pool {
-  const owed = debtsOf(pool).reduce((sum, debt) => sum + debt, 0);
-  return { ...repayEvenly(pool, owed - (capacity - level)), level };
+  return { ...repayEvenly(pool, debtOfAll(pool) - (capacity - level)), level };
 }
 
 export function charge(pool: Pool, flow: string, calls = 1): Pool {
@@ -58,7 +60,7 @@ export function flowsBeyond(pool: Pool, debt: number): string[] {
 }
 
 export interface Admission {
-  /** What the flow has to leave in the pool. */
+  /** What the flow has to leave in the pool; below zero, what it may draw beyond it. */
   readonly left: number;
   /** See `PoolRule.burst`. */
   readonly burst: number;

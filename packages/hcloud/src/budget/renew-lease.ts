@@ -4,6 +4,7 @@ import {
   capacityOf,
   type Demand,
   freshState,
+  isAmple,
   levelOf,
   type ReplicaState,
   readingOf,
@@ -18,6 +19,8 @@ import { type Forecast, forecast } from './forecast.js';
 import { grantTurns, without } from './grant-turns.js';
 import { type Observation, observe, observeRefusal } from './observe.js';
 import { credit, flowsBeyond, indebt } from './pool.js';
+import { type Promised, promiseTurns } from './promise-turns.js';
+import { adopt, dropUnclaimed } from './promises.js';
 
 /** What a replica tells when it renews its lease: all that happened since it did so last. */
 export interface Report {
@@ -36,6 +39,10 @@ export interface Report {
   /** Whether an answer other than 429 came in. */
   readonly answered: boolean;
   readonly waiting: readonly (Omit<Demand, 'since'> & { readonly waitedMs: number })[];
+  /** How many requests it is about to refuse, by flow: each is promised a turn to come back for. */
+  readonly refusing: Readonly<Record<string, number>>;
+  /** What its requests were promised by another account than the `known` one, and were not told this one. */
+  readonly promised: readonly { readonly flow: string; readonly inMs: number }[];
   /** Free calls that it still holds; null when it wants none. */
   readonly freeHeld: number | null;
   /** What it last knew, for the case that the shared account is lost. */
@@ -59,6 +66,8 @@ export interface Lease {
   readonly ahead: readonly string[];
   readonly turns: readonly Turns[];
   readonly forecasts: readonly Forecast[];
+  /** What the requests are told that the replica is about to refuse. */
+  readonly promised: readonly Promised[];
   /** For so long nobody calls. */
   readonly pauseMs: number;
   /** Replicas that were there lately, this one included. */
@@ -77,8 +86,6 @@ export const replicaMs = 30_000;
 /** One replica holds a hundred-and-twenty-eighth of the common pool at most, so that what dies with it is little. */
 const freeShare = 1 / 128;
 const freeMax = 100;
-/** Below this part of the common pool every request waits for its turn. */
-const ampleShare = 1 / 4;
 /** A flow whose debt is beyond this part of what it may be is served in turn. */
 const aheadShare = 1 / 2;
 
@@ -95,8 +102,9 @@ export function renewLease(
 ): { state: BudgetState; lease: Lease } {
   const opened = refillUntil(state ?? openAccount(report, now), now);
   const reckoned = reckon(dropLost(opened), report);
-  const granted = grantTurns(reckoned);
-  return handOver(granted, report);
+  const kept = dropUnclaimed(report.known?.epoch === reckoned.epoch ? adopt(reckoned, report.promised) : reckoned);
+  const { state: promising, promised } = promiseTurns(grantTurns(kept), report.refusing);
+  return handOver(promising, report, promised);
 }
 
 function openAccount({ known, newEpoch }: Report, now: number): BudgetState {
@@ -180,12 +188,16 @@ function takeNote(state: BudgetState, { observed, answered, known }: Report): Bu
   return answered && state.limit === null ? setLevelOf(setLimit(state, usualLimit), usualLimit) : state;
 }
 
-function handOver(state: BudgetState, report: Report): { state: BudgetState; lease: Lease } {
+function handOver(
+  state: BudgetState,
+  report: Report,
+  promised: readonly Promised[],
+): { state: BudgetState; lease: Lease } {
   const { [report.replica]: mine, ...others } = state.replicas as Record<string, ReplicaState>;
   const { out, waiting, turns } = mine as ReplicaState;
   if (report.leaves) {
     const left = { ...takeBack(state, turns), replicas: others };
-    return { state: left, lease: leaseOf(left, report, { free: 0, turns: [] }) };
+    return { state: left, lease: leaseOf(left, report, { free: 0, turns: [], promised }) };
   }
   const free = freeFor(state, report);
   const common = { ...state.pools.common, level: state.pools.common.level - free };
@@ -198,10 +210,10 @@ function handOver(state: BudgetState, report: Report): { state: BudgetState; lea
     pools: { ...state.pools, common },
     replicas: { ...others, [report.replica]: renewed },
   };
-  return { state: after, lease: leaseOf(after, report, { free, turns }) };
+  return { state: after, lease: leaseOf(after, report, { free, turns, promised }) };
 }
 
-function leaseOf(state: BudgetState, report: Report, given: { free: number; turns: readonly Turns[] }): Lease {
+function leaseOf(state: BudgetState, report: Report, given: Pick<Lease, 'free' | 'turns' | 'promised'>): Lease {
   const { epoch, ended, pausedUntil, at, replicas } = state;
   return {
     ...{ epoch, ended, validMs, ...given, ahead: flowsAhead(state) },
@@ -217,10 +229,6 @@ function leaseOf(state: BudgetState, report: Report, given: { free: number; turn
 function freeFor(state: BudgetState, { freeHeld }: Report): number {
   if (freeHeld === null || state.limit === null || !isAmple(state)) return 0;
   return Math.max(0, Math.min(freeMax, Math.floor(state.pools.common.level * freeShare)) - freeHeld);
-}
-
-function isAmple(state: BudgetState): boolean {
-  return state.pools.common.level >= ampleShare * capacityOf(state, 'common') && state.at >= state.pausedUntil;
 }
 
 function flowsAhead(state: BudgetState): string[] {

@@ -1,13 +1,20 @@
 import type { BudgetReading } from './budget-state.js';
 import { type CallClass, callClasses } from './call-class.js';
+import type { UsedUp } from './promise-turns.js';
+import type { Refusal } from './refusals.js';
 import type { Lease } from './renew-lease.js';
 import { type CallEnd, type Decided, type Findings, type Turn, turnKeeper, type Want } from './turn-keeper.js';
 
 export type Turned =
   | { readonly kind: 'go'; readonly turn: Turn }
   | { readonly kind: 'aborted' }
-  /** No turn in time: nothing was reserved, nothing will be sent later. */
-  | { readonly kind: 'too_long'; readonly retryAfterSeconds: number; readonly resetAt: Date };
+  /** No turn in time: nothing will be sent later. For whoever asks for a team a turn is kept from `resetAt` on. */
+  | {
+      readonly kind: 'too_long';
+      readonly retryAfterSeconds: number;
+      readonly resetAt: Date;
+      readonly usedUp: UsedUp;
+    };
 
 export interface Patience {
   readonly patienceMs: number;
@@ -87,10 +94,11 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
     if (keeper.waiting() === 0) timer.unref();
   };
 
-  const tooLong = (waitMs: number): Turned => {
+  const tooLong = ({ waitMs, usedUp }: Pick<Refusal, 'waitMs' | 'usedUp'>): Turned => {
     const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000));
-    return { kind: 'too_long', retryAfterSeconds, resetAt: new Date(now() + retryAfterSeconds * 1_000) };
+    return { kind: 'too_long', retryAfterSeconds, resetAt: new Date(now() + retryAfterSeconds * 1_000), usedUp };
   };
+  const closed = { waitMs: 0, usedUp: 'budget' } as const;
 
   const wait = (id: number, signal: AbortSignal | undefined): Promise<Turned> =>
     new Promise((resolve) => {
@@ -101,7 +109,7 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
       settleOf.set(id, (decided) => {
         settleOf.delete(id);
         signal?.removeEventListener('abort', giveUp);
-        resolve(decided.kind === 'too_long' ? tooLong(decided.waitMs) : decided);
+        resolve(decided.kind === 'too_long' ? tooLong(decided) : decided);
       });
       signal?.addEventListener('abort', giveUp, { once: true });
       wake();
@@ -109,19 +117,20 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
 
   const turn = async (want: Want, { patienceMs, again = false, signal, enterQueue }: Patience): Promise<Turned> => {
     if (signal?.aborted) return { kind: 'aborted' };
-    if (isClosed) return tooLong(0);
+    if (isClosed) return tooLong(closed);
     const asked = keeper.ask(want, { patienceMs, again }, tick());
-    if (asked.kind === 'too_long') return tooLong(asked.waitMs);
+    if (asked.kind === 'too_long') return tooLong(asked);
+    if (asked.kind === 'refuse') return wait(asked.id, signal);
     if (asked.kind === 'go') {
       wake();
       return asked;
     }
     const leaveQueue = enterQueue === undefined ? () => undefined : enterQueue();
-    if (leaveQueue === null) {
-      keeper.cancel(asked.id);
-      return tooLong(0);
-    }
-    return wait(asked.id, signal).finally(leaveQueue);
+    const turned = wait(asked.id, signal);
+    if (leaveQueue !== null) return turned.finally(leaveQueue);
+    settle(keeper.giveUp(asked.id, tick()));
+    wake();
+    return turned;
   };
 
   wake();
@@ -142,11 +151,10 @@ export function startScheduler({ renew, onTurn, now, tick }: SchedulerDeps): Sch
       isClosed = true;
       clearTimeout(timer);
       await renewing;
-      for (const id of [...settleOf.keys()]) {
-        keeper.cancel(id);
-        settleOf.get(id)?.({ kind: 'too_long', id, waitMs: 0 });
-      }
+      // Who waits here is told when to come, to whichever process is there then.
+      for (const id of [...settleOf.keys()]) settle(keeper.giveUp(id, tick()));
       await renewOnce(true);
+      for (const id of [...settleOf.keys()]) settle([{ kind: 'too_long', id, ...closed }]);
     },
   };
 }

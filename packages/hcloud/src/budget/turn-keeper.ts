@@ -1,7 +1,8 @@
-import type { CallClass, PoolName } from './call-class.js';
+import { type CallClass, isForTeam, type PoolName } from './call-class.js';
 import type { Forecast } from './forecast.js';
 import type { Observation } from './observe.js';
 import type { Statement } from './rate-limit-headers.js';
+import { type Refusal, refusals } from './refusals.js';
 import type { Lease, Report } from './renew-lease.js';
 import { waitingRoom } from './waiting-room.js';
 
@@ -32,11 +33,11 @@ export type CallEnd =
 export type Asked =
   | { readonly kind: 'go'; readonly turn: Turn }
   | { readonly kind: 'wait'; readonly id: number }
-  | { readonly kind: 'too_long'; readonly waitMs: number };
+  /** Its turn would come too late: it will be told when to come back. */
+  | { readonly kind: 'refuse'; readonly id: number }
+  | Omit<Refusal, 'id'>;
 
-export type Decided =
-  | { readonly kind: 'go'; readonly id: number; readonly turn: Turn }
-  | { readonly kind: 'too_long'; readonly id: number; readonly waitMs: number };
+export type Decided = { readonly kind: 'go'; readonly id: number; readonly turn: Turn } | Refusal;
 
 /** What a report does not say about the replica itself: see `Report`. */
 export type Findings = Omit<Report, 'replica' | 'newEpoch' | 'madeAlone'>;
@@ -55,6 +56,7 @@ const FORECAST_MS = 500;
  */
 export function turnKeeper() {
   const room = waitingRoom();
+  const leaving = refusals(FORECAST_MS);
   let lease: Lease | null = null;
   let free = { calls: 0, handedOut: 0, validUntil: 0 };
   let ahead: ReadonlySet<string> = new Set();
@@ -88,6 +90,14 @@ export function turnKeeper() {
     return Math.max(0, turnMs, pausedUntil - now);
   };
 
+  /** Who asks for a team is promised a turn; what the service does for itself comes again by itself. */
+  const refuse = ({ id, want, waitMs }: { id: number; want: Want; waitMs: number }): Refusal[] => {
+    if (!isForTeam(want.class)) return [{ kind: 'too_long', id, waitMs, usedUp: 'budget' }];
+    leaving.add(id, want.flow);
+    isUrgent = true;
+    return [];
+  };
+
   const returnTurns = (pool: PoolName, flow: string | null, count: number): void => {
     if (count > 0) news.returned.push({ pool, flow, count });
   };
@@ -112,7 +122,13 @@ export function turnKeeper() {
       if (turn !== null) return { kind: 'go', turn };
       const isFresh = now - forecastsAt <= FORECAST_MS;
       const waitMs = isFresh ? forecastMs(want, again ? 1 : room.countOf(want) + 1, now) : 0;
-      if (waitMs > patienceMs) return { kind: 'too_long', waitMs };
+      if (waitMs > patienceMs) {
+        const known = isForTeam(want.class) ? leaving.lastOf(want.flow, now) : { waitMs, usedUp: 'budget' as const };
+        if (known !== null) return { kind: 'too_long', ...known };
+        const id = room.nextId();
+        refuse({ id, want, waitMs });
+        return { kind: 'refuse', id };
+      }
       news.wantsFree = true;
       isUrgent = true;
       return { kind: 'wait', id: room.enter(want, { now, deadline: now + patienceMs, first: again }) };
@@ -121,12 +137,21 @@ export function turnKeeper() {
     /** The request does not wait any more: it will not get a turn. */
     cancel(id: number): void {
       room.leave(id);
+      leaving.drop(id);
+    },
+
+    /** The request cannot wait any longer: it is refused. */
+    giveUp(id: number, now: number): Decided[] {
+      const left = room.all().find((waiter) => waiter.id === id);
+      if (left === undefined) return [];
+      room.leave(id);
+      return refuse({ ...left, waitMs: forecastMs(left.want, left.position, now) });
     },
 
     /** Refuses those who have waited for as long as they may. */
     expire(now: number): Decided[] {
-      return room.takeExpired(now).map(({ id, want, position }) => {
-        return { kind: 'too_long', id, waitMs: forecastMs(want, position, now) };
+      return room.takeExpired(now).flatMap((waiter) => {
+        return refuse({ ...waiter, waitMs: forecastMs(waiter.want, waiter.position, now) });
       });
     },
 
@@ -154,6 +179,7 @@ export function turnKeeper() {
       const { wantsFree, observed, refused, ...told } = news;
       const findings: Findings = {
         ...told,
+        ...leaving.report(now, lease?.epoch ?? null),
         ...{ leaves, waiting: room.demands(now), freeHeld: wantsFree && !leaves ? free.calls : null },
         observed: observed === null ? null : observationOf(observed, lease),
         refused: refused === null ? null : refusalAt(refused, now),
@@ -179,12 +205,14 @@ export function turnKeeper() {
         for (const id of served) decided.push({ kind: 'go', id, turn: turnOf(pool, flow) });
         returnTurns(pool, flow, count - served.length);
       }
+      decided.push(...leaving.take(renewed.promised, renewed.epoch, now));
+      if (leaving.isUnknownTo(renewed.epoch)) isUrgent = true;
       // Who cannot be served in time learns it now, and can turn to something else.
       for (const { id, want, position, deadline } of room.all()) {
         const waitMs = forecastMs(want, position, now);
         if (now + waitMs <= deadline) continue;
         room.leave(id);
-        decided.push({ kind: 'too_long', id, waitMs });
+        decided.push(...refuse({ id, want, waitMs }));
       }
       return decided;
     },
@@ -194,8 +222,8 @@ export function turnKeeper() {
       return { reportAt: Math.max(now, reportAt()), expireAt: room.nextDeadline() };
     },
 
-    /** Requests that wait here. */
-    waiting: () => room.size(),
+    /** Requests that wait here, be it for what they are told. */
+    waiting: () => room.size() + leaving.size(),
     lease: () => lease,
   };
 
@@ -205,7 +233,7 @@ export function turnKeeper() {
       const nextMs = Math.min(...(lease?.forecasts ?? []).map(({ firstMs }) => firstMs), WAITING_MS_MAX);
       return reportedAt + Math.max(WAITING_MS_MIN, nextMs);
     }
-    const isBusy = underWay > 0 || free.calls > 0 || news.ended > 0 || news.returned.length > 0;
+    const isBusy = underWay > 0 || free.calls > 0 || news.ended > 0 || news.returned.length > 0 || leaving.hasTold();
     return reportedAt + (isBusy ? BUSY_MS : IDLE_MS);
   }
 }

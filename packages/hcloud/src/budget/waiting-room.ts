@@ -16,6 +16,11 @@ export function waitingRoom() {
   let waiters: Waiter[] = [];
   let lastId = 0;
 
+  const nextId = (): number => {
+    lastId += 1;
+    return lastId;
+  };
+
   const isIn = ({ want }: Waiter, line: Line): boolean => want.class === line.class && want.flow === line.flow;
 
   /** A request waits behind an earlier one of its key, in whatever class that is. */
@@ -40,12 +45,14 @@ export function waitingRoom() {
     nextDeadline: () =>
       waiters.reduce((soonest, { deadline }) => Math.min(soonest, deadline), Number.POSITIVE_INFINITY),
 
+    /** An id that no other request has here. */
+    nextId,
+
     /** @returns the id by which the request is known here */
     enter(want: Want, { now, deadline, first }: { now: number; deadline: number; first: boolean }): number {
-      lastId += 1;
-      const waiter = { id: lastId, want, since: now, deadline };
+      const waiter = { id: nextId(), want, since: now, deadline };
       waiters = first ? [waiter, ...waiters] : [...waiters, waiter];
-      return lastId;
+      return waiter.id;
     },
 
     leave: (id: number) => remove(new Set([id])),

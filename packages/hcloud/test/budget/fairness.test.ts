@@ -36,6 +36,8 @@ const worstWaitOf = ({ served }: Outcome, team: string): number =>
 
 /** The way to the shared account and back, twice: what a request waits that only has to ask. */
 const ASKING_MS = 4;
+/** Who waits is told of its turn with the next report, which comes within so long. Most wait for less. */
+const REPORT_MS = 250;
 
 describe('a team that sends 100 times its share, while all others send theirs', () => {
   let calm: Outcome;
@@ -86,7 +88,7 @@ describe('a team that sends 100 times its share, while there is too little for t
 
     expect(mean(after)).toBeLessThanOrEqual(1.5 * mean(before));
     for (const p of [0.5, 0.9, 0.99, 1]) {
-      expect(quantile(after, p)).toBeLessThanOrEqual(1.5 * quantile(before, p));
+      expect(quantile(after, p)).toBeLessThanOrEqual(1.5 * quantile(before, p) + REPORT_MS);
     }
   });
 

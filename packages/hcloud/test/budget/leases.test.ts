@@ -1,47 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  type BudgetState,
-  capacityOf,
-  committedOf,
-  freshState,
-  levelOf,
-  readingOf,
-} from '../../src/budget/budget-state.js';
-import type { CallClass } from '../../src/budget/call-class.js';
-import { type Lease, leaseMs, type Report, renewLease, replicaMs } from '../../src/budget/renew-lease.js';
-
-const START = 50_000;
-
-type Wanting = { class?: CallClass; flow: string; count?: number; waitedMs?: number };
-
-function aReport(of: Partial<Omit<Report, 'waiting'>> & { waiting?: Wanting[] } = {}): Report {
-  const nothing = { ended: 0, returned: [], used: {}, madeAlone: {}, observed: null, refused: null, answered: false };
-  const waiting = (of.waiting ?? []).map((each) => ({ class: 'write' as const, count: 1, waitedMs: 0, ...each }));
-  return { replica: 'one', ...nothing, freeHeld: null, known: null, newEpoch: 'e', leaves: false, ...of, waiting };
-}
-
-const full = freshState({ epoch: 'e', now: START, limit: 3_600 });
-
-/** Replicas that report to one account, at times the test says. */
-function startAccount(state: BudgetState | null = full) {
-  let now = START;
-  let current = state;
-  return {
-    at: () => now,
-    pass: (ms: number): void => {
-      now += ms;
-    },
-    state: () => current as BudgetState,
-    renew(of: Parameters<typeof aReport>[0] = {}): Lease {
-      const renewed = renewLease(current, aReport(of), now);
-      current = renewed.state;
-      return renewed.lease;
-    },
-  };
-}
-
-const anEmptyAccount = (level = 0) => startAccount(freshState({ epoch: 'e', now: START, limit: 3_600, level }));
-const turnsIn = (lease: Lease): string[] => lease.turns.map(({ flow, count }) => `${flow} ${count}`).sort();
+import { capacityOf, committedOf, freshState, levelOf, readingOf } from '../../src/budget/budget-state.js';
+import { leaseMs, replicaMs } from '../../src/budget/renew-lease.js';
+import { anEmptyAccount, START, startAccount, turnsIn } from './an-account.js';
 
 describe('while there is plenty', () => {
   it('a replica gets calls ahead of its requests, and those are taken out of the account at once', () => {

@@ -1,5 +1,6 @@
 import { describeNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { BudgetState, PromisedTurn } from '../../src/budget/budget-state.js';
 import type { BudgetStore } from '../../src/budget/budget-store.js';
 import type { HcloudClient, WriteOutcome } from '../../src/index.js';
 import { aClient, aWrite } from '../a-client.js';
@@ -69,6 +70,12 @@ const many = (at: HcloudClient, team: string, count: number): Promise<WriteOutco
   Promise.all(Array.from({ length: count }, () => write(at, team)));
 const sentIn = (outcomes: readonly WriteOutcome[]): number => outcomes.filter(({ kind }) => kind === 'accepted').length;
 
+/** What the only account in a store has promised. */
+const promisesIn = async (store: BudgetStore): Promise<readonly PromisedTurn[]> => {
+  const [project] = Object.keys(await store.readAll());
+  return store.update(project as string, (state) => ({ state: state as BudgetState, answer: state?.promises ?? [] }));
+};
+
 for (const [name, place] of places) {
   describeNeeding(describe, place === null ? missingRedis() : null, `replicas that share a budget on ${name}`, () => {
     const at = place as TestPlace;
@@ -122,6 +129,26 @@ for (const [name, place] of places) {
 
       expect(sentIn(outcomes.flat())).toBe(40);
       expect(upstream.refusals()).toBe(0);
+    });
+
+    it('keep the turn that one of them has promised, though that one ends and the others start anew', async () => {
+      upstream = await startBucketUpstream(3_600, 40);
+      const one = await startReplica(at, 50);
+      const outcomes = await many(one, 'acme', 60);
+      const [refused] = outcomes.filter((outcome) => outcome.kind === 'throttled');
+      const waiting = many(one, 'globex', 60); // refused by its end, if not before
+      await one.close();
+      expect(sentIn(await waiting)).toBeLessThan(60);
+
+      const store = await at.connect();
+      closing.push(() => store.close());
+      const promises = await promisesIn(store);
+
+      expect(refused).toMatchObject({ usedUp: 'share' });
+      expect(promises.filter(({ flow }) => flow === 'acme').length).toBeGreaterThan(0);
+      expect(promises.filter(({ flow }) => flow === 'globex').length).toBeGreaterThan(0);
+      const two = await startReplica(at, PATIENT_MS);
+      expect((await write(two, 'acme')).kind).toBe('accepted');
     });
 
     it('tell the budget, and who waits for it, to whoever looks into the store', async () => {

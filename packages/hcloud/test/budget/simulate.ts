@@ -1,5 +1,7 @@
 import type { BudgetState } from '../../src/budget/budget-state.js';
-import { type CallClass, flowOf } from '../../src/budget/call-class.js';
+import { type CallClass, flowOf, isForTeam } from '../../src/budget/call-class.js';
+import type { UsedUp } from '../../src/budget/promise-turns.js';
+import type { Refusal } from '../../src/budget/refusals.js';
 import { renewLease } from '../../src/budget/renew-lease.js';
 import { type Decided, type Turn, turnKeeper } from '../../src/budget/turn-keeper.js';
 
@@ -11,6 +13,8 @@ export interface Arrival {
   readonly class?: CallClass;
   /** Calls of one key have to be made in the order in which they were asked for. */
   readonly key?: string;
+  /** The turn that it was told to come back for, if it was refused and has come: when that was to be. */
+  readonly toldFor?: number;
 }
 
 export interface World {
@@ -25,6 +29,10 @@ export interface World {
   readonly deaths?: readonly { readonly at: number; readonly replica: number }[];
   /** Calls that somebody else makes in the same project. */
   readonly foreign?: readonly number[];
+  /** When the shared account is lost. */
+  readonly losses?: readonly number[];
+  /** What becomes of a request may be followed by another one. */
+  readonly next?: (ended: Ended | Refused) => Arrival | null;
   /** Looks at the shared account each time that it has changed. */
   readonly onState?: (state: BudgetState) => void;
 }
@@ -36,9 +44,14 @@ export interface Ended {
   readonly waitMs: number;
 }
 
+export interface Refused extends Ended {
+  readonly retryMs: number;
+  readonly usedUp: UsedUp;
+}
+
 export interface Outcome {
   readonly served: readonly Ended[];
-  readonly refused: readonly (Ended & { readonly retryMs: number })[];
+  readonly refused: readonly Refused[];
   /** Answers 429 that our calls met. */
   readonly upstream429: number;
   readonly reports: number;
@@ -58,7 +71,7 @@ export function simulate(world: World): Outcome {
   const events = eventQueue();
   const upstream = documentedUpstream(world);
   const served: Ended[] = [];
-  const refused: (Ended & { retryMs: number })[] = [];
+  const refused: Refused[] = [];
   let upstream429 = 0;
   let reports = 0;
   let state: BudgetState | null = null;
@@ -73,7 +86,9 @@ export function simulate(world: World): Outcome {
     let wakesAt = Number.POSITIVE_INFINITY;
 
     const call = (turn: Turn, arrival: Arrival, now: number): void => {
-      served.push({ arrival, at: now, waitMs: now - arrival.at });
+      const ended = { arrival, at: now, waitMs: now - arrival.at };
+      served.push(ended);
+      goOn(ended);
       events.add(now + THERE_MS, (arrivedAt) => {
         const answer = upstream.take(arrivedAt);
         if (!answer.allowed) upstream429 += 1;
@@ -90,8 +105,10 @@ export function simulate(world: World): Outcome {
       });
     };
 
-    const refuse = (arrival: Arrival, retryMs: number, now: number): void => {
-      refused.push({ arrival, at: now, waitMs: now - arrival.at, retryMs });
+    const refuse = (arrival: Arrival, { waitMs, usedUp }: Omit<Refusal, 'id'>, now: number): void => {
+      const ended = { arrival, at: now, waitMs: now - arrival.at, retryMs: waitMs, usedUp };
+      refused.push(ended);
+      goOn(ended);
     };
 
     const settle = (decided: readonly Decided[], now: number): void => {
@@ -99,7 +116,7 @@ export function simulate(world: World): Outcome {
         const request = requests.get(each.id) as Arrival;
         requests.delete(each.id);
         if (each.kind === 'go') call(each.turn, request, now);
-        else refuse(request, each.waitMs, now);
+        else refuse(request, each, now);
       }
     };
 
@@ -108,7 +125,7 @@ export function simulate(world: World): Outcome {
       reports += 1;
       const findings = keeper.report(now);
       events.add(now + STORE_MS, (at) => {
-        const renewed = renewLease(state, { ...findings, replica: name, newEpoch: 'epoch', madeAlone: {} }, at);
+        const renewed = renewLease(state, { ...findings, replica: name, newEpoch: `epoch ${at}`, madeAlone: {} }, at);
         state = renewed.state;
         world.onState?.(state);
         events.add(at + STORE_MS, (answeredAt) => {
@@ -139,9 +156,9 @@ export function simulate(world: World): Outcome {
         const { class: callClass = 'write', team, key = null } = arrival;
         const want = { class: callClass, flow: flowOf(callClass, isForTeam(callClass) ? team : null), key };
         const asked = keeper.ask(want, { patienceMs: world.patienceMs, again: false }, now);
-        if (asked.kind === 'wait') requests.set(asked.id, arrival);
-        else if (asked.kind === 'go') call(asked.turn, arrival, now);
-        else refuse(arrival, asked.waitMs, now);
+        if (asked.kind === 'go') call(asked.turn, arrival, now);
+        else if (asked.kind === 'too_long') refuse(arrival, asked, now);
+        else requests.set(asked.id, arrival);
         wake(now);
       },
       die(): void {
@@ -150,15 +167,26 @@ export function simulate(world: World): Outcome {
     };
   }
 
-  for (const arrival of world.arrivals) events.add(arrival.at, (now) => replicas[arrival.replica]?.ask(arrival, now));
+  function arrive(arrival: Arrival): void {
+    events.add(arrival.at, (now) => replicas[arrival.replica]?.ask(arrival, now));
+  }
+  function goOn(ended: Ended | Refused): void {
+    const next = world.next?.(ended) ?? null;
+    if (next !== null) arrive(next);
+  }
+
+  for (const arrival of world.arrivals) arrive(arrival);
   for (const { at, replica } of world.deaths ?? []) events.add(at, () => replicas[replica]?.die());
   for (const at of world.foreign ?? []) events.add(at, (now) => void upstream.take(now));
+  for (const at of world.losses ?? []) {
+    events.add(at, () => {
+      state = null;
+    });
+  }
   for (const replica of replicas) events.add(0, (now) => replica.wake(now));
   events.runUntil(world.untilMs);
   return { served, refused, upstream429, reports, state: state as unknown as BudgetState };
 }
-
-const isForTeam = (callClass: CallClass): boolean => callClass === 'write' || callClass === 'cleanup';
 
 /** "3600 requests per hour, refilled at one per second, bursts allowed." */
 function documentedUpstream({ limitPerHour, remaining = limitPerHour }: World) {

@@ -41,7 +41,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 
 const reading = { limit: 3_600, remaining: 0, resetAt: null, waiting: {} as Lease['reading']['waiting'] };
 const plainLease: Lease = {
-  ...{ epoch: 'e', ended: 0, validMs: 1_000, free: 0, ahead: [], turns: [], forecasts: [], pauseMs: 0 },
+  ...{ epoch: 'e', ended: 0, validMs: 1_000, free: 0, ahead: [], turns: [], forecasts: [], promised: [], pauseMs: 0 },
   ...{ replicas: 1, level: 0, reading },
 };
 
@@ -196,16 +196,73 @@ describe('what a replica reports', () => {
 describe('a request', () => {
   const write: Want = { class: 'write', flow: 'acme', key: null };
 
-  it('whose turn would come too late is refused at once, with the time at which it would have come', () => {
+  const late = [{ class: 'write' as const, flow: 'acme', firstMs: 5_000, eachMs: 4_000 }];
+  const told = { flow: 'acme', kept: 1, usedUp: 'share' as const };
+  const tooLate = (keeper: ReturnType<typeof turnKeeper>, now: number) =>
+    keeper.ask(write, { patienceMs: 8_000, again: false }, now);
+
+  it('whose turn would come too late is refused as soon as the account has said when it is to come', () => {
     const keeper = turnKeeper();
-    const first = keeper.ask(write, { patienceMs: 8_000, again: false }, 0);
+    const first = tooLate(keeper, 0);
     keeper.report(0);
-    const forecasts = [{ class: 'write' as const, flow: 'acme', firstMs: 5_000, eachMs: 4_000 }];
-    expect(keeper.takeUp({ ...plainLease, forecasts }, 0, 0)).toEqual([]);
+    expect(keeper.takeUp({ ...plainLease, forecasts: late }, 0, 0)).toEqual([]);
 
-    const second = keeper.ask(write, { patienceMs: 8_000, again: false }, 100);
+    const second = tooLate(keeper, 100);
+    const { refusing, waiting } = keeper.report(101);
+    const decided = keeper.takeUp(
+      { ...plainLease, forecasts: late, promised: [{ ...told, waitsMs: [9_000] }] },
+      101,
+      103,
+    );
 
-    expect([first.kind, second]).toEqual(['wait', { kind: 'too_long', waitMs: 8_900 }]);
+    expect([first.kind, second]).toEqual(['wait', { kind: 'refuse', id: 2 }]);
+    expect([refusing, waiting]).toEqual([{ acme: 1 }, [expect.objectContaining({ count: 1 })]]);
+    expect(decided).toEqual([{ kind: 'too_long', id: 2, waitMs: 9_000, usedUp: 'share' }]);
+  });
+
+  it('of a team that is promised no further turn is refused at once, for as long as that is known', () => {
+    const keeper = turnKeeper();
+    tooLate(keeper, 0);
+    keeper.report(0);
+    keeper.takeUp({ ...plainLease, forecasts: late }, 0, 0);
+    tooLate(keeper, 100);
+    tooLate(keeper, 100);
+    keeper.report(100);
+    keeper.takeUp({ ...plainLease, forecasts: late, promised: [{ ...told, waitsMs: [9_000, 9_000] }] }, 100, 100);
+
+    expect(tooLate(keeper, 300)).toEqual({ kind: 'too_long', waitMs: 8_800, usedUp: 'share' });
+    expect(keeper.report(300).refusing).toEqual({});
+  });
+
+  it('that goes away before it was told anything is not told anything', () => {
+    const keeper = turnKeeper();
+    tooLate(keeper, 0);
+    keeper.report(0);
+    keeper.takeUp({ ...plainLease, forecasts: late }, 0, 0);
+    const ids = [tooLate(keeper, 100), tooLate(keeper, 100)].map((asked) => (asked.kind === 'refuse' ? asked.id : 0));
+
+    keeper.cancel(ids[0] as number);
+    expect(keeper.report(100).refusing).toEqual({ acme: 1 });
+    keeper.cancel(ids[1] as number);
+
+    expect(keeper.takeUp({ ...plainLease, promised: [{ ...told, waitsMs: [9_000] }] }, 100, 100)).toEqual([]);
+    expect(keeper.waiting()).toBe(1);
+  });
+
+  it('has what it was told reported to an account that is opened anew, once', () => {
+    const keeper = turnKeeper();
+    tooLate(keeper, 0);
+    keeper.report(0);
+    keeper.takeUp({ ...plainLease, forecasts: late }, 0, 0);
+    tooLate(keeper, 100);
+    keeper.report(100);
+    keeper.takeUp({ ...plainLease, promised: [{ ...told, waitsMs: [9_000] }] }, 100, 100);
+    expect(keeper.report(200).promised).toEqual([]);
+
+    keeper.takeUp({ ...plainLease, epoch: 'new' }, 200, 200);
+
+    expect(keeper.report(1_100).promised).toEqual([{ flow: 'acme', inMs: 8_000 }]);
+    expect(keeper.report(1_200).promised).toEqual([]);
   });
 
   it('that was answered 429 is the first of its team again', () => {
