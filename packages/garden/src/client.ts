@@ -1,7 +1,7 @@
 /** The door of this package as types: what callers may ask of the garden cluster, and what they get. */
 import type { Log } from '@corral/service';
 import type { CloudProfile } from './cloud-profile.js';
-import type { ShootNodes } from './nodes/client.js';
+import type { NodeReading, ShootNodes } from './nodes/client.js';
 import type { Named } from './paths.js';
 import type { Shoot } from './shoot.js';
 
@@ -32,7 +32,7 @@ export interface GardenOptions {
   bodyBytesMax?: number;
   /** the owner of what is applied, default `corral`. Another one loses hold of all fields that this one set */
   fieldManager?: string;
-  /** for how many Shoots the kubeconfig of `nodes` is kept in memory, default 500 */
+  /** for how many Shoots kubeconfigs are kept in memory, those of `nodes` and of `listNodes` each, default 500 */
   shootKubeconfigsMax?: number;
   log: GardenLog;
   onCall?: (call: GardenCall) => void;
@@ -158,6 +158,12 @@ export interface GardenClient {
   readShoot(shoot: Named, signal?: AbortSignal): Promise<Shoot | null>;
   /** The same with the time at which it was so, to tell what happened before what. */
   readHeld(shoot: Named, signal?: AbortSignal): Promise<HeldShoot | null>;
+  /**
+   * Reads what the certificate of a Shoot's API server is proved by, as the garden keeps it beside the Shoot.
+   *
+   * @returns PEM, several certificates while they are exchanged; null while the garden has none
+   */
+  readAuthority(shoot: Named, signal?: AbortSignal): Promise<string | null>;
   /** Creates or updates a Shoot by server-side apply. What others hold is a `conflict` with `causes`. */
   applyShoot(manifest: ShootManifest, signal?: AbortSignal): Promise<AppliedShoot>;
   /** The same by force: takes every field in the manifest over from whoever holds it. */
@@ -210,7 +216,13 @@ export interface GardenClient {
    * @throws GardenError `refused` while the control plane has no address
    */
   adminKubeconfig(request: Named & { expirationSeconds: number }, signal?: AbortSignal): Promise<AdminKubeconfig>;
-  /** The nodes of Shoots, by their own API servers. */
+  /**
+   * Lists the nodes of a Shoot by its own API server, with a kubeconfig that is good for reading and not for Secrets.
+   *
+   * @throws GardenError `unreachable` while the Shoot has no address or does not answer, `unusable` for more than 2,000
+   */
+  listNodes(shoot: Named, signal?: AbortSignal): Promise<NodeReading[]>;
+  /** What is done with single nodes of Shoots, by their own API servers. It takes all rights there. */
   readonly nodes: ShootNodes;
   /** Proves that the garden is there, takes our credentials and has the CloudProfile. */
   ping(signal?: AbortSignal): Promise<void>;

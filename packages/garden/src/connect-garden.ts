@@ -4,15 +4,17 @@ import type { GardenClient, GardenOptions } from './client.js';
 import { openCredentials } from './credentials.js';
 import { defaultFieldManager } from './field-managers.js';
 import { listShoots } from './list-shoots.js';
+import { listNodes, nodeListBytesMax } from './nodes/list-nodes.js';
 import { openShootAccesses } from './nodes/shoot-access.js';
 import { shootNodes } from './nodes/shoot-nodes.js';
 import { ensureProject } from './projects.js';
 import { applyCredentials, deleteCredentials } from './provider-credentials.js';
+import { readAuthority } from './shoot-authority.js';
 import {
-  adminKubeconfig,
   annotateShoot,
   applyShoot,
   deleteShoot,
+  issueKubeconfig,
   readHeld,
   readShoot,
   replaceWorkers,
@@ -38,7 +40,9 @@ export function connectGarden(options: GardenOptions): GardenClient {
     onCall: options.onCall ?? (() => {}),
     onLockedOut: ({ verb, resource }, error) => log.error('garden does not let us in', { verb, resource, error }),
   };
-  const accesses = openShootAccesses(deps, options.shootKubeconfigsMax ?? 500);
+  const keptMax = options.shootKubeconfigsMax ?? 500;
+  const accesses = openShootAccesses(deps, 'admin', keptMax);
+  const views = openShootAccesses({ ...deps, bodyBytesMax: nodeListBytesMax }, 'viewer', keptMax);
   const keptNamespaces = new Set<string>();
   const watches = new Set<Promise<void>>();
 
@@ -47,6 +51,7 @@ export function connectGarden(options: GardenOptions): GardenClient {
     applyCredentials: (declaration, signal) => applyCredentials(deps, declaration, signal),
     deleteCredentials: (named, signal) => deleteCredentials(deps, named, signal),
     readShoot: (shoot, signal) => readShoot(deps, shoot, signal),
+    readAuthority: (shoot, signal) => readAuthority(deps, shoot, signal),
     applyShoot: (manifest, signal) => applyShoot(deps, manifest, signal),
     readHeld: (shoot, signal) => readHeld(deps, shoot, signal),
     overrideShoot: (manifest, signal) => applyShoot(deps, manifest, signal, { force: true }),
@@ -60,13 +65,15 @@ export function connectGarden(options: GardenOptions): GardenClient {
       await watching.finally(() => watches.delete(watching));
     },
     readCloudProfile: (signal) => readCloudProfile(deps, cloudProfileName, signal),
-    adminKubeconfig: (request, signal) => adminKubeconfig(deps, request, signal),
+    adminKubeconfig: (request, signal) => issueKubeconfig(deps, 'admin', request, signal),
+    listNodes: (shoot, signal) => listNodes(views, shoot, signal),
     ping: (signal) => ping(deps, cloudProfileName, signal),
     nodes: shootNodes(deps, accesses),
     async close() {
       closing.abort();
       await Promise.all(watches);
       accesses.close();
+      views.close();
       credentials.close();
     },
   };

@@ -30,10 +30,12 @@ export {
   nobodysManager,
   othersHolding,
 } from './field-managers.js';
+export { type GardenFeature, gardenFeatures, gardenFeaturesVariable } from './garden-features.js';
 export { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
 export { nameContexts } from './name-contexts.js';
 export type { JoinData, JoinRequest, NodeMarks, NodeReading, ShootNodes } from './nodes/client.js';
 export { isHostName } from './nodes/join-rules.js';
+export { renderJoinCommand } from './nodes/render-join-command.js';
 export { renderJoinUserData } from './nodes/render-join-user-data.js';
 export {
   type LastError,

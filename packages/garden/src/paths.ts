@@ -8,7 +8,10 @@ export const cloudProfilePath = (name: string): string => `${core}/cloudprofiles
 export const namespacePath = (name: string): string => `/api/v1/namespaces/${segment(name)}`;
 export const secretPath = ({ namespace, name }: Named): string =>
   `/api/v1/namespaces/${segment(namespace)}/secrets/${segment(name)}`;
+export const configMapPath = ({ namespace, name }: Named): string =>
+  `/api/v1/namespaces/${segment(namespace)}/configmaps/${segment(name)}`;
 export const secretsPath = (namespace: string): string => `/api/v1/namespaces/${segment(namespace)}/secrets`;
+export const nodesPath = '/api/v1/nodes';
 export const nodePath = (name: string): string => `/api/v1/nodes/${segment(name)}`;
 export const podsPath = '/api/v1/pods';
 export const evictionPath = ({ namespace, name }: Named): string =>

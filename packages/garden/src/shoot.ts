@@ -43,6 +43,8 @@ export interface ShootStatus {
   advertisedAddresses: { name: string; url: string }[];
   /** what the garden did in its last maintenance; null before the first */
   lastMaintenance: { triggeredTime: string | null; state: string } | null;
+  /** of its certificate authorities; null before the first */
+  authorityRotation: { phase: string; initiatedAt: string | null; completedAt: string | null } | null;
   retryCycleStartTime: string | null;
   migrationStartTime: string | null;
 }
@@ -139,8 +141,18 @@ function parseShootStatus(status: JsonObject): ShootStatus {
           state: textIn(status.lastMaintenance, 'state') ?? '',
         }
       : null,
+    authorityRotation: parseRotation(objectIn(objectIn(status, 'credentials'), 'rotation').certificateAuthorities),
     retryCycleStartTime: textIn(status, 'retryCycleStartTime'),
     migrationStartTime: textIn(status, 'migrationStartTime'),
+  };
+}
+
+function parseRotation(rotation: unknown): ShootStatus['authorityRotation'] {
+  if (!isObject(rotation)) return null;
+  return {
+    phase: textIn(rotation, 'phase') ?? '',
+    initiatedAt: textIn(rotation, 'lastInitiationTime'),
+    completedAt: textIn(rotation, 'lastCompletionTime'),
   };
 }
 

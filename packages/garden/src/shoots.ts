@@ -80,15 +80,22 @@ export async function deleteShoot(
   return deleted === null ? 'absent' : 'accepted';
 }
 
+/** What a kubeconfig of a Shoot is good for: everything, or reading all but Secrets. */
+export type ShootRole = 'admin' | 'viewer';
+
+const requestKinds = { admin: 'AdminKubeconfigRequest', viewer: 'ViewerKubeconfigRequest' } as const;
+
 /** @throws GardenError `uncertain` when an answer was lost, whatever became of the attempts after it */
-export async function adminKubeconfig(
+export async function issueKubeconfig(
   deps: CallDeps,
+  role: ShootRole,
   { expirationSeconds, ...shoot }: Named & { expirationSeconds: number },
   signal?: AbortSignal,
 ): Promise<{ kubeconfig: string; expiresAt: Date }> {
-  const request = createCall('shoots/adminkubeconfig', `${shootPath(shoot)}/adminkubeconfig`, {
+  const subresource = `${role}kubeconfig`;
+  const request = createCall(`shoots/${subresource}`, `${shootPath(shoot)}/${subresource}`, {
     apiVersion: 'authentication.gardener.cloud/v1alpha1',
-    kind: 'AdminKubeconfigRequest',
+    kind: requestKinds[role],
     spec: { expirationSeconds },
   });
   // Stores nothing, so it may be repeated as a read may.

@@ -62,6 +62,7 @@ describe('reading a Shoot', () => {
         lastOperation: { type: 'Create', state: 'Processing', progress: 40, description: '', lastUpdateTime: null },
         lastErrors: [],
         lastMaintenance: null,
+        authorityRotation: null,
         conditions: [],
         constraints: [],
         advertisedAddresses: [],

@@ -333,7 +333,7 @@ export const probes: readonly Probe[] = [
   },
   {
     name: 'lets each account do what its manifest grants, and nothing else',
-    expected: 'reconciler lists namespaces: 403; cluster-api reads a Shoot: rbac, 403; writes a Shoot: rbac, 403',
+    expected: 'reconciler lists namespaces: 403; cluster-api reads a Shoot: ok; writes a Shoot: rbac, 403',
     async run({ target, namespace }) {
       const namespaces = await call(target.accounts.reconciler, 'GET', '/api/v1/namespaces');
       const clusterApi = connect(target.accounts['cluster-api']);
@@ -346,9 +346,12 @@ export const probes: readonly Probe[] = [
   {
     name: 'says what right is missing',
     expected:
-      /^403 Forbidden: .* User "system:serviceaccount:garden:corral-cluster-api" cannot get resource "shoots" in API group "core.gardener.cloud" in the namespace "…"$/,
+      /^403 Forbidden: .* User "system:serviceaccount:garden:corral-cluster-api" cannot delete resource "shoots" in API group "core.gardener.cloud" in the namespace "…"$/,
     run: async ({ target, namespace }) =>
-      saidOf(await call(target.accounts['cluster-api'], 'GET', shootPath(namespace, 'make'))).replace(namespace, '…'),
+      saidOf(await call(target.accounts['cluster-api'], 'DELETE', shootPath(namespace, 'make'))).replace(
+        namespace,
+        '…',
+      ),
   },
   {
     name: 'answers 401 to a token that it does not know',

@@ -55,6 +55,12 @@ export function gardenAdminRoutes(garden: GardenAdmin): Router {
   router.get(`${inCluster}/nodes`, ({ params: { namespace, name } }, res) => {
     res.json({ nodes: garden.nodes(namespace, name) });
   });
+  router.patch(`${inCluster}/nodes/:node`, ({ params: { namespace, name, node }, body }, res) => {
+    const { isSilent } = body ?? {};
+    if (typeof isSilent !== 'boolean') throw new Error('The body is {"isSilent": <true or false>}.');
+    garden.silenceNode(namespace, name, node, isSilent);
+    res.status(204).end();
+  });
   router.get(`${inCluster}/pods`, ({ params: { namespace, name } }, res) => {
     res.json({ pods: garden.pods(namespace, name) });
   });
@@ -66,6 +72,14 @@ export function gardenAdminRoutes(garden: GardenAdmin): Router {
     if (typeof isProtected !== 'boolean') throw new Error('The body is {"isProtected": <true or false>}.');
     const pod = { namespace: params.podNamespace, name: params.pod };
     res.json({ pod: garden.protectPod(params.namespace, params.name, pod, isProtected) });
+  });
+
+  router.put('/config-maps/:namespace/:name', ({ params: { namespace, name }, body }, res) => {
+    res.json(garden.writeConfigMap(namespace, name, body ?? {}));
+  });
+
+  router.post('/machines', ({ body }, res) => {
+    res.status(201).json({ node: garden.runJoinCommand(body ?? {}) });
   });
 
   router.patch('/cloud-profile', (req, res) => void res.json(garden.patchCloudProfile(req.body ?? {})));

@@ -6,7 +6,7 @@ import type { GardenSettings } from '../garden/garden-settings.js';
 import type { HeldShootFault, ShootFault } from '../garden/gardenlet/shoot-faults.js';
 import { simulationOf } from '../garden/gardenlet/simulation.js';
 import { type CloudProfile, cloudProfiles } from '../garden/kinds/cloud-profile.js';
-import type { Secret } from '../garden/kinds/core-kinds.js';
+import { configMaps, type Secret } from '../garden/kinds/core-kinds.js';
 import type { Condition, LastOperation, Shoot } from '../garden/kinds/shoot/shoot.js';
 import { shoots } from '../garden/kinds/shoot/shoots.js';
 import { isFields, type KubeObject } from '../garden/kube/object.js';
@@ -16,6 +16,7 @@ import { otherSeed } from '../garden/seed/seeds.js';
 import type { ShootLife } from '../garden/shoot-history.js';
 import type { Garden } from '../garden/start-garden.js';
 import { type Held, objectOf } from '../garden/store/held.js';
+import { readJoinCommand } from '../machines/read-join-data.js';
 
 export interface HeldShoot {
   readonly namespace: string;
@@ -35,7 +36,7 @@ export interface HeldShoot {
 export interface ShownNode {
   readonly name: string;
   readonly pool: string;
-  /** Null for the node of a machine of the Shoot. */
+  /** Null for the node of a machine of the Shoot, and of one that is no server of the provider. */
   readonly serverId: number | null;
   readonly isReady: boolean;
   readonly isUnschedulable: boolean;
@@ -90,17 +91,28 @@ export interface GardenAdmin {
   maintainShoot(namespace: string, name: string): KubeObject;
   /** A restore of the garden from a backup by other means: nobody holds any field any more. */
   forgetManagers(namespace: string, name: string): KubeObject;
+  /** Replaces what a ConfigMap holds, as a controller does. */
+  writeConfigMap(namespace: string, name: string, data: Readonly<Record<string, string>>): KubeObject;
   /** Changes the catalogue by a merge patch of its spec: versions expire, machine types sell out. */
   patchCloudProfile(patch: Readonly<Record<string, unknown>>): KubeObject;
   /** The Shoot is gone at once, without a flow. */
   vanishShoot(namespace: string, name: string): void;
   /** Of a Shoot's cluster, also while its API server is away. */
   nodes(namespace: string, shoot: string): ShownNode[];
+  /** Makes a node fall silent, so that it is not Ready any more, or speak again. */
+  silenceNode(namespace: string, shoot: string, node: string, isSilent: boolean): void;
   pods(namespace: string, shoot: string): HeldPod[];
   /** Puts a pod on a node. */
   addPod(namespace: string, shoot: string, pod: PodOptions): HeldPod;
   /** Protects a pod by a disruption budget that forbids its eviction, or lifts that. */
   protectPod(namespace: string, shoot: string, pod: Pick<HeldPod, 'namespace' | 'name'>, isProtected: boolean): HeldPod;
+  /**
+   * Runs a join command on a machine that is no server of the provider, freshly installed: it is a node at once.
+   *
+   * @returns the name of the node
+   * @throws Error for what is no join command, and when the cluster turns the machine away
+   */
+  runJoinCommand(run: { readonly command: string; readonly architecture?: 'amd64' | 'arm64' }): string;
   /**
    * Ends all watches; with `expireHistory` none of them can resume. `silently`, their connections stay open, but nothing
    * comes any more.
@@ -179,6 +191,10 @@ export function createGardenAdmin(garden: Garden): GardenAdmin {
       const { managedFields: _, ...rest } = metadata;
       return objectOf(store.put('shoots', { ...shoot, metadata: rest } as Shoot));
     },
+    writeConfigMap(namespace, name, data) {
+      const map = { ...objects.get(configMaps, namespace, name), data };
+      return objects.update(configMaps, namespace, name, map, write('gardenlet', '')).object;
+    },
     patchCloudProfile(patch) {
       const body = { spec: patch };
       return objects.patch(cloudProfiles, '', 'hcloud', { type: 'merge', body }, write('garden-operator', '')).object;
@@ -192,6 +208,9 @@ export function createGardenAdmin(garden: Garden): GardenAdmin {
       const servers = new Map(clusters.read(held).joined.map(({ name, serverId }) => [name, serverId]));
       return clusters.nodes(held).map((node) => shownNode(node, servers.get(node.metadata.name) ?? null));
     },
+    silenceNode(namespace, shoot, node, isSilent) {
+      clusters.silenceNode(getHeld(namespace, shoot), node, isSilent);
+    },
     pods: (namespace, shoot) => [...clusters.read(getHeld(namespace, shoot)).pods],
     addPod(namespace, shoot, pod) {
       if (typeof pod.node !== 'string') throw new Error('A pod needs the name of a `node`.');
@@ -200,6 +219,17 @@ export function createGardenAdmin(garden: Garden): GardenAdmin {
     protectPod(namespace, shoot, pod, isProtected) {
       const held = getHeld(namespace, shoot);
       return clusters.protectPod(held, clusters.pod(held, pod.namespace, pod.name), isProtected);
+    },
+    runJoinCommand({ command, architecture = 'amd64' }) {
+      const data = typeof command === 'string' ? readJoinCommand(command) : null;
+      if (data?.hostname == null) throw new Error('`command` is no whole join command.');
+      const name = data.hostname;
+      const nothing = { serverType: '', location: '', rebuild: 0 };
+      const outcome = garden.machines.join({ serverId: null, name, architecture, ...nothing }, data);
+      if (outcome === 'later') throw new Error('The API server of the cluster is away. Run the command again.');
+      if (outcome === 'never')
+        throw new Error('The cluster turns the machine away: the token, or what it names, is over.');
+      return name;
     },
     dropWatches({ expireHistory = false, silently = false } = {}) {
       if (silently) watches.stallAll();

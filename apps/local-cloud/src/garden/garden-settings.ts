@@ -22,6 +22,10 @@ export interface GardenSettings extends GardenSpeed {
   readonly secretsMax: number | null;
   /** Fields that the garden is too old to know, e.g. `spec.maintenance.confineSpecUpdateRollout`. */
   readonly undeclaredFields: readonly string[];
+  /** Fields that the provider's extension takes beyond those of its public builds. */
+  readonly extensionFields: readonly ExtensionField[];
+  /** Where the certificate authority of a Shoot is kept in its Project; older gardens have the Secret only. */
+  readonly authorityIn: 'configmap' | 'secret' | 'nowhere';
 }
 
 const defaultSettings: GardenSettings = {
@@ -35,6 +39,8 @@ const defaultSettings: GardenSettings = {
   shootsMax: null,
   secretsMax: null,
   undeclaredFields: [],
+  extensionFields: [],
+  authorityIn: 'configmap',
 };
 
 export interface SettingsStore {
@@ -59,9 +65,16 @@ export function createSettings(
   };
 }
 
+/** Of the network that nodes are made in, of nodes without public addresses, and of options of images. */
+export const extensionFields = ['existingNetwork', 'publicIP', 'imageOptions'] as const;
+export type ExtensionField = (typeof extensionFields)[number];
+
+const listsOf: Readonly<Record<string, readonly string[] | null>> = { undeclaredFields: null, extensionFields };
+
 const wordsOf: Readonly<Record<string, readonly string[]>> = {
   expiry: ['stream', 'status'],
   startUp: ['over', 'anonymous', 'rights'],
+  authorityIn: ['configmap', 'secret', 'nowhere'],
 };
 const unbounded = ['shootsMax', 'secretsMax'];
 
@@ -71,9 +84,12 @@ function checked(settings: GardenSettings): GardenSettings {
     const words = wordsOf[name];
     if (words !== undefined) {
       if (!words.includes(value)) throw new Error(`\`${name}\` is ${words.map((word) => `'${word}'`).join(' or ')}.`);
-    } else if (name === 'undeclaredFields') {
-      const isList = Array.isArray(value) && value.every((field) => typeof field === 'string');
-      if (!isList) throw new Error('`undeclaredFields` is a list of fields.');
+    } else if (name in listsOf) {
+      const known = listsOf[name] ?? null;
+      const isList =
+        Array.isArray(value) &&
+        value.every((field) => typeof field === 'string' && (known === null || known.includes(field)));
+      if (!isList) throw new Error(`\`${name}\` is a list of ${known === null ? 'fields' : known.join(', ')}.`);
     } else if (value === null ? !unbounded.includes(name) : !(Number.isFinite(value) && value >= 0)) {
       throw new Error(`\`${name}\` must be a number of at least 0.`);
     }

@@ -8,6 +8,7 @@ import type { ShootsOfMachines } from '../machines/machines.js';
 import type { TokenState } from '../project-tokens.js';
 import { Clusters } from './cluster/clusters.js';
 import { JoiningMachines } from './cluster/joining-machines.js';
+import { createAuthorityController } from './controllers/authority-controller.js';
 import { createCredentialsController } from './controllers/credentials-controller.js';
 import { createProjectController } from './controllers/project-controller.js';
 import type { GardenSettings } from './garden-settings.js';
@@ -101,6 +102,7 @@ export async function startGarden(options: GardenOptions): Promise<Garden> {
     const soon = (): number => settings.read().reconcileMs / 20;
     run(createProjectController(store, objects, clock, soon));
     run(createCredentialsController(store, clock, soon));
+    run(createAuthorityController({ store, objects, authorities, clock, settings: settings.read, afterMs: soon }));
     const watches = run(new Watches(store, settings.read, clock));
     const api = buildGardenApi({
       store,

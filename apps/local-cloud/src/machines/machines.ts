@@ -7,12 +7,13 @@ import { type JoinData, readJoinData } from './read-join-data.js';
 export type { JoinData } from './read-join-data.js';
 
 export interface JoiningMachine {
-  readonly serverId: number;
+  /** Null for a machine that is no server of the provider. */
+  readonly serverId: number | null;
   readonly name: string;
   readonly serverType: string;
   readonly location: string;
   readonly architecture: 'amd64' | 'arm64';
-  /** The rebuild that it runs from. */
+  /** The rebuild that it runs from; 0 where nobody rebuilds it. */
   readonly rebuild: number;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
-import { readJoinData } from './read-join-data.js';
+import { readJoinCommand, readJoinData } from './read-join-data.js';
 
 const HOME = '/var/lib/gardener-node-agent';
 const CA = '-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n';
@@ -65,5 +65,36 @@ describe('join data in user data', () => {
     ['nothing that starts the agent', cloudConfig(agent, { runcmd: [] })],
   ])('is not there in %s', (_what, userData) => {
     expect(readJoinData(userData)).toBeNull();
+  });
+});
+
+describe('join data in a command', () => {
+  const put = (path: string, content: string) =>
+    `put 0600 ${path} <<'END-OF-FILE'\n${Buffer.from(content)
+      .toString('base64')
+      .match(/.{1,76}/g)
+      ?.join('\n')}\nEND-OF-FILE`;
+  const files = [put(token.path, token.content), put(`${HOME}/config.yaml`, stringify(agent))];
+  const ending = [
+    'hostnamectl set-hostname onprem-1',
+    'systemctl enable --now --no-block gardener-node-init.service',
+    'exit',
+  ];
+  const command = (...lines: string[]) => `bash -s <<'END-OF-COMMAND'\n{\n${lines.join('\n')}\n}\nEND-OF-COMMAND\n`;
+
+  it('is found in what writes the files and starts the unit', () => {
+    expect(readJoinCommand(command(...files, ...ending))).toEqual({ ...data, hostname: 'onprem-1' });
+  });
+
+  it.each<[string, string]>([
+    ['no command', ''],
+    ['another command', 'reboot\n'],
+    ['one whose end is missing', command(...files, ...ending).slice(0, -16)],
+    ['one that starts nothing', command(...files, 'exit')],
+    ['one without a token', command(files[1] as string, ...ending)],
+    ['one without a configuration', command(files[0] as string, ...ending)],
+    ['user data', cloudConfig(agent)],
+  ])('is not found in %s', (_what, text) => {
+    expect(readJoinCommand(text)).toBeNull();
   });
 });

@@ -32,6 +32,29 @@ export function readJoinData(userData: string | null): JoinData | null {
   const contentOf = (path: string): string => textOf(files.findLast((file) => file?.path === path));
   // Without a command the agent is only lying there.
   if (!Array.isArray(config?.runcmd) || config.runcmd.length === 0) return null;
+  const hostname = typeof config.hostname === 'string' && config.hostname !== '' ? config.hostname : null;
+  return joinDataIn(contentOf, hostname);
+}
+
+/**
+ * Reads a command that makes a machine join, as somebody would paste it into a shell: it writes the same two files and
+ * starts the same unit.
+ *
+ * @returns null for any other command, or one of which a part is missing
+ */
+export function readJoinCommand(command: string): JoinData | null {
+  const body = /^bash -s <<'([A-Z-]+)'\n\{\n([\s\S]*)\n\}\n\1\n$/.exec(command)?.[2];
+  if (body === undefined || !/^systemctl enable --now .*gardener-node-init\.service$/m.test(body)) return null;
+  const written = body.matchAll(/^put \d+ (\S+) <<'([A-Z-]+)'\n([A-Za-z0-9+/=\n]*)\n\2$/gm);
+  const files = new Map(
+    [...written].map(([, path, , base64 = '']) => [path, Buffer.from(base64, 'base64').toString()]),
+  );
+  const hostname = /^hostnamectl set-hostname (\S+)$/m.exec(body)?.[1] ?? null;
+  return joinDataIn((path) => files.get(path) ?? '', hostname);
+}
+
+/** @param contentOf of a file by its path; empty for one that is not written */
+function joinDataIn(contentOf: (path: string) => string, hostname: string | null): JoinData | null {
   const agent = parseLoosely(contentOf(CONFIG_PATH));
   const bootstrapToken = contentOf(TOKEN_PATH).trim();
   const server = agent?.apiServer?.server;
@@ -43,7 +66,6 @@ export function readJoinData(userData: string | null): JoinData | null {
   const texts = [server, bundle, secretName];
   if (agent?.kind !== 'NodeAgentConfiguration' || bootstrapToken === '') return null;
   if (!texts.every((value) => typeof value === 'string' && value !== '')) return null;
-  const hostname = typeof config.hostname === 'string' && config.hostname !== '' ? config.hostname : null;
   return { hostname, server, certificateAuthority: bundle, bootstrapToken, secretName };
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { aShoot, aWorker, NAMESPACE, type ShootFields } from './a-shoot.js';
 import { hasState, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
 
@@ -324,6 +324,49 @@ describe('a new Shoot', () => {
     );
     expect(body.message).toContain(message);
     expect([status, body.reason]).toEqual([403, 'Forbidden']);
+  });
+
+  describe('with fields that only some builds of the provider extension take', () => {
+    const provider = { apiVersion: 'hcloud.provider.extensions.gardener.cloud/v1alpha1' };
+    const providerConfig = { ...provider, kind: 'WorkerConfig', publicIP: false };
+    const image = { name: 'ubuntu', providerConfig: { hugePages: 2 } };
+    const cases: [string, Spec, string][] = [
+      [
+        'existingNetwork',
+        shootWith((spec) => (spec.provider.infrastructureConfig.networks.existingNetwork = 'backbone')),
+        'unknown field "networks.existingNetwork"',
+      ],
+      ['publicIP', oneWorker({ providerConfig }), 'unknown field "publicIP"'],
+      ['imageOptions', oneWorker({ machine: { type: 'cpx31', image } }), 'images have no options here'],
+    ];
+    afterEach(() => garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: [] }));
+
+    it.each(cases)('%s is refused by the others, and taken by these', async (field, shoot, message) => {
+      const refused = await dryRun(shoot);
+      await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: [field] });
+      const taken = await dryRun(shoot);
+
+      expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining(message)]);
+      expect([taken.status, taken.body.message]).toEqual([201, undefined]);
+    });
+
+    it('is another network for a Shoot never', async () => {
+      await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: ['existingNetwork'] });
+      const settled = aShoot({ name: 'settled' });
+      await garden.create(settled);
+
+      const { status, body } = await garden.patch('settled', {
+        spec: { provider: { infrastructureConfig: { networks: { existingNetwork: 'backbone' } } } },
+      });
+
+      expect([status, body.message]).toEqual([403, expect.stringContaining('field is immutable')]);
+    });
+
+    it('are named when somebody asks for others', async () => {
+      const { status, body } = await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: ['vpn'] });
+
+      expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('existingNetwork, publicIP')]);
+    });
   });
 
   it.each<[string, Spec, number, string]>([

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@corral/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import type { ServerOptions } from '../../src/index.js';
 import { TOKEN } from '../start-test-cloud.js';
 import { aWorker, NAMESPACE } from './a-shoot.js';
@@ -392,5 +392,62 @@ describe('the pods of a node that joined', () => {
     expect((await garden.cloud.callAdmin('GET', `${path}/pods`)).body.pods).toHaveLength(3);
     expect((await garden.cloud.callAdmin('GET', `${path}/nodes`)).body.nodes).toHaveLength(2);
     expect((await garden.cloud.callAdmin('POST', `${path}/pods`, { node: 'nothing' })).status).toBe(400);
+  });
+});
+
+describe('a machine on which a join command is run', () => {
+  const run = (change: Parameters<typeof joinConfig>[0] = {}, more: object = {}) => {
+    const { write_files: files } = parse(joinConfig(change));
+    const puts = files.map(
+      ({ path, content, encoding }: Part) =>
+        `put 0600 ${path} <<'END-OF-FILE'\n${encoding === 'b64' ? content : Buffer.from(content).toString('base64')}\nEND-OF-FILE`,
+    );
+    const ending =
+      'hostnamectl set-hostname onprem-1\nsystemctl enable --now --no-block gardener-node-init.service\nexit';
+    const command = `bash -s <<'END-OF-COMMAND'\n{\n${puts.join('\n')}\n${ending}\n}\nEND-OF-COMMAND\n`;
+    return adminCall('POST', '/garden/machines', { command, ...more });
+  };
+  const adminCall = async (method: string, path: string, body: object) => {
+    const answer = await fetch(`${garden.cloud.adminUrl}/admin${path}`, {
+      ...{ method, headers: { 'Content-Type': 'application/json' } },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: (await answer.json()) as Part };
+  };
+
+  it('is a node at once, which no provider knows, and may run it again', async () => {
+    expect(await run()).toEqual({ status: 201, body: { node: 'onprem-1' } });
+    expect((await run()).status).toBe(201);
+
+    const { body: node } = await shoot.call('GET', '/api/v1/nodes/onprem-1');
+    expect([readyOf(node).status, node.spec]).toEqual(['True', {}]);
+    expect(Object.keys(node.metadata.labels)).not.toContain('node.kubernetes.io/instance-type');
+    expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web')).toContainEqual(
+      expect.objectContaining({ name: 'onprem-1', serverId: null, isReady: true }),
+    );
+    expect((await shoot.call('DELETE', '/api/v1/nodes/onprem-1')).status).toBe(200);
+  });
+
+  it.each<[string, () => Promise<{ status: number; body: Part }>, RegExp]>([
+    ['its token is not there', () => run({ token: 'zzzzzz.0123456789abcdef' }), /turns the machine away/],
+    ['its processor is another', () => run({}, { architecture: 'arm64' }), /turns the machine away/],
+    [
+      'it is no join command',
+      () => adminCall('POST', '/garden/machines', { command: 'reboot' }),
+      /no whole join command/,
+    ],
+    ['there is none', () => adminCall('POST', '/garden/machines', {}), /no whole join command/],
+  ])('is told why not when %s', async (_what, work, why) => {
+    const { status, body } = await work();
+
+    expect([status, body.error]).toEqual([400, expect.stringMatching(why)]);
+    expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web')).toHaveLength(1);
+  });
+
+  it('is told to try again while the API server is away', async () => {
+    await garden.patch('web', { spec: { hibernation: { enabled: true } } });
+    await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
+
+    expect((await run()).body.error).toMatch(/Run the command again/);
   });
 });

@@ -49,12 +49,12 @@ describe('an account of a service', () => {
   });
 
   it('gets the 403 of a real API server for what it may not', async () => {
-    const { status, body } = await clusterApi.call('GET', `${SHOOTS}/any`);
+    const { status, body } = await clusterApi.call('DELETE', `${SHOOTS}/any`);
 
     expect(status).toBe(403);
     expect(body).toMatchObject({
       reason: 'Forbidden',
-      message: `shoots.core.gardener.cloud "any" is forbidden: User "system:serviceaccount:garden:corral-cluster-api" cannot get resource "shoots" in API group "core.gardener.cloud" in the namespace "${NAMESPACE}"`,
+      message: `shoots.core.gardener.cloud "any" is forbidden: User "system:serviceaccount:garden:corral-cluster-api" cannot delete resource "shoots" in API group "core.gardener.cloud" in the namespace "${NAMESPACE}"`,
     });
   });
 

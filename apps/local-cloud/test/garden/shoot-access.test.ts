@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describeNeeding, unlessInstalled, waitFor } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { CoreV1Api, KubeConfig, KubernetesObjectApi, makeInformer, PatchStrategy } from '@kubernetes/client-node';
 import { aShoot, aWorker, NAMESPACE } from './a-shoot.js';
 import { isHealthy, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
@@ -250,5 +250,52 @@ describeNeeding(describe, missingKubectl, 'kubectl', () => {
 
     expect(printed).toMatch(/^NAME +STATUS +ROLES +VERSION +AGE$/m);
     expect(printed.match(/^shoot--acme--web-pool-[ab]-hel1-dc2-\S+ +Ready +<none> +v1\.34\.3 +\S+$/gm)).toHaveLength(3);
+  });
+});
+
+describe('the certificate authority of a Shoot', () => {
+  const at = (kind: 'configmaps' | 'secrets', name: string) =>
+    `/api/v1/namespaces/${NAMESPACE}/${kind}/${name}.ca-cluster`;
+  const authorityOf = async (name: string) =>
+    Buffer.from(load(kubeconfigIn(await request(name))).getCurrentCluster()?.caData ?? '', 'base64').toString();
+  const untilThere = (path: string) =>
+    waitFor('the authority', async () => {
+      const { status, body } = await garden.call('GET', path);
+      return status === 200 && body;
+    });
+  const keepIn = (authorityIn: string) => garden.cloud.callAdmin('PATCH', '/garden/settings', { authorityIn });
+  afterEach(() => keepIn('configmap'));
+
+  it('lies in a ConfigMap beside it, and goes with it', async () => {
+    await garden.createReady({ name: 'kept' });
+
+    const { data } = await untilThere(at('configmaps', 'kept'));
+
+    expect(data).toEqual({ 'ca.crt': await authorityOf('kept') });
+    expect((await garden.call('GET', at('secrets', 'kept'))).status).toBe(404);
+    garden.cloud.admin.garden.vanishShoot(NAMESPACE, 'kept');
+    expect((await garden.call('GET', at('configmaps', 'kept'))).status).toBe(404);
+  });
+
+  it('lies in a Secret in older gardens', async () => {
+    await keepIn('secret');
+    await garden.createReady({ name: 'older' });
+
+    const { data } = await untilThere(at('secrets', 'older'));
+
+    expect(Buffer.from(data['ca.crt'], 'base64').toString()).toBe(await authorityOf('older'));
+    expect((await garden.call('GET', at('configmaps', 'older'))).status).toBe(404);
+  });
+
+  it('stays as somebody has left it', async () => {
+    await garden.createReady({ name: 'edited' });
+    await untilThere(at('configmaps', 'edited'));
+    const path = at('configmaps', 'edited');
+
+    await garden.call('PATCH', path, { data: { 'ca.crt': 'mine' } }, 'application/merge-patch+json');
+    await garden.patch('edited', { metadata: { annotations: { 'gardener.cloud/operation': 'reconcile' } } });
+    await garden.waitForShoot('edited', 'healthy', isHealthy);
+
+    expect((await garden.call('GET', path)).body.data).toEqual({ 'ca.crt': 'mine' });
   });
 });

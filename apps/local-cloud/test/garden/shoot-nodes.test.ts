@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { aWorker } from './a-shoot.js';
+import { aWorker, NAMESPACE } from './a-shoot.js';
 import { type ShootClient, shootClient } from './shoot-client.js';
 import { startTestGarden, type TestGarden } from './start-test-garden.js';
 
@@ -74,6 +74,42 @@ describe('a node', () => {
   it('that is not there is not found', async () => {
     expect((await patch({}, 'nothing')).body.message).toBe('nodes "nothing" not found');
     expect((await shoot.call('DELETE', `${NODES}/nothing`)).status).toBe(404);
+  });
+
+  it('that falls silent is not ready, which the Shoot tells without a number, until it speaks again', async () => {
+    const at = `/garden/shoots/${NAMESPACE}/web/nodes/${name}`;
+    const conditionOf = ({ status }: { status: { conditions: { type: string; status: string }[] } }) =>
+      status.conditions.find(({ type }) => type === 'EveryNodeReady')?.status;
+
+    expect((await garden.cloud.callAdmin('PATCH', at, { isSilent: true })).status).toBe(204);
+    expect((await table(`${NODES}/${name}`))[0]?.slice(0, 2)).toEqual([name, 'NotReady']);
+    await garden.waitForShoot('web', 'told of', (found) => conditionOf(found) === 'False');
+
+    await garden.cloud.callAdmin('PATCH', at, { isSilent: false });
+    expect((await table(`${NODES}/${name}`))[0]?.slice(0, 2)).toEqual([name, 'Ready']);
+    await garden.waitForShoot('web', 'well again', (found) => conditionOf(found) === 'True');
+  });
+
+  it('that falls silent is one that is there', async () => {
+    const answers = [
+      await garden.cloud.callAdmin('PATCH', `/garden/shoots/${NAMESPACE}/web/nodes/nothing`, { isSilent: true }),
+      await garden.cloud.callAdmin('PATCH', `/garden/shoots/${NAMESPACE}/web/nodes/${name}`, {}),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
+  });
+
+  it('has no public address where its pool has none', async () => {
+    await garden.cloud.callAdmin('PATCH', '/garden/settings', { extensionFields: ['publicIP'] });
+    const apiVersion = 'hcloud.provider.extensions.gardener.cloud/v1alpha1';
+    const providerConfig = { apiVersion, kind: 'WorkerConfig', publicIP: false };
+    await garden.createReady({ name: 'inner', workers: [aWorker({ providerConfig })] });
+    const inner = await shootClient(garden, 'inner');
+
+    const { items } = (await inner.call('GET', NODES)).body;
+
+    expect(items[0].status.addresses.map(({ type }: { type: string }) => type)).toEqual(['Hostname', 'InternalIP']);
+    inner.close();
   });
 
   it('of a machine that is deleted comes back as nobody had touched it', async () => {

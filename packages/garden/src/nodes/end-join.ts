@@ -1,4 +1,4 @@
-import { objectIn, textIn } from '../json.js';
+import { type JsonObject, objectIn, textIn } from '../json.js';
 import { type Named, secretPath, secretsPath } from '../paths.js';
 import { confidential, deleteCall, ofShoot } from '../requests.js';
 import { orAbsent } from '../shoots.js';
@@ -20,13 +20,8 @@ export async function endJoin(
     ...{ resource, path: secretsPath(namespace), pageSize: 20, confidential: true },
     query: { fieldSelector: 'type=bootstrap.kubernetes.io/token', labelSelector: `${nodeLabel}=${nodeName}` },
   };
-  const names = await listAll(
-    accesses,
-    shoot,
-    listed,
-    (secret) => textIn(objectIn(secret, 'metadata'), 'name'),
-    signal,
-  );
+  const nameOf = (secret: JsonObject) => textIn(objectIn(secret, 'metadata'), 'name');
+  const names = (await orAbsent(listAll(accesses, shoot, listed, nameOf, signal))) ?? [];
   for (const name of names) {
     const call = ofShoot(confidential(deleteCall(resource, secretPath({ namespace, name }))));
     await orAbsent(accesses.perform(shoot, call, signal));

@@ -1,3 +1,4 @@
+import { areCertificates } from '../certificates.js';
 import type { JoinData } from './client.js';
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
@@ -8,7 +9,6 @@ const subdomain = new RegExp(`^${hostName}$`);
 const image = new RegExp(
   `^${hostName}(?::\\d{1,5})?(?:/[a-z0-9]+(?:(?:\\.|__?|-+)[a-z0-9]+)*)+(?::\\w[\\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
 );
-const certificates = /^(?:-----BEGIN CERTIFICATE-----\n(?:[A-Za-z0-9+/]{1,76}={0,2}\n)+-----END CERTIFICATE-----\n*)+$/;
 const certificatesLengthMax = 10_000;
 
 /**
@@ -17,7 +17,7 @@ const certificatesLengthMax = 10_000;
  */
 const rules: { readonly [Part in keyof JoinData]: (value: string) => boolean } = {
   server: (value) => value.length <= 300 && server.test(value),
-  certificateAuthority: (value) => value.length <= certificatesLengthMax && certificates.test(value),
+  certificateAuthority: (value) => areCertificates(value, certificatesLengthMax),
   bootstrapToken: (value) => /^[a-z0-9]{6}\.[a-z0-9]{16}$/.test(value),
   configSecretName: (value) => value.length <= 253 && subdomain.test(value),
   kubernetesVersion: (value) => /^\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(value),

@@ -9,6 +9,8 @@ export interface ListedResource {
   readonly path: string;
   readonly query: Record<string, string>;
   readonly pageSize: number;
+  /** A list of more pages is given up. */
+  readonly pagesMax?: number;
   /** what is listed is secret: no words of a failure are kept */
   readonly confidential?: boolean;
 }
@@ -17,12 +19,13 @@ export interface ListedResource {
 export async function listAll<T>(
   accesses: ShootAccesses,
   shoot: Named,
-  { resource, path, pageSize, confidential = false, ...listed }: ListedResource,
+  { resource, path, pageSize, pagesMax = Number.POSITIVE_INFINITY, confidential = false, ...listed }: ListedResource,
   take: (object: JsonObject) => T | null,
   signal?: AbortSignal,
 ): Promise<T[]> {
   const taken: T[] = [];
   let next: string | null = null;
+  let pages = 0;
   do {
     const page = `${path}${query({ ...listed.query, limit: pageSize, continue: next })}`;
     const call = { ...ofShoot(listCall(resource, page)), confidential };
@@ -35,6 +38,8 @@ export async function listAll<T>(
       if (one !== null) taken.push(one);
     }
     next = textIn(objectIn(body, 'metadata'), 'continue');
+    pages += 1;
+    if (next !== null && pages === pagesMax) throw unusableError(call, `the list has more than ${pages} pages`);
   } while (next !== null);
   return taken;
 }

@@ -6,7 +6,7 @@ import { type Credentials, openCredentials } from '../credentials.js';
 import { GardenError, isGardenError } from '../errors.js';
 import { loadKubeconfig } from '../kubeconfig.js';
 import type { Named } from '../paths.js';
-import { adminKubeconfig } from '../shoots.js';
+import { issueKubeconfig, type ShootRole } from '../shoots.js';
 
 /** Where a Shoot's API server is, as its kubeconfig says. */
 export interface ShootServer {
@@ -39,11 +39,11 @@ const askedSeconds = 3_600;
 const grantedSecondsMin = 60;
 
 /**
- * Keeps an admin kubeconfig for each of the Shoots that were called last, in memory only.
+ * Keeps a kubeconfig for each of the Shoots that were called last, in memory only.
  *
  * @param deps of the garden, which issues them
  */
-export function openShootAccesses(deps: CallDeps, keptMax: number): ShootAccesses {
+export function openShootAccesses(deps: CallDeps, role: ShootRole, keptMax: number): ShootAccesses {
   const kept = new LRUCache<string, Access>({
     max: keptMax,
     dispose: ({ deps: { credentials } }) => credentials.retire(),
@@ -54,7 +54,7 @@ export function openShootAccesses(deps: CallDeps, keptMax: number): ShootAccesse
     const running = issuing.get(key);
     if (running !== undefined) return running;
     // For all who wait for it, so no one's signal ends it. It has a deadline of its own.
-    const issued = issueAccess(deps, shoot)
+    const issued = issueAccess(deps, role, shoot)
       .then((access) => {
         kept.set(key, access);
         return access;
@@ -68,7 +68,7 @@ export function openShootAccesses(deps: CallDeps, keptMax: number): ShootAccesse
     const known = kept.get(key);
     if (known !== undefined && performance.now() < known.freshUntil) return { access: known, isNew: false };
     try {
-      return { access: await heeding(issueOnce(shoot, key), signal), isNew: true };
+      return { access: await heeding(role, issueOnce(shoot, key), signal), isNew: true };
     } catch (error) {
       const isPassing = isGardenError(error, 'unreachable', 'uncertain', 'throttled', 'server_error');
       if (known === undefined || !isPassing || performance.now() > known.goodUntil) throw error;
@@ -101,12 +101,12 @@ function isRefusal(error: unknown): boolean {
   return isGardenError(error, 'credentials', 'rbac') || (isGardenError(error, 'unreachable') && error.untrusted);
 }
 
-async function issueAccess(deps: CallDeps, shoot: Named): Promise<Access> {
+async function issueAccess(deps: CallDeps, role: ShootRole, shoot: Named): Promise<Access> {
   const askedAt = performance.now();
-  const { kubeconfig, expiresAt } = await issueKubeconfig(deps, shoot);
+  const { kubeconfig, expiresAt } = await issueOrAway(deps, role, shoot);
   const grantedSeconds = (expiresAt.getTime() - Date.now()) / 1_000;
   const lifeMs = Math.min(askedSeconds, Math.max(grantedSecondsMin, grantedSeconds)) * 1_000;
-  const { credentials, from } = openKubeconfig(kubeconfig);
+  const { credentials, from } = openKubeconfig(role, kubeconfig);
   const onLockedOut: CallDeps['onLockedOut'] = ({ verb, resource }, error) =>
     deps.log.warn('shoot does not let us in', { verb, resource, shoot: `${shoot.namespace}/${shoot.name}`, error });
   return {
@@ -117,13 +117,13 @@ async function issueAccess(deps: CallDeps, shoot: Named): Promise<Access> {
   };
 }
 
-async function issueKubeconfig(deps: CallDeps, shoot: Named) {
+async function issueOrAway(deps: CallDeps, role: ShootRole, shoot: Named) {
   try {
-    return await adminKubeconfig(deps, { ...shoot, expirationSeconds: askedSeconds });
+    return await issueKubeconfig(deps, role, { ...shoot, expirationSeconds: askedSeconds });
   } catch (error) {
     // A control plane that has no address yet, or none any more, is for our callers one that is not up.
     if (!isGardenError(error, 'refused')) throw error;
-    throw new GardenError('unreachable', 'create shoots/adminkubeconfig: the shoot has no address', {
+    throw new GardenError('unreachable', `${callOf(role)}: the shoot has no address`, {
       status: error.status,
       reason: error.reason,
     });
@@ -131,7 +131,7 @@ async function issueKubeconfig(deps: CallDeps, shoot: Named) {
 }
 
 /** A kubeconfig that runs programs or reads files is none that a garden issues, so it is none that is obeyed. */
-function openKubeconfig(text: string): { credentials: Credentials; from: ShootServer } {
+function openKubeconfig(role: ShootRole, text: string): { credentials: Credentials; from: ShootServer } {
   try {
     const config = loadKubeconfig({ text }, text);
     const { exec, authProvider, certFile, keyFile } = config.getCurrentUser() ?? {};
@@ -140,14 +140,16 @@ function openKubeconfig(text: string): { credentials: Credentials; from: ShootSe
     const certificateAuthority = caData ? Buffer.from(caData, 'base64').toString() : null;
     return { credentials: openCredentials({ text }), from: { server, certificateAuthority } };
   } catch {
-    throw new GardenError('unusable', 'create shoots/adminkubeconfig: the kubeconfig cannot be used');
+    throw new GardenError('unusable', `${callOf(role)}: the kubeconfig cannot be used`);
   }
 }
 
-function heeding<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+const callOf = (role: ShootRole): string => `create shoots/${role}kubeconfig`;
+
+function heeding<T>(role: ShootRole, work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   // Many servers of a pass may share a signal, and each lets go of it.
   setMaxListeners(0, signal);
-  const gaveUp = () => new GardenError('unreachable', 'create shoots/adminkubeconfig: the caller gave up');
+  const gaveUp = () => new GardenError('unreachable', `${callOf(role)}: the caller gave up`);
   return orAborted(work, signal, gaveUp);
 }

@@ -8,7 +8,7 @@ import { type Held, objectOf } from '../store/held.js';
 import type { ObjectStore } from '../store/object-store.js';
 import { isExpired, tokenErrors } from './bootstrap-tokens.js';
 import { configSecretsOf } from './config-secrets.js';
-import { type ClusterContents, emptyContents, type HeldPod } from './contents.js';
+import { type ClusterContents, emptyContents, type HeldPod, without } from './contents.js';
 import { deletedNode, nodeResource, patchedNode } from './node-writes.js';
 import { type Node, nodesOf, unmarkedNodesOf } from './nodes.js';
 import { evicted, newPod, type PodOptions, podObject } from './pods.js';
@@ -62,6 +62,15 @@ export class Clusters {
   deleteNode(shoot: Held, name: string): void {
     this.node(shoot, name);
     this.write(shoot, deletedNode(this.read(shoot), name, this.#now()));
+  }
+
+  /** A node stops telling of itself, or begins again: it is not Ready meanwhile. @throws StatusError 404 */
+  silenceNode(shoot: Held, name: string, isSilent: boolean): void {
+    this.node(shoot, name);
+    const contents = this.read(shoot);
+    const { silent = {} } = contents;
+    const next = isSilent ? { ...silent, [name]: silent[name] ?? this.#now() } : without(silent, name);
+    this.write(shoot, { ...contents, revision: contents.revision + 1, silent: next });
   }
 
   /** Those of the system namespace: nothing else keeps Secrets in a Shoot. */

@@ -8,7 +8,8 @@ export interface JoinedNode {
   readonly pool: string;
   /** RFC 3339. */
   readonly createdAt: string;
-  readonly serverId: number;
+  /** Null for a machine that is no server of the provider. */
+  readonly serverId: number | null;
   readonly serverType: string;
   readonly location: string;
   readonly architecture: 'amd64' | 'arm64';
@@ -56,6 +57,8 @@ export interface ClusterContents {
   /** Nodes of machines that were deleted and made again, by name. */
   readonly remade: Readonly<Record<string, { readonly at: string; readonly revision: number }>>;
   readonly pods: readonly HeldPod[];
+  /** Since when nodes do not tell of themselves any more, by name; RFC 3339. */
+  readonly silent: Readonly<Record<string, string>>;
 }
 
 export const emptyContents: ClusterContents = {
@@ -65,6 +68,7 @@ export const emptyContents: ClusterContents = {
   marks: {},
   remade: {},
   pods: [],
+  silent: {},
 };
 
 /** Without one key. */

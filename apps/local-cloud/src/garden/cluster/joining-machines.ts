@@ -10,6 +10,7 @@ import { admits } from './bootstrap-tokens.js';
 import type { Clusters } from './clusters.js';
 import { configSecretsOf } from './config-secrets.js';
 import type { ClusterContents, JoinedNode } from './contents.js';
+import { providerIdOf } from './nodes.js';
 import { firstPodsOf } from './pods.js';
 
 /** Lets machines become nodes, and keeps it up with what becomes of them. */
@@ -73,7 +74,8 @@ export class JoiningMachines implements ShootsOfMachines {
     return this.store.list('shoots').find(isMeant) ?? null;
   }
 
-  #remember(serverId: number, { namespace, name }: Held): void {
+  #remember(serverId: number | null, { namespace, name }: Held): void {
+    if (serverId === null) return;
     this.#shootsOf.set(serverId, new Set(this.#shootsOf.get(serverId)).add(keyOf(namespace, name)));
   }
 }
@@ -89,9 +91,9 @@ function poolFor(held: Held, { architecture }: JoiningMachine, { secretName }: J
 }
 
 /** A node that is there already is taken up again by its own machine only. */
-function isFree(clusters: Clusters, held: Held, name: string, serverId: number): boolean {
+function isFree(clusters: Clusters, held: Held, name: string, serverId: number | null): boolean {
   const node = clusters.nodes(held).find(({ metadata }) => metadata.name === name);
-  return node === undefined || node.spec.providerID === `hcloud://${serverId}`;
+  return node === undefined || node.spec.providerID === providerIdOf(serverId);
 }
 
 function withNode(

@@ -52,6 +52,7 @@ export function deletedNode(contents: ClusterContents, name: string, at: string)
     revision,
     joined,
     marks: without(contents.marks, name),
+    silent: without(contents.silent ?? {}, name),
     remade: isJoined ? contents.remade : { ...contents.remade, [name]: { at, revision } },
     pods: contents.pods.filter((pod) => pod.node !== name),
   };

@@ -22,7 +22,7 @@ interface NodeCondition {
 
 export interface Node extends KubeObject {
   metadata: KubeObject['metadata'] & { name: string; uid: string; labels: Record<string, string> };
-  spec: { providerID: string; unschedulable?: true; taints?: readonly Taint[] };
+  spec: { providerID?: string; unschedulable?: true; taints?: readonly Taint[] };
   status: {
     conditions: readonly NodeCondition[];
     nodeInfo: { kubeletVersion: string; osImage: string; kernelVersion: string; containerRuntimeVersion: string };
@@ -37,7 +37,8 @@ interface NodeFacts {
   readonly pool: string;
   readonly createdAt: string;
   readonly revision: number;
-  readonly providerID: string;
+  /** What the provider's controller tells of a server; undefined where it knows none. */
+  readonly providerID: string | undefined;
   readonly instanceType: string;
   readonly region: string;
   readonly zone: string;
@@ -64,6 +65,7 @@ export function nodesOf({ reconciled, inside = emptyContents }: Simulation): Nod
     ...inside.joined.map((node) => ({ ...factsOfJoined(node) })),
   ];
   return facts
+    .map((each) => silenced(each, inside.silent?.[each.name]))
     .map((each) => marked(nodeOf(each, spec), inside.marks[each.name]))
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
@@ -100,13 +102,21 @@ function factsOfMachine(machine: Machine, spec: ShootSpec, remade?: { at: string
   };
 }
 
+/** @param serverId null for a machine that is no server of the provider */
+export const providerIdOf = (serverId: number | null): string | undefined =>
+  serverId === null ? undefined : `hcloud://${serverId}`;
+
 const factsOfJoined = (node: JoinedNode): NodeFacts => ({
   ...node,
-  providerID: `hcloud://${node.serverId}`,
+  providerID: providerIdOf(node.serverId),
   instanceType: node.serverType,
   region: node.location,
   zone: node.location,
 });
+
+/** The control plane hears no more of it, whatever it is by itself. */
+const silenced = (facts: NodeFacts, since: string | undefined): NodeFacts =>
+  since === undefined ? facts : { ...facts, isReady: false, since };
 
 function nodeOf(facts: NodeFacts, spec: ShootSpec): Node {
   const { name, pool, uid, createdAt } = facts;
@@ -114,6 +124,7 @@ function nodeOf(facts: NodeFacts, spec: ShootSpec): Node {
   const version = worker?.kubernetes?.version ?? spec.kubernetes.version;
   const { name: image = 'ubuntu', version: imageVersion = '' } = worker?.machine.image ?? {};
   const [a = 0, b = 0, c = 0] = numbersOf(name);
+  const publicAddress = { type: 'ExternalIP', address: `203.0.113.${(c % 250) + 2}` };
   const taints = [...(worker?.taints ?? []), ...(facts.isReady ? [] : UNREACHABLE)];
   return {
     apiVersion: 'v1',
@@ -128,9 +139,7 @@ function nodeOf(facts: NodeFacts, spec: ShootSpec): Node {
         'kubernetes.io/arch': facts.architecture,
         'kubernetes.io/hostname': name,
         'kubernetes.io/os': 'linux',
-        'node.kubernetes.io/instance-type': facts.instanceType,
-        'topology.kubernetes.io/region': facts.region,
-        'topology.kubernetes.io/zone': facts.zone,
+        ...(facts.providerID === undefined ? {} : providerLabels(facts)),
         'worker.garden.sapcloud.io/group': pool,
         'worker.gardener.cloud/kubernetes-version': version,
         'worker.gardener.cloud/pool': pool,
@@ -142,13 +151,13 @@ function nodeOf(facts: NodeFacts, spec: ShootSpec): Node {
         ...(worker === undefined ? {} : { 'checksum/cloud-config-data': configChecksumOf(spec, worker) }),
       },
     },
-    spec: { providerID: facts.providerID, ...(taints.length === 0 ? {} : { taints }) },
+    spec: { ...(facts.providerID && { providerID: facts.providerID }), ...(taints.length === 0 ? {} : { taints }) },
     status: {
       conditions: [readyCondition(facts)],
       addresses: [
         { type: 'Hostname', address: name },
         { type: 'InternalIP', address: `10.250.${a}.${(b % 250) + 2}` },
-        { type: 'ExternalIP', address: `203.0.113.${(c % 250) + 2}` },
+        ...(worker?.providerConfig?.publicIP === false ? [] : [publicAddress]),
       ],
       nodeInfo: {
         kubeletVersion: `v${version}`,
@@ -161,6 +170,12 @@ function nodeOf(facts: NodeFacts, spec: ShootSpec): Node {
     },
   } as Node;
 }
+
+const providerLabels = ({ instanceType, region, zone }: NodeFacts) => ({
+  'node.kubernetes.io/instance-type': instanceType,
+  'topology.kubernetes.io/region': region,
+  'topology.kubernetes.io/zone': zone,
+});
 
 const readyCondition = ({ isReady: ready, since }: NodeFacts): NodeCondition => ({
   type: 'Ready',

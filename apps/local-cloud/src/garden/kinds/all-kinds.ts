@@ -1,12 +1,20 @@
 import { cloudProfiles } from './cloud-profile.js';
-import { namespaces, secrets } from './core-kinds.js';
+import { configMaps, namespaces, secrets } from './core-kinds.js';
 import { credentialsBindings } from './credentials-binding.js';
 import type { Kind } from './kind.js';
 import { projects } from './project.js';
 import { shoots } from './shoot/shoots.js';
 
 /** Every kind that the garden serves. */
-export const allKinds: readonly Kind[] = [namespaces, secrets, projects, credentialsBindings, cloudProfiles, shoots];
+export const allKinds: readonly Kind[] = [
+  namespaces,
+  secrets,
+  configMaps,
+  projects,
+  credentialsBindings,
+  cloudProfiles,
+  shoots,
+];
 
 const byPlural = new Map(allKinds.map((kind) => [kind.plural, kind]));
 

@@ -43,6 +43,12 @@ export const namespaces: Kind<Namespace> = {
   },
 };
 
+const immutableData = {
+  reason: 'FieldValueForbidden',
+  field: 'data',
+  message: 'Forbidden: field is immutable when `immutable` is set',
+};
+
 export interface Secret extends KubeObject {
   /** Values in base64. */
   data?: Record<string, string>;
@@ -85,13 +91,34 @@ export const secrets: Kind<Secret> = {
     if (old === null) return [];
     const errors = secret.type === old.type ? [] : [immutable('type', secret.type)];
     if (old.immutable !== true || equalJson(old.data, secret.data)) return errors;
-    return [
-      ...errors,
-      {
-        reason: 'FieldValueForbidden',
-        field: 'data',
-        message: 'Forbidden: field is immutable when `immutable` is set',
-      },
-    ];
+    return [...errors, immutableData];
+  },
+};
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+  binaryData?: Record<string, string>;
+  immutable?: boolean;
+}
+
+export const configMaps: Kind<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  singular: 'configmap',
+  shortNames: ['cm'],
+  namespaced: true,
+  nameIsLabel: false,
+  schema: objectSchema({ data: mapOf(text), binaryData: mapOf(base64), immutable: flag }),
+  subresources: [],
+  userVerbs: allVerbs,
+  unconditionalUpdate: true,
+  columns: [nameColumn, numberColumn('Data', (object) => Object.keys((object as ConfigMap).data ?? {}).length)],
+  selectable: [],
+  validate(map, old) {
+    if (old?.immutable !== true) return [];
+    const isSame = equalJson(old.data, map.data) && equalJson(old.binaryData, map.binaryData);
+    return isSame && map.immutable === true ? [] : [immutableData];
   },
 };

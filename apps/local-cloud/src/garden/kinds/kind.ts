@@ -1,4 +1,5 @@
 import type { FieldType } from '../fields/schema.js';
+import type { ExtensionField } from '../garden-settings.js';
 import type { FieldError } from '../kube/field-error.js';
 import type { KubeObject } from '../kube/object.js';
 import type { ResourceName } from '../kube/status-error.js';
@@ -10,6 +11,8 @@ export interface AdmissionContext {
   readonly user: string;
   readonly operation: 'create' | 'update' | 'delete';
   readonly subresource: string;
+  /** What the provider's extension takes beyond its public builds. */
+  readonly extensionFields: readonly ExtensionField[];
   /** For reading only. */
   find<T extends KubeObject>(plural: string, namespace: string, name: string): Readonly<T> | null;
   list<T extends KubeObject>(plural: string): Iterable<T>;

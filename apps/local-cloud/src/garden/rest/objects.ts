@@ -21,7 +21,7 @@ export interface Written {
 export interface ObjectsDeps {
   readonly store: ObjectStore;
   readonly clock: Clock;
-  readonly settings: () => Pick<GardenSettings, 'shootsMax' | 'secretsMax' | 'undeclaredFields'>;
+  readonly settings: () => Pick<GardenSettings, 'shootsMax' | 'secretsMax' | 'undeclaredFields' | 'extensionFields'>;
 }
 
 /**
@@ -187,6 +187,7 @@ export class Objects {
       user,
       subresource,
       nowMs: clock.now(),
+      extensionFields: this.deps.settings().extensionFields,
       find: <T extends KubeObject>(plural: string, namespace: string, name: string) => {
         const held = store.get(plural, namespace, name);
         return held && sharedObjectOf<T>(held);

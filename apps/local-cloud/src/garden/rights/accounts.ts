@@ -36,6 +36,7 @@ export const accounts: Readonly<Record<AccountName, Account>> = {
     userName: 'system:serviceaccount:garden:corral-cluster-api',
     rules: [
       { apiGroups: [core], resources: ['cloudprofiles'], verbs: ['get'] },
+      { apiGroups: [core], resources: ['shoots'], verbs: ['get'] },
       { apiGroups: [core], resources: ['shoots/adminkubeconfig'], verbs: ['create'] },
     ],
   },
@@ -50,8 +51,10 @@ export const accounts: Readonly<Record<AccountName, Account>> = {
         verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
       },
       { apiGroups: [core], resources: ['shoots/adminkubeconfig'], verbs: ['create'] },
+      { apiGroups: [core], resources: ['shoots/viewerkubeconfig'], verbs: ['create'] },
       { apiGroups: [security], resources: ['credentialsbindings'], verbs: ['get', 'create', 'patch', 'delete'] },
       { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
       { apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] },
     ],
   },

@@ -1,3 +1,4 @@
+import type { ExtensionField } from '../../garden-settings.js';
 import { aggregate, type FieldError, forbiddenField, immutable, invalid, required } from '../../kube/field-error.js';
 import { equalJson, type Fields, fieldAt } from '../../kube/object.js';
 import { decodeProviderConfig } from './provider-config.js';
@@ -14,24 +15,30 @@ const PLACEMENT_GROUP_MAX = 10;
  * accept and then fail at: no networks, another zone for the control plane than for workers, names of servers that are
  * too long.
  *
+ * @param extra fields that this build of the extension takes beyond the public ones
  * @returns null when it is content
  */
-export function judgeByProvider(shoot: Shoot, old: Shoot | null, technicalId: string): string | null {
+export function judgeByProvider(
+  shoot: Shoot,
+  old: Shoot | null,
+  technicalId: string,
+  extra: readonly ExtensionField[],
+): string | null {
   const { spec } = shoot;
   if (isWorkerless(spec) || shoot.metadata.deletionTimestamp !== undefined) return null;
-  const infrastructure = decodeProviderConfig('InfrastructureConfig', spec.provider.infrastructureConfig);
+  const infrastructure = decodeProviderConfig('InfrastructureConfig', spec.provider.infrastructureConfig, extra);
   if (typeof infrastructure === 'string') {
     return `spec.provider.infrastructureConfig: Internal error: ${infrastructure}`;
   }
   if (spec.provider.controlPlaneConfig !== undefined) {
-    const controlPlane = decodeProviderConfig('ControlPlaneConfig', spec.provider.controlPlaneConfig);
+    const controlPlane = decodeProviderConfig('ControlPlaneConfig', spec.provider.controlPlaneConfig, extra);
     if (typeof controlPlane === 'string') return controlPlane;
   }
   const errors = [
     ...judgeInfrastructure(infrastructure, old),
     ...judgeControlPlane(spec),
     ...workersOf(spec).flatMap((worker, index) =>
-      judgeWorker(worker, findWorker(old, worker.name), `spec.provider.workers[${index}]`, technicalId),
+      judgeWorker(worker, findWorker(old, worker.name), `spec.provider.workers[${index}]`, { technicalId, extra }),
     ),
   ];
   return errors.length === 0 ? null : aggregate(errors);
@@ -65,7 +72,12 @@ function judgeControlPlane({ provider }: ShootSpec): FieldError[] {
   return isUsed ? [] : [invalid(field, zone, 'must be part of at least one worker zone')];
 }
 
-function judgeWorker(worker: Worker, before: Worker | undefined, at: string, technicalId: string): FieldError[] {
+function judgeWorker(
+  worker: Worker,
+  before: Worker | undefined,
+  at: string,
+  { technicalId, extra }: { readonly technicalId: string; readonly extra: readonly ExtensionField[] },
+): FieldError[] {
   const { name, zones = [], minimum, maximum, maxSurge = 0, providerConfig } = worker;
   if (zones.length === 0) return [required(`${at}.zones`, 'at least one zone must be configured')];
   const errors: FieldError[] = [];
@@ -84,8 +96,11 @@ function judgeWorker(worker: Worker, before: Worker | undefined, at: string, tec
     }
   }
   if (before?.zones !== undefined && !equalJson(before.zones, zones)) errors.push(immutable(`${at}.zones`, zones));
+  if (worker.machine.image?.providerConfig !== undefined && !extra.includes('imageOptions')) {
+    errors.push(forbiddenField(`${at}.machine.image.providerConfig`, 'images have no options here'));
+  }
   if (providerConfig === undefined) return errors;
-  const config = decodeProviderConfig('WorkerConfig', providerConfig);
+  const config = decodeProviderConfig('WorkerConfig', providerConfig, extra);
   if (typeof config === 'string') return [...errors, invalid(`${at}.providerConfig`, providerConfig, config)];
   if (config.placementGroupType === 'spread' && maximum + Number(maxSurge) > PLACEMENT_GROUP_MAX) {
     const rule =

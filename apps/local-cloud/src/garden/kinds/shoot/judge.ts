@@ -57,7 +57,7 @@ export function judgeShoot(resource: ResourceName, shoot: Shoot, old: Shoot | nu
   if (errors.length > 0) throw refuse(aggregate(errors));
 
   const technicalId = `shoot--${project?.metadata.name ?? namespace}--${name}`;
-  const refusal = judgeByProvider(shoot, old, technicalId);
+  const refusal = judgeByProvider(shoot, old, technicalId, context.extensionFields);
   if (refusal !== null) {
     throw new StatusError(403, 'Forbidden', `admission webhook "${WEBHOOK}" denied the request: ${refusal}`);
   }
