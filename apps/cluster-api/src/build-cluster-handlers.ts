@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { clusterLimits } from '@corral/contracts';
-import type { GardenClient } from '@corral/garden';
+import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { PartDeps } from './build-app.js';
 import { cachedCatalogue } from './domain/cached-catalogue.js';
-import type { GardenFeature } from './domain/catalogue-rules.js';
 import { specChanger } from './domain/change-spec.js';
 import { clusterService } from './domain/clusters.js';
 import { kubeconfigService } from './domain/kubeconfigs.js';
@@ -28,7 +27,10 @@ export interface ClusterConfig {
 }
 
 /** The part of the garden that answers requests; everything else is for passes. */
-export type GardenOfApi = Pick<GardenClient, 'readCloudProfile' | 'adminKubeconfig'>;
+export type GardenOfApi = Pick<GardenClient, 'readCloudProfile' | 'adminKubeconfig'> & {
+  /** Clusters make the tokens with which machines join them. */
+  readonly nodes: Pick<GardenClient['nodes'], 'joinData' | 'endJoin'>;
+};
 
 /** Someone waits for it, and the last catalogue will do. */
 const CATALOGUE_MS_MAX = 5_000;

@@ -3,8 +3,11 @@ import pLimit from 'p-limit';
 import type { AppDeps } from './build-app.js';
 import { adoptedServerBody } from './domain/adopted-server-body.js';
 import { clusterBody } from './domain/cluster-body.js';
+import { connectionBody } from './domain/connection-body.js';
+import { dnsTokenBody } from './domain/dns-token-body.js';
 import { nodePoolBody } from './domain/node-pool-body.js';
 import { operationBody } from './domain/operation-body.js';
+import { memberBody } from './domain/team-body.js';
 import { type LiveChangesDeps, liveChanges } from './live/live-changes.js';
 import { type BodyReader, eventRenderer } from './live/render-events.js';
 import { teamFeed } from './live/team-feed.js';
@@ -34,6 +37,8 @@ export type EventNews = LiveChangesDeps['onNews'];
 
 /** Events read at a time. */
 const PAGE = 100;
+/** Record sets, of which no notification tells, are late by so much at most. */
+const LOOK_MS = 1_000;
 /** However many teams have news at once, requests find connections to the database. */
 const READINGS_AT_ONCE = 3;
 
@@ -50,6 +55,8 @@ export function buildEventHandlers(deps: AppDeps) {
         read: (after) =>
           atOnce(async () => {
             const page = await store.read(team.id, after, PAGE);
+            // What somebody may read from now on is known before it is told.
+            if (page.events.some(({ kind }) => kind === 'Member')) await live.membersChanged(team.id);
             return { ...page, events: await render(team, page.events) };
           }),
         isKept: (position) => atOnce(() => store.isKept(team.id, position)),
@@ -57,6 +64,8 @@ export function buildEventHandlers(deps: AppDeps) {
         onHeld: (forMs) => log.warn('events wait for a transaction that does not end', { team: team.slug, forMs }),
       }),
     onNews: deps.eventNews,
+    findNews: (ends) => atOnce(() => store.findNews(ends)),
+    lookMs: LOOK_MS,
     findSession: sessions.find,
     ...{ heartbeatMs, retryMs, ending: health.draining },
   });
@@ -88,6 +97,14 @@ function bodyReaders({ config, prisma }: AppDeps) {
     },
     AdoptedServer: async (team, ids) =>
       mapped(await store.adoptedServers(team.id, ids), (server) => adoptedServerBody({ team }, server)),
+    Connection: async (team, ids) =>
+      mapped(await store.connections(team.id, ids), (connection) => connectionBody({ team }, connection)),
+    RecordSet: (team, ids) => store.recordSets(team, ids),
+    DnsToken: async (team, ids) => {
+      const { tokens, now } = await store.dnsTokens(team.id, ids);
+      return mapped(tokens, (token) => dnsTokenBody(token, now));
+    },
+    Member: async (team, ids) => mapped(await store.members(team.id, ids), memberBody),
   } satisfies Record<string, BodyReader>;
 }
 

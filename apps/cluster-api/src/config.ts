@@ -1,4 +1,5 @@
 import { clusterLimits, dnsLimits } from '@corral/contracts';
+import { gardenFeaturesVariable } from '@corral/garden';
 import { secretKeys } from '@corral/secrets';
 import {
   type Config,
@@ -18,10 +19,8 @@ import {
   trustProxy,
   upstreamVariables,
   url,
-  wordsOf,
 } from '@corral/service';
 import { eventDefaults } from './build-event-handlers.js';
-import { gardenFeatures } from './domain/catalogue-rules.js';
 import { isLoopbackUrl, loopbackHosts } from './loopback.js';
 import { oidcVariables, problemsOfOidc } from './oidc/oidc-config.js';
 import { teamVariables } from './team-variables.js';
@@ -136,10 +135,7 @@ export const clusterApiConfig = {
     ...gardenVariables.GARDEN_KUBECONFIG,
     requiredWhen: (config: Record<string, unknown>) => config.GARDEN_IN_CLUSTER !== true,
   },
-  GARDEN_FEATURES: wordsOf(gardenFeatures, {
-    default: ['control-plane-ha'],
-    desc: `What this garden can do that not all can: ${gardenFeatures.map((name) => `\`${name}\``).join(', ')}.`,
-  }),
+  GARDEN_FEATURES: gardenFeaturesVariable,
 };
 
 /**

@@ -124,7 +124,7 @@ describe('POST …/adopted-servers/', () => {
     },
   );
 
-  it.each(['dedicated', 'onprem'])('refuses a server of kind %s, which nobody here can rebuild', async (serverKind) => {
+  it.each(['dedicated', 'onprem'])('refuses a server of kind %s where no pool can draw on it', async (serverKind) => {
     const { body } = await adopt({ serverKind }).expect(422);
 
     expect([body.code, body.errors[0].pointer]).toEqual(['unsupported_by_garden', '/spec/serverKind']);

@@ -28,7 +28,7 @@ const getPool = (pool = 'own') => t.api.as(team.member).get(clusterPath('web', `
 const removePool = (pool = 'own') => t.api.as(team.member).delete(clusterPath('web', `node-pools/${pool}/`));
 const claims = (cluster = 'web', pool = 'own') => claimsOf(t, team, cluster, pool);
 const servers = (count: number, more: Parameters<typeof givenServers>[3] = {}) => givenServers(t, team, count, more);
-const rowOf = (serverId: number) => t.db.adoptedServer.findUniqueOrThrow({ where: { serverId } });
+const rowOf = (serverId: number) => t.db.adoptedServer.findFirstOrThrow({ where: { serverId } });
 const wokenServers = async () => {
   const ids = t.wakeups.flatMap(({ job, payload }) =>
     job === 'reconcile-server' ? [(payload as { serverId: string }).serverId] : [],
@@ -123,7 +123,10 @@ describe('a pool on adopted servers', () => {
     await putPool(own(1));
     await t.db.adoptedServer.updateMany({ where: { teamId: team.id }, data: { nodePoolId: null } });
     const { id: nodePoolId } = await t.db.nodePool.findFirstOrThrow({ where: { teamId: team.id, name: 'own' } });
-    await t.db.adoptedServer.update({ where: { serverId: second as number }, data: { nodePoolId, phase: 'Failed' } });
+    await t.db.adoptedServer.updateMany({
+      where: { serverId: second as number },
+      data: { nodePoolId, phase: 'Failed' },
+    });
     t.wakeups.length = 0;
 
     await put(aClusterSpec({ ...withOwn(own(1)), plan: 'annual' })).expect(202);
@@ -190,7 +193,7 @@ describe('a pool that finds no servers', () => {
     ['an image', { image: { name: 'ubuntu' } }, 'unsupported_by_garden', '/spec/image'],
     ['two sizes of dedicated servers', { source: 'dedicated' }, 'invalid_node_pool', '/spec/minimum'],
     [
-      'dedicated servers, which nobody can adopt here',
+      'dedicated servers, of which there are none',
       { source: 'dedicated', minimum: 1 },
       'invalid_node_pool',
       '/spec/maximum',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { configTable } from '@corral/service';
+import { ConfigError, configTable, readConfig } from '@corral/service';
 import { describe, expect, it } from '@jest/globals';
 import { reconcilerConfig } from './config.js';
 
@@ -11,5 +11,25 @@ describe('the README', () => {
     const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
     expect(unpadded(readme)).toContain(unpadded(configTable(reconcilerConfig)));
+  });
+});
+
+describe('what the garden can do', () => {
+  const enough = {
+    DATABASE_URL: 'postgresql://corral:password@db/corral',
+    ...{ DNS_ZONE_NAME: 'example.org', HCLOUD_TOKEN: 'x'.repeat(64) },
+  };
+  const read = (GARDEN_FEATURES: string) =>
+    readConfig(reconcilerConfig, { ...enough, GARDEN_FEATURES }).GARDEN_FEATURES;
+
+  it('is named in a list', () => {
+    expect(read('control-plane-ha, private-nodes')).toEqual(['control-plane-ha', 'private-nodes']);
+  });
+
+  it('is no word that is not known: the start ends with those that are', () => {
+    expect(() => read('private-nodes,teleport')).toThrow(ConfigError);
+    expect(() => read('private-nodes,teleport')).toThrow(
+      /GARDEN_FEATURES.*existing-network, image-options, private-nodes/s,
+    );
   });
 });

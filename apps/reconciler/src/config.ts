@@ -1,4 +1,5 @@
 import { retentionLimits } from '@corral/contracts';
+import { gardenFeaturesVariable } from '@corral/garden';
 import { secretKeys } from '@corral/secrets';
 import {
   durationMs,
@@ -16,11 +17,17 @@ export const reconcilerConfig = {
   ...installationVariables,
   ...upstreamVariables,
   ...gardenVariables,
+  GARDEN_FEATURES: gardenFeaturesVariable,
   GARDEN_NETWORKING_TYPE: text({ default: 'calico', desc: 'Networking extension of new clusters.' }),
   GARDEN_RELIST_INTERVAL_MS: durationMs({
     desc: 'How often all Shoots are listed, which finds what the watch did not tell. One run costs a call per 500.',
     min: 1_000,
     default: 600_000,
+  }),
+  NODE_COUNT_INTERVAL_MS: durationMs({
+    desc: 'How often nodes of clusters without news are counted. Each count is a call of the cluster’s own API server.',
+    min: 1_000,
+    default: 300_000,
   }),
   SECRET_KEYS: secretKeys({
     desc: 'Keys that open the provider tokens of connections; needed with a garden.',
@@ -64,10 +71,6 @@ export const reconcilerConfig = {
     min: 100,
     default: 10_000,
   }),
-  DNS_SETTLE_GRACE_MS: durationMs({
-    desc: 'How long after an accepted write the upstream may not show it yet.',
-    default: 60_000,
-  }),
   DEMO_ZONE_NAME: text({
     desc: 'The zone of the demos: its mirror is kept true as well.',
     default: undefined,
@@ -107,6 +110,11 @@ export const reconcilerConfig = {
     desc: 'After so long a server that has not become a Ready node of its cluster fails.',
     min: 1_000,
     default: 1_800_000,
+  }),
+  SERVER_COMMAND_MS: durationMs({
+    desc: 'After so long a server fails whose join command nobody has run: since its adoption, since a node pool draws on it, and since the last command was issued.',
+    min: 1_000,
+    default: 604_800_000,
   }),
   SERVER_DRAIN_MS: durationMs({
     desc: 'For so long a server that leaves its cluster is drained before its node is deleted with what is left on it.',

@@ -119,6 +119,7 @@ function serverDeps(config: Config<typeof reconcilerConfig>, clusters: WorkerDep
         rebuildGraceMs: Math.max(config.SERVER_REBUILD_GRACE_MS, 2 * config.UPSTREAM_TIMEOUT_MS),
         adoptionMsMax: config.SERVER_ADOPTION_MAX_MS,
         joinMsMax: config.SERVER_JOIN_MS,
+        commandMsMax: config.SERVER_COMMAND_MS,
         drainMsMax: config.SERVER_DRAIN_MS,
       },
     },
@@ -161,7 +162,9 @@ function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, 
       sweepIntervalMs: config.RECONCILE_SWEEP_INTERVAL_MS,
       verifyIntervalMs: config.CONNECTION_VERIFY_INTERVAL_MS,
       relistIntervalMs: config.GARDEN_RELIST_INTERVAL_MS,
+      nodeCountIntervalMs: config.NODE_COUNT_INTERVAL_MS,
       networkingType: config.GARDEN_NETWORKING_TYPE,
+      features: new Set(config.GARDEN_FEATURES),
     },
   };
 }

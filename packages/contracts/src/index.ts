@@ -13,6 +13,7 @@ export * from './cluster/openapi.js';
 export * from './cluster/problem-codes.js';
 export * from './cluster/requests.js';
 export * from './cluster/routes.js';
+export type { ObservedCluster } from './cluster/seen-cluster.js';
 export * from './cluster/server-error-codes.js';
 export * from './cluster/sign-in.js';
 export * from './cluster/states.js';

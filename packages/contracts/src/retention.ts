@@ -11,7 +11,7 @@ export const retentionLimits = {
   auditBodyWholeSeconds: 600,
   /** How long a client's next try is known for one. */
   replaySeconds: 60,
-  /** A kubeconfig's rate and a team's mails are counted in the log, over an hour. */
+  /** The rates of kubeconfigs and join commands and a team's mails are counted in the log, over an hour. */
   auditDaysMin: 1,
   auditDaysMax: 3_650,
   /** After their end, for questions about who was signed in. */

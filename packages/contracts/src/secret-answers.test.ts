@@ -5,7 +5,7 @@ import { dnsAnswerSchemas } from './dns/answers.js';
 import { dnsRoutes } from './dns/routes.js';
 
 /** Names of members that only a secret has. */
-const secret = /^(token|kubeconfig|secret|password|private_?key)$/i;
+const secret = /^(token|kubeconfig|join_?command|secret|password|private_?key)$/i;
 
 function holdsSecret(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false;
@@ -22,6 +22,6 @@ it('the routes that answer a secret are known', () => {
   const ofDns = dnsRoutes.filter(({ answer }) => answer !== null && holdsSecret(dnsAnswerSchemas[answer]));
 
   expect([...ofDns, ...ofClusters].map(({ operationId }) => operationId as string).sort()).toEqual([
-    ...['createDemo', 'createDnsToken', 'issueKubeconfig'],
+    ...['createDemo', 'createDnsToken', 'issueJoinCommand', 'issueKubeconfig'],
   ]);
 });

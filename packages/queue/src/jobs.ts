@@ -22,6 +22,8 @@ export interface JobPayloads {
   'verify-connections': Record<string, never>;
   /** Read the price lists of connections that are due. */
   'refresh-prices': Record<string, never>;
+  /** Count the nodes of clusters that are due. */
+  'count-nodes': Record<string, never>;
   /** Remove from the garden what deleted connections left there. */
   'clean-up-garden': Record<string, never>;
   /** Delete rows that nobody will ask for any more. */
@@ -57,6 +59,7 @@ export const jobRules = {
   'sweep-clusters': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'verify-connections': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'refresh-prices': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
+  'count-nodes': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'clean-up-garden': { queue: 'upkeep', attempts: 1, backoffMs: 0 },
   'sweep-retention': { queue: 'retention', attempts: 1, backoffMs: 0 },
   'send-mails': { queue: 'mail', attempts: 1, backoffMs: 0 },

@@ -38,10 +38,14 @@ function phaseOf({ spec, phase, observedGeneration }: Omit<Present, 'conditions'
   return phase === 'Hibernating' || phase === 'Resuming' ? phase : 'Updating';
 }
 
+type Draft = readonly [type: ConditionType, status: Condition['status'], reason: string, message: string];
+
+const specAccepted: Draft = ['SpecAccepted', 'True', 'Accepted', 'The specification was checked and stored.'];
+
 /** What was seen of the cluster stands; what was said of an earlier specification does not. */
 function queued(present: readonly Condition[], now: Date): Condition[] {
   const said = [
-    condition(present, now, ['SpecAccepted', 'True', 'Accepted', 'The specification was checked and stored.']),
+    condition(present, now, specAccepted),
     condition(present, now, ['Reconciled', 'False', 'Queued', 'The change is accepted and waits for its turn.']),
   ];
   const kept = present.map((known) => said.find(({ type }) => type === known.type) ?? known);
@@ -51,7 +55,7 @@ function queued(present: readonly Condition[], now: Date): Condition[] {
 /** The conditions of a cluster that the garden has not heard of. From its first pass on, they are what a pass observes. */
 function conditionsBeforeStart(isDraft: boolean, previous: readonly Condition[], now: Date): Condition[] {
   const drafts: readonly Draft[] = [
-    ['SpecAccepted', 'True', 'Accepted', 'The specification was checked and stored.'],
+    specAccepted,
     ['ConnectionReady', 'Unknown', 'NotStarted', 'The connection is used once the cluster starts.'],
     ['ControlPlaneReady', 'False', 'NotStarted', 'The control plane is made once the cluster starts.'],
     ['NodesReady', 'False', 'NotStarted', 'Nodes are made once the cluster starts.'],
@@ -66,8 +70,6 @@ function conditionsBeforeStart(isDraft: boolean, previous: readonly Condition[],
   ];
   return drafts.map((draft) => condition(previous, now, draft));
 }
-
-type Draft = readonly [type: ConditionType, status: Condition['status'], reason: string, message: string];
 
 /** One whose status stays keeps the time of its last transition. */
 function condition(previous: readonly Condition[], now: Date, [type, status, reason, message]: Draft): Condition {

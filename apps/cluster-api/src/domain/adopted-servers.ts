@@ -1,4 +1,5 @@
-import type { AdoptedServerSpec, ConnectionPhase } from '@corral/contracts';
+import { type AdoptedServerSpec, type ConnectionPhase, joinsByCommand } from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
 import type { ServerReading } from '@corral/hcloud';
 import { notFound, Problem } from '../problem.js';
 import type { AdoptedServerRecord } from './adopted-server-record.js';
@@ -77,6 +78,7 @@ export interface AdoptedServerDeps extends ProjectDeps {
   readonly newId: () => string;
   /** Of teams that have no quota of their own. */
   readonly serversPerTeam: number;
+  readonly features: ReadonlySet<GardenFeature>;
 }
 
 export interface AdoptionRequest {
@@ -85,7 +87,7 @@ export interface AdoptionRequest {
 }
 
 export const adoptedServerService = (deps: AdoptedServerDeps) => {
-  const { store, open, wake, newId, serversPerTeam } = deps;
+  const { store, open, wake, newId, serversPerTeam, features } = deps;
 
   const connectionOf = async (caller: Caller, ref: string): Promise<ServerConnection> => {
     const connection = await store.findConnection(caller, ref);
@@ -93,12 +95,15 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
     return connection;
   };
 
-  /** The provider is asked before a transaction begins: no lock waits for it. */
+  /**
+   * The provider is asked before a transaction begins: no lock waits for it. Of what it does not know it is not asked.
+   */
   const look = async (
     caller: Caller,
     connection: ServerConnection,
     spec: AdoptedServerSpec,
-  ): Promise<ServerReading> => {
+  ): Promise<ServerReading | null> => {
+    if (joinsByCommand(spec.serverKind)) return null;
     const token = connection.phase === 'Rejected' ? null : open(connection.sealed, connection.id);
     if (token === null) throw connectionRejected();
     const found = await awaited(caller, () => serverInProject(deps, token, spec.serverID));
@@ -107,11 +112,11 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
   };
 
   const accept =
-    (spec: AdoptedServerSpec, found: ServerReading) =>
+    (spec: AdoptedServerSpec, found: ServerReading | null) =>
     async (changes: ServerChanges, operationId: string): Promise<ServerChanged> => {
       const adoption = decideAdoption(await changes.find(spec.serverID), spec);
       if (adoption.kind === 'under way') return underWay(adoption.server);
-      checkIsUnclaimed(found, adoption.kind === 'again' ? adoption.server.claimToken : null);
+      if (found !== null) checkIsUnclaimed(found, adoption.kind === 'again' ? adoption.server.claimToken : null);
       if (adoption.kind === 'again') {
         return { server: await changes.restart(adoption.server, spec, operationId), operationId };
       }
@@ -120,7 +125,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
         const detail = `The team may have ${quota} adopted servers. Deregister one, or ask the operators for more.`;
         throw new Problem('quota_exceeded', detail);
       }
-      return { server: await changes.insert(spec, found.name, operationId), operationId };
+      return { server: await changes.insert(spec, found?.name ?? '', operationId), operationId };
     };
 
   return {
@@ -137,7 +142,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
       request: KeyedRequest | null,
     ): Promise<ServerChanged> {
       const { spec } = wish;
-      checkAdoptionRequest(spec, wish.acknowledge);
+      checkAdoptionRequest(spec, wish.acknowledge, features);
       const connection = await connectionOf(caller, ref);
       const replayed = request && (await store.findReplay(caller, request));
       if (replayed !== null) return replayed;

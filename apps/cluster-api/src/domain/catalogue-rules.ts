@@ -1,15 +1,12 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
-import { type CloudProfile, isUsable, type MachineType, usableVersions } from '@corral/garden';
+import { type CloudProfile, type GardenFeature, isUsable, type MachineType, usableVersions } from '@corral/garden';
 import { invalidField } from '../problem.js';
 import type { ClusterRecord } from './cluster-record.js';
 import { hasWorkers, isManaged } from './complete-spec.js';
 import { resolveVersion, upgradeObstacle } from './kubernetes-version.js';
+import { lacksFeature } from './lacks-feature.js';
 import type { Places } from './places.js';
 import { nodesOf } from './quotas.js';
-
-/** What gardens can do that not all of them do. */
-export const gardenFeatures = ['adopted-nodes', 'arm64', 'control-plane-ha'] as const;
-export type GardenFeature = (typeof gardenFeatures)[number];
 
 export interface CatalogueContext {
   readonly catalogue: CloudProfile;
@@ -125,10 +122,10 @@ function checkMachine(pool: NodePoolSpec, place: string, region: string, context
     throw invalidField('invalid_node_pool', pointer, `must be a machine type that is offered here: ${names}`);
   }
   if (!offered.includes(machine)) {
-    throw invalidField(
-      'unsupported_by_garden',
+    throw lacksFeature(
+      'arm64',
       pointer,
-      'is a machine of the architecture arm64, which is not supported',
+      'is a machine of the architecture arm64, which is not supported. Choose another one',
     );
   }
   const zones = catalogue.regions.find(({ name }) => name === region)?.zones ?? [];

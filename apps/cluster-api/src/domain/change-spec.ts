@@ -1,7 +1,7 @@
 import type { AuditAction, ClusterSpec } from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
 import type { Catalogue, CatalogueAtHand } from './cached-catalogue.js';
 import type { Caller } from './caller.js';
-import type { GardenFeature } from './catalogue-rules.js';
 import type { Change } from './changes.js';
 import { type Claims, claimsDetail, decideClaims, drawOnServers, noClaims, serverIdsOf } from './claim-servers.js';
 import type { ClusterRecord } from './cluster-record.js';
@@ -154,6 +154,7 @@ function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPl
   const absent = {
     ...{ id: NIL_ID, name, observedGeneration: 0, revision: 0, seedName: null, migrationPhase: null, observed: null },
     ...{
+      nodeCounts: null,
       pinnedVersion: null,
       lastOperation: null,
       startedAt: null,

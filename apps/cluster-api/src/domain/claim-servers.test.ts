@@ -51,6 +51,18 @@ describe('a pool on adopted servers', () => {
       [['own 7'], []],
     ],
     [
+      'claims machines that are adopted by joining it',
+      [own(2, { source: 'onprem', minimum: 2 }), own(1, { name: 'cloud' })],
+      [
+        aServer(1, { kind: 'onprem', phase: 'Adopting', isMember: true }),
+        aServer(2, { kind: 'onprem', phase: 'Adopting' }),
+        aServer(3, { kind: 'onprem' }),
+        aServer(4, { phase: 'Adopting' }),
+        aServer(5),
+      ],
+      [['own 2', 'own 3', 'cloud 5'], []],
+    ],
+    [
       'of each source draws on its kind',
       [
         own(1),

@@ -1,4 +1,4 @@
-import { type NodePoolSpec, type ServerKind, type ServerPhase, serverKindOf } from '@corral/contracts';
+import { joinsByCommand, type NodePoolSpec, type ServerKind, type ServerPhase, serverKindOf } from '@corral/contracts';
 import { invalidField, Problem } from '../problem.js';
 import { isManaged } from './complete-spec.js';
 import type { Places } from './places.js';
@@ -130,10 +130,14 @@ const isOfUse = ({ phase, isDeregistering }: PoolServer): boolean =>
   !isDeregistering && phase !== 'Failed' && phase !== 'Missing' && phase !== 'Deregistering';
 
 const isFree = (server: PoolServer, released: readonly PoolServer[]): boolean =>
-  server.phase === 'Ready' &&
+  isInReach(server) &&
   !server.isMember &&
   !server.isDeregistering &&
   (server.claimedBy === null || released.includes(server));
+
+/** A machine that joins by command is adopted by becoming a node. */
+const isInReach = ({ phase, kind }: PoolServer): boolean =>
+  phase === 'Ready' || (phase === 'Adopting' && joinsByCommand(kind));
 
 const byNumber = (one: PoolServer, other: PoolServer): number => one.serverId - other.serverId;
 

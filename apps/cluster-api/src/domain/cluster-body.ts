@@ -35,6 +35,16 @@ export function clusterBody(cluster: ClusterRecord, team: { readonly slug: strin
       cost: costOf(cluster.spec, cluster.prices),
       lastOperation: cluster.lastOperation && shownOf(cluster.lastOperation),
       ...(cluster.observed ?? nothingObserved),
+      nodePools: seenPools(cluster),
     },
   };
+}
+
+/** Pools of which anything is known. What was seen of one that is gone since is told no more. */
+function seenPools({ spec, observed, nodeCounts }: ClusterRecord): Cluster['status']['nodePools'] {
+  return spec.nodePools.flatMap(({ name }) => {
+    const image = observed?.nodePools.find((pool) => pool.name === name)?.image ?? null;
+    const nodes = nodeCounts !== null && Object.hasOwn(nodeCounts, name) ? (nodeCounts[name] ?? null) : null;
+    return image === null && nodes === null ? [] : [{ name, image, nodes }];
+  });
 }

@@ -36,6 +36,8 @@ export interface ClusterRecord {
   readonly migrationPhase: MigrationPhase | null;
   /** What the last pass was told of it beside that; null while there is nothing to tell of. */
   readonly observed: ObservedCluster | null;
+  /** Nodes of each pool by its name, as last counted; null when that was not possible. */
+  readonly nodeCounts: Readonly<Record<string, { readonly ready: number; readonly total: number }>> | null;
   /** The full patch version that `spec.kubernetesVersion` was resolved to; null until a pass has done so. */
   readonly pinnedVersion: string | null;
   /** The newest about it; null where none was ever asked for. */

@@ -76,6 +76,13 @@ describe('the cost of a cluster', () => {
     ]);
   });
 
+  it.each(['dedicated', 'onprem'] as const)('of %s machines is not known, whatever their type is called', (source) => {
+    const { hourly, items } = costOf(ofPools({}, { source, minimum: 1, maximum: 1 }), prices);
+
+    expect(items[1]).toMatchObject({ hourly: unknown, reason: `What ${source} machines cost is not known here.` });
+    expect(hourly).toEqual(unknown);
+  });
+
   it('of a hibernated cluster is that of its adopted servers', () => {
     const cost = costOf({ ...ofPools({}, { source: 'pooled', minimum: 0, maximum: 2 }), hibernated: true }, prices);
 

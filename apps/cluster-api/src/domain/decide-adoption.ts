@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AdoptedServerSpec, type ConnectionPhase, isWipeAcknowledged, serverLabels } from '@corral/contracts';
+import {
+  type AdoptedServerSpec,
+  type ConnectionPhase,
+  clusterLimits,
+  isWipeAcknowledged,
+  joinsByCommand,
+  serverLabels,
+} from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
 import type { ServerReading } from '@corral/hcloud';
 import { invalidField, Problem } from '../problem.js';
 import type { AdoptedServerRecord } from './adopted-server-record.js';
@@ -15,9 +23,13 @@ export type Adoption =
 /**
  * Checks what can be checked without asking anybody.
  *
- * @throws Problem `acknowledgement_required`, `unsupported_by_garden`
+ * @throws Problem `acknowledgement_required`, `unsupported_by_garden`, `validation_failed`
  */
-export function checkAdoptionRequest(spec: AdoptedServerSpec, acknowledge: unknown): void {
+export function checkAdoptionRequest(
+  spec: AdoptedServerSpec,
+  acknowledge: unknown,
+  features: ReadonlySet<GardenFeature>,
+): void {
   if (!isWipeAcknowledged(acknowledge)) {
     throw new Problem(
       'acknowledgement_required',
@@ -25,9 +37,15 @@ export function checkAdoptionRequest(spec: AdoptedServerSpec, acknowledge: unkno
       { errors: [{ pointer: '/acknowledge', message: 'must be {"confirm": "WIPE"} exactly' }] },
     );
   }
-  if (spec.serverKind !== 'cloud') {
-    const message = `is ${spec.serverKind}, which this provider cannot rebuild. Only cloud servers can be adopted`;
+  if (joinsByCommand(spec.serverKind) && !features.has('adopted-nodes')) {
+    const message = `is ${spec.serverKind}, which is of use for node pools on adopted servers only, and here are none`;
     throw invalidField('unsupported_by_garden', '/spec/serverKind', message);
+  }
+  // A word of the team's own, which a node pool has to be able to name.
+  const { machineTypeCharacters: most } = clusterLimits;
+  if (joinsByCommand(spec.serverKind) && spec.serverType.length > most) {
+    const message = `must have at most ${most} characters, as the machineType of a node pool`;
+    throw invalidField('validation_failed', '/spec/serverType', message);
   }
 }
 
@@ -53,7 +71,8 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
     case 'Leaving':
       throw new Problem(
         'server_claimed',
-        'The server is a node of a cluster. Make the node pool smaller, and wait until the server is Ready.',
+        'The server is a node of a cluster, or on its way into or out of one. Make the node pool smaller, and wait until the ' +
+          'server is Ready.',
       );
     case 'Missing':
       throw new Problem('server_claimed', 'The server is adopted already, and was missed. Deregister it first.');
@@ -64,19 +83,20 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
 
 /**
  * Checks that nobody runs anything on a server that is to be detached. Over a connection whose token is rejected it can
- * never be rebuilt clean, so it is not waited for there.
+ * never be rebuilt clean, so it is not waited for there; one that joined by command needs no token to leave.
  *
  * @throws Problem `server_claimed`
  */
 export function checkIsDetachable(
-  { claimedBy, isMember, phase }: AdoptedServerRecord,
+  { claimedBy, isMember, phase, spec }: AdoptedServerRecord,
   connection: { readonly phase: ConnectionPhase },
 ): void {
   if (claimedBy !== null) throw claimedByPool(claimedBy);
-  if (!isMember || connection.phase === 'Rejected') return;
+  const isRebuilt = !joinsByCommand(spec.serverKind);
+  if (!isMember || (isRebuilt && connection.phase === 'Rejected')) return;
   throw new Problem(
     'server_claimed',
-    phase === 'Failed'
+    phase === 'Failed' && isRebuilt
       ? 'The server failed on its way into or out of a cluster, and may still be a node. Adopt it again, which rebuilds it, ' +
           'and deregister it once it is Ready.'
       : 'The server is on its way out of a cluster. Deregister it once it is Ready.',

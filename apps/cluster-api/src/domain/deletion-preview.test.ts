@@ -33,6 +33,13 @@ describe('what goes with a cluster', () => {
     expect(own).toEqual({ kind: 'Node', name: 'own', count: 3, note: expect.stringContaining('stay adopted') });
   });
 
+  it('are machines that their owner has to wipe', () => {
+    const nodePools = [aPool(), aPool({ name: 'own', source: 'dedicated', minimum: 2, maximum: 2 })];
+    const [, own] = deletionPreview(aCluster({ spec: aClusterSpec({ nodePools }) }));
+
+    expect(own).toMatchObject({ count: 2, note: expect.stringContaining('wiped by their owner') });
+  });
+
   it('is nothing before it was started', () => {
     expect(deletionPreview(aCluster({ startedAt: null }))).toEqual([]);
   });

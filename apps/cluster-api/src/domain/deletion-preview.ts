@@ -32,7 +32,11 @@ export function deletionPreview({ spec, startedAt }: Pick<ClusterRecord, 'spec' 
 function nodesOf(pool: ClusterRecord['spec']['nodePools'][number], hibernated: boolean): DeletedThing {
   const [least, most] = nodeRangeOf(pool, { hibernated });
   if (!isManaged(pool)) {
-    const note = `${most} adopted servers leave the cluster and are rebuilt clean: what is on their disks is lost. They stay adopted.`;
+    const leaving = `${most} adopted servers leave the cluster`;
+    const note =
+      pool.source === 'pooled'
+        ? `${leaving} and are rebuilt clean: what is on their disks is lost. They stay adopted.`
+        : `${leaving} and have to be wiped by their owner. They stay adopted.`;
     return { kind: 'Node', name: pool.name, count: most, note };
   }
   return {

@@ -4,6 +4,7 @@ import { awaited, type Caller } from './caller.js';
 import { type ClusterRecord, openOperationOf } from './cluster-record.js';
 import { refuseWhileDeleting } from './decide-declaration.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from './entity-tag.js';
+import { checkPerHour, type Issues } from './per-hour.js';
 
 /** How a Shoot is found on the garden. */
 export interface ShootAddress {
@@ -12,13 +13,10 @@ export interface ShootAddress {
 }
 
 /** What an issue needs of the store, while the changes of the team are held. */
-export interface KubeconfigTransaction {
+export interface KubeconfigTransaction extends Issues {
   readonly cluster: ClusterRecord | null;
   /** Null until the team has a namespace on the garden. */
   readonly shoot: ShootAddress | null;
-  readonly now: Date;
-  /** When credentials were issued that count against the limit, newest first. */
-  listIssued(since: Date, limit: number): Promise<Date[]>;
   /** Writes down who is about to be given a credential. @returns the id of the audit entry */
   recordIssue(issue: { readonly ttlSeconds: number }): Promise<bigint>;
 }
@@ -46,8 +44,6 @@ export interface IssuedKubeconfig {
 
 export type KubeconfigService = ReturnType<typeof kubeconfigService>;
 
-const HOUR_MS = 3_600_000;
-
 /**
  * Issues credentials and keeps none. The audit entry comes first, so there is no credential without one; it also counts
  * against the limit, which holds across replicas and restarts that way. Nothing here waits for a pass: when an update
@@ -66,7 +62,11 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
         if (tx.cluster === null) throw notFound();
         checkPreconditions(preconditions, entityTagOf(tx.cluster));
         const address = reachableShoot(tx, tx.cluster);
-        await checkRate(tx, perHour);
+        await checkPerHour(
+          tx,
+          perHour,
+          `A cluster is issued ${perHour} kubeconfigs per hour. Use one that is still valid, or wait.`,
+        );
         return { entryId: await tx.recordIssue({ ttlSeconds }), shoot: address };
       });
       let issued: IssuedKubeconfig;
@@ -83,7 +83,7 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
 }
 
 /** @throws Problem `cluster_deleting` or `cluster_not_ready` */
-function reachableShoot({ shoot }: Pick<KubeconfigTransaction, 'shoot'>, cluster: ClusterRecord): ShootAddress {
+export function reachableShoot({ shoot }: Pick<KubeconfigTransaction, 'shoot'>, cluster: ClusterRecord): ShootAddress {
   refuseWhileDeleting(cluster);
   // The garden would issue one all the same, for a control plane that is not there.
   const why = { operationId: openOperationOf(cluster)?.id };
@@ -104,25 +104,13 @@ function mayAnswer({ conditions, observedGeneration }: ClusterRecord): boolean {
   return observedGeneration > 0 && controlPlane.reason !== 'Hibernated';
 }
 
-async function checkRate({ now, listIssued }: KubeconfigTransaction, perHour: number): Promise<void> {
-  const issued = await listIssued(new Date(now.getTime() - HOUR_MS), perHour);
-  const oldest = issued.at(-1);
-  if (issued.length < perHour || oldest === undefined) return;
-  const waitMs = oldest.getTime() + HOUR_MS - now.getTime();
-  throw new Problem(
-    'rate_limit_exceeded',
-    `A cluster is issued ${perHour} kubeconfigs per hour. Use one that is still valid, or wait.`,
-    { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) },
-  );
-}
-
 /** After these there is surely no credential; after all others there might be one. */
 const notIssued = new Set<GardenErrorKind>([
   ...(['unreachable', 'throttled', 'credentials', 'rbac', 'refused', 'quota_exceeded', 'stale_reference'] as const),
   ...(['conflict', 'exists', 'not_found', 'expired', 'server_error'] as const),
 ]);
 
-const isSurelyNotIssued = (error: unknown): boolean => error instanceof GardenError && notIssued.has(error.kind);
+export const isSurelyNotIssued = (error: unknown): boolean => error instanceof GardenError && notIssued.has(error.kind);
 
 function problemOf(error: unknown): unknown {
   if (!(error instanceof GardenError)) return error;

@@ -1,12 +1,16 @@
 import type { ClusterNetwork } from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aClusterSpec, quotas } from '../../test/support/a-cluster.js';
 import { refusalOf } from '../../test/support/refusal.js';
 import { checkNetwork } from './network-rules.js';
 
-const refused = (network: Partial<ClusterNetwork>, more = quotas) =>
-  refusalOf(() => checkNetwork({ ...aClusterSpec().network, ...network }, more));
+const refused = (
+  network: Partial<ClusterNetwork>,
+  more = quotas,
+  features: ReadonlySet<GardenFeature> = new Set<GardenFeature>(),
+) => refusalOf(() => checkNetwork({ ...aClusterSpec().network, ...network }, { quotas: more, features }));
 
 describe('the network of a cluster', () => {
   it.each<[string, Partial<ClusterNetwork>]>([
@@ -55,8 +59,14 @@ describe('the network of a cluster', () => {
     expect(refused({ podCIDR: '10.128.0.0/14' }, generous)).toBeNull();
   });
 
-  it('is always one of its own', () => {
+  it('is one of its own, unless the garden can use one that is there', () => {
+    const able = new Set<GardenFeature>(['existing-network']);
+
     expect(refused({ existingNetwork: 'mine' })).toEqual(['unsupported_by_garden', '/spec/network/existingNetwork']);
+    expect(refused({ existingNetwork: 'mine' }, quotas, able)).toBeNull();
+    expect(refused({ existingNetwork: 'mine', podCIDR: 'large' }, quotas, able)).toEqual([
+      ...['invalid_network', '/spec/network/podCIDR'],
+    ]);
   });
 
   it('has ranges without a common address whenever it is accepted', () => {

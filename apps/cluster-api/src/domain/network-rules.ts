@@ -1,6 +1,8 @@
 import type { ClusterNetwork } from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
 import { Address4 } from 'ip-address';
 import { invalidField, type Problem } from '../problem.js';
+import { lacksFeature } from './lacks-feature.js';
 import type { ClusterQuotas } from './quotas.js';
 
 /** Each node gets a /24 of the pod range; the garden fixes that once and for all. */
@@ -33,11 +35,17 @@ const providerGateway = '172.31.1.1/32';
  */
 export function checkNetwork(
   network: ClusterNetwork,
-  quotas: Pick<ClusterQuotas, 'poolsPerCluster' | 'nodesPerCluster'>,
+  {
+    quotas,
+    features,
+  }: {
+    readonly quotas: Pick<ClusterQuotas, 'poolsPerCluster' | 'nodesPerCluster'>;
+    readonly features: ReadonlySet<GardenFeature>;
+  },
 ): void {
-  if (network.existingNetwork !== undefined) {
-    throw invalidField(
-      'unsupported_by_garden',
+  if (network.existingNetwork !== undefined && !features.has('existing-network')) {
+    throw lacksFeature(
+      'existing-network',
       '/spec/network/existingNetwork',
       'is not supported here: every cluster gets a network of its own. Leave the field out',
     );

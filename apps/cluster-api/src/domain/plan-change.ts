@@ -1,14 +1,15 @@
 import type { ClusterSpec, ConnectionPhase } from '@corral/contracts';
-import type { CloudProfile } from '@corral/garden';
+import type { CloudProfile, GardenFeature } from '@corral/garden';
 import { invalidField, Problem } from '../problem.js';
 import { type AcceptedStatus, acceptedStatus } from './accepted-status.js';
 import { autoscalerPriorities } from './autoscaler-priorities.js';
-import { checkCatalogue, type GardenFeature, needsCatalogue } from './catalogue-rules.js';
+import { checkCatalogue, needsCatalogue } from './catalogue-rules.js';
 import { type Change, changesOf } from './changes.js';
 import type { ClusterRecord } from './cluster-record.js';
 import type { UsableConnection } from './cluster-transaction.js';
 import { hasWorkers } from './complete-spec.js';
 import { type AcceptedDeclaration, decideDeclaration } from './decide-declaration.js';
+import { lacksFeature } from './lacks-feature.js';
 import { checkNetwork } from './network-rules.js';
 import type { Places } from './places.js';
 import { checkLastPool, checkPools } from './pool-rules.js';
@@ -61,7 +62,7 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
   // Whoever may not have the cluster need not be told what else is wrong with it.
   if (present === null) checkClusterQuota(context.clustersOfTeam, quotas);
   if (context.lacksSubscription && !declaration.isDraft) refuseToStart(current);
-  if (present === null || changesNetwork(present, desired)) checkNetwork(desired.network, quotas);
+  if (present === null || changesNetwork(present, desired)) checkNetwork(desired.network, context);
   checkPools(present, desired, context);
   if (current?.startedAt) checkLastPool(desired);
   checkPoolQuotas(present, desired, quotas, places);
@@ -99,7 +100,7 @@ function changesNetwork(present: ClusterSpec, desired: ClusterSpec): boolean {
 
 function checkFeatures(present: ClusterSpec | null, desired: ClusterSpec, { features }: ChangeContext): void {
   if (!desired.controlPlaneHA || present?.controlPlaneHA || features.has('control-plane-ha')) return;
-  throw invalidField('unsupported_by_garden', '/spec/controlPlaneHA', 'is not supported here. Leave it out');
+  throw lacksFeature('control-plane-ha', '/spec/controlPlaneHA', 'is not supported here. Leave it out');
 }
 
 /** A draft needs its connection only once it starts. */

@@ -1,8 +1,8 @@
 import type { NodePoolSpec } from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
 import { refusalOf } from '../../test/support/refusal.js';
-import type { GardenFeature } from './catalogue-rules.js';
 import { inCluster, inPool } from './places.js';
 import { checkLastPool, checkPools } from './pool-rules.js';
 
@@ -36,10 +36,35 @@ describe('node pools', () => {
     ['an image name that is no text', { image: { name: 7 } }, 'invalid_node_pool', 'image/name'],
     ['an empty image name', { image: { name: '' } }, 'invalid_node_pool', 'image/name'],
     ['an image version without name', { image: { version: '24.4.0' } }, 'invalid_node_pool', 'image/version'],
+    ['an image whose only member is no text', { image: { version: 7 } }, 'invalid_node_pool', 'image/version'],
   ])('cannot have %s', (_what, pool, code, field) => {
     const pools = [aPool({ name: 'first' }), aPool({ name: 'second', ...pool })];
 
     expect(refused(pools)).toEqual([code, `/spec/nodePools/1/${field}`]);
+  });
+
+  it.each<[string, GardenFeature, Partial<NodePoolSpec>]>([
+    ['have no public address', 'private-nodes', { publicIP: false }],
+    ['have options of their image', 'image-options', { image: { name: 'ubuntu', kind: 'Options', hugePages: true } }],
+  ])('may %s where the garden can do that', (_what, feature, more) => {
+    expect(refused([aPool(more)], null, new Set([feature]))).toBeNull();
+  });
+
+  it.each<[string, Partial<NodePoolSpec>, Partial<NodePoolSpec>, string]>([
+    ['public addresses', { publicIP: false }, { image: { name: 'ubuntu', a: '2' } }, 'image/a'],
+    ['options of an image', { image: { name: 'ubuntu', a: '1' } }, { image: { name: 'ubuntu', a: '2' } }, 'image/a'],
+  ])('that lack %s hold up no other change where the garden has lost the feature', (_what, present, more, field) => {
+    expect(refused([aPool({ ...present, maximum: 9 })], [aPool(present)])).toBeNull();
+    expect(refused([aPool({ ...present, ...more })], [aPool(present)])).toEqual([
+      ...['unsupported_by_garden', `/spec/nodePools/0/${field}`],
+    ]);
+  });
+
+  it('name the feature and who can enable it where they are refused', () => {
+    const work = () =>
+      checkPools(null, withPools(aPool({ publicIP: false })), { places: inCluster, features: new Set() });
+
+    expect(work).toThrow(/operators of this installation to enable private-nodes/);
   });
 
   it('keep their source for ever', () => {

@@ -1,7 +1,8 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
 import { invalidField, Problem } from '../problem.js';
-import type { GardenFeature } from './catalogue-rules.js';
 import { hasWorkers, isManaged } from './complete-spec.js';
+import { lacksFeature } from './lacks-feature.js';
 import type { Places } from './places.js';
 
 const imageMembers = new Set(['name', 'version']);
@@ -33,15 +34,8 @@ export function checkPools(
     }
     const present = current?.nodePools.find(({ name }) => name === pool.name) ?? null;
     checkSource(present, pool, place, features);
-    if (isManaged(pool)) checkImageShape(pool, place);
+    if (isManaged(pool)) checkManaged(present, pool, place, features);
     else checkOnServers(present, pool, place);
-    if (!pool.publicIP) {
-      throw invalidField(
-        'unsupported_by_garden',
-        `${place}/publicIP`,
-        'must be true: every node here has a public address',
-      );
-    }
   }
 }
 
@@ -61,17 +55,17 @@ function checkSource(
   // A pool that is there holds up no other change of its cluster, should the garden have lost the feature.
   const takesServers = source !== 'managed' && (present === null || maximum > present.maximum);
   if (takesServers && !features.has('adopted-nodes')) {
-    throw invalidField(
-      'unsupported_by_garden',
+    throw lacksFeature(
+      'adopted-nodes',
       `${place}/source`,
-      'must be managed: other nodes cannot join clusters here',
+      'must be managed: other nodes cannot join clusters here. Leave it out',
     );
   }
 }
 
 /** What holds for pools on adopted servers only. */
 function checkOnServers(present: NodePoolSpec | null, pool: NodePoolSpec, place: string): void {
-  const { name, source, machineType, image, minimum, maximum } = pool;
+  const { name, source, machineType, image, minimum, maximum, publicIP } = pool;
   if (present !== null && present.machineType !== machineType) {
     throw invalidField(
       'immutable_field',
@@ -86,6 +80,13 @@ function checkOnServers(present: NodePoolSpec | null, pool: NodePoolSpec, place:
       'must be empty: adopted servers are rebuilt with the image of this installation. Leave it out',
     );
   }
+  if (!publicIP) {
+    throw invalidField(
+      'unsupported_by_garden',
+      `${place}/publicIP`,
+      'must be true: adopted servers have the addresses that they have',
+    );
+  }
   if (source !== 'pooled' && minimum !== maximum) {
     throw invalidField(
       'invalid_node_pool',
@@ -95,20 +96,44 @@ function checkOnServers(present: NodePoolSpec | null, pool: NodePoolSpec, place:
   }
 }
 
-function checkImageShape({ image }: NodePoolSpec, place: string): void {
-  for (const [member, value] of Object.entries(image as Record<string, unknown>)) {
-    const pointer = `${place}/image/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+/** What holds for pools whose nodes the garden makes. As with servers, what is there holds up no other change. */
+function checkManaged(
+  present: NodePoolSpec | null,
+  pool: NodePoolSpec,
+  place: string,
+  features: ReadonlySet<GardenFeature>,
+): void {
+  if (!pool.publicIP && present?.publicIP !== false && !features.has('private-nodes')) {
+    throw lacksFeature(
+      'private-nodes',
+      `${place}/publicIP`,
+      'must be true: every node here has a public address. Leave it out',
+    );
+  }
+  const image = Object.entries(pool.image as Record<string, unknown>);
+  for (const [member, value] of image) {
+    const pointer = imagePlace(place, member);
     if (!imageMembers.has(member)) {
-      throw invalidField('unsupported_by_garden', pointer, 'is not supported. An image has a name and a version');
+      const isThere = (present?.image as Record<string, unknown> | undefined)?.[member] === value;
+      if (isThere || features.has('image-options')) continue;
+      throw lacksFeature(
+        'image-options',
+        pointer,
+        'is not supported here. An image has a name and a version. Leave it out',
+      );
     }
     if (typeof value !== 'string' || value === '' || value.length > 100) {
       throw invalidField('invalid_node_pool', pointer, 'must be a text of 1 to 100 characters');
     }
   }
-  if ('version' in image && !('name' in image)) {
-    throw invalidField('invalid_node_pool', `${place}/image/version`, 'needs a name beside it');
+  const [first] = image;
+  if (first !== undefined && !('name' in pool.image)) {
+    throw invalidField('invalid_node_pool', imagePlace(place, first[0]), 'needs a name beside it');
   }
 }
+
+const imagePlace = (place: string, member: string): string =>
+  `${place}/image/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
 /**
  * A cluster can be made with workers or without, and never change from one to the other.

@@ -1,4 +1,4 @@
-import type { NodePoolSpec } from '@corral/contracts';
+import { joinsByCommand, type NodePoolSpec, serverKindOf } from '@corral/contracts';
 import type { NodePrices } from '@corral/hcloud';
 import Big from 'big.js';
 
@@ -20,10 +20,13 @@ const HOURS_PER_MONTH = 730;
 
 /** What one node of a pool costs: its server and, apart from it, its public address. */
 export function nodePriceOf(
-  { machineType, publicIP }: Pick<NodePoolSpec, 'machineType' | 'publicIP'>,
+  { source, machineType, publicIP }: Pick<NodePoolSpec, 'source' | 'machineType' | 'publicIP'>,
   region: string,
   known: KnownPrices | null,
 ): NodePrice {
+  if (source !== 'managed' && joinsByCommand(serverKindOf[source])) {
+    return { kind: 'unknown', reason: `What ${source} machines cost is not known here.` };
+  }
   if (known === null) return { kind: 'unknown', reason: 'There is no price list.' };
   const { serverTypes, primaryIpv4 } = known.prices;
   const server = ownOf(ownOf(serverTypes, machineType) ?? {}, region);

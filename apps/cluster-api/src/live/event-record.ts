@@ -10,6 +10,8 @@ export interface EventRecord {
   readonly targetId: string;
   readonly name: string;
   readonly parent: string | null;
+  /** Who alone may read of it beside administrators, of the kinds that are somebody's own. */
+  readonly ownerId: string | null;
 }
 
 /** Events behind a position. */
@@ -24,16 +26,16 @@ export interface EventPage<E> {
 }
 
 /** An event as it is on the wire, made once for all who get it. */
-export interface RenderedEvent {
+export interface RenderedEvent extends Pick<EventRecord, 'kind' | 'ownerId'> {
   readonly position: EventPosition;
   readonly bytes: Buffer;
 }
 
 /** @param resource the present body of what the event is about; null when it is gone */
 export function renderEvent(record: EventRecord, resource: TeamEvent['resource']): RenderedEvent {
-  const { position, kind, change, name, targetId, parent } = record;
+  const { position, kind, change, name, targetId, parent, ownerId } = record;
   const id = renderPosition(position);
   const at = new Date(position.at).toISOString();
   const data: TeamEvent = { id, kind, change, name, targetId, parent, at, resource };
-  return { position, bytes: renderBlock({ event: teamEventName(kind, change), id, data }) };
+  return { position, kind, ownerId, bytes: renderBlock({ event: teamEventName(kind, change), id, data }) };
 }

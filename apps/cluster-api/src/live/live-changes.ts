@@ -3,6 +3,7 @@ import { streamEventNames } from '@corral/contracts';
 import { Problem } from '../problem.js';
 import { comparePositions, type EventPosition, renderPosition } from './event-position.js';
 import { type LiveStream, liveStream, type StreamSink } from './live-stream.js';
+import type { Viewer } from './may-read.js';
 import type { RecentEvents } from './recent-events.js';
 import { renderBlock } from './sse.js';
 import type { TeamFeed } from './team-feed.js';
@@ -14,6 +15,8 @@ export interface Team {
 
 export interface Follower {
   readonly team: Team;
+  /** As the request was let in. */
+  readonly viewer: Viewer;
   readonly sessionId: string;
   /** The text of the session's cookie. */
   readonly secret: string;
@@ -25,6 +28,14 @@ export interface LiveChangesDeps {
   readonly startFeed: (team: Team) => TeamFeed;
   /** Calls back with the team that has news, and with null when any may have some. */
   readonly onNews: (tell: (teamId: string | null) => void) => void;
+  /**
+   * Not everything that happens is worth a notification, and one can be lost.
+   *
+   * @returns those of the teams that have events behind the place
+   */
+  readonly findNews: (ends: readonly TeamEnd[]) => Promise<readonly string[]>;
+  /** So often such events are looked for. */
+  readonly lookMs: number;
   /** @returns null for a session that is over */
   readonly findSession: (secret: string) => Promise<Session | null>;
   readonly heartbeatMs: number;
@@ -32,6 +43,12 @@ export interface LiveChangesDeps {
   readonly retryMs: number;
   /** Aborted when the process begins to end. */
   readonly ending: AbortSignal;
+}
+
+/** Where the known events of a team end. */
+export interface TeamEnd {
+  readonly teamId: string;
+  readonly after: EventPosition;
 }
 
 export interface LiveChanges {
@@ -42,6 +59,8 @@ export interface LiveChanges {
    * @throws Problem `service_unavailable` while the process ends
    */
   follow(follower: Follower, open: () => StreamSink): Promise<OpenStream>;
+  /** Members of the team have changed: whoever follows it is looked up before more is told. Never rejects. */
+  membersChanged(teamId: string): Promise<void>;
   count(): number;
   /** Teams whose events wait for a transaction to end. */
   countHeld(): number;
@@ -55,6 +74,7 @@ export interface OpenStream {
 interface Member {
   readonly follower: Follower;
   readonly stream: LiveStream;
+  viewer: Viewer;
 }
 
 interface TeamStreams {
@@ -66,11 +86,12 @@ interface TeamStreams {
 export function liveChanges(deps: LiveChangesDeps): LiveChanges {
   const teams = new Map<string, TeamStreams>();
   const members = new Set<Member>();
-  const { checkSessions } = sessionChecks(deps.findSession, members);
-  let timer: NodeJS.Timeout | undefined;
+  const { checkSessions, checkTeam } = sessionChecks(deps.findSession, members);
+  let timers: readonly NodeJS.Timeout[] = [];
+  const lookForNews = newsFinder(deps.findNews, teams);
 
   const tick = (): void => {
-    for (const { feed } of teams.values()) feed.look(); // a notification can be lost; a look is one statement
+    for (const { feed } of teams.values()) feed.look(); // whatever else could be missed; a look is one statement
     for (const { stream } of members) stream.heartbeat();
     void checkSessions();
   };
@@ -79,7 +100,7 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
     if (streams.users === 0) streams.feed.look();
     streams.users += 1;
     teams.set(team.id, streams);
-    timer ??= setInterval(tick, deps.heartbeatMs);
+    if (timers.length === 0) timers = [setInterval(tick, deps.heartbeatMs), setInterval(lookForNews, deps.lookMs)];
     return streams;
   };
   const leave = (team: Team, streams: TeamStreams): void => {
@@ -88,8 +109,8 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
     streams.feed.close();
     teams.delete(team.id);
     if (teams.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
+    for (const timer of timers) clearInterval(timer);
+    timers = [];
   };
 
   deps.onNews((teamId) => {
@@ -101,6 +122,7 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
   });
 
   return {
+    membersChanged: checkTeam,
     count: () => members.size,
     countHeld: () => [...teams.values()].filter(({ feed }) => feed.isHeld()).length,
     async follow(follower, open) {
@@ -113,8 +135,9 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
         const sink = open();
         const retry = Math.round(deps.retryMs * (1 + Math.random()));
         sink.write(Buffer.concat([renderBlock({ retry }), ...(mark === null ? [] : [markBlock(mark, from)])]));
-        const stream = liveStream({ feed: streams.feed, recent, sink, from });
-        const member = { follower, stream };
+        const { viewer } = follower;
+        const stream = liveStream({ feed: streams.feed, recent, sink, from, viewer: () => member.viewer });
+        const member: Member = { follower, stream, viewer };
         members.add(member);
         const unfollow = streams.feed.follow(stream.pump);
         stream.pump();
@@ -134,6 +157,22 @@ export function liveChanges(deps: LiveChangesDeps): LiveChanges {
         throw error;
       }
     },
+  };
+}
+
+/** Looks for events in all teams at once, and never twice at a time. */
+function newsFinder(findNews: LiveChangesDeps['findNews'], teams: ReadonlyMap<string, TeamStreams>) {
+  let isLooking = false;
+  return async (): Promise<void> => {
+    const ends = [...teams].flatMap(([teamId, { feed }]) => {
+      const after = feed.end();
+      return after === null ? [] : [{ teamId, after }];
+    });
+    if (isLooking || ends.length === 0) return;
+    isLooking = true;
+    // What fails here is told of by the next reading of a feed.
+    for (const teamId of await findNews(ends).catch(() => [])) teams.get(teamId)?.feed.look();
+    isLooking = false;
   };
 }
 
@@ -182,20 +221,28 @@ function sessionChecks(findSession: LiveChangesDeps['findSession'], members: Rea
     // Nobody is sent away because the database is: nothing can be read then either.
     const session = await findSession(secret).catch(() => undefined);
     if (session === undefined) return;
-    const teams = new Set(session?.memberships.map(({ teamId }) => teamId));
-    for (const { follower, stream } of of) if (!teams.has(follower.team.id)) stream.end('session');
+    const roles = new Map(session?.memberships.map(({ teamId, role }) => [teamId, role]));
+    for (const member of of) {
+      const role = roles.get(member.follower.team.id);
+      if (role === undefined) member.stream.end('session');
+      else member.viewer = { ...member.viewer, role };
+    }
+  };
+  const check = async (those: Iterable<Member>): Promise<void> => {
+    const waiting = [...bySession(those).values()];
+    const work = async (): Promise<void> => {
+      for (let of = waiting.pop(); of !== undefined; of = waiting.pop()) {
+        await checkOne((of[0] as Member).follower.secret, of);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
   };
   return {
+    checkTeam: (teamId: string) => check([...members].filter(({ follower }) => follower.team.id === teamId)),
     async checkSessions(): Promise<void> {
       if (isChecking) return;
       isChecking = true;
-      const waiting = [...bySession(members).values()];
-      const work = async (): Promise<void> => {
-        for (let of = waiting.pop(); of !== undefined; of = waiting.pop()) {
-          await checkOne((of[0] as Member).follower.secret, of);
-        }
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, work));
+      await check(members);
       isChecking = false;
     },
   };

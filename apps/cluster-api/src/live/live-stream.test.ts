@@ -1,3 +1,4 @@
+import type { Role } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import type { EventPosition } from './event-position.js';
 import type { EventPage, RenderedEvent } from './event-record.js';
@@ -5,7 +6,10 @@ import { liveStream } from './live-stream.js';
 import { recentEvents } from './recent-events.js';
 
 const at = (xid: number): EventPosition => ({ xid: BigInt(xid), id: 0n, at: 0 });
-const event = (xid: number): RenderedEvent => ({ position: at(xid), bytes: Buffer.from(`<${xid}>`) });
+const event = (xid: number, of: Partial<RenderedEvent> = {}): RenderedEvent => ({
+  ...{ position: at(xid), bytes: Buffer.from(`<${xid}>`), kind: 'Operation', ownerId: null },
+  ...of,
+});
 const events = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => event(from + index));
 
 /** A stream over a connection that takes `room` writes before it wants a pause. */
@@ -15,9 +19,11 @@ function given({ from = 0, keptFrom = 0, room = Number.POSITIVE_INFINITY, older 
   let drain: () => void = () => undefined;
   const recent = recentEvents(at(keptFrom), { events: 100, bytes: 10_000 });
   const reads: EventPosition[] = [];
+  let role: Role = 'member';
   const stream = liveStream({
     recent,
     from: at(from),
+    viewer: () => ({ userId: 'm', role }),
     feed: {
       async backlog(after): Promise<EventPage<RenderedEvent>> {
         reads.push(after);
@@ -40,6 +46,9 @@ function given({ from = 0, keptFrom = 0, room = Number.POSITIVE_INFINITY, older 
   });
   return {
     ...{ stream, recent, reads, written },
+    becomes(now: Role) {
+      role = now;
+    },
     takeMore(more: number) {
       left = more;
       drain();
@@ -101,6 +110,29 @@ describe('a stream', () => {
     stream.heartbeat();
 
     expect(written).toEqual([expect.stringMatching(/^: heartbeat\nid: [\w-]+\n\n$/), ': heartbeat\n\n']);
+  });
+
+  it('passes over what its viewer may not read, by what they are when it is told', () => {
+    const { stream, recent, written, becomes } = given();
+    const token = (xid: number, ownerId: string | null) => event(xid, { kind: 'DnsToken', ownerId });
+    recent.append([token(1, 'm'), token(2, 'another'), token(3, null), event(4)], at(4));
+    stream.pump();
+    becomes('admin');
+    recent.append([token(5, 'another')], at(5));
+    stream.pump();
+
+    expect(written).toEqual(['<1>', '<4>', '<5>']);
+  });
+
+  it('moves its place with a heartbeat past what was passed over', () => {
+    const { stream, recent, written } = given();
+    recent.append([event(1, { kind: 'DnsToken' })], at(1));
+    stream.heartbeat();
+    stream.heartbeat();
+    recent.append([event(2)], at(2));
+    stream.pump();
+
+    expect(written).toEqual([...[expect.stringMatching(/^: heartbeat\nid: [\w-]+\n\n$/), ': heartbeat\n\n', '<2>']]);
   });
 
   it('sends nothing once it is over', async () => {

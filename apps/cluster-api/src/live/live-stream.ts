@@ -1,6 +1,7 @@
 import { type StreamEndReason, streamEndReasons, streamEventNames } from '@corral/contracts';
 import { comparePositions, type EventPosition, renderPosition } from './event-position.js';
 import type { RenderedEvent } from './event-record.js';
+import { mayRead, type Viewer } from './may-read.js';
 import type { RecentEvents } from './recent-events.js';
 import { renderBlock } from './sse.js';
 import type { TeamFeed } from './team-feed.js';
@@ -21,6 +22,8 @@ export interface LiveStreamDeps {
   readonly sink: StreamSink;
   /** Events behind it are sent. */
   readonly from: EventPosition;
+  /** Who follows, as known just now: what they may not read is passed over. */
+  readonly viewer: () => Viewer;
 }
 
 export interface LiveStream {
@@ -38,8 +41,10 @@ export interface LiveStream {
  * Sends events in their order, each once. What waits for a slow reader is a position and not a buffer: events that
  * others have long read are read again for one who comes late.
  */
-export function liveStream({ feed, recent, sink, from }: LiveStreamDeps): LiveStream {
+export function liveStream({ feed, recent, sink, from, viewer }: LiveStreamDeps): LiveStream {
   let position = from;
+  /** The last place that the client knows to come back to. */
+  let told = from;
   let older: readonly RenderedEvent[] = [];
   let olderUntil = from;
   let isFull = false;
@@ -52,8 +57,10 @@ export function liveStream({ feed, recent, sink, from }: LiveStreamDeps): LiveSt
     if (isFull) heartbeatsWhileFull = 0;
   };
   const sendEvent = (event: RenderedEvent): void => {
-    send(event.bytes);
     position = event.position;
+    if (!mayRead(event, viewer())) return;
+    send(event.bytes);
+    told = position;
   };
   const readOlder = async (): Promise<void> => {
     isReading = true;
@@ -115,8 +122,10 @@ export function liveStream({ feed, recent, sink, from }: LiveStreamDeps): LiveSt
     const end = recent.end();
     const isBehindAll =
       older.length === 0 && !isReading && recent.covers(position) && recent.firstBehind(position) === null;
-    if (!isBehindAll || comparePositions(end, position) <= 0) return {};
-    position = end;
-    return { id: renderPosition(end) };
+    if (!isBehindAll) return {};
+    if (comparePositions(end, position) > 0) position = end;
+    if (comparePositions(position, told) <= 0) return {};
+    told = position;
+    return { id: renderPosition(told) };
   }
 }

@@ -5,7 +5,9 @@ import type { RenderedEvent } from './event-record.js';
 import { recentEvents } from './recent-events.js';
 
 const at = (xid: number): EventPosition => ({ xid: BigInt(xid), id: 0n, at: 0 });
-const event = (xid: number, bytes: number): RenderedEvent => ({ position: at(xid), bytes: Buffer.alloc(bytes) });
+const event = (xid: number, bytes: number): RenderedEvent => ({
+  ...{ position: at(xid), bytes: Buffer.alloc(bytes), kind: 'Operation', ownerId: null },
+});
 
 it('whoever is covered finds every event behind them, in order; memory stays bounded', () => {
   const batch = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 5 });

@@ -1,4 +1,4 @@
-import { type TeamEvent, type TeamEventKind, teamEventKinds } from '@corral/contracts';
+import { type TeamEvent, type TeamEventKind, teamEventKinds, teamEventNouns } from '@corral/contracts';
 import { type EventRecord, type RenderedEvent, renderEvent } from './event-record.js';
 import type { Team } from './live-changes.js';
 
@@ -9,17 +9,32 @@ export type BodyReader = (team: Team, ids: readonly string[]) => Promise<Readonl
 /** Renders events with what they are about, which is read once per kind however many events tell of it. */
 export const eventRenderer =
   (readers: Readonly<Record<TeamEventKind, BodyReader>>) =>
-  async (team: Team, records: readonly EventRecord[]): Promise<RenderedEvent[]> => {
+  async (team: Team, read: readonly EventRecord[]): Promise<RenderedEvent[]> => {
+    const records = withoutOutdated(read);
     const bodies = new Map<string, Body>();
     const readKind = async (kind: TeamEventKind): Promise<void> => {
       const changed = records.filter((record) => record.kind === kind && record.change === 'changed');
       const ids = [...new Set(changed.map(({ targetId }) => targetId))];
       if (ids.length === 0) return;
-      for (const [id, body] of await readers[kind](team, ids)) bodies.set(id, body);
+      for (const [id, body] of await readers[kind](team, ids)) bodies.set(keyOf({ kind, targetId: id }), body);
     };
     await Promise.all(teamEventKinds.map(readKind));
     return records.map((record) => renderEvent(record, bodyFor(record, bodies)));
   };
 
-const bodyFor = ({ change, targetId }: EventRecord, bodies: ReadonlyMap<string, Body>): Body | null =>
-  change === 'deleted' ? null : (bodies.get(targetId) ?? null);
+/**
+ * All of them but those of record sets of which a later one tells: they would carry the same body, which may be long, and
+ * programs write record sets by the hundred. What a newer version of the service tells of is none of ours.
+ */
+export function withoutOutdated(records: readonly EventRecord[]): EventRecord[] {
+  const last = new Map(records.map((record) => [keyOf(record), record]));
+  return records.filter(
+    (record) =>
+      Object.hasOwn(teamEventNouns, record.kind) && (record.kind !== 'RecordSet' || last.get(keyOf(record)) === record),
+  );
+}
+
+const keyOf = ({ kind, targetId }: Pick<EventRecord, 'kind' | 'targetId'>): string => `${kind} ${targetId}`;
+
+const bodyFor = (record: EventRecord, bodies: ReadonlyMap<string, Body>): Body | null =>
+  record.change === 'deleted' ? null : (bodies.get(keyOf(record)) ?? null);

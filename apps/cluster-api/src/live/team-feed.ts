@@ -20,6 +20,8 @@ export interface TeamFeed {
   started(): Promise<RecentEvents>;
   /** There may be news. */
   look(): void;
+  /** Where the events that are known end; null before the first are. */
+  end(): EventPosition | null;
   /** Whether events wait for another transaction to end. */
   isHeld(): boolean;
   /** Older events, for one who comes from far behind. Those who come from the same place share the reading. */
@@ -96,6 +98,7 @@ export function teamFeed({ read, isKept, onError, onHeld }: TeamFeedDeps): TeamF
   return {
     started: () => started,
     look: () => void look(),
+    end: () => recent?.end() ?? null,
     isHeld: held.isHeld,
     backlog: (after) => shared(pages, after, () => read(after).catch(told)),
     isKept: (position) => shared(kept, position, () => isKept(position)),

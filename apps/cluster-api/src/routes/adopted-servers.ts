@@ -1,8 +1,17 @@
-import { type ClusterOperationId, isConnectionRef, parseAdoptedServerPost, parseServerId } from '@corral/contracts';
+import {
+  type ClusterOperationId,
+  clusterLimits,
+  isConnectionRef,
+  type JoinCommand,
+  parseAdoptedServerPost,
+  parseServerId,
+} from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { adoptedServerBody } from '../domain/adopted-server-body.js';
 import type { AdoptedServerService, AdoptedServerStore } from '../domain/adopted-servers.js';
+import type { JoinCommandService } from '../domain/join-commands.js';
 import { operationUrl } from '../domain/operation-body.js';
+import { placesOfTeams } from '../http/at-once.js';
 import { bodyOf } from '../http/body.js';
 import { callerOf } from '../http/caller.js';
 import { idempotencyKeyOf } from '../http/idempotency-key.js';
@@ -10,12 +19,15 @@ import { notFound } from '../problem.js';
 
 export interface AdoptedServerRoutesDeps {
   readonly servers: AdoptedServerService;
+  readonly joinCommands: JoinCommandService;
   readonly store: Pick<AdoptedServerStore, 'findConnection' | 'list' | 'find'>;
   /** Base address of this service, without a slash at its end. */
   readonly publicUrl: () => string;
 }
 
-export function adoptedServerRoutes({ servers, store, publicUrl }: AdoptedServerRoutesDeps) {
+export function adoptedServerRoutes({ servers, joinCommands, store, publicUrl }: AdoptedServerRoutesDeps) {
+  const { joinCommandsPerTeamAtOnce: perTeam, joinCommandsPerProcessAtOnce: perProcess } = clusterLimits;
+  const issuing = placesOfTeams({ perTeam, perProcess }, 'Join commands in the making');
   const tellOperation = (res: Response, id: string): void => {
     res.set('Operation-Location', operationUrl({ id }, { team: callerOf(res).team, publicUrl: publicUrl() }));
   };
@@ -50,6 +62,15 @@ export function adoptedServerRoutes({ servers, store, publicUrl }: AdoptedServer
       const { operationId } = await servers.deregister(callerOf(res), refOf(req), serverIdOf(req));
       tellOperation(res, operationId);
       res.status(204).end();
+    },
+
+    async issueJoinCommand(req, res) {
+      const caller = callerOf(res);
+      const { expiresAt, ...issued } = await issuing(caller.team.id, () =>
+        joinCommands.issue(caller, refOf(req), serverIdOf(req)),
+      );
+      res.set('Cache-Control', 'no-store');
+      res.json({ ...issued, expiresAt: expiresAt.toISOString() } satisfies JoinCommand);
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

@@ -21,7 +21,7 @@ export function eventRoutes({ live, limits }: EventRoutesDeps) {
   const ofSession = atOnce(limits.perSession, 'Streams of events of this session');
   return {
     async streamTeamEvents(req, res) {
-      const { team } = callerOf(res);
+      const { team, userId, role } = callerOf(res);
       const { id: sessionId } = sessionOf(res) as Session;
       const secret = sessionCookieOf(req) as string;
       const after = lastEventIdOf(req);
@@ -31,7 +31,9 @@ export function eventRoutes({ live, limits }: EventRoutesDeps) {
         return;
       }
       const stream = async (): Promise<void> => {
-        const open = await live.follow({ team, sessionId, secret, after }, () => openEventStream(res));
+        const open = await live.follow({ team, viewer: { userId, role }, sessionId, secret, after }, () =>
+          openEventStream(res),
+        );
         await untilClosed(res);
         open.close();
       };

@@ -32,7 +32,7 @@ export const wholeClusters = sql`
   SELECT cluster.id, cluster.name, cluster.shoot_name AS "shootName", cluster.spec, cluster.desired_hash AS "desiredHash",
          cluster.generation, cluster.observed_generation AS "observedGeneration", cluster.revision, cluster.phase,
          cluster.conditions, cluster.seed_name AS "seedName", cluster.migration_phase AS "migrationPhase",
-         cluster.observed,
+         cluster.observed, cluster.node_counts AS "nodeCounts",
          cluster.pinned_version AS "pinnedVersion", cluster.started_at AS "startedAt",
          cluster.deletion_requested_at AS "deletionRequestedAt", cluster.created_at AS "createdAt",
          cluster.updated_at AS "updatedAt", ${pricesOfConnection},
@@ -65,6 +65,7 @@ export interface ClusterRow extends PricesRow {
   readonly seedName: string | null;
   readonly migrationPhase: string | null;
   readonly observed: unknown;
+  readonly nodeCounts: unknown;
   readonly pinnedVersion: string | null;
   readonly lastOperation: OperationJson | null;
   readonly startedAt: Date | null;
@@ -137,6 +138,7 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
     seedName: row.seedName,
     migrationPhase: row.migrationPhase as MigrationPhase | null,
     observed: row.observed as ObservedCluster | null,
+    nodeCounts: row.nodeCounts as ClusterRecord['nodeCounts'],
     pinnedVersion: row.pinnedVersion,
     lastOperation: row.lastOperation && operationOf(datedOf(row.lastOperation)),
     startedAt: row.startedAt,

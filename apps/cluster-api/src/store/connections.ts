@@ -11,7 +11,7 @@ import { operationOf } from './cluster-rows.js';
 import { claimKey } from './idempotency-keys.js';
 import type { ChangeTeam, Transaction } from './team-changes.js';
 
-const shown = {
+export const shownOfConnection = {
   ...{
     id: true,
     ref: true,
@@ -25,7 +25,7 @@ const shown = {
   ...{ message: true, project: true, createdAt: true, updatedAt: true },
   priceList: { select: { currency: true } },
 } as const;
-const sealedToo = { ...shown, sealedToken: true, tokenKeyId: true } as const;
+const sealedToo = { ...shownOfConnection, sealedToken: true, tokenKeyId: true } as const;
 
 /** A pass that lost its turn may have a call under way that writes the credentials: it has ended by then. */
 const CLEAN_UP_AFTER_MS = 60_000;
@@ -34,16 +34,22 @@ const CLEAN_UP_AFTER_MS = 60_000;
 export const connectionStore = (prisma: Prisma, changeTeam: ChangeTeam): ConnectionStore => ({
   async list({ team }, phase) {
     const where = { teamId: team.id, ...(phase === null ? {} : { phase }) };
-    return (await prisma.connection.findMany({ where, orderBy: { ref: 'asc' }, select: shown })).map(recordOf);
+    return (await prisma.connection.findMany({ where, orderBy: { ref: 'asc' }, select: shownOfConnection })).map(
+      connectionRecordOf,
+    );
   },
 
   async find({ team }, ref) {
-    const row = await prisma.connection.findUnique({ where: { teamId_ref: { teamId: team.id, ref } }, select: shown });
-    return row && recordOf(row);
+    const row = await prisma.connection.findUnique({
+      where: { teamId_ref: { teamId: team.id, ref } },
+      select: shownOfConnection,
+    });
+    return row && connectionRecordOf(row);
   },
 
   async belongings({ team }, ref) {
-    const where = { teamId: team.id, connection: { ref }, phase: { not: 'Missing' } };
+    // Of the other kinds the project knows nothing.
+    const where = { teamId: team.id, connection: { ref }, serverKind: 'cloud', phase: { not: 'Missing' } };
     const rows = await prisma.adoptedServer.findMany({
       where,
       orderBy: { serverId: 'asc' },
@@ -74,11 +80,11 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
       // A cluster that is being declared on the connection holds its row: whoever comes second sees the other.
       await tx.$queryRaw`SELECT id FROM connection WHERE team_id = ${teamId}::uuid AND ref = ${ref} FOR UPDATE`;
       const row = await tx.connection.findUnique({ where: { teamId_ref: { teamId, ref } }, select: sealedToo });
-      return row && { ...recordOf(row), sealed: { keyId: row.tokenKeyId, bytes: row.sealedToken } };
+      return row && { ...connectionRecordOf(row), sealed: { keyId: row.tokenKeyId, bytes: row.sealedToken } };
     },
     async findById(id) {
-      const row = await tx.connection.findUnique({ where: { teamId, id }, select: shown });
-      return row && recordOf(row);
+      const row = await tx.connection.findUnique({ where: { teamId, id }, select: shownOfConnection });
+      return row && connectionRecordOf(row);
     },
     count: () => tx.connection.count({ where: { teamId } }),
     async insert({ id, ref, name, provider, providerConfig, sealed, standing }) {
@@ -89,9 +95,9 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
           ...tokenColumns(sealed),
           ...standingColumns(standing, now),
         },
-        select: shown,
+        select: shownOfConnection,
       });
-      return recordOf(row);
+      return connectionRecordOf(row);
     },
     async replace(id, { name, providerConfig, sealed, standing }) {
       const row = await tx.connection.update({
@@ -102,11 +108,11 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
           ...(sealed && { ...tokenColumns(sealed), tokenVersion: { increment: 1 }, verifiedAt: null }),
           ...(standing && standingColumns(standing, now)),
         },
-        select: shown,
+        select: shownOfConnection,
       });
       if (sealed !== null || standing !== null) await duePrices(tx, id, now);
       if (standing !== null) await dueAwaitedVerification(tx, id);
-      return recordOf(row);
+      return connectionRecordOf(row);
     },
     async restate(id, standing) {
       const { phase } = await tx.connection.findUniqueOrThrow({ where: { teamId, id }, select: { phase: true } });
@@ -114,10 +120,10 @@ function changesOf(tx: Transaction, caller: Caller, now: Date): ConnectionChange
       const row = await tx.connection.update({
         where: { teamId, id },
         data: { ...standingColumns(standing, now), ...(phase === standing.phase ? {} : { updatedAt: now }) },
-        select: shown,
+        select: shownOfConnection,
       });
       await dueAwaitedVerification(tx, id);
-      return recordOf(row);
+      return connectionRecordOf(row);
     },
     async remove(id) {
       const { gardenName: name } = await tx.connection.delete({ where: { teamId, id }, select: { gardenName: true } });
@@ -216,7 +222,7 @@ interface ConnectionRow extends Omit<ConnectionRecord, 'phase' | 'providerConfig
   readonly priceList: { readonly currency: string | null } | null;
 }
 
-function recordOf({
+export function connectionRecordOf({
   id,
   ref,
   generation,

@@ -2,6 +2,7 @@ import { clusterLimits, type TeamEventChange, type TeamEventKind } from '@corral
 import type { Prisma } from '@corral/database';
 import type { EventPosition } from '../live/event-position.js';
 import type { EventPage, EventRecord } from '../live/event-record.js';
+import type { TeamEnd } from '../live/live-changes.js';
 
 /** Ends of transactions lag behind their beginnings, by which events are deleted. */
 const KEPT_MARGIN_MS = 300_000;
@@ -19,6 +20,7 @@ interface Row {
   readonly targetId: string;
   readonly name: string;
   readonly parent: string | null;
+  readonly ownerId: string | null;
   readonly createdAt: Date;
 }
 
@@ -42,7 +44,7 @@ export const teamEventStore = (prisma: Prisma) => ({
              EXISTS (SELECT FROM team_event
                      WHERE team_id = ${teamId}::uuid AND xid >= snapshot.horizon) AS "isHeld",
              event.id, event.xid, event.kind, event.change, event.target_id AS "targetId", event.target_name AS name,
-             event.parent_name AS parent, event.created_at AS "createdAt"
+             event.parent_name AS parent, event.owner_id AS "ownerId", event.created_at AS "createdAt"
       FROM snapshot LEFT JOIN LATERAL (
         SELECT * FROM team_event
         WHERE team_id = ${teamId}::uuid AND (xid, id) > (${xid}::bigint, ${id}::bigint) AND xid < snapshot.horizon
@@ -54,6 +56,17 @@ export const teamEventStore = (prisma: Prisma) => ({
     const isFull = after !== null && events.length === limit;
     const until = isFull ? (events.at(-1) as EventRecord).position : { xid: horizon, id: 0n, at: now.getTime() };
     return { events, until, isFull, isHeld };
+  },
+
+  /** Which of the teams have events behind the place, be they over or not. */
+  async findNews(ends: readonly TeamEnd[]): Promise<string[]> {
+    const rows = await prisma.$queryRaw<{ teamId: string }[]>`
+      SELECT ends.team_id AS "teamId"
+      FROM unnest(${ends.map(({ teamId }) => teamId)}::uuid[], ${ends.map(({ after }) => after.xid)}::bigint[],
+                  ${ends.map(({ after }) => after.id)}::bigint[]) AS ends (team_id, xid, id)
+      WHERE EXISTS (SELECT FROM team_event
+                    WHERE team_event.team_id = ends.team_id AND (team_event.xid, team_event.id) > (ends.xid, ends.id))`;
+    return rows.map(({ teamId }) => teamId);
   },
 
   /**
@@ -73,6 +86,7 @@ export const teamEventStore = (prisma: Prisma) => ({
 });
 
 function recordOf(row: Row): EventRecord {
-  const { xid, id, createdAt, kind, change, targetId, name, parent } = row;
-  return { position: { xid, id: id as bigint, at: createdAt.getTime() }, kind, change, targetId, name, parent };
+  const { xid, id, createdAt, kind, change, targetId, name, parent, ownerId } = row;
+  const position = { xid, id: id as bigint, at: createdAt.getTime() };
+  return { position, kind, change, targetId, name, parent, ownerId };
 }

@@ -41,6 +41,30 @@ describe('reading clusters', () => {
         .expect(200);
     });
 
+    describe('of what is there now of its pools', () => {
+      const image = { name: 'ubuntu', version: '24.4.0' };
+      const of = (image: object | null, nodes: object | null) => ({ name: 'general', image, nodes });
+      const seen = (nodePools: object[], counts: object | null) =>
+        t.pool.query(`UPDATE cluster SET observed = $1, node_counts = $2 WHERE name = 'alpha'`, [
+          JSON.stringify({ kubernetes: null, apiServer: null, nodePools, maintenance: null }),
+          counts && JSON.stringify(counts),
+        ]);
+      const poolsOf = async () => (await get('/clusters/alpha/').expect(200)).body.status.nodePools;
+
+      const numbers = { ready: 1, total: 2 };
+      it.each<[string, object[], object | null, object[]]>([
+        ['nothing while nothing is known', [], null, []],
+        ['images and numbers', [{ name: 'general', image }], { general: numbers }, [of(image, numbers)]],
+        ['images alone', [{ name: 'general', image }], null, [of(image, null)]],
+        ['numbers alone', [], { general: numbers }, [of(null, numbers)]],
+        ['nothing of pools that are gone', [{ name: 'gone', image }], { gone: numbers }, []],
+      ])('tells %s', async (_what, images, counts, told) => {
+        await seen(images, counts);
+
+        expect(await poolsOf()).toEqual(told);
+      });
+    });
+
     it.each(['nothing', 'ALPHA', 'alpha%00', `${'a'.repeat(64)}`])('answers 404 for %s', async (name) => {
       expect((await get(`/clusters/${name}/`).expect(404)).body.code).toBe('not_found');
     });

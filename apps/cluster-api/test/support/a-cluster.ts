@@ -51,6 +51,7 @@ export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {
     seedName: 'seed-hel',
     migrationPhase: null,
     observed: null,
+    nodeCounts: null,
     pinnedVersion: spec.kubernetesVersion,
     lastOperation: null,
     startedAt: new Date('2026-11-01T00:00:00.000Z'),

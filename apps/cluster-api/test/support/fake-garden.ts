@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { CloudProfile } from '@corral/garden';
 import type { GardenOfApi } from '../../src/build-cluster-handlers.js';
 import { aCatalogue } from './a-cluster.js';
@@ -9,7 +10,11 @@ export interface FakeGarden extends GardenOfApi {
   failure: Error | null;
   readonly issued: { namespace: string; name: string; expirationSeconds: number }[];
   catalogueReads: number;
+  /** Tokens with which machines could join, by the names of their nodes. */
+  readonly joinTokens: Map<string, string>;
 }
+
+const certificate = '-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----\n';
 
 /** What the API asks of a garden, without one. Grants credentials for as long as it is asked to. */
 export function fakeGarden(): FakeGarden {
@@ -18,10 +23,26 @@ export function fakeGarden(): FakeGarden {
     failure: null,
     issued: [],
     catalogueReads: 0,
+    joinTokens: new Map(),
     async readCloudProfile() {
       garden.catalogueReads += 1;
       if (garden.failure !== null) throw garden.failure;
       return garden.catalogue;
+    },
+    nodes: {
+      async joinData(_shoot, { nodeName }) {
+        if (garden.failure !== null) throw garden.failure;
+        const bootstrapToken = `${randomBytes(3).toString('hex')}.${randomBytes(8).toString('hex')}`;
+        garden.joinTokens.set(nodeName, bootstrapToken);
+        return {
+          ...{ server: 'https://api.example.org', certificateAuthority: certificate, bootstrapToken },
+          ...{ configSecretName: 'gardener-node-agent-p1-77ac3', kubernetesVersion: '1.33.2' },
+          nodeAgentImage: 'registry.example.org/gardener/node-agent:v1.120.0',
+        };
+      },
+      async endJoin(_shoot, nodeName) {
+        garden.joinTokens.delete(nodeName);
+      },
     },
     async adminKubeconfig(request) {
       if (garden.failure !== null) throw garden.failure;

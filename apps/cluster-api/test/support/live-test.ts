@@ -12,6 +12,8 @@ export interface LiveTest {
   begin(at: Replica, options?: BeginOptions): Promise<Following>;
   /** The smallest change that there is. */
   addOperation(team: TestTeam, name: string): Promise<void>;
+  /** Returns once no transaction is open that could still tell something before what was told. */
+  untilAllIsOver(): Promise<unknown>;
   /** Returns once the replicas know of it. */
   leaveAll(): Promise<void>;
   close(): Promise<void>;
@@ -50,7 +52,7 @@ export async function startLiveTest(): Promise<LiveTest> {
       return rows.length === 0;
     });
   return {
-    api,
+    ...{ api, untilAllIsOver },
     async startReplica(options) {
       const started = await startReplica(api, options);
       replicas.push(started);

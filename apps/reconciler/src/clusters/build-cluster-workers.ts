@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TokenVerdict } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import type { GardenClient } from '@corral/garden';
+import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { PricesReading } from '@corral/hcloud';
 import type { JobHandlers, Queue } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
@@ -13,6 +13,7 @@ import { leaseStore } from '../loop/lease-store.js';
 import { tokenOpener } from '../loop/provider-token.js';
 import { sweepDue } from '../loop/sweep-due.js';
 import { clusterWakeUps } from '../loop/wake-ups.js';
+import { authorities } from './authorities.js';
 import { catalogue } from './catalogue.js';
 import { cleanUpGarden } from './clean-up-garden.js';
 import { cleanupStore } from './cleanup-store.js';
@@ -20,6 +21,8 @@ import { reconcileHandler, upkeepHandlers } from './cluster-handlers.js';
 import { clusterMetrics } from './cluster-metrics.js';
 import { clusterPass, type PassResult } from './cluster-pass.js';
 import { clusterTurns } from './cluster-turns.js';
+import { countNodes } from './count-nodes.js';
+import { countStore } from './count-store.js';
 import { desiredStore } from './desired-store.js';
 import { newsStore } from './news-store.js';
 import { priceStore } from './price-store.js';
@@ -37,8 +40,12 @@ export interface ClusterSettings {
   readonly sweepIntervalMs: number;
   readonly verifyIntervalMs: number;
   readonly relistIntervalMs: number;
+  /** Between two counts of the nodes of a cluster that shows no news. */
+  readonly nodeCountIntervalMs: number;
   /** Networking extension of new clusters. */
   readonly networkingType: string;
+  /** What the garden can do that not all can. */
+  readonly features: ReadonlySet<GardenFeature>;
 }
 
 export interface ClusterWorkerDeps {
@@ -61,6 +68,7 @@ export interface ClusterWorkers {
   sweep(signal: AbortSignal): Promise<number>;
   verify(signal: AbortSignal): Promise<number>;
   refreshPrices(signal: AbortSignal): Promise<number>;
+  countNodes(signal: AbortSignal): Promise<number>;
   readonly handlers: { readonly clusters: JobHandlers<'clusters'>; readonly upkeep: JobHandlers<'upkeep'> };
   readonly concurrency: number;
   /** Sees to it that there are jobs, and follows the Shoots when no other process does. */
@@ -69,6 +77,8 @@ export interface ClusterWorkers {
 
 /** For so long passes share what they read of the CloudProfile. */
 const CATALOGUE_MS = 60_000;
+/** A few kilobytes each. */
+const AUTHORITIES_MAX = 2_000;
 /** After so long without a sign of life another process takes the watch over. */
 const WATCH_LEASE_MS = 8_000;
 /** Nobody waits for what is left on the garden. */
@@ -92,7 +102,9 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
   const pass = clusterPass({
     ...{ garden, leases, desired: desiredStore(pool), records: recordStore(pool), openToken, log },
     catalogue: catalogue(garden, CATALOGUE_MS),
-    ...{ networkingType: settings.networkingType, leaseMs: settings.leaseMs },
+    authorities: authorities(garden, AUTHORITIES_MAX),
+    own: { networkingType: settings.networkingType, features: settings.features },
+    leaseMs: settings.leaseMs,
   });
   const sweep = sweepDue({
     ...{ leases, log },
@@ -106,6 +118,10 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     ...{ store: priceStore(pool), openToken, readPrices, log },
     onRead: (outcome) => metrics.priceReadings.inc({ outcome }),
   });
+  const count = countNodes({
+    ...{ store: countStore(pool), garden, intervalMs: settings.nodeCountIntervalMs },
+    onCounted: (outcome) => metrics.nodeCounts.inc({ outcome }),
+  });
   const cleanUp = cleanUpGarden({
     ...{ store: cleanupStore(pool), garden, log },
     onOutcome: (outcome) => metrics.cleanups.inc({ outcome }),
@@ -118,13 +134,14 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     onReturn: onGardenBack,
   });
   return {
-    ...{ pass, sweep, verify, refreshPrices: refresh },
+    ...{ pass, sweep, verify, refreshPrices: refresh, countNodes: count },
     handlers: {
       clusters: { 'reconcile-cluster': reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, log }) },
       upkeep: upkeepHandlers({
         sweep,
         verify,
         refreshPrices: refresh,
+        countNodes: count,
         cleanUp,
       }),
     },
@@ -133,6 +150,7 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
       queue.schedule('sweep-clusters', {}, settings.sweepIntervalMs);
       queue.schedule('verify-connections', {}, settings.verifyIntervalMs);
       queue.schedule('refresh-prices', {}, settings.verifyIntervalMs);
+      queue.schedule('count-nodes', {}, settings.sweepIntervalMs);
       queue.schedule('clean-up-garden', {}, CLEAN_UP_INTERVAL_MS);
       const store = leadershipStore(pool);
       const work = (signal: AbortSignal) => follow(signal).finally(() => metrics.watching.set(0));

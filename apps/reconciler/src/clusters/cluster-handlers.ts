@@ -70,12 +70,14 @@ export function upkeepHandlers(work: {
   readonly sweep: (signal: AbortSignal) => Promise<unknown>;
   readonly verify: (signal: AbortSignal) => Promise<unknown>;
   readonly refreshPrices: (signal: AbortSignal) => Promise<unknown>;
+  readonly countNodes: (signal: AbortSignal) => Promise<unknown>;
   readonly cleanUp: (signal: AbortSignal) => Promise<unknown>;
 }): JobHandlers<'upkeep'> {
   return {
     'sweep-clusters': oneAtATime(work.sweep),
     'verify-connections': oneAtATime(work.verify),
     'refresh-prices': oneAtATime(work.refreshPrices),
+    'count-nodes': oneAtATime(work.countNodes),
     'clean-up-garden': oneAtATime(work.cleanUp),
   };
 }

@@ -69,6 +69,11 @@ export function clusterMetrics(metrics: Metrics, { leases, gate }: MetricSources
       help: 'Price lists that the provider was asked for, by what came of it',
       labelNames: ['outcome'],
     }),
+    nodeCounts: metrics.counter({
+      name: 'corral_node_counts_total',
+      help: 'Clusters whose nodes were to be counted, by what came of it',
+      labelNames: ['outcome'],
+    }),
     cleanups: metrics.counter({
       name: 'corral_garden_cleanups_total',
       help: 'Deletions of credentials that nobody wants any more, by what came of them',

@@ -5,6 +5,7 @@ import type { GardenWord } from '../loop/garden-gate.js';
 import { type KeptLease, keepLease } from '../loop/keep-lease.js';
 import type { Lease, LeaseStore, Released } from '../loop/lease-store.js';
 import type { TurnOutcome } from '../loop/plan-next.js';
+import type { Authorities } from './authorities.js';
 import { classifyFailure, type Failure } from './classify-failure.js';
 import { decide } from './decide.js';
 import type { DesiredStore } from './desired-store.js';
@@ -15,7 +16,7 @@ import { ABSENT } from './news-store.js';
 import { observedHash } from './observed-hash.js';
 import { type PerformDeps, performStep } from './perform.js';
 import type { RecordStore } from './record-store.js';
-import { observedFrom } from './shoot-facts.js';
+import { factsOf, observedFrom } from './shoot-facts.js';
 import { unchangedVerdict, waitingOf, waitsForGarden, withWaiting } from './waiting.js';
 
 export interface PassDeps extends PerformDeps {
@@ -23,6 +24,7 @@ export interface PassDeps extends PerformDeps {
   readonly leases: LeaseStore;
   readonly desired: DesiredStore;
   readonly records: RecordStore;
+  readonly authorities: Authorities;
   readonly leaseMs: number;
   readonly random?: () => number;
   readonly log: Log;
@@ -158,7 +160,7 @@ async function settle(
 ): Promise<PassEnd> {
   const { records } = deps;
   await doubtToken(records, lease, stand, verdict);
-  const told = await withSupport(deps, verdict, signal);
+  const told = await withAuthority(deps, stand, await withSupport(deps, verdict, signal), signal);
   const released = await records.recordPass(lease, { ...recordOf(stand, told), failures: 0, waiting: null });
   return endOf(released, { kind: 'settled', inMs: verdict.lookAgainMs });
 }
@@ -174,6 +176,25 @@ async function withSupport({ catalogue }: PassDeps, verdict: Verdict, signal: Ab
   const end = new Date(offered?.expirationDate ?? '');
   const supportedUntil = Number.isNaN(end.getTime()) ? null : end.toISOString();
   return { ...verdict, observed: { ...observed, kubernetes: { version, supportedUntil } } };
+}
+
+/** What the API server is proved by. The garden that does not tell just now takes nothing back. */
+async function withAuthority(
+  { authorities }: PassDeps,
+  { wanted, seen }: Stand,
+  verdict: Verdict,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const { observed } = verdict;
+  if (observed === null || observed.apiServer === null || wanted?.isDeleting !== false || seen?.kind !== 'present') {
+    return verdict;
+  }
+  const { metadata } = seen.shoot;
+  const shoot = { namespace: metadata.namespace, name: metadata.name, uid: metadata.uid };
+  const before = observed.apiServer.certificateAuthorityData;
+  const { authorityRotation: rotation } = factsOf(seen.shoot);
+  const certificateAuthorityData = await authorities.read({ ...shoot, rotation }, signal).catch(() => before);
+  return { ...verdict, observed: { ...observed, apiServer: { ...observed.apiServer, certificateAuthorityData } } };
 }
 
 /** What the garden learnt of a token, the connection shall tell as well. */

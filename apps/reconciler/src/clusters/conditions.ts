@@ -1,5 +1,5 @@
 import { type Condition, driftConditionType } from '@corral/contracts';
-import { type Drift, driftSentence, isInTheWay } from './drift.js';
+import { type Drift, driftSentence, isMendable } from './drift.js';
 import { tokenRefusal } from './holds.js';
 import type { Desired } from './model.js';
 import { poolsText, sentenceFor } from './provider-sentences.js';
@@ -70,7 +70,7 @@ const asleep = {
 } as const;
 
 export function drifted(drift: readonly Drift[]): Draft[] {
-  if (!drift.some(isInTheWay)) return [];
+  if (!drift.some(isMendable)) return [];
   return [{ type: driftConditionType, status: 'True', reason: 'ChangedByOthers', message: driftSentence(drift) }];
 }
 

@@ -34,6 +34,9 @@ export const desiredStore = (pool: Pool) => ({
                WHERE p.cluster_id = cluster.id) AS pools,
               (SELECT max(o.created_at) FROM operation o
                WHERE o.target_id = cluster.id AND o.team_id = $1 AND o.generation = cluster.generation) AS declared_at,
+              (SELECT max(o.created_at) FROM operation o
+               WHERE o.target_id = cluster.id AND o.team_id = $1
+                 AND o.kind IN ('cluster.create', 'cluster.update')) AS pools_declared_at,
               (SELECT json_build_object('id', o.id, 'kind', o.kind, 'generation', o.generation, 'state', o.state,
                                         'progress', o.progress, 'acceptedAt', o.created_at)
                FROM operation o
@@ -73,6 +76,7 @@ interface DesiredRow {
   generation: number;
   desired_hash: string;
   declared_at: Date | null;
+  pools_declared_at: Date | null;
   spec: Omit<ClusterSpec, 'nodePools'>;
   pools: PoolRow[];
   pinned_version: string | null;
@@ -123,6 +127,7 @@ function desiredOf(row: DesiredRow): Desired {
     generation: row.generation,
     desiredHash: row.desired_hash,
     declaredAt: row.declared_at,
+    poolsDeclaredAt: row.pools_declared_at,
     spec: row.spec,
     pools: row.pools.map(poolOf),
     pinnedVersion: row.pinned_version,

@@ -1,3 +1,4 @@
+import type { FieldManager } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import {
   aDesired,
@@ -11,7 +12,7 @@ import {
   present,
 } from '../../test/support/a-cluster.js';
 import { decide } from './decide.js';
-import { driftOf } from './drift.js';
+import { driftOf, driftSentence } from './drift.js';
 import { judge } from './judge.js';
 import { factsOf } from './shoot-facts.js';
 
@@ -31,7 +32,22 @@ const edited = (spec: object, fields: Record<string, unknown>, more: object = {}
   });
 const scaled = edited(workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} }));
 
+const inNetworks = {
+  'f:spec': { 'f:provider': { 'f:infrastructureConfig': { 'f:networks': { 'f:existingNetwork': {} } } } },
+};
+const intoNetwork = (existingNetwork: string) => {
+  const { provider } = aShoot(desired).spec as { provider: { infrastructureConfig: { networks: object } } };
+  const networks = { ...provider.infrastructureConfig.networks, existingNetwork };
+  return { provider: { ...provider, infrastructureConfig: { ...provider.infrastructureConfig, networks } } };
+};
+
 const cases: [string, object, Record<string, unknown>][] = [
+  [
+    'publicIP of node pool general',
+    workerOf({ providerConfig: { publicIP: false } }),
+    inWorker({ 'f:providerConfig': { 'f:publicIP': {} } }),
+  ],
+  ['network.existingNetwork', intoNetwork('theirs'), inNetworks],
   ['hibernated', { hibernation: { enabled: true } }, { 'f:spec': { 'f:hibernation': { 'f:enabled': {} } } }],
   ['maximum of node pool general', workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} })],
   ['minimum of node pool general', workerOf({ minimum: 2 }), inWorker({ 'f:minimum': {} })],
@@ -78,6 +94,22 @@ describe('what somebody else changes after it was declared', () => {
     expect(verdict).toMatchObject({ operation: { to: 'stay' } });
   });
 
+  it('is told of options of an image, too', () => {
+    const image = { name: 'ubuntu', hugePages: 2 };
+    const wanting = aSteadyDesired({ pools: [aPool({ image })] });
+    const [worker] = (aShoot(wanting).spec.provider as { workers: { machine: object }[] }).workers;
+    const machine = { ...worker?.machine, image: { name: 'ubuntu', providerConfig: { hugePages: 4 } } };
+    const held = inWorker({ 'f:machine': { 'f:image': { 'f:providerConfig': { 'f:hugePages': {} } } } });
+    const shoot = aShoot(wanting, {
+      ...{ generation: 2, observedGeneration: 2, spec: { provider: { workers: [{ ...worker, machine }] } } },
+      managers: [ourHold, aManager('kubectl-edit', held, minutesLater(3))],
+    });
+
+    expect(driftOf(wanting, factsOf(shoot))).toMatchObject([
+      { field: { name: 'image of node pool general' }, manager: 'kubectl-edit' },
+    ]);
+  });
+
   it('is told with the latest of those who hold it', () => {
     const managers = [aManager('earlier', inWorker({ 'f:maximum': {} }), minutesLater(1)), ...scaled.managers];
 
@@ -111,6 +143,74 @@ describe('what somebody else changes after it was declared', () => {
     expect(decide(desired, present(aShoot(desired, { annotations, managers })), minutesLater(9))).toEqual({
       do: 'applyShoot',
     });
+  });
+});
+
+describe('a pool that somebody else adds', () => {
+  const theirs = { name: 'batch', machine: { type: 'cpx51' }, minimum: 1, maximum: 3 };
+  const holdOf = (fields: object) => ({
+    'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"batch"}': fields } } },
+  });
+  const [rendered] = (aShoot(desired).spec.provider as { workers: object[] }).workers;
+  const withPool = (managers: FieldManager[]) =>
+    aShoot(desired, {
+      ...{ generation: 2, observedGeneration: 2, spec: { provider: { workers: [rendered, theirs] } } },
+      managers: [ourHold, ...managers],
+    });
+  const added = withPool([
+    aManager('gardener-controller-manager', holdOf({ 'f:machine': {} }), minutesLater(4)),
+    aManager('kubectl-edit', holdOf({ '.': {}, 'f:name': {}, 'f:maximum': {} }), minutesLater(3)),
+  ]);
+  const told = 'Somebody else has added what is not declared here: node pool batch (kubectl-edit).';
+
+  it('is told as what nobody has declared, with who added it, and left as it is', () => {
+    const verdict = judge(desired, present(added), minutesLater(9));
+
+    expect(decide(desired, present(added), minutesLater(9))).toEqual({ do: 'settle' });
+    expect(verdict).toMatchObject({ phase: 'Degraded', lookAgainMs: null });
+    for (const [type, status, reason] of [
+      ['Reconciled', 'False', 'Drifted'],
+      ['Drifted', 'True', 'ChangedByOthers'],
+    ]) {
+      expect(verdict.conditions).toContainEqual(expect.objectContaining({ type, status, reason, message: told }));
+    }
+  });
+
+  it('is told apart from what they have changed', () => {
+    const changed = [{ ...rendered, maximum: 9 }, theirs];
+    const shoot = {
+      ...added,
+      spec: { ...added.spec, provider: { workers: changed } },
+      managers: [...added.managers, aManager('hpa', inWorker({ 'f:maximum': {} }))],
+    };
+
+    expect(driftSentence(driftOf(desired, factsOf(shoot)))).toBe(
+      `Somebody else has changed what is declared here: maximum of node pool general (hpa). ${told}`,
+    );
+  });
+
+  it('is in the way of no change, however long it is there', () => {
+    const known = { ...desired.known, conditions: judge(desired, present(added), noon).conditions };
+    const changing = { ...desired, known, operation: anOperation(noon) };
+
+    expect(judge(changing, present(added), minutesLater(30)).operation).toEqual({ to: 'succeeded' });
+  });
+
+  it('is told, and left as it is, when nobody knows any more who added it', () => {
+    const forgotten = withPool([]);
+
+    expect(driftOf(desired, factsOf(forgotten))).toMatchObject([{ manager: null, kind: 'beside' }]);
+    expect(decide(desired, present(forgotten), minutesLater(9))).toEqual({ do: 'settle' });
+  });
+
+  it('that sleeps with the cluster leaves it Hibernated', () => {
+    const asleep = aSteadyDesired({ pools, spec: { hibernated: true } });
+    const shoot = { ...aShoot(asleep, { hibernated: true }), managers: added.managers };
+    const workers = [...(shoot.spec.provider as { workers: object[] }).workers, theirs];
+
+    const verdict = judge(asleep, present({ ...shoot, spec: { ...shoot.spec, provider: { workers } } }), noon);
+
+    expect(verdict.phase).toBe('Hibernated');
   });
 });
 

@@ -1,19 +1,24 @@
-import { othersHolding } from '@corral/garden';
+import { type FieldManager, othersHolding } from '@corral/garden';
 import semver from 'semver';
 import { type ApiField, apiFieldOf, ownField } from './garden-fields.js';
 import type { Desired } from './model.js';
-import { autoUpdate, renderedMinimum, renderedPools } from './render-shoot.js';
+import { autoUpdate, imageOptions, renderedMinimum, renderedPools } from './render-shoot.js';
 import { isApplied } from './run.js';
 import type { ShootFacts, WorkerFacts } from './shoot-facts.js';
 
-/** A declared field that is not as it was declared, though that was applied. */
+/** What is not as it was declared, though that was applied. */
 export interface Drift {
   readonly field: ApiField;
-  /** Who holds it now; null when nobody does: then it is put back. */
+  /** Who holds it now; null when nobody does, or nobody is known to. */
   readonly manager: string | null;
-  /** There is no way back, so no change waits for it. */
-  readonly isFinal: boolean;
+  readonly kind: DriftKind;
 }
+
+/**
+ * `against`: a declared field is another one; a change waits for it, and what nobody holds is put back. `final`: there is no
+ * way back, so no change waits. `beside`: a pool that nobody declared; all that was declared is there as well.
+ */
+type DriftKind = 'against' | 'final' | 'beside';
 
 interface Difference {
   /** As the garden names fields. */
@@ -28,28 +33,68 @@ interface Difference {
 export function driftOf(desired: Desired, facts: ShootFacts): Drift[] {
   if (!isApplied(desired, facts)) return [];
   const isNewer = facts.generation > (desired.known.appliedShootGeneration ?? 0);
-  return differences(desired, facts).flatMap(({ path, isFinal = false }) => {
+  const changed = differences(desired, facts).flatMap(({ path, isFinal = false }): Drift[] => {
     const [holder] = othersHolding(facts.managers, path);
     if (holder === undefined && !isNewer) return [];
     const field = apiFieldOf(path, desired) ?? ownField(path);
-    return [{ field, manager: holder === undefined ? null : shownManager(holder.manager), isFinal }];
+    return [{ field, manager: managerOf(holder), kind: isFinal ? 'final' : 'against' }];
   });
+  return [...changed, ...addedPools(desired, facts)];
 }
+
+function addedPools({ pools }: Desired, { workers, managers }: ShootFacts): Drift[] {
+  const declared = new Set(renderedPools(pools).map(({ workerName }) => workerName));
+  return workers
+    .filter(({ name }) => !declared.has(name))
+    .map(({ name }) => ({ field: addedPool(name), manager: managerOf(adderOf(managers, name)), kind: 'beside' }));
+}
+
+/** A pool that only the garden knows, by its name there. */
+export const addedPool = (worker: string): ApiField => ({
+  pointer: '/spec/nodePools',
+  name: `node pool ${shownName(worker)}`,
+});
+
+/** As the garden names it. */
+export const workerPath = (worker: string): string => `.spec.provider.workers[name="${worker}"]`;
+
+/** Who has put a pool there; undefined when nobody knows any more. */
+export function adderOf(managers: readonly FieldManager[], worker: string): FieldManager | undefined {
+  const path = workerPath(worker);
+  return othersHolding(managers, `${path}.name`)[0] ?? othersHolding(managers, path).at(-1);
+}
+
+const managerOf = (holder: FieldManager | undefined): string | null =>
+  holder === undefined ? null : shownName(holder.manager);
 
 /** Drift that nobody stands for: whoever changed it has let it go, or nobody is known to hold anything. */
-export const isLost = ({ manager, isFinal }: Drift): boolean => manager === null && !isFinal;
+export const isLost = ({ manager, kind }: Drift): boolean => manager === null && kind === 'against';
 
 /** Drift for which a change is not what it was declared to be. */
-export const isInTheWay = ({ isFinal }: Drift): boolean => !isFinal;
+export const isInTheWay = ({ kind }: Drift): boolean => kind === 'against';
+
+/** Drift that ends when the team declares anew. */
+export const isMendable = ({ kind }: Drift): boolean => kind !== 'final';
 
 export function driftSentence(drift: readonly Drift[]): string {
-  const named = drift.map(({ field, manager }) => (manager === null ? field.name : `${field.name} (${manager})`));
-  return `Somebody else has changed what is declared here: ${[...new Set(named)].join(', ')}.`;
+  const [changed, added] = [namesOf(drift.filter(({ kind }) => kind !== 'beside')), namesOf(drift.filter(isBeside))];
+  const said = [
+    changed && `Somebody else has changed what is declared here: ${changed}.`,
+    added && `Somebody else has added what is not declared here: ${added}.`,
+  ];
+  return said.filter((each) => each !== '').join(' ');
 }
 
-/** Managers name themselves as they like, and teams read it. */
-export function shownManager(manager: string): string {
-  const shown = manager.replace(/[^\x21-\x7e]/g, '?');
+const isBeside = ({ kind }: Drift): boolean => kind === 'beside';
+
+function namesOf(drift: readonly Drift[]): string {
+  const named = drift.map(({ field, manager }) => (manager === null ? field.name : `${field.name} (${manager})`));
+  return [...new Set(named)].join(', ');
+}
+
+/** Others name themselves, and what is theirs, as they like, and teams read it. */
+export function shownName(name: string): string {
+  const shown = name.replace(/[^\x21-\x7e]/g, '?');
   return shown.length <= 64 ? shown : `${shown.slice(0, 63)}…`;
 }
 
@@ -62,6 +107,9 @@ function differences(desired: Desired, facts: ShootFacts): Difference[] {
     spec.controlPlaneHA &&
       !facts.isHighlyAvailable && { path: '.spec.controlPlane.highAvailability.failureTolerance.type' },
     facts.connection !== desired.connection.gardenName && { path: '.spec.credentialsBindingName' },
+    facts.existingNetwork !== (spec.network.existingNetwork ?? null) && {
+      path: '.spec.provider.infrastructureConfig.networks.existingNetwork',
+    },
     kubernetesVersion !== null &&
       !semver.satisfies(kubernetesVersion, spec.kubernetesVersion) && {
         path: '.spec.kubernetes.version',
@@ -74,7 +122,7 @@ function differences(desired: Desired, facts: ShootFacts): Difference[] {
     ),
     maintenance.confined && { path: '.spec.maintenance.confineSpecUpdateRollout' },
     ...renderedPools(pools).flatMap((pool) => {
-      const at = `.spec.provider.workers[name="${pool.workerName}"]`;
+      const at = workerPath(pool.workerName);
       const worker = facts.workers.find(({ name }) => name === pool.workerName);
       return worker === undefined
         ? [{ path: at }]
@@ -92,6 +140,10 @@ function poolDifferences(pool: Desired['pools'][number], worker: WorkerFacts): s
     worker.maximum !== pool.maximum && '.maximum',
     name !== undefined && worker.image.name !== name && '.machine.image.name',
     version !== undefined && !isVersionOf(String(version), worker.image.version) && '.machine.image.version',
+    ...Object.entries(imageOptions(pool)).map(
+      ([option, value]) => worker.imageOptions[option] !== value && `.machine.image.providerConfig.${option}`,
+    ),
+    worker.publicIP !== pool.publicIP && '.providerConfig.publicIP',
   ];
   return found.filter((each) => each !== false);
 }

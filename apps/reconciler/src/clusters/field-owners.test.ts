@@ -1,3 +1,4 @@
+import type { FieldManager, Shoot } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import {
   aDesired,
@@ -10,7 +11,8 @@ import {
   ourHold,
   settings,
 } from '../../test/support/a-cluster.js';
-import { arbitrate, leftovers, withoutFields } from './field-owners.js';
+import { arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-owners.js';
+import type { Desired } from './model.js';
 import { renderShoot } from './render-shoot.js';
 
 const worker = (fields: object) => ({
@@ -141,5 +143,65 @@ describe('a pool that is not declared any more', () => {
     expect(
       leftovers({ shoot: aShoot(both, { spec: theirs, managers: [aManager('kubectl', holdOf('p2'))] }) }, []),
     ).toBeNull();
+  });
+});
+
+describe('a pool that somebody else has added', () => {
+  const theirs = { name: 'batch', maximum: 3 };
+  const fields = { 'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"batch"}': { '.': {}, 'f:name': {} } } } } };
+  const steady = aSteadyDesired();
+  const [ours] = (aShoot(steady).spec.provider as { workers: object[] }).workers;
+  const withPool = (managers: FieldManager[], pool: object = theirs) =>
+    aShoot(steady, { spec: { provider: { workers: [ours, pool] } }, managers: [ourHold, ...managers] });
+  const addedAt = (time: Date) => withPool([aManager('kubectl-edit', fields, time)]);
+  const outdated = (shoot: Shoot, more: Partial<Desired> = {}, at: Date | null = minutesLater(20)) =>
+    outdatedAdditions({ ...steady, ...more }, { shoot, at }, ['p1a2b3'], minutesLater(20));
+  const declared = { generation: 2, declaredAt: minutesLater(10), poolsDeclaredAt: minutesLater(10) };
+
+  it('before pools were declared goes, and after that stays', () => {
+    expect(outdated(addedAt(minutesLater(9)), declared)).toEqual(['batch']);
+    expect(outdated(addedAt(minutesLater(11)), declared)).toEqual([]);
+  });
+
+  it('is compared by the clock of the garden', () => {
+    const ahead = (minutes: number) => minutesLater(minutes + 60);
+
+    expect(outdated(addedAt(ahead(9)), declared, ahead(20))).toEqual(['batch']);
+    expect(outdated(addedAt(ahead(11)), declared, ahead(20))).toEqual([]);
+  });
+
+  it('stays where the cluster is only told to sleep or to wake up', () => {
+    const sleeping = { ...declared, poolsDeclaredAt: noon };
+
+    expect(outdated(addedAt(minutesLater(9)), sleeping)).toEqual([]);
+  });
+
+  it('by nobody that is known goes with a new declaration of pools, and with nothing else', () => {
+    const forgotten = withPool([]);
+
+    expect(outdated(forgotten, declared)).toEqual(['batch']);
+    expect(outdated(forgotten, { ...declared, poolsDeclaredAt: noon })).toEqual([]);
+    expect(outdated(forgotten)).toEqual([]);
+  });
+
+  it('is removed with an entry for the audit log, and only if it has to go', () => {
+    const shoot = addedAt(noon);
+
+    expect(leftovers({ shoot }, ['p1a2b3'], ['batch'])).toEqual({
+      ...{ workers: [ours], removed: [{ field: 'node pool batch', manager: 'kubectl-edit' }] },
+    });
+    expect(leftovers({ shoot: withPool([]) }, ['p1a2b3'], ['batch'])?.removed).toEqual([
+      { field: 'node pool batch', manager: 'unknown' },
+    ]);
+    expect(leftovers({ shoot }, ['p1a2b3'])).toBeNull();
+  });
+
+  it('is theirs also when it is a copy of one of ours, label included', () => {
+    const copy = withPool([aManager('kubectl-edit', fields, minutesLater(11))], {
+      ...{ ...ours, name: 'batch' },
+    });
+
+    expect(outdated(copy, declared)).toEqual([]);
+    expect(leftovers({ shoot: copy }, ['p1a2b3'])).toBeNull();
   });
 });

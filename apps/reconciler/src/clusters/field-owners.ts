@@ -1,15 +1,19 @@
 import {
+  defaultFieldManager,
   type FieldConflict,
+  type FieldManager,
   type FieldStep,
   fieldSteps,
   type HeldShoot,
+  isAppliedBy,
   isRemovable,
   othersHolding,
+  type Shoot,
   type ShootManifest,
 } from '@corral/garden';
-import { shownManager } from './drift.js';
+import { addedPool, adderOf, shownName, workerPath } from './drift.js';
 import { apiFieldOf, ownField } from './garden-fields.js';
-import { markPrefix } from './marks.js';
+import { markPrefix, poolLabel } from './marks.js';
 import type { Desired } from './model.js';
 
 /** What becomes of fields that others hold and that are to be applied. */
@@ -35,18 +39,23 @@ export function arbitrate(
   conflicts: readonly FieldConflict[],
   now: Date,
 ): Arbitration {
-  const skewMs = at === null ? 0 : at.getTime() - now.getTime();
-  const declaredMs = (desired.declaredAt?.getTime() ?? 0) + skewMs;
+  const isLater = laterThan(desired.declaredAt, at, now);
   const overridden: { field: string; manager: string }[] = [];
   const kept: string[] = [];
   for (const { field: path } of conflicts) {
     const [holder] = othersHolding(shoot.managers, path);
     if (holder === undefined) continue;
-    const isLater = Date.parse(holder.time ?? '') > declaredMs + toleranceMs;
-    if (isLater && !isMark(path)) kept.push(path);
-    else overridden.push({ field: nameOf(path, desired), manager: shownManager(holder.manager) });
+    if (isLater(holder) && !isMark(path)) kept.push(path);
+    else overridden.push({ field: nameOf(path, desired), manager: shownName(holder.manager) });
   }
   return { overridden, kept };
+}
+
+/** Whether a holder has changed something after a declaration, both by the clock of the garden, which shows `at` now. */
+function laterThan(declaredAt: Date | null, at: Date | null, now: Date): (holder: FieldManager) => boolean {
+  const skewMs = at === null ? 0 : at.getTime() - now.getTime();
+  const declaredMs = (declaredAt?.getTime() ?? 0) + skewMs;
+  return ({ time }) => Date.parse(time ?? '') > declaredMs + toleranceMs;
 }
 
 const isMark = (path: string): boolean => new RegExp(`\\.(labels|annotations)\\.${markPrefix}`).test(path);
@@ -61,35 +70,92 @@ export function withoutFields(manifest: ShootManifest, paths: readonly string[])
 }
 
 /**
- * Pools that were declared and are no more, and that are not ours alone. An apply removes one in which somebody else holds
- * a field, without a word; it leaves one that somebody else holds as such, as everything is held after a restore.
+ * Pools that somebody else has put beside those that are declared, and that an apply leaves there. They go with the first
+ * apply of what the team declares later; one that came after the declaration stays. Of one of which nobody knows any more
+ * who added it, nobody knows when either: it goes with a new declaration of pools only.
  *
  * @param rendered names of the workers that are declared
+ * @param now the clock by which the declaration was accepted, at the time of `held`
+ * @returns names of the workers that go
+ */
+export function outdatedAdditions(
+  { poolsDeclaredAt, declaredAt, known, generation }: Desired,
+  { shoot, at }: HeldShoot,
+  rendered: readonly string[],
+  now: Date,
+): string[] {
+  const isLater = laterThan(poolsDeclaredAt, at, now);
+  const isDeclaration = poolsDeclaredAt !== null && poolsDeclaredAt.getTime() === declaredAt?.getTime();
+  const isNew = isDeclaration && known.appliedGeneration < generation;
+  return additionsIn(shoot, rendered).filter((name) => {
+    const adder = adderOf(shoot.managers, name);
+    return adder === undefined ? isNew : !isLater(adder);
+  });
+}
+
+/** Names of the pools that are not declared and never were. */
+export function additionsIn(
+  { spec, managers }: Pick<Shoot, 'spec' | 'managers'>,
+  rendered: readonly string[],
+): string[] {
+  return workersIn(spec).flatMap(({ name, labels }) => {
+    if (name === undefined || rendered.includes(name)) return [];
+    return labels?.[poolLabel] === undefined || isCopy(managers, name) ? [name] : [];
+  });
+}
+
+/** Who copies a pool copies its label as well. Where our applies are known, we hold something in what is ours. */
+function isCopy(managers: readonly FieldManager[], name: string): boolean {
+  const path = workerPath(name);
+  const isHeldByUs = othersHolding(managers, path, '').some(({ manager }) => manager === defaultFieldManager);
+  return isAppliedBy(managers) && !isHeldByUs && othersHolding(managers, `${path}.name`).length > 0;
+}
+
+/**
+ * Pools that are not to be there, and that are not ours alone: those that were declared and are no more, and those of
+ * others that have to go. An apply removes one in which somebody else holds a field, without a word; it leaves one that
+ * somebody else holds as such, as everything is held after a restore.
+ *
+ * @param rendered names of the workers that are declared
+ * @param outdated names of those that others have added
  */
 export function leftovers(
   { shoot }: Pick<HeldShoot, 'shoot'>,
   rendered: readonly string[],
+  outdated: readonly string[] = [],
 ): { readonly workers: readonly object[]; readonly removed: Arbitration['overridden'] } | null {
   const workers = workersIn(shoot.spec);
+  const additions = additionsIn(shoot, rendered);
   const gone = workers.flatMap((worker) => {
-    const { name, labels } = worker as { name?: string; labels?: Record<string, string> };
-    const pool = labels?.[`${markPrefix}pool`];
-    if (name === undefined || pool === undefined || rendered.includes(name)) return [];
-    const path = `.spec.provider.workers[name="${name}"]`;
-    return isRemovable(shoot.managers, path) ? [] : [{ worker, pool, holder: othersHolding(shoot.managers, path)[0] }];
+    const { name, labels } = worker;
+    if (name === undefined || rendered.includes(name)) return [];
+    if (outdated.includes(name)) {
+      const manager = adderOf(shoot.managers, name)?.manager ?? 'unknown';
+      return [{ worker, removed: [{ field: addedPool(name).name, manager: shownName(manager) }] }];
+    }
+    const pool = labels?.[poolLabel];
+    const path = workerPath(name);
+    if (pool === undefined || additions.includes(name) || isRemovable(shoot.managers, path)) return [];
+    const removed = othersHolding(shoot.managers, path).slice(0, 1);
+    return [
+      { worker, removed: removed.map(({ manager }) => ({ field: `node pool ${pool}`, manager: shownName(manager) })) },
+    ];
   });
   if (gone.length === 0) return null;
   return {
     workers: workers.filter((worker) => !gone.some((each) => each.worker === worker)),
-    removed: gone.flatMap(({ pool, holder }) =>
-      holder === undefined ? [] : [{ field: `node pool ${pool}`, manager: shownManager(holder.manager) }],
-    ),
+    removed: gone.flatMap(({ removed }) => removed),
   };
 }
 
 type JsonObject = Record<string, unknown>;
 
-function workersIn(spec: JsonObject): object[] {
+interface Worker {
+  readonly name?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+function workersIn(spec: JsonObject): Worker[] {
   const { workers } = (spec.provider ?? {}) as { workers?: unknown };
   return Array.isArray(workers) ? workers : [];
 }

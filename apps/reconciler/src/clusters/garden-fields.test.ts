@@ -20,6 +20,11 @@ describe('a field of the garden', () => {
     ['spec.controlPlane.highAvailability.failureTolerance.type', '/spec/controlPlaneHA', 'controlPlaneHA'],
     ['spec.networking.nodes', '/spec/network/nodeCIDR', 'network.nodeCIDR'],
     ['spec.provider.infrastructureConfig.networks', '/spec/network/nodeCIDR', 'network.nodeCIDR'],
+    [
+      'spec.provider.infrastructureConfig.networks.existingNetwork',
+      ...['/spec/network/existingNetwork', 'network.existingNetwork'],
+    ],
+    ['spec.provider.workers[0].providerConfig', ...['/spec/nodePools/1/publicIP', 'publicIP of node pool general']],
     ['spec.networking.pods', '/spec/network/podCIDR', 'network.podCIDR'],
     ['spec.networking.services', '/spec/network/serviceCIDR', 'network.serviceCIDR'],
     ['spec.provider.workers', '/spec/nodePools', 'nodePools'],

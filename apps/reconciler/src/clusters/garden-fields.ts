@@ -37,6 +37,7 @@ const clusterFields: readonly (readonly [string, string])[] = [
   ['spec.hibernation', 'hibernated'],
   ['spec.controlPlane', 'controlPlaneHA'],
   ['spec.networking.nodes', 'network/nodeCIDR'],
+  ['spec.provider.infrastructureConfig.networks.existingNetwork', 'network/existingNetwork'],
   ['spec.provider.infrastructureConfig', 'network/nodeCIDR'],
   ['spec.networking.pods', 'network/podCIDR'],
   ['spec.networking.services', 'network/serviceCIDR'],
@@ -50,6 +51,7 @@ const poolFields: readonly (readonly [string, string])[] = [
   ['machine.image.version', 'image/version'],
   ['machine.image', 'image'],
   ['machine', 'machineType'],
+  ['providerConfig', 'publicIP'],
   ['minimum', 'minimum'],
   ['maximum', 'maximum'],
 ];

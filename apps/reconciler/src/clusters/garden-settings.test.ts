@@ -11,7 +11,7 @@ describe('settings of a garden', () => {
       ],
       machineTypes: [{ name: 'cax21', cpu: '4', memory: '8Gi', architecture: 'arm64', usable: true }],
     },
-    'cilium',
+    { networkingType: 'cilium', features: new Set() },
   );
 
   it('name the zone of a region, and none where the catalogue has none', () => {

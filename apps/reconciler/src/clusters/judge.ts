@@ -10,7 +10,7 @@ import {
   specAccepted,
   stamped,
 } from './conditions.js';
-import { driftOf, driftSentence, isInTheWay } from './drift.js';
+import { driftOf, driftSentence, isInTheWay, isMendable } from './drift.js';
 import { isOnHold, tokenRefusal } from './holds.js';
 import { judgeAbsent, judgeForeign, judgeLeaving } from './judge-absent.js';
 import { migrationOf } from './migration.js';
@@ -75,7 +75,8 @@ function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, 
     hasGivenUp: hasFailed(facts) && (retry.kind === 'never' || waitsForToken(desired)),
     isOnHold: isObstructed || (isOnHold(desired) && !isApplied(desired, facts)),
     lacksToken: isFalse(connection),
-    isImpaired: isDrifted || facts.problems.length > 0 || [connection, controlPlane, nodes, ...health].some(isFalse),
+    isImpaired:
+      drift.some(isMendable) || facts.problems.length > 0 || [connection, controlPlane, nodes, ...health].some(isFalse),
   };
   const phase = phaseOf(desired, facts, standing);
   const conditions = [
@@ -124,7 +125,7 @@ function operationVerdict(
   if (waitsForToken(desired) && standing.isOnHold) {
     return failedOf(tokenRefusal(desired).code, desired);
   }
-  if (!isDeleting && lastsTooLong(operation, told, now)) {
+  if (!isDeleting && standing.drift.some(isInTheWay) && lastsTooLong(operation, told, now)) {
     return { to: 'failed', code: 'field_conflict', message: driftSentence(standing.drift.filter(isInTheWay)) };
   }
   const problem = facts.problems[0];

@@ -36,6 +36,8 @@ export interface Desired {
   readonly desiredHash: string;
   /** When this generation was accepted; null when nobody knows any more. */
   readonly declaredAt: Date | null;
+  /** When node pools were last declared, by this generation or one before: to sleep or to wake up declares none. */
+  readonly poolsDeclaredAt: Date | null;
   readonly spec: Omit<ClusterSpec, 'nodePools'>;
   readonly pools: readonly DesiredPool[];
   /** The full patch version that `spec.kubernetesVersion` was resolved to; null until it was. */

@@ -27,7 +27,7 @@ describe('what is told of a cluster', () => {
   it('is what runs, where it answers, and when it is maintained, in the team’s names', () => {
     expect(observedCluster(desired, factsOf(aTellingShoot()), noon)).toEqual({
       kubernetes: { version: '1.34.3', supportedUntil: null },
-      apiServer: { url: 'https://api.web.example' },
+      apiServer: { url: 'https://api.web.example', certificateAuthorityData: null },
       nodePools: [{ name: 'general', image: { name: 'ubuntu', version: '24.4.0' } }],
       maintenance: {
         next: '2026-11-21T21:00:00.000Z',
@@ -50,6 +50,19 @@ describe('what is told of a cluster', () => {
 
     expect(observedCluster(later, factsOf(aTellingShoot()), noon).kubernetes).toEqual(kubernetes);
     expect(observedCluster(later, factsOf(aTellingShoot('1.34.4')), noon).kubernetes?.supportedUntil).toBeNull();
+  });
+});
+
+describe('the certificate authority of a cluster', () => {
+  it('stays known while nobody has read another one, wherever the API server answers', () => {
+    const observed = observedCluster(desired, factsOf(aTellingShoot()), noon);
+    const apiServer = { url: 'https://api.old.example', certificateAuthorityData: 'UEVN' };
+    const later = { ...desired, known: { ...desired.known, observed: { ...observed, apiServer } } };
+
+    expect(observedCluster(later, factsOf(aTellingShoot()), noon).apiServer).toEqual({
+      ...{ url: 'https://api.web.example', certificateAuthorityData: 'UEVN' },
+    });
+    expect(observedCluster(later, factsOf(aShoot(desired)), noon).apiServer).toBeNull();
   });
 });
 

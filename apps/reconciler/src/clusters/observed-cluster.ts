@@ -8,14 +8,15 @@ const noImage = { name: null, version: null };
 
 /**
  * What the garden tells of a cluster beside its health, with the team's names for things. Until when the version is supported
- * the catalogue says: what was known of that version stands.
+ * the catalogue says, and the certificate authority lies beside the Shoot: what was known of them stands.
  */
 export function observedCluster({ pools, known }: Desired, facts: ShootFacts, now: Date): ObservedCluster {
   const { kubernetesVersion: version, apiServerUrl: url, maintenance, workers } = facts;
   const before = known.observed?.kubernetes ?? null;
+  const certificateAuthorityData = known.observed?.apiServer?.certificateAuthorityData ?? null;
   return {
     kubernetes: version === null ? null : { version, supportedUntil: supportedBefore(before, version) },
-    apiServer: url === null ? null : { url },
+    apiServer: url === null ? null : { url, certificateAuthorityData },
     nodePools: pools.flatMap(({ name, workerName }) => {
       const { name: os, version: release } = workers.find((worker) => worker.name === workerName)?.image ?? noImage;
       return os === null || release === null ? [] : [{ name, image: { name: os, version: release } }];

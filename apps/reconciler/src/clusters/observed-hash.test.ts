@@ -30,6 +30,10 @@ describe('the digest of a Shoot', () => {
 
   it.each<[string, Parameters<typeof aShoot>[1]]>([
     ['the address of its API server', { advertisedAddresses: [{ name: 'external', url: 'https://api.example.org' }] }],
+    [
+      'an exchange of its certificate authority that got on',
+      { authorityRotation: { phase: 'Prepared', initiatedAt: null, completedAt: null } },
+    ],
     ['another identity', { uid: 'uid-2' }],
     ['a change of its specification', { generation: 2 }],
     ['the start of a run', { observedGeneration: 0 }],

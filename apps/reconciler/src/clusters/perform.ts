@@ -12,9 +12,9 @@ import type { OpenToken } from '../loop/provider-token.js';
 import { learnedFrom } from './after-write.js';
 import type { Catalogue } from './catalogue.js';
 import type { DesiredStore } from './desired-store.js';
-import { shownManager } from './drift.js';
-import { arbitrate, leftovers, withoutFields } from './field-owners.js';
-import { gardenSettings } from './garden-settings.js';
+import { shownName } from './drift.js';
+import { additionsIn, arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-owners.js';
+import { type GardenSettings, gardenSettings } from './garden-settings.js';
 import { managedLabel, operationAnnotation, teamAnnotation } from './marks.js';
 import type { Desired, Observed, Step } from './model.js';
 import type { RecordStore } from './record-store.js';
@@ -38,7 +38,7 @@ export interface PerformDeps {
   readonly records: RecordStore;
   readonly catalogue: Catalogue;
   readonly openToken: OpenToken;
-  readonly networkingType: string;
+  readonly own: Pick<GardenSettings, 'networkingType' | 'features'>;
 }
 
 /** What came of a step. */
@@ -124,7 +124,7 @@ async function applyCredentials(deps: PerformDeps, { lease, wanted, seen, signal
     const managers = error.causes.map(({ manager }) => manager ?? 'unknown').filter((each) => each !== nobodysManager);
     const fields = [...new Set(managers)].map((manager) => ({
       field: 'connectionRef',
-      manager: shownManager(manager),
+      manager: shownName(manager),
     }));
     const override = { generation: wanted.generation, fields };
     if (fields.length > 0 && !(await records.recordOverride(lease, override))) return { kind: 'overtaken' };
@@ -144,9 +144,9 @@ async function pinVersion(
 }
 
 async function applyShoot(deps: PerformDeps, turn: Turn): Promise<Performed> {
-  const { catalogue, records, networkingType } = deps;
+  const { catalogue, records, own } = deps;
   const { lease, wanted, signal } = turn;
-  const manifest = renderShoot(wanted, gardenSettings(await catalogue.read(signal), networkingType));
+  const manifest = renderShoot(wanted, gardenSettings(await catalogue.read(signal), own));
   if (!(await removeLeftovers(deps, turn))) return { kind: 'overtaken' };
   const applied = await applyOverOthers(deps, turn, manifest);
   if (applied === null) return { kind: 'overtaken' };
@@ -179,15 +179,18 @@ async function applyOverOthers(
 /** @returns false when overtaken */
 async function removeLeftovers(
   { garden, records }: PerformDeps,
-  { lease, wanted, seen, signal }: Turn,
+  { lease, wanted, seen, now, signal }: Turn,
 ): Promise<boolean> {
   if (seen.kind !== 'present') return true;
   const rendered = renderedPools(wanted.pools).map(({ workerName }) => workerName);
-  const found = leftovers(seen, rendered);
+  const hasAdditions = additionsIn(seen.shoot, rendered).length > 0;
+  const held = hasAdditions ? await garden.readHeld(nameOf(wanted), signal) : null;
+  const { shoot } = held ?? seen;
+  const found = leftovers({ shoot }, rendered, held === null ? [] : outdatedAdditions(wanted, held, rendered, now));
   if (found === null) return true;
   const override = { generation: wanted.generation, fields: found.removed };
   if (found.removed.length > 0 && !(await records.recordOverride(lease, override))) return false;
-  const { uid, resourceVersion } = seen.shoot.metadata;
+  const { uid, resourceVersion } = shoot.metadata;
   await garden.replaceWorkers({ ...nameOf(wanted), uid, resourceVersion, workers: found.workers }, signal);
   return true;
 }

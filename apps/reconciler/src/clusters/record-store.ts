@@ -167,6 +167,7 @@ export const recordStore = (pool: Pool) => {
              observed = CASE WHEN is_current THEN $20::jsonb ELSE observed END,
              revision = revision + reads_differently::int,
              updated_at = CASE WHEN reads_differently THEN clock_timestamp() ELSE updated_at END,
+             nodes_due_at = CASE WHEN $10 <> coalesce(observed_hash, '') THEN clock_timestamp() ELSE nodes_due_at END,
              observed_hash = coalesce($10, observed_hash), failures = $11, waiting = $19::jsonb,
              due_at = CASE WHEN again THEN due_at
                            ELSE clock_timestamp() + make_interval(secs => $12::float8 / 1000) END,

@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { clusterSpecSchema, networkSchema, nodePoolSpecSchema } from '@corral/contracts';
+import { gardenFeatures } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { aDesired, aPool, aSteadyDesired, settings } from '../../test/support/a-cluster.js';
+import type { GardenSettings } from './garden-settings.js';
 import type { Desired } from './model.js';
 import { renderShoot, Unrenderable } from './render-shoot.js';
 
@@ -30,6 +32,13 @@ const golden: Record<string, Desired> = {
   'pool-machine-unknown': aDesired({ pools: [aPool({ machineType: 'gone1' })] }),
   'pool-image-name': aDesired({ pools: [aPool({ image: { name: 'ubuntu' } })] }),
   'pool-image-version': aDesired({ pools: [aPool({ image: { name: 'ubuntu', version: '24.4.0' } })] }),
+  'pool-image-options': aDesired({
+    pools: [
+      aPool({ image: { name: 'ubuntu', apiVersion: 'os.example/v1', kind: 'Options', hugePages: 2, tuned: true } }),
+    ],
+  }),
+  'pool-without-public-address': aDesired({ pools: [aPool({ publicIP: false })] }),
+  'existing-network': aDesired({ spec: { network: { ...network, existingNetwork: 'backbone' } } }),
   'pool-minimum': aDesired({ pools: [aPool({ minimum: 2 })] }),
   'pool-minimum-zero': aDesired({ pools: [aPool({ minimum: 0 })] }),
   'pool-maximum': aDesired({ pools: [aPool({ maximum: 10 })] }),
@@ -69,8 +78,9 @@ const golden: Record<string, Desired> = {
   }),
 };
 
-const rendering = {
+const rendering: GardenSettings = {
   ...settings,
+  features: new Set(gardenFeatures),
   architectureOf: (type: string) => (type.startsWith('gone') ? null : settings.architectureOf(type)),
 };
 
@@ -149,12 +159,20 @@ const refusals: [pointer: string, Desired][] = [
   ['/spec/nodePools', aDesired({ pools: [aPool({ source: 'dedicated' })] })],
 ];
 
-describe('what no Shoot can express', () => {
+describe('what no Shoot of this garden can express', () => {
   it.each(refusals)('is refused by the name of %s', (pointer, desired) => {
     const render = () => renderShoot(desired, settings);
 
     expect(render).toThrow(Unrenderable);
     expect(render).toThrow(expect.objectContaining({ pointer }));
+  });
+
+  it('is options of an image without a name, whatever the garden can do', () => {
+    const desired = aDesired({ pools: [aPool({ image: { hugePages: 2 } })] });
+
+    expect(() => renderShoot(desired, rendering)).toThrow(
+      expect.objectContaining({ pointer: '/spec/nodePools/0/image/name' }),
+    );
   });
 
   it('is refused also in a pool that has no worker', () => {

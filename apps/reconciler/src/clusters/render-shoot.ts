@@ -51,7 +51,8 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
   if (desired.namespace === null || desired.pinnedVersion === null) {
     throw new TypeError('a Shoot is rendered once its namespace and its version are known');
   }
-  if (spec.network.existingNetwork !== undefined) {
+  const { existingNetwork } = spec.network;
+  if (existingNetwork !== undefined && !settings.features.has('existing-network')) {
     throw new Unrenderable('/spec/network/existingNetwork', 'the provider has no field for it');
   }
   const zone = settings.zoneOf(spec.region);
@@ -85,7 +86,10 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
           apiVersion: providerApi,
           kind: 'InfrastructureConfig',
           // The nodes' range again: the provider makes its network of this one, and nobody compares the two.
-          networks: { workersConfiguration: { cidr: spec.network.nodeCIDR } },
+          networks: {
+            workersConfiguration: { cidr: spec.network.nodeCIDR },
+            ...(existingNetwork === undefined ? {} : { existingNetwork }),
+          },
         },
         controlPlaneConfig: { apiVersion: providerApi, kind: 'ControlPlaneConfig', zone },
         workers: renderWorkers(desired.pools, zone, settings),
@@ -124,7 +128,7 @@ export function renderedMinimum({ minimum }: Pick<DesiredPool, 'minimum'>): numb
 function renderWorkers(pools: readonly DesiredPool[], zone: string, settings: GardenSettings): object[] {
   const hasPriorities = new Set(renderedPools(pools).map(({ autoscalerPriority }) => autoscalerPriority)).size > 1;
   const workers = pools.flatMap((pool, index) => {
-    if (pool.source === 'managed') assertRenderable(pool, `/spec/nodePools/${index}`);
+    if (pool.source === 'managed') assertRenderable(pool, `/spec/nodePools/${index}`, settings);
     return isWorker(pool) ? [renderWorker(pool, { zone, hasPriorities }, settings)] : [];
   });
   // Apply would remove all workers, and a Shoot without any is of another kind that never gets one again.
@@ -138,8 +142,7 @@ function renderWorker(
   settings: GardenSettings,
 ): object {
   const architecture = settings.architectureOf(pool.machineType);
-  const { name, version } = pool.image;
-  const image = { ...(name === undefined ? {} : { name }), ...(version === undefined ? {} : { version }) };
+  const image = renderImage(pool);
   return {
     name: pool.workerName,
     minimum: renderedMinimum(pool),
@@ -151,20 +154,44 @@ function renderWorker(
       type: pool.machineType,
       // The garden takes amd64 for granted, and images of both kinds share their names.
       ...(architecture === null ? {} : { architecture }),
-      ...(name === undefined && version === undefined ? {} : { image }),
+      ...(Object.keys(image).length === 0 ? {} : { image }),
     },
+    // Its absence means public addresses, to extensions that know nothing of the field as well.
+    ...(pool.publicIP ? {} : { providerConfig: { apiVersion: providerApi, kind: 'WorkerConfig', publicIP: false } }),
     labels: { [poolLabel]: pool.name },
   };
 }
 
-function assertRenderable(pool: DesiredPool, pointer: string): void {
-  if (!pool.publicIP) throw new Unrenderable(`${pointer}/publicIP`, 'every server of the provider gets addresses');
-  for (const [key, value] of Object.entries(pool.image)) {
-    if (key !== 'name' && key !== 'version')
-      throw new Unrenderable(`${pointer}/image/${key}`, 'images have no such field');
-    if (typeof value !== 'string') throw new Unrenderable(`${pointer}/image/${key}`, 'must be a text');
+/** The members of an image that are neither its name nor its version: they go to the extension as they are. */
+export function imageOptions({ image }: Pick<DesiredPool, 'image'>): Record<string, unknown> {
+  const { name: _name, version: _version, ...options } = image;
+  return options;
+}
+
+function renderImage(pool: DesiredPool): object {
+  const { name, version } = pool.image;
+  const options = imageOptions(pool);
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(version === undefined ? {} : { version }),
+    ...(Object.keys(options).length === 0 ? {} : { providerConfig: options }),
+  };
+}
+
+function assertRenderable(pool: DesiredPool, pointer: string, { features }: GardenSettings): void {
+  if (!pool.publicIP && !features.has('private-nodes')) {
+    throw new Unrenderable(`${pointer}/publicIP`, 'every server of the provider gets addresses');
   }
-  if (pool.image.version !== undefined && pool.image.name === undefined) {
-    throw new Unrenderable(`${pointer}/image/name`, 'a version is one of a named image');
+  const [option] = Object.keys(imageOptions(pool));
+  if (option !== undefined && !features.has('image-options')) {
+    throw new Unrenderable(`${pointer}/image/${option}`, 'images have no such field');
+  }
+  for (const member of ['name', 'version'] as const) {
+    if (!['string', 'undefined'].includes(typeof pool.image[member])) {
+      throw new Unrenderable(`${pointer}/image/${member}`, 'must be a text');
+    }
+  }
+  if (Object.keys(pool.image).length > 0 && pool.image.name === undefined) {
+    throw new Unrenderable(`${pointer}/image/name`, 'a version and options are those of a named image');
   }
 }

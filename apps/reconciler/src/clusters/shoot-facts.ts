@@ -36,8 +36,12 @@ export interface ShootFacts {
   readonly kubernetesVersion: string | null;
   readonly isHighlyAvailable: boolean;
   readonly connection: string | null;
+  /** The network of the provider that the nodes are in; null: one of the Shoot's own. */
+  readonly existingNetwork: string | null;
   /** Where the API server answers from outside; null until the garden says. */
   readonly apiServerUrl: string | null;
+  /** Changes whenever the certificate authority of the API server may have; null before the first exchange. */
+  readonly authorityRotation: string | null;
   readonly maintenance: MaintenanceFacts;
   readonly workers: readonly WorkerFacts[];
   readonly observedGeneration: number;
@@ -56,6 +60,9 @@ export interface WorkerFacts {
   readonly minimum: number;
   readonly maximum: number;
   readonly image: { readonly name: string | null; readonly version: string | null };
+  /** What the image has beside name and version. */
+  readonly imageOptions: JsonObject;
+  readonly publicIP: boolean;
   /** The pool that it was made of, as its label says; null when it does not. */
   readonly pool: string | null;
 }
@@ -102,7 +109,9 @@ export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts
     kubernetesVersion: semver.valid(textIn(objectIn(spec, 'kubernetes'), 'version')),
     isHighlyAvailable: textIn(failureTolerance(spec), 'type') !== null,
     connection: textIn(spec, 'credentialsBindingName'),
+    existingNetwork: textIn(networksOf(spec), 'existingNetwork'),
     apiServerUrl: apiServerUrlOf(status),
+    authorityRotation: status.authorityRotation && Object.values(status.authorityRotation).join(' '),
     maintenance: maintenanceFacts(objectIn(spec, 'maintenance'), status),
     workers,
     observedGeneration: status.observedGeneration,
@@ -159,6 +168,10 @@ function failureTolerance(spec: JsonObject): JsonObject {
   return objectIn(objectIn(objectIn(spec, 'controlPlane'), 'highAvailability'), 'failureTolerance');
 }
 
+function networksOf(spec: JsonObject): JsonObject {
+  return objectIn(objectIn(objectIn(spec, 'provider'), 'infrastructureConfig'), 'networks');
+}
+
 function workerFacts(worker: JsonObject): WorkerFacts {
   const image = objectIn(objectIn(worker, 'machine'), 'image');
   return {
@@ -167,6 +180,8 @@ function workerFacts(worker: JsonObject): WorkerFacts {
     minimum: Number(worker.minimum ?? 0),
     maximum: Number(worker.maximum ?? 0),
     image: { name: textIn(image, 'name'), version: textIn(image, 'version') },
+    imageOptions: objectIn(image, 'providerConfig'),
+    publicIP: objectIn(worker, 'providerConfig').publicIP !== false,
     pool: textIn(objectIn(worker, 'labels'), poolLabel),
   };
 }

@@ -17,7 +17,7 @@ export function decideAsk(wanted: WantedServer, seen: Seen, now: Date, times: Se
   if (blocker?.kind === 'fails') return settle(failed(wanted, blocker.code, blocker.message));
   if (blocker?.kind === 'passes') {
     const { message } = blocker;
-    const wait = { message, inMs: LOCKED_MS, progress: progressAt.begun, code: 'server_locked' } as const;
+    const wait = { message, reason: 'ServerBusy', inMs: LOCKED_MS, code: 'server_locked' } as const;
     return settle(waiting(wanted, now, times, wait));
   }
   return decideUnblocked(wanted, seen, seen.server, now, times);
@@ -45,8 +45,8 @@ function decideUnblocked(wanted: WantedServer, seen: Seen, server: ServerReading
   // Times are whole seconds: an earlier rebuild of this second could be taken for ours after a crash.
   const isTooClose = newestRebuildSince(seen.actions.list, seen.actions.at) !== null;
   if (isTooClose || seen.actions.list.some(({ status }) => status === 'running')) {
-    const wait = { message: 'Something else runs on the server.', inMs: SOON_MS, progress: progressAt.claimed };
-    return settle(waiting(wanted, now, times, { ...wait, code: 'server_locked' }));
+    const wait = { message: 'Something else runs on the server.', reason: 'ServerBusy', inMs: SOON_MS } as const;
+    return settle(waiting(wanted, now, times, { ...wait, progress: progressAt.claimed, code: 'server_locked' }));
   }
   if (wanted.phase === 'Joining' && seen.joinUserData === null) return prepareJoin(wanted, now, times);
   return { do: 'askRebuild', askedAt: seen.actions.at, imageId: seen.image.id };

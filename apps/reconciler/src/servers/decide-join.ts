@@ -42,7 +42,7 @@ function decideNode(wanted: WantedServer, seen: Seen, now: Date, times: ServerTi
   const marks = missingMarks(wanted, seen.node);
   if (marks !== null) return { do: 'markNode', node, marks };
   if (seen.node.isReady) {
-    if (!seen.isJoinEnded && isTokenGood(wanted, now)) return { do: 'endJoin', node };
+    if (seen.joinEndedIn !== wanted.generation && isTokenGood(wanted, now)) return { do: 'endJoin', node };
     return settle({ ...resting('Joined', '', { to: 'stay' }, JOINED_LOOK_MS), nodeReady: true });
   }
   const message = 'The node is there, and not Ready yet.';

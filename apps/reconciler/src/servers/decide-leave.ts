@@ -33,13 +33,13 @@ const left = ({ claim }: WantedServer) => ({
  *
  * @returns null when there is no such Node, or nobody to drain it for
  */
-function decideDrain(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
+export function decideDrain(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
   const { member, nodeName, rebuildAskedAt, begunAt } = wanted;
   if (member === null || nodeName === null || member.isDeleting) return null;
   const node = nodeOf(wanted);
   if (node === null || member.isAsleep) {
     const message = 'The cluster is hibernated. The server leaves it once it is awake.';
-    return settle(waiting(wanted, now, times, { message, inMs: ASLEEP_MS }));
+    return settle(waiting(wanted, now, times, { message, inMs: ASLEEP_MS, reason: 'ClusterHibernated' }));
   }
   if (seen.node === null) return { do: 'readNode', node };
   if (seen.node === 'absent') return null;
@@ -48,7 +48,7 @@ function decideDrain(wanted: WantedServer, seen: Seen, now: Date, times: ServerT
   if (seen.podsLeft === null) return { do: 'evict', node };
   if (seen.podsLeft > 0 && now.getTime() - begunAt.getTime() < times.drainMsMax) {
     const message = `The node is being drained. Pods still on it: ${seen.podsLeft}.`;
-    return settle(waiting(wanted, now, times, { message, inMs: DRAIN_MS }));
+    return settle(waiting(wanted, now, times, { message, inMs: DRAIN_MS, reason: 'NodeLeaving' }));
   }
   return { do: 'deleteNode', node };
 }

@@ -1,4 +1,4 @@
-import { serverLabels } from '@corral/contracts';
+import { joinsByCommand, serverLabels } from '@corral/contracts';
 import { putClaim } from './decide-ask.js';
 import { decideUntilOver } from './decide-rebuild.js';
 import { hasToJoin, missingMarks, nodeNameFor, nodeOf, waitsFor } from './membership.js';
@@ -64,7 +64,7 @@ function decideNode(wanted: WantedServer, seen: Seen): Step | null {
 }
 
 function decideServer(wanted: WantedServer, seen: Seen, now: Date): Step | null {
-  if (wanted.connection.phase === 'Rejected') return null;
+  if (joinsByCommand(wanted.kind) || wanted.connection.phase === 'Rejected') return null;
   if (seen.server === null) return isLookDue(wanted, now) ? { do: 'readServer' } : null;
   if (seen.server === 'absent')
     return settle({ ...resting('Missing', missingSentence, { to: 'stay' }), nodeReady: false });
@@ -80,6 +80,7 @@ function joined(wanted: WantedServer, { node, server }: Seen): Verdict {
   if (node === null) return rest('The cluster is hibernated, so nobody knows how the node is.');
   if (node === 'absent') return rest('The cluster does not have the node any more.');
   if (!node.isReady) return rest('The node is not Ready.');
+  if (joinsByCommand(wanted.kind)) return rest('');
   if (wanted.connection.phase === 'Rejected') return rest(rejectedSentence);
   const claim = server === null || server === 'absent' ? wanted.claimToken : server.labels[serverLabels.claim];
   return rest(claim === wanted.claimToken ? '' : elsewhereSentence);

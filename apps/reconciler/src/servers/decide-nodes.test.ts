@@ -140,7 +140,7 @@ describe('the next step of a joining', () => {
     ['marks the node', rebuilding, { ...up, node: aNode({ annotations: {} }) }, 'markNode'],
     ['waits until it is Ready', rebuilding, { ...up, node: aNode({ isReady: false }) }, 'Joining stay'],
     ['ends what it joined with then', rebuilding, { ...up, node: aNode() }, 'endJoin'],
-    ['is done then', rebuilding, { ...up, node: aNode(), isJoinEnded: true }, 'Joined stay'],
+    ['is done then', rebuilding, { ...up, node: aNode(), joinEndedIn: 1 }, 'Joined stay'],
     [
       'is done when that is over by itself',
       { ...rebuilding, ...askedLongAgo },
@@ -150,7 +150,7 @@ describe('the next step of a joining', () => {
   ])('%s', check);
 
   it('ends with a node that is counted', () => {
-    const seen = { ...up, node: aNode(), isJoinEnded: true };
+    const seen = { ...up, node: aNode(), joinEndedIn: 1 };
     expect(verdictOf(rebuilding, seen)).toMatchObject({ nodeReady: true, lookAgainMs: 60_000 });
   });
 

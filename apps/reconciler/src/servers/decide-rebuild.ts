@@ -73,8 +73,8 @@ function decideLostAnswer(wanted: WantedServer, askedAt: Date, seen: Seen, now: 
   const leftMs = askedAt.getTime() + times.rebuildGraceMs + 1_000 - seen.actions.at.getTime();
   if (leftMs <= 0) return { do: 'forgetAsk' };
   const message = 'It is not known yet whether the provider has begun the rebuild.';
-  const wait = { message, inMs: Math.min(leftMs, LOOK_MS_MAX / 2), progress: progressAt.asked };
-  return settle(waiting(wanted, now, times, wait));
+  const inMs = Math.min(leftMs, LOOK_MS_MAX / 2);
+  return settle(waiting(wanted, now, times, { message, reason: 'OutcomeUnknown', inMs, progress: progressAt.asked }));
 }
 
 /** At growing distance: a rebuild takes a minute, and each look costs the project one of its calls. */

@@ -1,5 +1,6 @@
-import { serverLabels } from '@corral/contracts';
+import { joinsByCommand, serverLabels } from '@corral/contracts';
 import { decideAsk } from './decide-ask.js';
+import { decideByCommand } from './decide-by-command.js';
 import { decideJoining } from './decide-join.js';
 import { decideLeaving } from './decide-leave.js';
 import { decideFailed, decideJoined, decideMissing, decideReady } from './decide-look.js';
@@ -19,6 +20,7 @@ const DEREGISTER_MS_MAX = DAY_MS;
 export function decide(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   if (wanted.deregisterRequestedAt !== null)
     return decideDeregistration(wanted, seen, now, wanted.deregisterRequestedAt);
+  if (joinsByCommand(wanted.kind)) return decideByCommand(wanted, seen, now, times);
   switch (wanted.phase) {
     case 'Adopting':
     case 'Rebuilding':
@@ -44,8 +46,8 @@ function decideAdoption(wanted: WantedServer, seen: Seen, now: Date, times: Serv
   if (wanted.connection.phase === 'Rejected') {
     const message = 'The provider rejects the token of the connection.';
     if (wanted.rebuildAskedAt === null) return settle(failed(wanted, 'server_token_rejected', message));
-    const wait = { message, inMs: TOKEN_MS, progress: progressAt.asked, code: 'server_token_rejected' } as const;
-    return settle(waiting(wanted, now, times, wait));
+    const wait = { message, reason: 'ProviderTokenRejected', code: 'server_token_rejected' } as const;
+    return settle(waiting(wanted, now, times, { ...wait, inMs: TOKEN_MS, progress: progressAt.asked }));
   }
   if (wanted.rebuildAskedAt === null) return decideAsk(wanted, seen, now, times);
   const step = decideRebuild(wanted, seen, now, times);
@@ -54,7 +56,8 @@ function decideAdoption(wanted: WantedServer, seen: Seen, now: Date, times: Serv
 }
 
 function decideDeregistration(wanted: WantedServer, seen: Seen, now: Date, requestedAt: Date): Step {
-  if (wanted.connection.phase === 'Rejected') return { do: 'forget' };
+  // Nothing at the provider says whose such a machine is.
+  if (joinsByCommand(wanted.kind) || wanted.connection.phase === 'Rejected') return { do: 'forget' };
   if (now.getTime() - requestedAt.getTime() > DEREGISTER_MS_MAX) return { do: 'forget' };
   if (seen.server === null) return { do: 'readServer' };
   if (seen.server === 'absent') return { do: 'forget' };

@@ -4,6 +4,7 @@ import { backoffMs, spreadMs } from '../loop/backoff.js';
 import type { Stand } from './judge-garden.js';
 import type { Step, Verdict, WantedServer } from './model.js';
 import { failed, isAdoption, progressAt, resting, waiting } from './verdicts.js';
+import type { WaitReason } from './wait-reasons.js';
 
 const retry = { firstMs: 1_000, maxMs: 60_000 };
 const LOCKED_MS = 5_000;
@@ -28,12 +29,13 @@ export function judgeFailure(
   const failures = failure.kind === 'throttled' ? wanted.failures : wanted.failures + 1;
   const doubtsToken = failure.kind === 'credentials_refused';
   const inMs = spreadMs(waitMs(failure, wanted.failures), random);
-  const message = sentenceOf(failure);
+  const [reason, message] = toldOf(failure);
   if (isOnItsWay) {
     const progress = wanted.rebuildAskedAt === null ? progressAt.begun : progressAt.asked;
-    return waiting(wanted, now, times, { message, inMs, progress, failures, doubtsToken });
+    return waiting(wanted, now, times, { message, reason, inMs, progress, failures, doubtsToken });
   }
-  return { ...resting(wanted.phase, message, { to: 'stay' }, inMs), failures, doubtsToken };
+  const rest = resting(wanted.phase, message, { to: 'stay' }, inMs);
+  return { ...rest, failures, doubtsToken, waiting: { reason, message } };
 }
 
 /** Null when the step can be tried again. */
@@ -59,15 +61,17 @@ function waitMs(failure: ProjectFailure, failuresBefore: number): number {
   return failure.kind === 'refused' ? Math.max(LOCKED_MS, againMs) : againMs;
 }
 
-function sentenceOf(failure: ProjectFailure): string {
+function toldOf(failure: ProjectFailure): [WaitReason, message: string] {
   switch (failure.kind) {
     case 'throttled':
-      return 'The calls of the cloud project are used up for now. It goes on by itself.';
+      return ['ProviderThrottled', 'The calls of the cloud project are used up for now. It goes on by itself.'];
     case 'credentials_refused':
-      return 'The provider refused the token of the connection. It is asked again.';
-    case 'refused':
-      return `The provider has put it off (${failure.code}). It is tried again.`;
+      return ['ProviderTokenRejected', 'The provider refused the token of the connection. It is asked again.'];
+    case 'refused': {
+      const message = `The provider has put it off (${failure.code}). It is tried again.`;
+      return [failure.code === 'rate_limit_exceeded' ? 'ProviderThrottled' : 'ServerBusy', message];
+    }
     default:
-      return 'The provider gives no usable answer. It is asked again.';
+      return ['ProviderUnavailable', 'The provider gives no usable answer. It is asked again.'];
   }
 }

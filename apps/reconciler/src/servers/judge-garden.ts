@@ -18,14 +18,17 @@ export interface Stand {
 export function judgeGarden(stand: Stand, step: Step['do'], failure: NodeFailure): Verdict {
   const { wanted, now, times, random } = stand;
   if (failure.kind === 'paused') {
-    return waiting(wanted, now, times, { message: pausedSentence, inMs: failure.inMs, failures: wanted.failures });
+    return waiting(wanted, now, times, {
+      ...{ message: pausedSentence, inMs: failure.inMs, failures: wanted.failures, reason: 'UpstreamThrottled' },
+    });
   }
   const { kind, retryAfterSeconds } = failure.error;
   const backedOffMs = backoffMs(wanted.failures, retry);
   const againMs = wanted.phase === 'Joined' ? JOINED_LOOK_MS : backedOffMs;
   const inMs = (retryAfterSeconds ?? 0) * 1_000 + spreadMs(againMs, random);
   const failures = kind === 'throttled' ? wanted.failures : wanted.failures + 1;
-  const verdict = waiting(wanted, now, times, { message: sentenceOf(kind, step), inMs, failures });
+  const reason = kind === 'throttled' ? 'UpstreamThrottled' : 'ClusterUnavailable';
+  const verdict = waiting(wanted, now, times, { message: sentenceOf(kind, step), inMs, failures, reason });
   return wanted.phase === 'Joined' && isSilence(kind) ? { ...verdict, nodeReady: false } : verdict;
 }
 

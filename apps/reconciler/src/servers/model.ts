@@ -1,17 +1,26 @@
-import type { ConnectionPhase, RebuildPurpose, ServerErrorCode, ServerPhase } from '@corral/contracts';
+import type {
+  ConnectionPhase,
+  OperationWaiting,
+  RebuildPurpose,
+  ServerErrorCode,
+  ServerKind,
+  ServerPhase,
+} from '@corral/contracts';
 import type { NodeMarks, NodeReading } from '@corral/garden';
 import type { Architecture, ImageReading, ServerAction, ServerReading } from '@corral/hcloud';
 import type { OperationVerdict as OperationVerdictOf } from '../loop/operation-verdict.js';
+import type { Wait } from './wait-reasons.js';
 
 /** A server as its row has it: what was acknowledged, and how far that has come. */
 export interface WantedServer {
   readonly id: string;
   /** The provider's number. */
   readonly serverId: number;
+  readonly kind: ServerKind;
   readonly serverType: string;
   readonly location: string;
   readonly architecture: Architecture;
-  /** Counts the acknowledgements: one rebuild for each. */
+  /** Counts the acknowledgements: one rebuild for each. Of a machine that joins by command also its commands. */
   readonly generation: number;
   readonly acknowledgedAt: Date;
   /** What the rebuild of this generation is for, and when that began. */
@@ -20,6 +29,8 @@ export interface WantedServer {
   readonly phase: ServerPhase;
   /** What clients were told last. */
   readonly message: string;
+  /** The operation of its adoption has not ended. */
+  readonly isAdopting: boolean;
   /** When the provider last told of it. */
   readonly observedAt: Date | null;
   /** The value of the label that says whose the server is. */
@@ -33,6 +44,8 @@ export interface WantedServer {
   readonly deregisterRequestedAt: Date | null;
   /** Passes in a row that the provider gave no usable answer to. */
   readonly failures: number;
+  /** Why its operation did not get on, as clients were told last. */
+  readonly waiting: OperationWaiting | null;
   readonly connection: { readonly id: string; readonly phase: ConnectionPhase };
   /** What is wanted of it: to be a node of that pool. */
   readonly claim: { readonly poolId: string; readonly poolName: string; readonly cluster: NodeCluster } | null;
@@ -80,8 +93,8 @@ export interface Seen {
   readonly podsLeft: number | null;
   /** Holds a secret of short life: for this pass only, and neither stored nor logged. */
   readonly joinUserData: string | null;
-  /** No token with which the node could join is left in the cluster. */
-  readonly isJoinEnded: boolean;
+  /** The generation as it was when all tokens with which the node could join were deleted. A later one may have made others. */
+  readonly joinEndedIn: number | null;
 }
 
 export const nothingSeen: Seen = {
@@ -94,7 +107,7 @@ export const nothingSeen: Seen = {
     node: null,
     podsLeft: null,
     joinUserData: null,
-    isJoinEnded: false,
+    joinEndedIn: null,
   },
 };
 
@@ -134,6 +147,8 @@ export interface Verdict {
   readonly phase: ServerPhase;
   readonly message: string;
   readonly operation: OperationVerdict;
+  /** Why that does not get on; null when nothing is in its way. */
+  readonly waiting: Wait | null;
   /** Milliseconds; null when only news makes another look worth while. */
   readonly lookAgainMs: number | null;
   /** The provider refused the token: somebody should show it to the provider once more. */
@@ -154,6 +169,8 @@ export interface ServerTimes {
   readonly adoptionMsMax: number;
   /** From the beginning of joining until the node is Ready. */
   readonly joinMsMax: number;
+  /** So long the owner of a machine that joins by command may let it wait: for a node pool, and for the command to be run. */
+  readonly commandMsMax: number;
   /** For so long pods are asked to go, and may be kept by their disruption budgets. */
   readonly drainMsMax: number;
 }

@@ -46,7 +46,7 @@ describe('a step in a cluster', () => {
 
     const performed = await performNodeStep(deps, context(nothingSeen), { do: 'endJoin', node });
 
-    expect(performed).toMatchObject({ kind: 'done', seen: { isJoinEnded: true } });
+    expect(performed).toMatchObject({ kind: 'done', seen: { joinEndedIn: 1 } });
     expect([...shoot.tokens]).toEqual([]);
   });
 

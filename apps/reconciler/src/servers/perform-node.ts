@@ -65,7 +65,8 @@ async function take({ nodes, renderJoinUserData }: NodeDeps, context: NodeContex
     }
     case 'endJoin':
       await nodes.endJoin(shoot, name, signal);
-      return { ...seen, isJoinEnded: true };
+      // Of one that leaves: it may have joined in the moment before.
+      return { ...seen, joinEndedIn: wanted.generation, node: wanted.phase === 'Leaving' ? null : seen.node };
     case 'readNode':
       return { ...seen, node: (await nodes.readNode(shoot, name, signal)) ?? 'absent' };
     case 'markNode':
@@ -78,7 +79,8 @@ async function take({ nodes, renderJoinUserData }: NodeDeps, context: NodeContex
       return { ...seen, podsLeft: await nodes.evictPods(shoot, name, signal) };
     case 'deleteNode':
       await nodes.deleteNode(shoot, name, signal);
-      return { ...seen, node: 'absent' };
+      // Should it come back, its pods are to be asked as well.
+      return { ...seen, node: 'absent', podsLeft: null };
   }
 }
 

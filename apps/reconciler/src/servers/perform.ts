@@ -20,7 +20,8 @@ export interface StepContext {
   readonly lease: Lease;
   readonly wanted: WantedServer;
   readonly seen: Seen;
-  readonly project: ProjectClient;
+  /** Null for a machine about which no provider is asked. */
+  readonly project: ProjectClient | null;
   readonly signal: AbortSignal;
 }
 
@@ -49,29 +50,29 @@ const plainUserData = ['#cloud-config', '# Rebuilt by Corral.', 'ssh_pwauth: fal
 export const performStep =
   (deps: PerformDeps) =>
   async (context: StepContext, step: Exclude<Step, { do: 'settle' }>): Promise<Performed> => {
-    const { lease, wanted, seen, project } = context;
+    const { lease, wanted, seen } = context;
     const { serverId } = wanted;
     const { store } = deps;
     switch (step.do) {
       case 'readServer':
-        return found(await project.readServer(serverId), (server) => ({ ...seen, server }));
+        return found(await projectOf(context).readServer(serverId), (server) => ({ ...seen, server }));
       case 'readActions': {
-        const outcome = await project.listServerActions(serverId);
+        const outcome = await projectOf(context).listServerActions(serverId);
         if (outcome.kind !== 'ok') return gone(outcome, seen);
         const actions = { list: outcome.value, at: outcome.at };
         return { kind: 'done', seen: { ...seen, actions, actionsTick: deps.tick() } };
       }
       case 'readAction':
-        return found(await project.readAction(step.actionId), (action) => ({ ...seen, action }));
+        return found(await projectOf(context).readAction(step.actionId), (action) => ({ ...seen, action }));
       case 'findImage': {
-        const outcome = await project.findSystemImage(deps.image, wanted.architecture);
+        const outcome = await projectOf(context).findSystemImage(deps.image, wanted.architecture);
         if (outcome.kind !== 'ok') return { kind: 'failed', failure: outcome };
         return { kind: 'done', seen: { ...seen, image: outcome.value ?? 'absent' } };
       }
       case 'putClaim':
       case 'removeClaim': {
         // Read back, not believed: another writer may have replaced all labels in the same moment.
-        const outcome = await project.putLabels(serverId, step.labels);
+        const outcome = await projectOf(context).putLabels(serverId, step.labels);
         return outcome.kind === 'ok' ? { kind: 'done', seen: { ...seen, server: null } } : gone(outcome, seen);
       }
       case 'recordClaim':
@@ -99,9 +100,15 @@ export const performStep =
     }
   };
 
+/** @throws Error where no step should ask a provider */
+function projectOf({ project, wanted }: Pick<StepContext, 'project' | 'wanted'>): ProjectClient {
+  if (project === null) throw new Error(`No provider is asked about a server of the kind ${wanted.kind}.`);
+  return project;
+}
+
 async function askRebuild(
   { store, tick, times }: PerformDeps,
-  { lease, wanted, seen, project }: StepContext,
+  { lease, wanted, seen, ...of }: StepContext,
   { askedAt, imageId }: { askedAt: Date; imageId: number },
 ): Promise<Performed> {
   const isTooLate = () => seen.actionsTick === null || tick() - seen.actionsTick > times.rebuildGraceMs * ASK_WITHIN;
@@ -111,7 +118,7 @@ async function askRebuild(
   if (!(await store.recordAsk(lease, wanted, { askedAt, imageId }))) return { kind: 'changed' };
   const outcome = isTooLate()
     ? ({ kind: 'unreached', reason: 'it was not sent in time' } as const)
-    : await project.rebuild(wanted.serverId, { imageId, userData });
+    : await projectOf({ wanted, ...of }).rebuild(wanted.serverId, { imageId, userData });
   if (outcome.kind === 'ok') {
     return recorded(await store.recordAction(lease, wanted, outcome.value.id), { ...seen, server: null });
   }

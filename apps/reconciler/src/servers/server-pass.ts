@@ -1,4 +1,5 @@
-import type { Projects } from '@corral/hcloud';
+import { joinsByCommand } from '@corral/contracts';
+import type { ProjectClient, Projects } from '@corral/hcloud';
 import type { Log } from '@corral/service';
 import { type KeptLease, keepLease } from '../loop/keep-lease.js';
 import type { Lease, LeaseStore } from '../loop/lease-store.js';
@@ -11,6 +12,7 @@ import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } fr
 import { type PerformDeps, type Performed, performStep } from './perform.js';
 import type { ServerStore } from './server-store.js';
 import { failed, resting } from './verdicts.js';
+import { type Wait, waitingSince } from './wait-reasons.js';
 
 export interface ServerPassDeps extends PerformDeps {
   readonly leases: Pick<LeaseStore, 'takeLease' | 'renewLease' | 'release'>;
@@ -55,11 +57,14 @@ async function runTurn(deps: ServerPassDeps, lease: Lease, kept: KeptLease): Pro
   const steps: Step['do'][] = [];
   const read = await deps.store.read(lease);
   if (read === null) return { end: { kind: 'overtaken' }, steps };
+  const turn = { lease, kept, steps };
+  // About a machine that joins by command no provider is asked, so no token is needed.
+  if (joinsByCommand(read.wanted.kind)) return { end: await takeSteps(deps, { ...turn, project: null }), steps };
   const token = openOrTell(deps, read.token);
   if (token === null) {
-    return { end: await settle(deps, lease, read.wanted, nothingSeen, unreadable(read.wanted)), steps };
+    return { end: await settle(deps, lease, read, nothingSeen, unreadable(read.wanted)), steps };
   }
-  const end = await deps.projects.within(token, (project) => takeSteps(deps, { lease, kept, steps, project }));
+  const end = await deps.projects.within(token, (project) => takeSteps(deps, { ...turn, project }));
   return { end, steps };
 }
 
@@ -69,7 +74,7 @@ interface Turn {
   readonly lease: Lease;
   readonly kept: KeptLease;
   readonly steps: Step['do'][];
-  readonly project: Parameters<Parameters<Projects['within']>[1]>[0];
+  readonly project: ProjectClient | null;
 }
 
 async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: Turn): Promise<TurnOutcome> {
@@ -81,10 +86,10 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
     if (read === null) return { kind: 'overtaken' };
     const { wanted, now } = read;
     const step = decide(wanted, seen, now, times);
-    if (step.do === 'settle') return settle(deps, lease, wanted, seen, step.verdict);
+    if (step.do === 'settle') return settle(deps, lease, read, seen, step.verdict);
     if (steps.length === STEPS_MAX) {
       deps.log.warn('server pass finds no rest', { id: wanted.id, steps });
-      return settle(deps, lease, wanted, seen, restless(wanted));
+      return settle(deps, lease, read, seen, restless(wanted));
     }
     steps.push(step.do);
     const performed = await performStep(deps)({ lease, wanted, seen, project, signal: kept.signal }, step);
@@ -106,7 +111,7 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
         const after = await deps.store.read(lease);
         if (after === null) return { kind: 'overtaken' };
         const stand = { wanted: after.wanted, now: after.now, times, random: random() };
-        return settle(deps, lease, after.wanted, seen, judged(deps, stand, step.do, performed));
+        return settle(deps, lease, after, seen, judged(deps, stand, step.do, performed));
       }
     }
   }
@@ -125,7 +130,7 @@ function judged({ log }: ServerPassDeps, stand: Stand, step: Step['do'], failed:
 async function settle(
   { store }: ServerPassDeps,
   lease: Lease,
-  wanted: WantedServer,
+  { wanted, now }: Pick<Stand, 'wanted' | 'now'>,
   seen: Seen,
   verdict: Verdict,
 ): Promise<TurnOutcome> {
@@ -133,7 +138,8 @@ async function settle(
   const name = seen.server === null || seen.server === 'absent' ? null : seen.server.name;
   // A node that is on its way in or out is none to count on.
   const nodeReady = verdict.nodeReady ?? (verdict.phase === 'Joined' ? nodeReadyIn(seen) : null);
-  const released = await store.settle(lease, wanted, { ...verdict, nodeReady }, name);
+  const waiting = waitingSince(verdict.waiting, wanted.waiting, now);
+  const released = await store.settle(lease, wanted, { ...verdict, nodeReady }, { name, waiting });
   if (released.kind === 'overtaken') return released;
   return { kind: 'settled', inMs: released.again ? 0 : verdict.lookAgainMs };
 }
@@ -151,13 +157,14 @@ function unreadable(wanted: WantedServer): Verdict {
   const message = 'The token of the connection cannot be read. Put it into the connection again.';
   const isUnasked = wanted.phase === 'Adopting' && wanted.rebuildAskedAt === null;
   if (isUnasked && wanted.deregisterRequestedAt === null) return failed(wanted, 'server_token_rejected', message);
-  return resting(wanted.phase, message, { to: 'stay' }, UNREADABLE_MS);
+  return held(wanted, { reason: 'TokenUnreadable', message }, UNREADABLE_MS);
 }
 
+const restlessSentence = 'Somebody else changes the server, or its provider is slow. It is tried again.';
 const restless = (wanted: WantedServer): Verdict =>
-  resting(
-    wanted.phase,
-    'Somebody else changes the server, or its provider is slow. It is tried again.',
-    { to: 'stay' },
-    RESTLESS_MS,
-  );
+  held(wanted, { reason: 'Retrying', message: restlessSentence }, RESTLESS_MS);
+
+const held = ({ phase }: WantedServer, waiting: Wait, inMs: number): Verdict => ({
+  ...resting(phase, waiting.message, { to: 'stay' }, inMs),
+  waiting,
+});

@@ -1,4 +1,4 @@
-import type { ConnectionPhase, RebuildPurpose, ServerPhase } from '@corral/contracts';
+import type { ConnectionPhase, OperationWaiting, RebuildPurpose, ServerKind, ServerPhase } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import type { Architecture } from '@corral/hcloud';
 import { type Lease, leaseValues, ours, type Released } from '../loop/lease-store.js';
@@ -20,16 +20,31 @@ export const serverStore = (pool: Pool) => {
   const update = async (statement: string, values: readonly unknown[]): Promise<boolean> =>
     (await pool.query(statement, [...values])).rowCount === 1;
 
+  /**
+   * Another node more or less, or one that fell ill, is not told by the garden for a while. In a statement of its own: changes
+   * of a cluster hold its row before they take servers.
+   */
+  const requestCount = async ({ teamId }: Lease, clusterId: string): Promise<void> => {
+    await pool.query('UPDATE cluster SET nodes_due_at = clock_timestamp() WHERE team_id = $1 AND id = $2', [
+      ...[teamId, clusterId],
+    ]);
+  };
+
   return {
     /** @returns also the database's clock; null when a later turn was given out: the pass must stop */
     async read(lease: Lease): Promise<{ wanted: WantedServer; token: SealedToken; now: Date } | null> {
       const { rows } = await pool.query<ServerRow>(
         `SELECT adopted_server.*, clock_timestamp() AS now, connection.phase AS connection_phase,
+                coalesce(operation.state IN ('queued', 'running') AND operation.kind = 'server.adopt', false) AS is_adopting,
                 connection.sealed_token, connection.token_key_id, node_pool.name AS pool_name,
+                (SELECT operation.waiting FROM operation
+                 WHERE operation.id = operation_id AND operation.team_id = $1
+                   AND operation.state IN ('queued', 'running')) AS waiting,
                 ${clusterFacts('claiming')} AS claiming, ${clusterFacts('member')} AS member
          FROM adopted_server
          JOIN team ON team.id = adopted_server.team_id
          JOIN connection ON connection.id = adopted_server.connection_id AND connection.team_id = adopted_server.team_id
+         LEFT JOIN operation ON operation.id = adopted_server.operation_id AND operation.team_id = adopted_server.team_id
          LEFT JOIN node_pool ON node_pool.id = node_pool_id AND node_pool.team_id = adopted_server.team_id
          LEFT JOIN cluster claiming
                 ON claiming.id = node_pool.cluster_id AND claiming.team_id = adopted_server.team_id
@@ -103,7 +118,8 @@ export const serverStore = (pool: Pool) => {
     ): Promise<boolean> =>
       update(
         `UPDATE adopted_server SET ${begin('join', 'Joining')}, member_of_id = $6, node_name = $7
-         WHERE ${stillWanted} AND phase = 'Ready' AND node_name IS NULL AND node_pool_id = $5`,
+         WHERE ${stillWanted} AND (phase = 'Ready' OR phase = 'Adopting' AND server_kind <> 'cloud') AND node_name IS NULL
+           AND node_pool_id = $5`,
         [...leaseValues(lease), generation, claim?.poolId ?? null, cluster.id, nodeName],
       ),
 
@@ -129,23 +145,32 @@ export const serverStore = (pool: Pool) => {
      * Ends a turn with what is to be told, in one statement. Of a server that was acknowledged anew, or is to be
      * detached meanwhile, nothing is told.
      *
-     * @param name as the provider calls the server; null when it did not tell of it
+     * @param told name: as the provider calls the server; null when it did not tell of it. waiting: why its operation
+     *   does not get on, and since when
      */
-    async settle(lease: Lease, wanted: WantedServer, verdict: Verdict, name: string | null): Promise<Released> {
+    async settle(
+      lease: Lease,
+      wanted: WantedServer,
+      verdict: Verdict,
+      { name, waiting }: { readonly name: string | null; readonly waiting: OperationWaiting | null },
+    ): Promise<Released> {
       const { operation } = verdict;
-      const { rows } = await pool.query<{ again: boolean }>(
+      const { rows } = await pool.query<{ again: boolean; counts_in: string | null }>(
         `WITH turn AS (
-           SELECT id, operation_id, due_at IS DISTINCT FROM lease_until AS again,
+           SELECT id, operation_id, node_ready AS was_ready, member_of_id AS was_member,
+                  due_at IS DISTINCT FROM lease_until AS again,
                   generation = $4 AND (deregister_requested_at IS NOT NULL) = $5 AS is_current
            FROM adopted_server WHERE ${ours} FOR UPDATE
          ), operated AS (
            UPDATE operation
-           SET state = $11::operation_state, progress = greatest(progress, $12), error = $13::jsonb,
-               updated_at = clock_timestamp(), finished_at = CASE WHEN $14 THEN clock_timestamp() END
+           SET state = CASE WHEN $10 THEN $11::operation_state ELSE state END,
+               progress = CASE WHEN $10 THEN greatest(progress, $12) ELSE progress END,
+               error = $13::jsonb, waiting = $18::jsonb, updated_at = clock_timestamp(), finished_at = CASE WHEN $14 THEN clock_timestamp() END
            FROM turn
-           WHERE $10 AND is_current AND operation.id = turn.operation_id AND operation.team_id = $1
+           WHERE is_current AND operation.id = turn.operation_id AND operation.team_id = $1
              AND operation.state IN ('queued', 'running')
-             AND ($14 OR operation.state <> $11::operation_state OR operation.progress < $12)
+             AND ($14 OR operation.waiting IS DISTINCT FROM $18::jsonb
+                  OR $10 AND (operation.state <> $11::operation_state OR operation.progress < $12))
          )
          UPDATE adopted_server
          SET phase = CASE WHEN is_current THEN $6 ELSE phase END,
@@ -164,15 +189,20 @@ export const serverStore = (pool: Pool) => {
                            ELSE clock_timestamp() + make_interval(secs => $9::float8 / 1000) END,
              lease_until = NULL
          FROM turn WHERE adopted_server.id = turn.id
-         RETURNING again`,
+         RETURNING again, CASE WHEN node_ready <> was_ready OR member_of_id IS DISTINCT FROM was_member
+                               THEN was_member END AS counts_in`,
         [
           ...leaseValues(lease),
           ...[wanted.generation, wanted.deregisterRequestedAt !== null, verdict.phase, verdict.message, name],
           ...[verdict.lookAgainMs, operation.to !== 'stay', ...operationValues(operation), verdict.failures],
           ...[verdict.endsMembership ? false : verdict.nodeReady, verdict.endsMembership],
+          waiting && JSON.stringify(waiting),
         ],
       );
-      return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
+      const [settled] = rows;
+      if (settled === undefined) return { kind: 'overtaken' };
+      if (settled.counts_in !== null) await requestCount(lease, settled.counts_in);
+      return { kind: 'released', again: settled.again };
     },
 
     /** The server is detached: its row goes in the statement that ends its operation. The number is free again. */
@@ -183,7 +213,8 @@ export const serverStore = (pool: Pool) => {
            RETURNING id, team_id, server_id
          ), ended AS (
            UPDATE operation
-           SET state = 'succeeded', progress = 100, updated_at = clock_timestamp(), finished_at = clock_timestamp()
+           SET state = 'succeeded', progress = 100, waiting = NULL, updated_at = clock_timestamp(),
+               finished_at = clock_timestamp()
            FROM gone
            WHERE operation.target_id = gone.id AND operation.team_id = gone.team_id
              AND operation.state IN ('queued', 'running')
@@ -200,6 +231,7 @@ interface ServerRow {
   id: string;
   now: Date;
   server_id: string;
+  server_kind: ServerKind;
   server_type: string;
   location: string;
   architecture: Architecture;
@@ -210,6 +242,7 @@ interface ServerRow {
   message: string;
   observed_at: Date | null;
   phase: ServerPhase;
+  is_adopting: boolean;
   claim_token: string;
   claimed_at: Date | null;
   image: string | null;
@@ -217,6 +250,7 @@ interface ServerRow {
   rebuild_action_id: string | null;
   deregister_requested_at: Date | null;
   failures: number;
+  waiting: OperationWaiting | null;
   connection_id: string;
   connection_phase: ConnectionPhase;
   sealed_token: Buffer;
@@ -233,6 +267,7 @@ function wantedOf(row: ServerRow): WantedServer {
   return {
     id: row.id,
     serverId: Number(row.server_id),
+    kind: row.server_kind,
     serverType: row.server_type,
     location: row.location,
     architecture: row.architecture,
@@ -241,6 +276,7 @@ function wantedOf(row: ServerRow): WantedServer {
     purpose: row.purpose,
     begunAt: row.begun_at,
     message: row.message,
+    isAdopting: row.is_adopting,
     observedAt: row.observed_at,
     phase: row.phase,
     claimToken: row.claim_token,
@@ -250,6 +286,7 @@ function wantedOf(row: ServerRow): WantedServer {
     rebuildActionId: row.rebuild_action_id === null ? null : Number(row.rebuild_action_id),
     deregisterRequestedAt: row.deregister_requested_at,
     failures: row.failures,
+    waiting: row.waiting,
     connection: { id: row.connection_id, phase: row.connection_phase },
     claim: claimOf(row),
     member: row.member,

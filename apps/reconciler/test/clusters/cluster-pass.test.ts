@@ -2,6 +2,7 @@ import type { Condition } from '@corral/contracts';
 import type { GardenErrorKind, Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { authorities } from '../../src/clusters/authorities.js';
 import { catalogue } from '../../src/clusters/catalogue.js';
 import { clusterPass, type PassDeps, type PassResult } from '../../src/clusters/cluster-pass.js';
 import { clusterTurns } from '../../src/clusters/cluster-turns.js';
@@ -46,7 +47,9 @@ function passOn({ garden }: Pick<World, 'garden'>, between?: () => Promise<void>
     catalogue: catalogue(garden.client, 0),
     // The model knows tokens by their version.
     openToken: () => '1',
-    ...{ networkingType: 'calico', leaseMs: LEASE_MS, log: silentLog },
+    authorities: authorities(garden.client, 10),
+    own: { networkingType: 'calico', features: new Set() },
+    ...{ leaseMs: LEASE_MS, log: silentLog },
   };
   return clusterPass(deps);
 }

@@ -23,10 +23,15 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
+/** What somebody changes within two seconds of a declaration counts as before it. */
+const age = (operationId: string) =>
+  at.pool.query("UPDATE operation SET created_at = created_at - interval '10 s' WHERE id = $1", [operationId]);
+
 /** A cluster that is ready, and whose reconciler has come to rest. */
 async function aReadyCluster(pools: readonly { name: string }[] = [{ name: 'general' }]): Promise<TestCluster> {
   const { team, connectionId } = await at.addTeamWithConnection();
   const cluster = await at.declare(team, connectionId, { pools });
+  await age(cluster.operationId);
   await reconciler.wake(cluster.id);
   expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
   return cluster;
@@ -124,7 +129,7 @@ describe('what an operator changes after it was declared', () => {
   it('fails the change that it stands against after ten minutes, with field and manager', async () => {
     const cluster = await aReadyCluster();
     const { operationId } = await at.change(cluster, { pools: [{ name: 'general', maximum: 5 }] });
-    await at.pool.query("UPDATE operation SET created_at = created_at - interval '10 s' WHERE id = $1", [operationId]);
+    await age(operationId);
     // After it was declared, and before it was applied.
     await scale(cluster, 7, 'gitops-controller');
     await reconciler.wake(cluster.id);
@@ -212,6 +217,56 @@ describe('a pool that somebody else has scaled', () => {
     expect(await overridesOf(cluster)).toEqual([
       { generation: 2, fields: [{ field: 'node pool second', manager: 'kubectl-edit' }] },
     ]);
+  });
+});
+
+describe('a pool that somebody else has added', () => {
+  const add = async (cluster: TestCluster, name: string, manager?: string) => {
+    const workers = await workersOf(cluster);
+    const { labels: _, ...copy } = workers[0] as Record<string, unknown>;
+    await edit(cluster, { provider: { workers: [...workers, { ...copy, name, maximum: 2 }] } }, manager);
+  };
+  const namesOf = async (cluster: TestCluster) => (await workersOf(cluster)).map(({ name }) => name);
+
+  it('is told with who added it, and stays over every apply until the team declares pools', async () => {
+    const cluster = await aReadyCluster();
+    const [general] = await namesOf(cluster);
+    await add(cluster, 'batch');
+
+    const row = await untilDrifted(cluster);
+    const asleep = await declare(cluster, { spec: { hibernated: true }, kind: 'cluster.hibernate' });
+    const awake = await declare(cluster, { spec: { hibernated: false }, kind: 'cluster.resume' });
+    const kept = await namesOf(cluster);
+    await untilDrifted(cluster);
+    const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 5 }] });
+
+    expect(conditionOf(row, 'Reconciled')).toMatchObject({
+      message: 'Somebody else has added what is not declared here: node pool batch (kubectl-edit).',
+    });
+    expect([asleep.state, awake.state, kept]).toEqual(['succeeded', 'succeeded', [general, 'batch']]);
+    expect(operation).toMatchObject({ state: 'succeeded' });
+    expect(await namesOf(cluster)).toEqual([general]);
+    expect(await overridesOf(cluster)).toEqual([
+      { generation: 4, fields: [{ field: 'node pool batch', manager: 'kubectl-edit' }] },
+    ]);
+    await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
+  });
+
+  it('after a declaration stays over its apply, which succeeds', async () => {
+    const cluster = await aReadyCluster();
+    const { operationId } = await at.change(cluster, { pools: [{ name: 'general', maximum: 5 }] });
+    await age(operationId);
+    await add(cluster, 'batch', 'gitops-controller');
+    await reconciler.wake(cluster.id);
+
+    expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
+    const row = await untilDrifted(cluster);
+
+    expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }, { name: 'batch', maximum: 2 }]);
+    expect(conditionOf(row, 'Drifted')).toMatchObject({
+      message: expect.stringContaining('batch (gitops-controller)'),
+    });
+    expect(await overridesOf(cluster)).toEqual([]);
   });
 });
 

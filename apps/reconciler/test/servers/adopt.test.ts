@@ -242,6 +242,112 @@ describe('an adoption', () => {
   });
 });
 
+describe('the operation of a server that does not get on', () => {
+  const waitingOf = async (id: string) => (await at.server(id))?.operation.waiting;
+  const seconds = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+  it.each<[string, ServerOptions, object | null, object]>([
+    [
+      'an action runs on the server',
+      { locked: true },
+      null,
+      { reason: 'ServerBusy', message: 'The provider has locked the server: an action runs on it.' },
+    ],
+    [
+      'the provider asks for fewer calls',
+      {},
+      { status: 429, retryAfter: 1 },
+      { reason: 'ProviderThrottled', message: expect.stringContaining('used up') },
+    ],
+    [
+      'the provider is away',
+      {},
+      { status: 503 },
+      { reason: 'ProviderUnavailable', message: expect.stringContaining('no usable answer') },
+    ],
+  ])('says why and since when while %s, and no more once it goes on', async (_what, options, effect, told) => {
+    const { id, serverId } = await at.acknowledge(options);
+    if (effect !== null) at.cloud.admin.addFaults({ effect, times: 1 } as never);
+    await at.passNow(id);
+    const waiting = await waitingOf(id);
+
+    expect(waiting).toEqual({ ...told, since: expect.stringMatching(seconds) });
+    at.cloud.admin.changeServer(serverId, { locked: false });
+    expect((await at.settle(id))?.operation).toMatchObject({ state: 'succeeded', waiting: null });
+  });
+
+  it('says since when the reason holds, and anew when it is another one', async () => {
+    const { id, serverId } = await at.acknowledge({ locked: true });
+    await at.passNow(id);
+    const since = '2026-01-01T00:00:00.000Z';
+    await at.pool.query(
+      `UPDATE operation SET waiting = jsonb_set(waiting, '{since}', to_jsonb($2::text)) WHERE target_id = $1`,
+      [id, since],
+    );
+
+    await at.passNow(id);
+    expect(await waitingOf(id)).toMatchObject({ reason: 'ServerBusy', since });
+    at.cloud.admin.changeServer(serverId, { locked: false });
+    faultAt(serverId, { reset: 'after' });
+    await at.passNow(id);
+
+    const waiting = await waitingOf(id);
+    expect(waiting).toMatchObject({ reason: 'ProviderUnavailable' });
+    expect(waiting?.since).not.toBe(since);
+  });
+
+  it('says so of a token that cannot be read, and of one that is rejected on the way', async () => {
+    const { id, serverId } = await at.acknowledge();
+    faultAt(serverId, { reset: 'after' });
+    await at.passNow(id);
+    await at.pool.query(`UPDATE connection SET token_key_id = 'lost' WHERE id = $1`, [at.connectionId]);
+    await at.passNow(id);
+    const unreadable = await waitingOf(id);
+    await at.useToken(PROJECT_TOKEN);
+    await at.pool.query(`UPDATE connection SET phase = 'Rejected' WHERE id = $1`, [at.connectionId]);
+    await at.passNow(id);
+
+    expect([unreadable?.reason, (await waitingOf(id))?.reason]).toEqual(['TokenUnreadable', 'ProviderTokenRejected']);
+  });
+
+  it('says so of a deregistration as well', async () => {
+    const { id } = await at.acknowledge();
+    await at.settle(id);
+    await at.deregister(id);
+    at.cloud.admin.addFaults({ effect: { status: 500 }, times: 3 });
+
+    await at.passNow(id);
+
+    expect((await at.server(id))?.operation).toMatchObject({
+      ...{ state: 'queued', waiting: { reason: 'ProviderUnavailable' } },
+    });
+    expect(await at.settle(id)).toBeUndefined();
+    const { rows } = await at.pool.query(
+      `SELECT state, waiting FROM operation WHERE target_id = $1 AND kind = 'server.deregister'`,
+      [id],
+    );
+    expect(rows).toEqual([{ state: 'succeeded', waiting: null }]);
+  });
+
+  it('is told of once, however often it is tried', async () => {
+    const { id } = await at.acknowledge({ locked: true });
+    await at.passNow(id);
+    const events = async () =>
+      (
+        await at.pool.query(
+          `SELECT FROM team_event WHERE kind = 'Operation' AND target_id = (
+                              SELECT operation_id::text FROM adopted_server WHERE id = $1)`,
+          [id],
+        )
+      ).rowCount;
+    const before = await events();
+
+    for (let passes = 0; passes < 3; passes += 1) await at.passNow(id);
+
+    expect(await events()).toBe(before);
+  });
+});
+
 describe('an adopted server', () => {
   it('is missed when it is gone, and found when it is there again', async () => {
     const { id, serverId } = await at.acknowledge();

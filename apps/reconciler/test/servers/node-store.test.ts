@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Lease } from '../../src/loop/lease-store.js';
 import { leaseStore } from '../../src/loop/lease-store.js';
-import type { WantedServer } from '../../src/servers/model.js';
+import type { Verdict, WantedServer } from '../../src/servers/model.js';
 import { type ServerStore, serverStore } from '../../src/servers/server-store.js';
 import { serverTurns } from '../../src/servers/server-turns.js';
 import { resting } from '../../src/servers/verdicts.js';
@@ -43,6 +43,8 @@ const read = async (): Promise<WantedServer> => {
 };
 const join = async (wanted: WantedServer) =>
   store.beginJoin(lease, wanted, { cluster: { id: cluster.id }, nodeName: 'web' });
+
+const untold = { name: null, waiting: null };
 
 describe('what a pass reads of clusters', () => {
   it('is the claim with its pool, and the membership', async () => {
@@ -164,7 +166,7 @@ describe('the end of a turn', () => {
     await at.pool.query('UPDATE adopted_server SET node_ready = true WHERE id = $1', [id]);
     const left = { ...resting('Ready', '', { to: 'stay' }), endsMembership: true };
 
-    await store.settle(lease, await read(), left, null);
+    await store.settle(lease, await read(), left, untold);
 
     expect(await at.server(id)).toMatchObject({
       ...{ phase: 'Ready', node_name: null, member_of_id: null, node_ready: false },
@@ -177,7 +179,7 @@ describe('the end of a turn', () => {
     await at.pool.query('UPDATE adopted_server SET generation = generation + 1 WHERE id = $1', [id]);
     const left = { ...resting('Ready', '', { to: 'stay' }), endsMembership: true };
 
-    await store.settle(lease, wanted, left, null);
+    await store.settle(lease, wanted, left, untold);
 
     expect(await at.server(id)).toMatchObject({ phase: 'Joining', node_name: 'web', member_of_id: cluster.id });
   });
@@ -185,12 +187,33 @@ describe('the end of a turn', () => {
   it('writes whether the node is ready, and leaves it as it is when nobody looked', async () => {
     await join(await read());
     const joined = resting('Joined', '', { to: 'stay' });
-    await store.settle(lease, await read(), { ...joined, nodeReady: true }, null);
+    await store.settle(lease, await read(), { ...joined, nodeReady: true }, untold);
     expect(await at.server(id)).toMatchObject({ phase: 'Joined', node_ready: true, operation: { state: 'queued' } });
 
     lease = await turn();
-    await store.settle(lease, await read(), joined, null);
+    await store.settle(lease, await read(), joined, untold);
 
     expect(await at.server(id)).toMatchObject({ node_ready: true });
+  });
+
+  it.each<[string, boolean, Partial<Verdict>, boolean]>([
+    ['when its node has become ready', false, { nodeReady: true }, true],
+    ['when its node fell ill', true, { nodeReady: false }, true],
+    ['when it is no node any more', false, { endsMembership: true }, true],
+    ['but not when all is as it was', true, { nodeReady: true }, false],
+    ['but not when nobody looked', true, { nodeReady: null }, false],
+  ])('has the nodes of the cluster counted %s', async (_what, wasReady, verdict, isDue) => {
+    await join(await read());
+    await at.pool.query('UPDATE adopted_server SET node_ready = $2 WHERE id = $1', [id, wasReady]);
+
+    await store.settle(
+      lease,
+      await read(),
+      { ...resting('Joined', '', { to: 'stay' }), ...verdict },
+      { name: null, waiting: null },
+    );
+
+    const { rows } = await at.pool.query('SELECT nodes_due_at FROM cluster WHERE id = $1', [cluster.id]);
+    expect(rows[0].nodes_due_at !== null).toBe(isDue);
   });
 });

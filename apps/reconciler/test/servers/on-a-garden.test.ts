@@ -1,3 +1,4 @@
+import { renderJoinCommand } from '@corral/garden';
 import { connectProjects } from '@corral/hcloud';
 import { createMetrics, silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
@@ -24,7 +25,13 @@ beforeAll(async () => {
   workers = buildServerWorkers({
     settings: {
       ...{ concurrency: 4, leaseMs: 5_000, sweepIntervalMs: 1_000, image: 'ubuntu-24.04' },
-      times: { rebuildGraceMs: 60_000, adoptionMsMax: 3_600_000, joinMsMax: 1_800_000, drainMsMax: 600_000 },
+      times: {
+        rebuildGraceMs: 60_000,
+        adoptionMsMax: 3_600_000,
+        joinMsMax: 1_800_000,
+        commandMsMax: 604_800_000,
+        drainMsMax: 600_000,
+      },
     },
     ...{ pool: at.pool, queue: reconciler.queue, keys: at.keys, nodes: at.garden.nodes, log: silentLog },
     projects: connectProjects({ baseUrl: at.cloud.apiUrl, timeoutMs: 3_000 }),
@@ -51,37 +58,35 @@ afterAll(() => at?.close());
 
 const idOf = async (sql: string, values: unknown[]): Promise<string> => (await at.pool.query(sql, values)).rows[0].id;
 const rowOf = async (id: string) => (await at.pool.query('SELECT * FROM adopted_server WHERE id = $1', [id])).rows[0];
-const claim = (id: string | null) =>
-  at.pool.query('UPDATE adopted_server SET node_pool_id = $2 WHERE id = $1', [server.id, id]);
+const claim = (id: string | null, of = server) =>
+  at.pool.query('UPDATE adopted_server SET node_pool_id = $2 WHERE id = $1', [of.id, id]);
 /** Passes as if its time had always come. */
-const until = (phase: string) =>
+const until = (phase: string, { id } = server) =>
   waitFor(
     `the server to be ${phase}`,
     async () => {
-      await at.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [
-        server.id,
-      ]);
-      await workers.pass(server.id, new AbortController().signal);
-      const row = await rowOf(server.id);
+      await at.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [id]);
+      await workers.pass(id, new AbortController().signal);
+      const row = await rowOf(id);
       if (row.phase !== phase) throw new Error(JSON.stringify({ phase: row.phase, message: row.message }));
       return row;
     },
     { timeoutMs: 30_000 },
   );
-const nodeOfIt = async () => {
-  const [{ namespace, name }] = (
+const shootOfIt = async (): Promise<{ namespace: string; name: string }> =>
+  (
     await at.pool.query(
       `SELECT project_namespace AS namespace, shoot_name AS name FROM cluster JOIN team ON team.id = team_id
        WHERE cluster.id = $1`,
       [cluster.id],
     )
-  ).rows;
-  return at.garden.nodes.readNode({ namespace, name }, 'metal-1');
-};
+  ).rows[0];
+const nodeOfIt = async (name = 'metal-1') => at.garden.nodes.readNode(await shootOfIt(), name);
 
 describe('an adopted server, on a garden', () => {
   it('becomes a node of a cluster, and is clean again when it was let go', async () => {
     await until('Ready');
+    at.cloud.admin.resetCalls();
     await claim(poolId);
 
     expect(await until('Joined')).toMatchObject({ message: '', node_name: 'metal-1', node_ready: true });
@@ -102,5 +107,32 @@ describe('an adopted server, on a garden', () => {
     expect(await nodeOfIt()).toBeNull();
     const found = at.cloud.admin.servers().find(({ id }) => id === server.serverId);
     expect(found).toMatchObject({ rebuilds: 3, userData: expect.not.stringContaining('bootstrap-token') });
+  });
+
+  it('that nobody can rebuild becomes a node by its join command, and is for its owner to wipe when it was let go', async () => {
+    const { team_id: team, connection_id: connection } = await rowOf(server.id);
+    const id = await idOf(
+      `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind)
+       VALUES ($1, $2, 7, 'ax42', 'cellar', 'amd64', 'onprem') RETURNING id`,
+      [team, connection],
+    );
+    const machine = { id, serverId: 7 };
+    await claim(poolId, machine);
+    const { node_name: nodeName } = await until('Joining', machine);
+    const request = { nodeName, architecture: 'amd64', tokenSeconds: 900 } as const;
+    const join = await at.garden.nodes.joinData(await shootOfIt(), request);
+    const run = () => at.cloud.admin.garden.runJoinCommand({ command: renderJoinCommand(join, nodeName) });
+
+    expect(run()).toBe('onprem-7');
+
+    expect(await until('Joined', machine)).toMatchObject({ node_ready: true, observed_at: null });
+    expect(await nodeOfIt('onprem-7')).toMatchObject({ isReady: true, labels: { 'corral.dev/pool': 'metal' } });
+    // Its token has ended with its use.
+    expect(run).toThrow('turns the machine away');
+
+    await claim(null, machine);
+
+    expect(await until('Ready', machine)).toMatchObject({ message: expect.stringContaining('has to wipe it') });
+    expect(await nodeOfIt('onprem-7')).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 import type { ClusterSpec } from '@corral/contracts';
-import type { FieldManager, LastError, Shoot, ShootCondition } from '@corral/garden';
+import { type FieldManager, gardenFeatures, type LastError, type Shoot, type ShootCondition } from '@corral/garden';
 import type { GardenSettings } from '../../src/clusters/garden-settings.js';
 import type { Desired, DesiredPool, Known, Observed } from '../../src/clusters/model.js';
 import { renderShoot } from '../../src/clusters/render-shoot.js';
@@ -7,6 +7,7 @@ import { renderShoot } from '../../src/clusters/render-shoot.js';
 export const settings: GardenSettings = {
   cloudProfileName: 'hcloud',
   networkingType: 'calico',
+  features: new Set(),
   zoneOf: (region) => ({ hel1: 'hel1-dc2', fsn1: 'fsn1-dc14' })[region] ?? null,
   architectureOf: (machineType) => (machineType.startsWith('cax') ? 'arm64' : 'amd64'),
 };
@@ -64,7 +65,7 @@ export function aDesired({ connection, known, spec, ...more }: Parts = {}): Desi
     shootName: 'c9f8e7d6',
     generation: 1,
     desiredHash: 'sha256:01',
-    declaredAt: noon,
+    ...{ declaredAt: noon, poolsDeclaredAt: noon },
     spec: aSpec(spec),
     pools: [aPool()],
     pinnedVersion: '1.34.3',
@@ -113,7 +114,7 @@ export const ourHold: FieldManager = { ...aManager('corral', {}), operation: 'Ap
 
 /** The Shoot of `desired` as it is five minutes after noon, converged unless `parts` say otherwise. */
 export function aShoot(desired: Desired, parts: ShootParts = {}): Shoot {
-  const { metadata, spec } = renderShoot(desired, settings);
+  const { metadata, spec } = renderShoot(desired, { ...settings, features: new Set(gardenFeatures) });
   const { annotations, spec: moreSpec, lastOperation, lastErrors = [], managers = [ourHold], ...rest } = parts;
   const { uid, generation = 1, deletionTimestamp = null, labels, resourceVersion = '1', ...status } = rest;
   return {
@@ -128,7 +129,13 @@ export function aShoot(desired: Desired, parts: ShootParts = {}): Shoot {
     status: {
       ...{ observedGeneration: generation, technicalID: 'shoot--t1a2b3c4--c9f8e7d6', uid: 'status-uid' },
       ...{ seedName: 'seed-hel', clusterIdentity: null, hibernated: false, constraints: [], advertisedAddresses: [] },
-      ...{ lastMaintenance: null, retryCycleStartTime: null, migrationStartTime: null, conditions: allWell },
+      ...{
+        lastMaintenance: null,
+        authorityRotation: null,
+        retryCycleStartTime: null,
+        migrationStartTime: null,
+        conditions: allWell,
+      },
       ...status,
       lastOperation:
         lastOperation === null

@@ -14,14 +14,29 @@ export const now = new Date('2026-11-21T12:00:00.400Z');
 export const second = new Date('2026-11-21T12:00:00Z');
 export const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
 export const times: ServerTimes = {
-  ...{ rebuildGraceMs: 60_000, adoptionMsMax: 3_600_000, joinMsMax: 1_800_000, drainMsMax: 600_000 },
+  ...{
+    rebuildGraceMs: 60_000,
+    adoptionMsMax: 3_600_000,
+    joinMsMax: 1_800_000,
+    commandMsMax: 604_800_000,
+    drainMsMax: 600_000,
+  },
 };
 
 export const aWanted = (more: Partial<WantedServer> = {}): WantedServer => ({
-  ...{ id: 'row', serverId: 4711, serverType: 'cx22', location: 'hel1', architecture: 'amd64', generation: 1 },
+  ...{
+    id: 'row',
+    serverId: 4711,
+    kind: 'cloud',
+    isAdopting: true,
+    serverType: 'cx22',
+    location: 'hel1',
+    architecture: 'amd64',
+    generation: 1,
+  },
   ...{ acknowledgedAt: ago(10), purpose: 'adopt', begunAt: ago(10), phase: 'Adopting', message: '' },
   ...{ observedAt: ago(60), claimToken: 'ours', claimedAt: ago(5), imageId: null },
-  ...{ rebuildAskedAt: null, rebuildActionId: null, deregisterRequestedAt: null, failures: 0 },
+  ...{ rebuildAskedAt: null, rebuildActionId: null, deregisterRequestedAt: null, failures: 0, waiting: null },
   ...{ connection: { id: 'connection', phase: 'Ready' }, claim: null, member: null, nodeName: null },
   ...more,
 });

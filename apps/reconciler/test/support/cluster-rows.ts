@@ -37,6 +37,8 @@ export interface TestPool {
   readonly machineType?: string;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly image?: Readonly<Record<string, unknown>>;
+  readonly publicIP?: boolean;
 }
 
 export interface Declared {
@@ -61,6 +63,8 @@ export interface ClusterRow {
   phase: string;
   conditions: Condition[];
   observed: unknown;
+  node_counts: unknown;
+  nodes_due_at: Date | null;
   revision: number;
   shoot_uid: string | null;
   pinned_version: string | null;
@@ -183,13 +187,14 @@ async function insertPools(
   clusterId: string,
   pools: readonly TestPool[],
 ): Promise<void> {
-  for (const [position, { name, machineType = 'cpx31', minimum = 1, maximum = 3 }] of pools.entries()) {
+  for (const [position, declared] of pools.entries()) {
+    const { name, machineType = 'cpx31', minimum = 1, maximum = 3, image = {}, publicIP = true } = declared;
     await tx.query(
       `INSERT INTO node_pool (team_id, cluster_id, name, position, source, machine_type, image, minimum, maximum, public_ip)
-       VALUES ($1, $2, $3, $4, 'managed', $5, '{}', $6, $7, true)
+       VALUES ($1, $2, $3, $4, 'managed', $5, $8, $6, $7, $9)
        ON CONFLICT (cluster_id, name) DO UPDATE SET machine_type = excluded.machine_type, minimum = excluded.minimum,
          maximum = excluded.maximum, position = excluded.position`,
-      [team.id, clusterId, name, position, machineType, minimum, maximum],
+      [team.id, clusterId, name, position, machineType, minimum, maximum, JSON.stringify(image), publicIP],
     );
   }
 }

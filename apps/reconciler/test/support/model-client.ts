@@ -18,6 +18,7 @@ export type GardenMethod =
   | 'replaceWorkers'
   | 'annotateShoot'
   | 'deleteShoot'
+  | 'readAuthority'
   | 'readCloudProfile';
 
 /** The garden as a small model behind the door that a pass knows. Its clock is this machine's. */
@@ -87,6 +88,7 @@ export function modelClient(): ModelClient {
           model.delete(uid);
           return 'accepted';
         }),
+      readAuthority: () => met('readAuthority', () => model.authority),
       readCloudProfile: () => met('readCloudProfile', () => profile),
     },
   };

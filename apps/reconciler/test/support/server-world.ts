@@ -80,7 +80,13 @@ interface Rebuild {
 }
 
 export const worldTimes: ServerTimes = {
-  ...{ rebuildGraceMs: 60_000, adoptionMsMax: 3_600_000, joinMsMax: 1_800_000, drainMsMax: 600_000 },
+  ...{
+    rebuildGraceMs: 60_000,
+    adoptionMsMax: 3_600_000,
+    joinMsMax: 1_800_000,
+    commandMsMax: 604_800_000,
+    drainMsMax: 600_000,
+  },
 };
 const REBUILD_MS = 20_000;
 /** The longest that a call of the provider takes. */
@@ -107,10 +113,11 @@ export function serverWorld(options: WorldOptions) {
     }
   };
   let row: WantedServer = {
-    ...{ id: 'row', serverId: 4711, serverType: 'cx22', location: 'hel1', architecture: 'amd64', generation: 1 },
+    ...{ id: 'row', serverId: 4711, kind: 'cloud', isAdopting: true, serverType: 'cx22', location: 'hel1' },
+    ...{ architecture: 'amd64', generation: 1 },
     ...{ acknowledgedAt: new Date(nowMs), purpose: 'adopt', begunAt: new Date(nowMs), phase: 'Adopting', message: '' },
     ...{ observedAt: null, claimToken: 'token', claimedAt: null, imageId: null },
-    ...{ rebuildAskedAt: null, rebuildActionId: null, deregisterRequestedAt: null, failures: 0 },
+    ...{ rebuildAskedAt: null, rebuildActionId: null, deregisterRequestedAt: null, failures: 0, waiting: null },
     ...{ connection: { id: 'connection', phase: 'Ready' }, claim: null, member: null, nodeName: null },
     ...options.row,
   };
@@ -254,19 +261,22 @@ export function serverWorld(options: WorldOptions) {
     beginJoin: (_lease, wanted, { nodeName }) =>
       stored(() => {
         const { phase, claim } = row;
-        const isReady = phase === 'Ready' && row.nodeName === null && isSameClaim(wanted);
+        const isIdle = phase === 'Ready' || (phase === 'Adopting' && row.kind !== 'cloud');
+        const isReady = isIdle && row.nodeName === null && isSameClaim(wanted);
         if (!isWanted(wanted) || !isReady || claim === null) return false;
         return begin({ phase: 'Joining', purpose: 'join', member: claim.cluster, nodeName });
       }),
     beginLeave: (_lease, wanted) =>
       stored(() => isWanted(wanted) && isSameClaim(wanted) && begin({ phase: 'Leaving', purpose: 'leave' })),
     requestVerification: async () => undefined,
-    settle: (_lease, wanted, verdict, name) =>
+    settle: (_lease, wanted, verdict, { name, waiting }) =>
       stored(() => {
         const again = dueMs !== null && dueMs <= nowMs;
         if (isWanted(wanted)) {
           last = verdict;
-          change({ phase: verdict.phase, message: verdict.message });
+          const { to } = verdict.operation;
+          const isAdopting = row.isAdopting && to !== 'succeeded' && to !== 'failed';
+          change({ phase: verdict.phase, message: verdict.message, isAdopting, waiting });
           if (verdict.endsMembership) change({ member: null, nodeName: null });
         }
         change({ failures: verdict.failures, ...(name === null ? {} : { observedAt: new Date(nowMs) }) });

@@ -51,7 +51,9 @@ const clusterSettings: ClusterSettings = {
   sweepIntervalMs: 1_000,
   verifyIntervalMs: 1_000,
   relistIntervalMs: 60_000,
+  nodeCountIntervalMs: 3_600_000,
   networkingType: 'calico',
+  features: new Set(),
 };
 
 const fast = { createMs: 400, reconcileMs: 250, hibernateMs: 250, wakeMs: 250, deleteMs: 300 };
@@ -115,7 +117,7 @@ export async function startClusters(
         ...backend,
         queues: {
           clusters: { handlers: handlers.clusters, concurrency },
-          upkeep: { handlers: handlers.upkeep, concurrency: 5 },
+          upkeep: { handlers: handlers.upkeep, concurrency: 6 },
         },
         ...{ log, metrics, closeMs, lockMs: 2_000 },
       });

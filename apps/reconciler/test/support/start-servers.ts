@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { OperationWaiting } from '@corral/contracts';
 import { connectProjects } from '@corral/hcloud';
 import {
   type LocalCloud,
@@ -34,7 +35,12 @@ export interface ServerRow {
   readonly node_name: string | null;
   readonly node_ready: boolean;
   readonly due_at: Date | null;
-  readonly operation: { readonly state: string; readonly progress: number; readonly error: { readonly code?: string } };
+  readonly operation: {
+    readonly state: string;
+    readonly progress: number;
+    readonly error: { readonly code?: string };
+    readonly waiting: OperationWaiting | null;
+  };
 }
 
 /** Servers of a team in a project of the local cloud, and the loop over them. */
@@ -47,6 +53,8 @@ export interface Servers extends ClusterRows {
   readonly team: TestTeam;
   /** Makes a server at the provider, and the acknowledged intent to adopt it. */
   acknowledge(options?: ServerOptions): Promise<{ id: string; serverId: number }>;
+  /** The acknowledged intent to adopt a machine that joins by command. */
+  acknowledgeMachine(): Promise<{ id: string; nodeName: string }>;
   /** As the API does with a further acknowledgement of a server that failed. */
   acknowledgeAgain(id: string): Promise<void>;
   /** As the API does with the wish to detach it. */
@@ -65,7 +73,13 @@ const onTheirWay = ['Adopting', 'Rebuilding', 'Joining', 'Leaving', 'Deregisteri
 
 const serverSettings: ServerSettings = {
   ...{ concurrency: 4, leaseMs: 5_000, sweepIntervalMs: 1_000, image: 'ubuntu-24.04' },
-  times: { rebuildGraceMs: 12_000, adoptionMsMax: 3_600_000, joinMsMax: 1_800_000, drainMsMax: 600_000 },
+  times: {
+    rebuildGraceMs: 12_000,
+    adoptionMsMax: 3_600_000,
+    joinMsMax: 1_800_000,
+    commandMsMax: 604_800_000,
+    drainMsMax: 600_000,
+  },
 };
 
 export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}): Promise<Servers> {
@@ -98,7 +112,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
 
   const server = async (id: string): Promise<ServerRow | undefined> => {
     const { rows: found } = await rows.pool.query<ServerRow>(
-      `SELECT s.*, json_build_object('state', o.state, 'progress', o.progress, 'error', o.error) AS operation
+      `SELECT s.*, json_build_object('state', o.state, 'progress', o.progress, 'error', o.error, 'waiting', o.waiting) AS operation
        FROM adopted_server s JOIN operation o ON o.id = s.operation_id WHERE s.id = $1`,
       [id],
     );
@@ -116,6 +130,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
        UPDATE adopted_server SET operation_id = begun.id, due_at = clock_timestamp() - interval '1 s' FROM begun WHERE adopted_server.id = $1`,
       [id, kind],
     );
+  let machines = 0;
   const passNow = async (id: string): Promise<void> => {
     // Columns hold whole milliseconds, rounded: what is due this very moment could be due in the future.
     await rows.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [id]);
@@ -137,6 +152,17 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       const id = inserted[0]?.id as string;
       await beginOperation(id, 'server.adopt');
       return { id, serverId: made.id };
+    },
+    async acknowledgeMachine() {
+      machines += 1;
+      const { rows: inserted } = await rows.pool.query<{ id: string }>(
+        `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind, due_at)
+         VALUES ($1, $2, $3, 'ax42', 'cellar', 'amd64', 'onprem', clock_timestamp() - interval '1 s') RETURNING id`,
+        [team.id, connectionId, machines],
+      );
+      const id = inserted[0]?.id as string;
+      await beginOperation(id, 'server.adopt');
+      return { id, nodeName: `onprem-${machines}` };
     },
     async acknowledgeAgain(id) {
       await rows.pool.query(

@@ -17,7 +17,7 @@ export const adoptedServerRoutes = [
     operationId: 'adoptServer',
     method: 'post',
     path: servers,
-    summary: 'Adopt a server: its operating system is rebuilt and its data destroyed',
+    summary: 'Adopt a server: its operating system is rebuilt or replaced, and its data destroyed',
     access: 'admin',
     answers: { 202: 'adoptedServer' },
     problems: [
@@ -44,5 +44,17 @@ export const adoptedServerRoutes = [
     access: 'admin',
     answers: { 204: null },
     problems: ['server_claimed'],
+  },
+  {
+    operationId: 'issueJoinCommand',
+    method: 'post',
+    path: `${servers}{server_id}/join-command/`,
+    summary: 'Issue a command that makes a dedicated or onprem machine a node; its token is good for 15 minutes',
+    access: 'admin',
+    answers: { 200: 'joinCommand' },
+    problems: [
+      ...(['unsupported_by_garden', 'server_not_joining', 'cluster_not_ready', 'cluster_deleting'] as const),
+      'upstream_unavailable',
+    ],
   },
 ] as const satisfies readonly ClusterRoute[];

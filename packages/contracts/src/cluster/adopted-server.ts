@@ -9,7 +9,9 @@ const serverIdSchema = {
   type: 'integer',
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'The provider’s number of the server.',
+  description:
+    'The provider’s number of the server. Of a `dedicated` or `onprem` one any number by which the team tells it from its ' +
+    'other adopted servers.',
 } as const satisfies JSONSchema;
 
 const name = { type: 'string', minLength: 1, maxLength: clusterLimits.serverWordCharacters } as const;
@@ -21,7 +23,9 @@ const serverSpec = {
   architecture: { enum: serverArchitectures },
   serverKind: {
     enum: serverKinds,
-    description: 'The provider can rebuild `cloud` servers; of the others this installation adopts none.',
+    description:
+      '`cloud` servers are looked up in the project of the connection and rebuilt. `dedicated` and `onprem` ones nobody here ' +
+      'can rebuild: a join command is run on them. Only where the installation has nodes on adopted servers.',
   },
 } as const;
 
@@ -37,7 +41,8 @@ export const adoptedServerPostSchema = {
     acknowledge: {
       ...compared,
       description:
-        'Exactly `{"confirm": "WIPE"}`: the operating system of the server is rebuilt and all its data destroyed. ' +
+        'Exactly `{"confirm": "WIPE"}`: the operating system of the server is rebuilt and all its data destroyed; a ' +
+        '`dedicated` or `onprem` machine is handed over to a cluster as a whole. ' +
         'Anything else is refused with `acknowledgement_required`.',
       examples: [wipeAcknowledgement],
     },
@@ -74,10 +79,28 @@ export const adoptedServerSchema = exactly({
       pattern: uuid.pattern,
       description: 'The open or last operation about it.',
     },
-    adoptedAt: { ...optionalTime, description: 'When the last rebuild was seen to be done.' },
-    observedAt: { ...optionalTime, description: 'When the provider last told of it.' },
+    adoptedAt: {
+      ...optionalTime,
+      description: 'When the last rebuild was seen to be done; of a `dedicated` or `onprem` one when it became a node.',
+    },
+    observedAt: {
+      ...optionalTime,
+      description: 'When the provider last told of it; null of one that the provider does not know.',
+    },
   }),
 });
+
+/** What an administrator runs on a machine that nobody here can rebuild. */
+export const joinCommandSchema = exactly({
+  joinCommand: {
+    ...filled,
+    description: 'A shell script, to be pasted whole and run as root on the machine. A secret until `expiresAt`.',
+  },
+  nodeName: { ...filled, description: 'What the node will be called, and the machine from then on.' },
+  cluster: filled,
+  expiresAt: { ...time, description: 'When the token in it ends. Ask for another command then.' },
+});
+export type JoinCommand = FromSchema<typeof joinCommandSchema>;
 
 export type AdoptedServer = FromSchema<typeof adoptedServerSchema>;
 export type AdoptedServerSpec = AdoptedServer['spec'];

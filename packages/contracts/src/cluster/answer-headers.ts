@@ -43,6 +43,6 @@ export function successHeadersOf(route: ClusterRoute, status: number): SuccessHe
     ...(status === 302 || status === 303 ? (['Location'] as const) : []),
     ...(beginsOrEndsSessions.includes(operationId) ? (['Set-Cookie'] as const) : []),
     ...(route.lines ? (['Content-Disposition'] as const) : []),
-    ...(answer === 'kubeconfig' ? (['Cache-Control'] as const) : []),
+    ...(answer === 'kubeconfig' || answer === 'joinCommand' ? (['Cache-Control'] as const) : []),
   ];
 }

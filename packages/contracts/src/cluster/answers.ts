@@ -1,6 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
+import { rrsetSchema } from '../dns/answers.js';
 import { parserFor } from '../parser-for.js';
-import { adoptedServerSchema } from './adopted-server.js';
+import { adoptedServerSchema, joinCommandSchema } from './adopted-server.js';
 import { auditEntrySchema } from './audit-entry.js';
 import { connectionProjectSchema } from './connection-standing.js';
 import { costDifferenceSchema, costSchema } from './cost.js';
@@ -9,6 +10,7 @@ import { dnsUsageSchema } from './dns-usage.js';
 import { problemCodes } from './problem-codes.js';
 import { clusterSpecSchema, nodePoolSpecSchema, poolNameSchema, refSchema, roleSchema } from './requests.js';
 import { count, exactly, filled, list, text, time, uuid } from './schema-parts.js';
+import { seenOfCluster } from './seen-cluster.js';
 import { sessionSchema } from './sign-in.js';
 import {
   apiVersion,
@@ -84,41 +86,6 @@ const lastOperationSchema = {
     'What was last asked for, and what became of it. A failed one is tried again by the same PUT, or `retry/`.',
 } as const;
 
-const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
-
-/** What the garden tells of a cluster beside its health. */
-const observed = {
-  kubernetes: {
-    ...exactly({
-      version: { ...filled, description: 'The full version that runs.' },
-      supportedUntil: { ...optionalTime, description: 'Null: no end is announced, or it was not read yet.' },
-    }),
-    type: ['object', 'null'],
-  },
-  apiServer: {
-    ...exactly({ url: filled }),
-    type: ['object', 'null'],
-    description: 'Where the API server of the cluster answers. Its certificate authority is in kubeconfigs.',
-  },
-  nodePools: {
-    type: 'array',
-    items: exactly({ name: poolNameSchema, image: exactly({ name: text, version: text }) }),
-    description: 'Images that the nodes of managed pools are made of now.',
-  },
-  maintenance: {
-    ...exactly({
-      next: {
-        ...optionalTime,
-        description: 'When the next maintenance may begin, as it was when the cluster was last looked at.',
-      },
-      last: { ...exactly({ at: time, state: filled }), type: ['object', 'null'] },
-    }),
-    type: ['object', 'null'],
-  },
-} as const;
-export const observedClusterSchema = exactly(observed);
-export type ObservedCluster = FromSchema<typeof observedClusterSchema>;
-
 export const clusterSchema = exactly({
   apiVersion: { const: apiVersion },
   kind: { const: 'Cluster' },
@@ -140,7 +107,7 @@ export const clusterSchema = exactly({
     migrationPhase: { enum: [null, ...migrationPhases] },
     cost: costSchema,
     lastOperation: lastOperationSchema,
-    ...observed,
+    ...seenOfCluster,
   }),
 });
 
@@ -264,6 +231,7 @@ export const clusterAnswerSchemas = {
   connectionAccepted: exactly({ operation: operationSchema, resource: connectionSchema }),
   connectionList: { type: 'array', items: exactly({ items: { type: 'array', items: connectionSchema } }) },
   adoptedServer: adoptedServerSchema,
+  joinCommand: joinCommandSchema,
   adoptedServerList: { type: 'array', items: exactly({ items: { type: 'array', items: adoptedServerSchema } }) },
   dnsToken: dnsTokenSchema,
   createdDnsToken: createdDnsTokenSchema,
@@ -271,7 +239,16 @@ export const clusterAnswerSchemas = {
   dnsUsage: dnsUsageSchema,
   auditEntry: auditEntrySchema,
   auditLog: list(auditEntrySchema),
-  teamEvent: teamEventSchemaOf([clusterSchema, nodePoolSchema, operationSchema, adoptedServerSchema]),
+  teamEvent: teamEventSchemaOf([
+    clusterSchema,
+    nodePoolSchema,
+    operationSchema,
+    adoptedServerSchema,
+    connectionSchema,
+    rrsetSchema,
+    dnsTokenSchema,
+    teamMemberSchema,
+  ]),
   teamList: list(membershipSchema),
   team: teamSchema,
   teamDetailList: list(teamSchema),

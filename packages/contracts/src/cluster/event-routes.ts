@@ -6,7 +6,7 @@ export const eventRoutes = [
     operationId: 'streamTeamEvents',
     method: 'get',
     path: `${team}/events/`,
-    summary: 'Changes of clusters, node pools, operations and servers as they happen, as Server-Sent Events',
+    summary: 'What changes in the team, as it happens, as Server-Sent Events',
     access: 'member',
     answers: { 200: 'teamEvent' },
     events: true,

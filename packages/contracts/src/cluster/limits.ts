@@ -15,6 +15,7 @@ export const clusterLimits = {
   requestsPerAddressPerMinute: 300,
   requestsPerSessionPerMinute: 600,
   kubeconfigsPerClusterPerHour: 20,
+  joinCommandsPerServerPerHour: 20,
   /** Requests that begin or finish a sign-in; a sign-in is two. */
   signInRequestsPerAddressPerMinute: 60,
   /** Changes that wait for earlier ones of their team, at one process. */
@@ -53,6 +54,9 @@ export const clusterLimits = {
   kubeconfigSecondsMin: 600,
   kubeconfigSecondsMax: 28_800,
 
+  /** How long the token in a join command is good. */
+  joinCommandSeconds: 900,
+
   invitationDays: 14,
   /** How old, or how much ahead of our clock, the signature of a billing event may be. */
   billingSignatureSeconds: 300,
@@ -71,6 +75,9 @@ export const clusterLimits = {
   /** At one process: the garden makes each of them, and takes its time. */
   kubeconfigsPerTeamAtOnce: 8,
   kubeconfigsPerProcessAtOnce: 32,
+  /** The same of join commands: the cluster makes the token in each. */
+  joinCommandsPerTeamAtOnce: 4,
+  joinCommandsPerProcessAtOnce: 16,
   /** Live changes can be resumed for so long. */
   teamEventsKeptHours: 24,
   /** Open at one process. A browser needs one per window; 1,000 stay below 300 MB. A team has a quarter of it at most. */

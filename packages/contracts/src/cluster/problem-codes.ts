@@ -144,13 +144,20 @@ export const problemCodes = {
   unsupported_by_garden: {
     status: 422,
     title: 'Not supported by this installation',
-    meaning: 'The named field asks for what the clusters of this installation cannot do.',
+    meaning: 'The named field asks for what this installation cannot do, or what its operators have not enabled.',
   },
   server_claimed: {
     status: 409,
     title: 'The server has an owner',
     meaning:
       'The server was adopted already, or belongs to a cluster. Of a node pool: the servers that it wants are in use.',
+  },
+  server_not_joining: {
+    status: 409,
+    title: 'The server joins no cluster by command now',
+    meaning:
+      'A join command is for a dedicated or onprem server that a node pool draws on, until its machine is a node. ' +
+      '`detail` says what is in the way.',
   },
   cluster_deleting: {
     status: 409,

@@ -62,8 +62,9 @@ export const nodePoolSpecSchema = {
         maxLength: clusterLimits.imageTextCharacters,
       },
       description:
-        '`name` and `version` of an image of the catalogue; empty means the catalogue’s own choice. ' +
-        'Adopted servers have that of the installation: empty.',
+        '`name` and `version` of an image of the catalogue; empty means the catalogue’s own choice. Other members are ' +
+        'options of the image, where the installation has `image-options`. ' +
+        'Adopted servers have the image of the installation: empty.',
     },
     minimum: {
       ...{ type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMinimumDefault },
@@ -73,7 +74,12 @@ export const nodePoolSpecSchema = {
       ...{ type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMaximumDefault },
       description: 'A pool on adopted servers claims as many of them.',
     },
-    publicIP: { type: 'boolean', default: true },
+    publicIP: {
+      ...{ type: 'boolean', default: true },
+      description:
+        'Whether nodes have public addresses. False is for managed pools where the installation has `private-nodes`; a change ' +
+        'replaces the nodes.',
+    },
   },
 } as const satisfies JSONSchema;
 
@@ -89,7 +95,12 @@ export const networkSchema = {
     nodeCIDR: { enum: nodeCidrs },
     podCIDR: cidrSchema,
     serviceCIDR: cidrSchema,
-    existingNetwork: { type: 'string', minLength: 1, maxLength: 100 },
+    existingNetwork: {
+      ...{ type: 'string', minLength: 1, maxLength: 100 },
+      description:
+        'Name or id of a network of the cloud project in which the nodes are to be, where the installation has ' +
+        '`existing-network`. Absent: the cluster gets one of its own.',
+    },
   },
 } as const satisfies JSONSchema;
 

@@ -70,5 +70,10 @@ export const serverErrorCodes = {
     retryable: true,
     hint: 'Make the node pool smaller, so that the server is rebuilt clean, and then larger again.',
   },
+  server_never_joined: {
+    fault: 'user',
+    retryable: true,
+    hint: 'Make the node pool that draws on the server smaller, if one does. Then adopt it again and run its join command.',
+  },
 } as const satisfies Record<string, { fault: 'user' | 'platform'; retryable: boolean; hint: string }>;
 export type ServerErrorCode = keyof typeof serverErrorCodes;

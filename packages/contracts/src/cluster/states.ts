@@ -52,12 +52,20 @@ export const serverArchitectures = ['amd64', 'arm64'] as const;
 export type ServerArchitecture = (typeof serverArchitectures)[number];
 export const serverKinds = ['cloud', 'dedicated', 'onprem'] as const;
 export type ServerKind = (typeof serverKinds)[number];
+/**
+ * Whether nothing here can rebuild servers of the kind: whoever has such a machine runs a join command on it, and wipes it
+ * when it has left.
+ */
+export const joinsByCommand = (kind: ServerKind): boolean => kind !== 'cloud';
 /** What a rebuild of an adopted server is for. */
 export type RebuildPurpose = 'adopt' | 'join' | 'leave';
 /**
  * `Adopting`: nothing was wiped yet. `Rebuilding`: the rebuild was, or is just being, asked for. `Ready`: adopted, and
  * no node. `Joining`: being rebuilt as a node of a cluster. `Joined`: it is one. `Leaving`: drained, taken out of its
  * cluster and rebuilt clean. `Missing`: it was adopted and the provider does not know it any more.
+ *
+ * One that joins by command is `Adopting` until a node pool draws on it, and `Joining` until its machine is a node; it is
+ * never `Rebuilding` or `Missing`.
  */
 export const serverPhases = [
   ...(['Adopting', 'Rebuilding', 'Ready', 'Joining', 'Joined', 'Leaving'] as const),

@@ -1,6 +1,5 @@
 import type { JSONSchema } from 'json-schema-to-ts';
-import type { Cluster, NodePool, Operation } from './answers.js';
-import { exactly, filled, time, uuid } from './schema-parts.js';
+import { exactly, filled, time } from './schema-parts.js';
 
 /** What changes are told of, and what the names of their events begin with. */
 export const teamEventNouns = {
@@ -8,6 +7,10 @@ export const teamEventNouns = {
   NodePool: 'node_pool',
   Operation: 'operation',
   AdoptedServer: 'adopted_server',
+  Connection: 'connection',
+  RecordSet: 'record_set',
+  DnsToken: 'dns_token',
+  Member: 'member',
 } as const;
 export type TeamEventKind = keyof typeof teamEventNouns;
 export const teamEventKinds = Object.keys(teamEventNouns) as TeamEventKind[];
@@ -28,7 +31,7 @@ export interface TeamEvent {
   readonly targetId: string;
   readonly parent: string | null;
   readonly at: string;
-  readonly resource: Cluster | NodePool | Operation | object | null;
+  readonly resource: object | null;
 }
 
 /** @param resources the schemas of the bodies that an event can carry */
@@ -37,16 +40,25 @@ export const teamEventSchemaOf = <const R extends readonly JSONSchema[]>(resourc
     id: { ...filled, description: 'The same as `id` of the event: what `Last-Event-ID` goes on behind.' },
     kind: { enum: teamEventKinds },
     change: { enum: teamEventChanges },
-    name: { ...filled, description: 'Of the resource; of an operation the name of its target.' },
-    targetId: uuid,
+    name: {
+      ...filled,
+      description: 'Of the resource; of an operation the name of its target, of a connection its ref.',
+    },
+    targetId: {
+      ...filled,
+      description: 'The id of the resource; of a record set `name/type`, of a member the number that paths take.',
+    },
     parent: {
       type: ['string', 'null'],
-      description: 'The cluster of a node pool, the connection of a server; null where that is gone as well.',
+      description:
+        'The cluster of a node pool, the connection of a server, the zone of a record set; null where that is gone as well.',
     },
     at: time,
     resource: {
       anyOf: [...resources, { type: 'null' }],
-      description: 'As a GET answers it when the event is told; null when it was deleted or is gone by then.',
+      description:
+        'As a GET answers it when the event is told, of a record set the GET of the DNS API; null when it was deleted or ' +
+        'is gone by then.',
     },
   });
 

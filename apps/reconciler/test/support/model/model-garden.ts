@@ -27,6 +27,8 @@ export class ModelGarden {
   /** Specifications with which runs have succeeded, the newest last. */
   readonly achieved: Spec[] = [];
   fault: Fault | null = null;
+  /** PEM, as it lies beside the Shoot. */
+  authority: string | null = null;
   refusesApplies = false;
   /** Nobody gets an answer. */
   isAway = false;
@@ -297,7 +299,13 @@ export class ModelGarden {
       status: {
         ...{ observedGeneration: 0, technicalID: null, uid: null, seedName: null, clusterIdentity: null },
         ...{ hibernated: false, lastOperation: null, lastErrors: [], conditions: [], constraints: [] },
-        ...{ advertisedAddresses: [], lastMaintenance: null, retryCycleStartTime: null, migrationStartTime: null },
+        ...{
+          advertisedAddresses: [],
+          lastMaintenance: null,
+          authorityRotation: null,
+          retryCycleStartTime: null,
+          migrationStartTime: null,
+        },
       },
     });
   }

@@ -63,8 +63,11 @@ const cluster = {
     cost,
     lastOperation: { id: operationId, kind: 'cluster.update', state: 'succeeded', error: {}, createdAt: at },
     kubernetes: { version: '1.33.7', supportedUntil: '2027-06-28T00:00:00.000Z' },
-    apiServer: { url: 'https://api.c9f8e7d6.t1a2b3c4.example.org' },
-    nodePools: [{ name: 'general', image: { name: 'ubuntu', version: '24.4.0' } }],
+    apiServer: {
+      url: 'https://api.c9f8e7d6.t1a2b3c4.example.org',
+      certificateAuthorityData: 'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUI…',
+    },
+    nodePools: [{ name: 'general', image: { name: 'ubuntu', version: '24.4.0' }, nodes: { ready: 2, total: 3 } }],
     maintenance: { next: '2026-11-22T01:00:00.000Z', last: { at, state: 'Succeeded' } },
   },
 };

@@ -42,10 +42,28 @@ export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
     create: { summary: 'A project, at a ref of the team’s choice', value: { spec: project } },
     rename: { summary: 'Another name; the token stays', value: { spec: { name: 'Live', provider: 'hcloud' } } },
   },
-  adoptServer: one('A cloud server, which is wiped', {
-    spec: { serverID: 42_017, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
-    acknowledge: { confirm: 'WIPE' },
-  }),
+  adoptServer: {
+    cloud: {
+      summary: 'A cloud server, which is wiped',
+      value: {
+        spec: { serverID: 42_017, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
+        acknowledge: { confirm: 'WIPE' },
+      },
+    },
+    dedicated: {
+      summary: 'A machine that a join command is run on',
+      value: {
+        spec: {
+          serverID: 321,
+          serverType: 'ax42',
+          location: 'fsn1-dc14',
+          architecture: 'amd64',
+          serverKind: 'dedicated',
+        },
+        acknowledge: { confirm: 'WIPE' },
+      },
+    },
+  },
   createDnsToken: {
     plain: { summary: 'All of the team’s names, until it is revoked', value: { name: 'external-dns' } },
     narrow: {

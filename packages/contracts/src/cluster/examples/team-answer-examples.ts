@@ -51,6 +51,10 @@ export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
   ...clusterThingExamples,
   ...peopleAnswerExamples,
   adoptedServer: one('A server that nodes run on', adoptedServer),
+  joinCommand: one('For a machine that is to be the node `dedicated-321`', {
+    joinCommand: "bash -s <<'END-OF-COMMAND'\n…\nEND-OF-COMMAND\n",
+    ...{ nodeName: 'dedicated-321', cluster: 'web', expiresAt: at },
+  }),
   adoptedServerList: one('The servers of a connection', [{ items: [adoptedServer] }]),
   dnsToken: one('A token, without its text', dnsToken),
   createdDnsToken: {
@@ -68,9 +72,25 @@ export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
     cluster: { summary: 'Done over the cluster API', value: auditEntry },
     dns: { summary: 'A write of the DNS API', value: dnsWrite },
   },
-  teamEvent: one('A pool is gone', {
-    ...{ id: 'NzQ1LjEyLjE3OTUzNDg4MDAwMDA', kind: 'NodePool', change: 'deleted', name: 'batch' },
-    ...{ targetId: '0197b2f0-0000-7000-8000-00000000b0b0', parent: 'web', at, resource: null },
-  }),
+  teamEvent: {
+    pool: {
+      summary: 'A pool is gone',
+      value: {
+        ...{ id: 'NzQ1LjEyLjE3OTUzNDg4MDAwMDA', kind: 'NodePool', change: 'deleted', name: 'batch' },
+        ...{ targetId: '0197b2f0-0000-7000-8000-00000000b0b0', parent: 'web', at, resource: null },
+      },
+    },
+    recordSet: {
+      summary: 'A record set was made or changed',
+      value: {
+        ...{ id: 'NzQ2LjMxLjE3OTUzNDg4MDEyMzQ', kind: 'RecordSet', change: 'changed', name: 'web.acme' },
+        ...{ targetId: 'web.acme/A', parent: 'example.test', at },
+        resource: {
+          ...{ id: 'web.acme/A', name: 'web.acme', type: 'A', ttl: 300, labels: {}, protection: { change: false } },
+          ...{ records: [{ value: '192.0.2.20', comment: '' }], zone: 7001 },
+        },
+      },
+    },
+  },
   auditLog: one('The newest two', { items: [dnsWrite, auditEntry], next: 'WyJhIiwiYiJd' }),
 };

@@ -1,0 +1,70 @@
+import type { ServerArchitecture, ServerKind, ServerPhase } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import type { Caller } from '../domain/caller.js';
+import type { JoinCommandStore, JoinCommandTransaction } from '../domain/join-commands.js';
+import type { JoiningServer } from '../domain/joining-machine.js';
+import { recordAudit } from './audit.js';
+import { findOnGarden, issuedSince, recordIssueOutcome } from './issued-credentials.js';
+import type { ChangeTeam, Transaction } from './team-changes.js';
+
+const action = 'server.join_command';
+
+/** Who was given a join command for which machine, in the audit log: the only trace that an issue leaves. */
+export const joinCommandStore = (prisma: Prisma, change: ChangeTeam): JoinCommandStore => ({
+  withServer: (caller, of, work) =>
+    change(caller, async (tx, now) => work(transactionOf(tx, caller, now, await findServer(tx, caller, of)))),
+
+  async expect({ team }, { id, nodePoolId, clusterId, nodeName }) {
+    // A pass that has just deleted the tokens concludes nothing from that: there is one more, and it looks again.
+    const count = await prisma.$executeRaw`
+      UPDATE adopted_server
+      SET generation = generation + 1, begun_at = clock_timestamp(), updated_at = clock_timestamp(),
+          due_at = clock_timestamp()
+      WHERE team_id = ${team.id}::uuid AND id = ${id}::uuid AND phase = 'Joining' AND node_pool_id = ${nodePoolId}::uuid
+        AND member_of_id = ${clusterId}::uuid AND node_name = ${nodeName} AND deregister_requested_at IS NULL`;
+    return count === 1;
+  },
+
+  recordOutcome: (caller, id, outcome) => recordIssueOutcome(prisma, caller, id, outcome),
+});
+
+async function findServer(
+  tx: Transaction,
+  caller: Caller,
+  { ref, serverId }: { readonly ref: string; readonly serverId: number },
+): Promise<JoiningServer | null> {
+  const where = { teamId: caller.team.id, connection: { ref }, serverId };
+  const row = await tx.adoptedServer.findFirst({
+    where,
+    include: { nodePool: { select: { id: true, cluster: { select: { name: true } } } } },
+  });
+  if (row === null) return null;
+  const { id, message, memberOfId, nodeName, nodePool } = row;
+  const claimOf = async (pool: NonNullable<typeof nodePool>): Promise<JoiningServer['claim']> => {
+    const { cluster, shoot } = await findOnGarden(tx, caller, pool.cluster.name);
+    return cluster && { nodePoolId: pool.id, cluster, shoot };
+  };
+  return {
+    ...{ id, serverId, message, memberOfId, nodeName },
+    kind: row.serverKind as ServerKind,
+    architecture: row.architecture as ServerArchitecture,
+    phase: row.phase as ServerPhase,
+    claim: nodePool && (await claimOf(nodePool)),
+  };
+}
+
+function transactionOf(
+  tx: Transaction,
+  caller: Caller,
+  now: Date,
+  server: JoiningServer | null,
+): JoinCommandTransaction {
+  return {
+    ...{ server, now },
+    listIssued: (since, limit) => issuedSince(tx, caller, { action, targetId: server?.id ?? null, since, limit }),
+    recordIssue({ id, nodeName, cluster }) {
+      const target = { kind: 'AdoptedServer', id, name: String(server?.serverId) };
+      return recordAudit(tx, caller, { action, target, detail: { cluster, nodeName } });
+    },
+  };
+}

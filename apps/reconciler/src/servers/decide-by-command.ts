@@ -1,0 +1,103 @@
+import { decideDrain } from './decide-leave.js';
+import { decideFailed, decideJoined } from './decide-look.js';
+import { hasToJoin, missingMarks, nodeOf, waitsFor } from './membership.js';
+import type { Seen, ServerTimes, Step, Verdict, WantedServer } from './model.js';
+import { DAY_MS, JOINED_LOOK_MS, progressAt, resting, settle, waiting } from './verdicts.js';
+import type { WaitReason } from './wait-reasons.js';
+
+const CLUSTER_MS = 15_000;
+const NODE_MS = 10_000;
+const AWAITED_MS_MIN = 5_000;
+const AWAITED_MS_MAX = 60_000;
+
+/**
+ * Chooses the next step for a machine that nothing here can rebuild. No provider is asked about it. Its adoption is over
+ * once it is a node; until then somebody has to let a node pool draw on it, and to run its join command.
+ */
+export function decideByCommand(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+  switch (wanted.phase) {
+    case 'Adopting':
+    case 'Ready':
+      return decideIdle(wanted, now, times);
+    case 'Joining':
+      return decideAwaited(wanted, seen, now, times);
+    case 'Joined':
+      return decideJoined(wanted, seen, now);
+    case 'Leaving':
+      return decideLeaving(wanted, seen, now, times);
+    case 'Failed':
+      return decideFailed(wanted, seen, now, times);
+    // What only a rebuild or a provider could lead to.
+    case 'Rebuilding':
+    case 'Missing':
+    case 'Deregistering':
+      return settle(resting(wanted.phase, wanted.message, { to: 'stay' }, null));
+  }
+}
+
+function decideIdle(wanted: WantedServer, now: Date, times: ServerTimes): Step {
+  // Acknowledged anew on its way into a cluster: nobody has let go of the Node yet.
+  if (wanted.nodeName !== null) return { do: 'beginLeave' };
+  const { claim, kind, serverId } = wanted;
+  if (claim === null) return settle(unclaimed(wanted, now, times));
+  const { cluster } = claim;
+  if (cluster.canTakeNodes) return { do: 'beginJoin', cluster, nodeName: `${kind}-${serverId}` };
+  const wait = { message: waitsFor(cluster), inMs: CLUSTER_MS, progress: progressAt.claimed };
+  return settle(waiting(wanted, now, times, { ...wait, reason: 'ClusterNotReady' }));
+}
+
+const unclaimedSentence = 'No node pool draws on the machine yet. Its join command is there once one does.';
+const wipeSentence =
+  'The machine is out of its cluster. Its owner has to wipe it: nothing here can, and until then it keeps what made it a node.';
+
+function unclaimed(wanted: WantedServer, now: Date, times: ServerTimes): Verdict {
+  if (!wanted.isAdopting) return resting('Ready', wipeSentence, { to: 'stay' }, null);
+  // Its time may end before anybody does anything.
+  const leftMs = wanted.acknowledgedAt.getTime() + times.commandMsMax - now.getTime();
+  const inMs = Math.max(1_000, Math.min(DAY_MS, leftMs + 1_000));
+  const message = wanted.message === wipeSentence ? wipeSentence : unclaimedSentence;
+  return waiting(wanted, now, times, { message, inMs, reason: 'NoNodePool' });
+}
+
+function decideAwaited(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+  if (!hasToJoin(wanted)) return { do: 'beginLeave' };
+  const { member } = wanted;
+  const node = nodeOf(wanted);
+  const wait = (message: string, reason: WaitReason, inMs: number): Step =>
+    settle(waiting(wanted, now, times, { message, reason, inMs, progress: progressAt.asked }));
+  if (node === null || member?.canTakeNodes !== true) {
+    return wait(member === null ? '' : waitsFor(member), 'ClusterNotReady', CLUSTER_MS);
+  }
+  if (seen.node === null) return { do: 'readNode', node };
+  if (seen.node === 'absent') return wait(awaitedSentence, 'MachineAwaited', awaitedMs(wanted, now));
+  const marks = missingMarks(wanted, seen.node);
+  if (marks !== null) return { do: 'markNode', node, marks };
+  if (!seen.node.isReady) return wait('The node is there, and not Ready yet.', 'NodeNotReady', NODE_MS);
+  if (seen.joinEndedIn !== wanted.generation) return { do: 'endJoin', node };
+  const operation = wanted.isAdopting ? ({ to: 'succeeded' } as const) : ({ to: 'stay' } as const);
+  return settle({ ...resting('Joined', '', operation, JOINED_LOOK_MS), nodeReady: true });
+}
+
+const awaitedSentence =
+  'The machine is awaited: an administrator of the team asks for its join command, and runs it on the machine, freshly installed.';
+
+/** At growing distance: an owner takes minutes or days. Who asks for a command has it looked at anew. */
+const awaitedMs = ({ begunAt }: WantedServer, now: Date): number =>
+  Math.min(AWAITED_MS_MAX, Math.max(AWAITED_MS_MIN, (now.getTime() - begunAt.getTime()) / 10));
+
+/** Drained, its Node and its tokens deleted; what is on its disk is for its owner to wipe. */
+function decideLeaving(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+  const drain = decideDrain(wanted, seen, now, times);
+  if (drain !== null) return drain;
+  const node = nodeOf(wanted);
+  const isThere = node !== null && wanted.member?.isDeleting === false;
+  if (isThere && seen.joinEndedIn !== wanted.generation) return { do: 'endJoin', node };
+  return settle(left(wanted, now, times));
+}
+
+function left(wanted: WantedServer, now: Date, times: ServerTimes): Verdict {
+  const phase = wanted.isAdopting ? 'Adopting' : 'Ready';
+  const verdict = unclaimed({ ...wanted, phase, message: wipeSentence }, now, times);
+  const lookAgainMs = wanted.claim === null ? verdict.lookAgainMs : 0;
+  return { ...verdict, lookAgainMs, nodeReady: false, endsMembership: true };
+}

@@ -1,0 +1,115 @@
+import type { GardenFeature } from '@corral/garden';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Declared, TestCluster } from '../support/cluster-rows.js';
+import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
+import { untilEnded } from '../support/until.js';
+
+jest.setTimeout(90_000);
+
+const network = { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' };
+const extensionFields = ['existingNetwork', 'imageOptions', 'publicIP'] as const;
+
+let at: Clusters;
+const started: Reconciler[] = [];
+beforeAll(async () => {
+  at = await startClusters();
+});
+afterEach(async () => {
+  at.cloud.admin.garden.changeSettings({ extensionFields: [] });
+  await Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
+});
+afterAll(() => at.close());
+
+async function start(...features: GardenFeature[]): Promise<Reconciler> {
+  const reconciler = await at.start({ settings: { features: new Set(features) } });
+  started.push(reconciler);
+  return reconciler;
+}
+
+async function declare(reconciler: Reconciler, declared: Declared): Promise<TestCluster> {
+  const { team, connectionId } = await at.addTeamWithConnection();
+  const cluster = await at.declare(team, connectionId, declared);
+  await reconciler.wake(cluster.id);
+  return cluster;
+}
+
+async function placeOf(cluster: TestCluster): Promise<{ namespace: string; name: string }> {
+  const { rows } = await at.pool.query('SELECT project_namespace FROM team WHERE id = $1', [cluster.team.id]);
+  return { namespace: rows[0].project_namespace, name: (await at.row(cluster.id)).shoot_name };
+}
+
+type Provider = {
+  infrastructureConfig: { networks: Record<string, unknown> };
+  workers: [{ providerConfig?: unknown; machine: { image: { providerConfig?: unknown } } }];
+};
+const providerOf = async (cluster: TestCluster): Promise<Provider> => {
+  const shoot = await at.garden.readShoot(await placeOf(cluster));
+  return shoot?.spec.provider as Provider;
+};
+
+interface Case {
+  readonly feature: GardenFeature;
+  readonly declared: Declared;
+  readonly pointer: string;
+  /** As the garden was told. */
+  readonly written: (provider: Provider) => unknown;
+  readonly expected: unknown;
+}
+
+const cases: Case[] = [
+  {
+    feature: 'existing-network',
+    declared: { spec: { network: { ...network, existingNetwork: 'backbone' } } },
+    pointer: 'network.existingNetwork',
+    written: ({ infrastructureConfig }) => infrastructureConfig.networks.existingNetwork,
+    expected: 'backbone',
+  },
+  {
+    feature: 'private-nodes',
+    declared: { pools: [{ name: 'general', publicIP: false }] },
+    pointer: 'nodePools.0.publicIP',
+    written: ({ workers }) => workers[0].providerConfig,
+    expected: expect.objectContaining({ kind: 'WorkerConfig', publicIP: false }),
+  },
+  {
+    feature: 'image-options',
+    declared: { pools: [{ name: 'general', image: { name: 'ubuntu', hugePages: 2 } }] },
+    pointer: 'nodePools.0.image.hugePages',
+    written: ({ workers }) => workers[0].machine.image.providerConfig,
+    expected: { hugePages: 2 },
+  },
+];
+
+describe.each(cases)('a cluster that wants $feature', ({ feature, declared, pointer, written, expected }) => {
+  it('is made with it where the garden and its extension can do that', async () => {
+    at.cloud.admin.garden.changeSettings({ extensionFields });
+    const cluster = await declare(await start(feature), declared);
+
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+
+    expect(written(await providerOf(cluster))).toEqual(expected);
+    expect(await at.row(cluster.id)).toMatchObject({ conditions: expect.not.arrayContaining([drifted]) });
+  });
+
+  it('fails by the name of the field, and is not made without it, where the reconciler was not told so', async () => {
+    at.cloud.admin.garden.changeSettings({ extensionFields });
+    const cluster = await declare(await start(), declared);
+
+    const { state, error } = await untilEnded(at, cluster.operationId);
+
+    expect([state, error.message]).toEqual(['failed', expect.stringContaining(pointer)]);
+    expect(await at.garden.readShoot(await placeOf(cluster))).toBeNull();
+  });
+
+  it('fails by a word of the garden where the extension does not take it', async () => {
+    const cluster = await declare(await start(feature), declared);
+
+    const { state, error } = await untilEnded(at, cluster.operationId);
+
+    expect(state).toBe('failed');
+    expect(error).toMatchObject({ code: 'refused_by_garden' });
+    expect(await at.garden.readShoot(await placeOf(cluster))).toBeNull();
+  });
+});
+
+const drifted = expect.objectContaining({ type: 'Drifted', status: 'True' });

@@ -1,0 +1,273 @@
+import { X509Certificate } from 'node:crypto';
+import type { ObservedCluster } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { countStore } from '../../src/clusters/count-store.js';
+import type { TestCluster, TestPool } from '../support/cluster-rows.js';
+import { type Clusters, type Reconciler, type StartOptions, startClusters } from '../support/start-clusters.js';
+import { untilEnded, untilRow } from '../support/until.js';
+
+jest.setTimeout(90_000);
+const HOUR_MS = 3_600_000;
+
+let at: Clusters;
+const started: Reconciler[] = [];
+beforeAll(async () => {
+  at = await startClusters();
+});
+afterEach(async () => {
+  at.cloud.admin.clearFaults();
+  at.cloud.admin.garden.setRights('reconciler', null);
+  at.cloud.admin.garden.changeSettings({ authorityIn: 'configmap' });
+  await Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
+  await at.pool.query('UPDATE cluster SET nodes_due_at = NULL');
+});
+afterAll(() => at.close());
+
+async function start(options: StartOptions = {}): Promise<Reconciler> {
+  // Counted when there are news, or when a test says so.
+  const settings = { sweepIntervalMs: 200, nodeCountIntervalMs: HOUR_MS, ...options.settings };
+  const reconciler = await at.start({ ...options, settings });
+  started.push(reconciler);
+  return reconciler;
+}
+
+const twoPools: TestPool[] = [
+  { name: 'general', minimum: 2 },
+  { name: 'batch', minimum: 1 },
+];
+
+async function aReadyCluster(reconciler: Reconciler, pools = twoPools): Promise<TestCluster> {
+  const { team, connectionId } = await at.addTeamWithConnection();
+  const cluster = await at.declare(team, connectionId, { pools });
+  await reconciler.wake(cluster.id);
+  expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+  return cluster;
+}
+
+const placeOf = async (cluster: TestCluster): Promise<[namespace: string, name: string]> => {
+  const { rows } = await at.pool.query('SELECT project_namespace FROM team WHERE id = $1', [cluster.team.id]);
+  return [rows[0].project_namespace, (await at.row(cluster.id)).shoot_name];
+};
+const observedOf = async (cluster: TestCluster) => (await at.row(cluster.id)).observed as ObservedCluster | null;
+const untilAuthority = (cluster: TestCluster, is: (data: string | null) => boolean) =>
+  untilRow(at, cluster.id, ({ observed }) => {
+    const { apiServer } = (observed ?? {}) as Partial<ObservedCluster>;
+    return apiServer != null && is(apiServer.certificateAuthorityData);
+  });
+const untilCounted = (cluster: TestCluster, counts: unknown) =>
+  waitFor('the nodes to be counted', async () => {
+    const row = await at.row(cluster.id);
+    expect(row.node_counts).toEqual(counts);
+    return row;
+  });
+const makeDue = (cluster: TestCluster) =>
+  at.pool.query('UPDATE cluster SET nodes_due_at = now() WHERE id = $1', [cluster.id]);
+/** Until the garden has told all that it has to tell of what it made. */
+const untilQuiet = (cluster: TestCluster) =>
+  untilRow(
+    at,
+    cluster.id,
+    ({ conditions, due_at, lease_until }) =>
+      due_at === null && lease_until === null && conditions.every(({ status }) => status === 'True'),
+  );
+
+describe('the certificate authority of a cluster', () => {
+  it('is told as kubeconfigs have it', async () => {
+    const cluster = await aReadyCluster(await start());
+    const [namespace, name] = await placeOf(cluster);
+
+    await untilAuthority(cluster, (data) => data !== null);
+
+    const data = (await observedOf(cluster))?.apiServer?.certificateAuthorityData ?? '';
+    const { kubeconfig } = await at.garden.adminKubeconfig({ namespace, name, expirationSeconds: 600 });
+    expect(kubeconfig).toContain(`certificate-authority-data: ${data}`);
+    expect(new X509Certificate(Buffer.from(data, 'base64')).ca).toBe(true);
+  });
+
+  it('is not told where the garden has none, and nothing else is held up by it', async () => {
+    at.cloud.admin.garden.changeSettings({ authorityIn: 'nowhere' });
+
+    const cluster = await aReadyCluster(await start());
+
+    expect((await observedOf(cluster))?.apiServer).toMatchObject({ certificateAuthorityData: null });
+    expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
+  });
+
+  it('is not told without the right to read it, and nothing else is held up by it', async () => {
+    const rules = at.cloud.admin.garden.rights('reconciler');
+    const without = rules.filter(({ resources }) => !resources.includes('configmaps'));
+    at.cloud.admin.garden.setRights('reconciler', without);
+
+    const cluster = await aReadyCluster(await start());
+
+    expect((await observedOf(cluster))?.apiServer).toMatchObject({ certificateAuthorityData: null });
+    expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
+  });
+
+  it('is told anew after it was exchanged', async () => {
+    const cluster = await aReadyCluster(await start());
+    const [namespace, name] = await placeOf(cluster);
+    await untilAuthority(cluster, (data) => data !== null);
+    const before = (await observedOf(cluster))?.apiServer?.certificateAuthorityData ?? '';
+    const old = Buffer.from(before, 'base64').toString();
+
+    at.cloud.admin.garden.writeConfigMap(namespace, `${name}.ca-cluster`, { 'ca.crt': `${old}${old}` });
+    const rotation = { certificateAuthorities: { phase: 'Prepared', lastInitiationTime: '2026-11-20T10:00:00Z' } };
+    at.cloud.admin.garden.editShoot(namespace, name, { status: { credentials: { rotation } } });
+
+    await untilAuthority(cluster, (data) => data === Buffer.from(`${old}${old}`).toString('base64'));
+  });
+});
+
+describe('the nodes of a cluster', () => {
+  const all = { general: { ready: 2, total: 2 }, batch: { ready: 1, total: 1 } };
+
+  it('are counted once they are there, by pool', async () => {
+    const cluster = await aReadyCluster(await start());
+
+    await untilCounted(cluster, all);
+  });
+
+  it('are counted anew when the garden shows that something is wrong with them', async () => {
+    const cluster = await aReadyCluster(await start());
+    const [namespace, name] = await placeOf(cluster);
+    await untilCounted(cluster, all);
+    await untilQuiet(cluster);
+    const [node] = at.cloud.admin.garden
+      .nodes(namespace, name)
+      .filter(({ labels }) => labels['corral.dev/pool'] === 'general');
+
+    at.cloud.admin.garden.silenceNode(namespace, name, node?.name ?? '', true);
+    await untilCounted(cluster, { ...all, general: { ready: 1, total: 2 } });
+
+    at.cloud.admin.garden.silenceNode(namespace, name, node?.name ?? '', false);
+    await untilCounted(cluster, all);
+  });
+
+  it('are counted anew after a while, though there are no news', async () => {
+    const cluster = await aReadyCluster(await start({ settings: { nodeCountIntervalMs: 1_000 } }));
+    await untilCounted(cluster, all);
+    await at.pool.query(`UPDATE cluster SET node_counts = '{}' WHERE id = $1`, [cluster.id]);
+
+    await untilCounted(cluster, all);
+  });
+
+  it('are unknown while the cluster’s own API server does not answer, which holds up nothing else', async () => {
+    const reconciler = await start();
+    const cluster = await aReadyCluster(reconciler);
+    await untilCounted(cluster, all);
+    at.cloud.admin.addFaults({ match: { api: 'shoot' }, times: null, effect: { reset: 'before' } });
+    await makeDue(cluster);
+    await untilCounted(cluster, null);
+
+    const other = await aReadyCluster(reconciler);
+    expect(await at.row(other.id)).toMatchObject({ phase: 'Ready', node_counts: null });
+
+    at.cloud.admin.clearFaults();
+    await makeDue(cluster);
+    await untilCounted(cluster, all);
+  });
+
+  it('are unknown without the right to read them, and nobody’s admin rights are used instead', async () => {
+    const rules = at.cloud.admin.garden.rights('reconciler');
+    const without = rules.filter(({ resources }) => !resources.includes('shoots/viewerkubeconfig'));
+    at.cloud.admin.garden.setRights('reconciler', without);
+    at.cloud.admin.resetCalls();
+
+    const reconciler = await start();
+    const cluster = await aReadyCluster(reconciler);
+    await waitFor('a count that failed', async () => {
+      const counted = await reconciler.metrics.registry.getSingleMetric('corral_node_counts_total')?.get();
+      return counted?.values.some(({ labels, value }) => labels.outcome === 'unknown' && value > 0);
+    });
+
+    expect(await at.row(cluster.id)).toMatchObject({ phase: 'Ready', node_counts: null });
+    const routes = Object.keys(at.cloud.admin.calls().byRoute);
+    expect(routes.filter((route) => route.includes('adminkubeconfig') || route.startsWith('shoot'))).toEqual([]);
+  });
+
+  it('are unknown while the cluster sleeps, and not asked for', async () => {
+    const cluster = await aReadyCluster(await start());
+    await untilCounted(cluster, all);
+
+    const { operationId } = await at.change(cluster, { spec: { hibernated: true } });
+    expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
+
+    await untilCounted(cluster, null);
+    await waitFor('nobody to ask again', async () => (await at.row(cluster.id)).nodes_due_at === null);
+  });
+});
+
+describe('a count', () => {
+  const aDueCluster = async () => {
+    const { team, connectionId } = await at.addTeamWithConnection();
+    const cluster = await at.declare(team, connectionId, { pools: twoPools });
+    const observed = { kubernetes: null, apiServer: { url: 'https://a' }, nodePools: [], maintenance: null };
+    await at.pool.query(`UPDATE cluster SET nodes_due_at = now(), due_at = NULL, observed = $2::jsonb WHERE id = $1`, [
+      cluster.id,
+      JSON.stringify(observed),
+    ]);
+    await at.pool.query(`UPDATE team SET project_namespace = 'garden-' || slug WHERE id = $1`, [team.id]);
+    return cluster;
+  };
+  const store = () => countStore(at.pool);
+  const claim = async ({ id }: TestCluster) => {
+    const due = (await store().claimDue(100, HOUR_MS)).find((each) => each.id === id);
+    if (due === undefined) throw new Error('The cluster was not due.');
+    return due;
+  };
+  const counts = { general: { ready: 1, total: 2 } };
+
+  it('is one process’s at a time, and comes again when that one died', async () => {
+    const cluster = await aDueCluster();
+
+    const claims = await Promise.all(Array.from({ length: 5 }, () => store().claimDue(100, HOUR_MS)));
+
+    expect(claims.flat().filter(({ id }) => id === cluster.id)).toHaveLength(1);
+    const hourLater = `UPDATE cluster SET nodes_due_at = nodes_due_at - interval '1 hour' WHERE id = $1`;
+    await at.pool.query(hourLater, [cluster.id]);
+    expect(await claim(cluster)).toMatchObject({ poolNames: ['general', 'batch'] });
+  });
+
+  it('moves the tag when its numbers are others, and not when they are the same', async () => {
+    const cluster = await aDueCluster();
+    const { revision } = await at.row(cluster.id);
+
+    for (let n = 0; n < 2; n += 1) {
+      await store().record(await claim(cluster), { counts, againMs: 0 });
+      expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 1, node_counts: counts });
+    }
+    await store().record(await claim(cluster), { counts: null, againMs: 0 });
+    expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 2, node_counts: null });
+  });
+
+  it('is repeated where there were news meanwhile', async () => {
+    const cluster = await aDueCluster();
+    const due = await claim(cluster);
+    await makeDue(cluster);
+
+    await store().record(due, { counts, againMs: HOUR_MS });
+
+    expect(await claim(cluster)).toMatchObject({ id: cluster.id });
+  });
+
+  it.each([
+    ['before there is an address', `observed = '{"apiServer": null}'`],
+    ['before a pass has seen anything', 'observed = NULL'],
+    ['of one that sleeps', `phase = 'Hibernated'`],
+    ['of one that is to go', 'deletion_requested_at = now()'],
+  ])('asks nobody %s', async (_what, change) => {
+    const cluster = await aDueCluster();
+    await at.pool.query(`UPDATE cluster SET ${change} WHERE id = $1`, [cluster.id]);
+
+    expect(await claim(cluster)).toMatchObject({ shoot: null });
+  });
+
+  it('asks the Shoot in the namespace of its team', async () => {
+    const cluster = await aDueCluster();
+    const { shoot_name: name } = await at.row(cluster.id);
+
+    expect(await claim(cluster)).toMatchObject({ shoot: { namespace: `garden-${cluster.team.slug}`, name } });
+  });
+});
