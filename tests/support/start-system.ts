@@ -69,16 +69,21 @@ export interface System {
   stop(): Promise<void>;
 }
 
-/** Intervals short enough for a test, in the relations that they have in production. */
+/** Of every service that calls the upstream: short enough for a test, as `shortTimes` is. */
+const shortGrace = { DNS_SETTLE_GRACE_MS: '1s' } as const;
+/** Of reconcilers: intervals short enough for a test, in the relations that they have in production. */
 const shortTimes = {
+  ...shortGrace,
   UPSTREAM_TIMEOUT_MS: '1s',
   UPSTREAM_WAIT_MS: '1s',
   DNS_SETTLE_INTERVAL_MS: '200ms',
-  DNS_SETTLE_GRACE_MS: '1s',
   DNS_ACTION_INTERVAL_MS: '500ms',
   DNS_SYNC_INTERVAL_MS: '1h',
   JOB_LOCK_MS: '2s',
 } as const;
+
+/** For gateways that are killed: what they leave behind is taken over after 11 s rather than 23. */
+export const shortLeases = { UPSTREAM_TIMEOUT_MS: '3s', UPSTREAM_WAIT_MS: '3s' } as const;
 
 /** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis where asked for. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
@@ -108,7 +113,11 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     const started = {
       reconcilers: await many(reconcilers, (at) => reconciler(at, { env: reconcilerEnv })),
       gateways: await many(gateways, (at) =>
-        gateway(at, { ...shared, DEMOS_ENABLED: String(demos), ...gatewayEnv(at) }, options.gatewayNodeArgs?.(at)),
+        gateway(
+          at,
+          { ...shortGrace, ...shared, DEMOS_ENABLED: String(demos), ...gatewayEnv(at) },
+          options.gatewayNodeArgs?.(at),
+        ),
       ),
     };
     const [teams] = await Promise.all([

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, it } from '@jest/globals';
 import { countAccepted, runChaos } from '../support/chaos.js';
 import { expectNothingLostOrInvented } from '../support/crash-judge.js';
 import { readCrashPlan } from '../support/crash-plan.js';
-import { type System, startSystem } from '../support/start-system.js';
+import { type System, shortLeases, startSystem } from '../support/start-system.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
 const KILLS_MIN = 16;
@@ -14,7 +14,7 @@ let system: System;
 beforeAll(async () => {
   system = await startSystem({
     ...{ gateways: 2, reconcilers: 2, teams: ['acme', 'globex', 'initech'] },
-    gatewayEnv: { DNS_RECORDS_PER_TEAM: String(RECORDS_PER_TEAM), LOG_LEVEL: 'error' },
+    gatewayEnv: { DNS_RECORDS_PER_TEAM: String(RECORDS_PER_TEAM), LOG_LEVEL: 'error', ...shortLeases },
     reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '3s', LOG_LEVEL: 'error' },
   });
 }, 120_000);

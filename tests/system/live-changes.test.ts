@@ -17,6 +17,8 @@ const apiEnv = {
 };
 const WITHIN = { timeoutMs: 60_000 };
 
+type Change = Pick<TeamEvent, 'kind' | 'name'>;
+
 const ends: Ends = [];
 afterEach(() => undo(ends));
 
@@ -52,8 +54,8 @@ async function declare({ teams: [team] }: ClusterSystem, names: readonly string[
   }
 }
 
-/** All that Postgres knows to have happened, in the order in which it is told. */
-async function toldBy({ pool }: ClusterSystem): Promise<Pick<TeamEvent, 'kind' | 'name'>[]> {
+/** What Postgres knows to have happened, in the order in which it is told. */
+async function toldBy({ pool }: ClusterSystem): Promise<Change[]> {
   const { rows } = await pool.query('SELECT kind, target_name AS name FROM team_event ORDER BY xid, id');
   return rows;
 }
@@ -68,14 +70,16 @@ async function metricOf(api: ClusterApi, name: string): Promise<number> {
   return Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-const shown = (changes: readonly Pick<TeamEvent, 'kind' | 'name'>[]) =>
-  changes.map(({ kind, name }) => `${kind} ${name}`);
+/** Members and the connection were there before the first stream, but may be told of after it. */
+const ofClusters = (changes: readonly Change[]) =>
+  changes.filter(({ kind }) => ['Cluster', 'NodePool', 'Operation'].includes(kind));
+const shown = (changes: readonly Change[]) => ofClusters(changes).map(({ kind, name }) => `${kind} ${name}`);
 
 async function expectAll(followers: readonly Follower[], system: ClusterSystem): Promise<void> {
   const told = shown(await toldBy(system));
   await waitFor(
     `${told.length} changes to arrive everywhere`,
-    () => followers.every(({ changes }) => changes.length >= told.length),
+    () => followers.every(({ changes }) => ofClusters(changes).length >= told.length),
     WITHIN,
   );
   for (const { changes, surprises } of followers) {

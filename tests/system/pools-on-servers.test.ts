@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AdoptedServer, NodePool } from '@corral/contracts';
+import type { AdoptedServer, Cluster, NodePool } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -75,6 +75,20 @@ async function declareCluster({ member }: ClusterTeam): Promise<void> {
   await untilPhase(member, 'web', 'Ready');
 }
 
+/** Until the status of the cluster tells as many ready nodes of each pool, and no others. */
+const untilCounted = ({ member }: ClusterTeam, ready: Readonly<Record<string, number>>) =>
+  waitFor(
+    'the nodes to be counted',
+    async () => {
+      const { status } = (await member.insist({ method: 'GET', path: '/clusters/web/' })).json as Cluster;
+      const counted = status.nodePools.map(({ name, nodes }) => [name, nodes]);
+      const expected = Object.entries(ready).map(([name, count]) => [name, { ready: count, total: count }]);
+      expect(counted).toEqual(expected);
+      return true;
+    },
+    patience,
+  );
+
 /** @returns their numbers */
 async function adoptServers(owner: ClusterTeam): Promise<number[]> {
   const specs = await Promise.all(Array.from({ length: SERVERS }, () => makeServer(system, owner)));
@@ -117,6 +131,7 @@ describe('a node pool on adopted servers', () => {
     expect(await pool.nodes()).toEqual([...before, ...claimed.map(({ metadata }) => metadata.name)].sort());
     expect(await rebuilds()).toEqual([2, 2, 1]);
     expect((await untilPhase(acme.member, 'web', 'Ready')).spec.nodePools).toHaveLength(2);
+    await untilCounted(acme, { general: 1, own: 2 });
     for (const server of claimed) {
       const path = `${adoptedServersPath}${numberOf(server)}/`;
       const answer = await acme.admin.insist({ method: 'DELETE', path });
@@ -130,6 +145,7 @@ describe('a node pool on adopted servers', () => {
     const two = await untilServers(acme.member, 'of which two are free', (all) => all.filter(isFree).length === 2);
     expect(two.filter((server) => !isFree(server)).map(numberOf)).toEqual([kept]);
     expect(await pool.nodes()).toHaveLength(2);
+    await untilCounted(acme, { general: 1, own: 1 });
     expect((await heldById()).get(left)).toMatchObject({ rebuilds: 3, userData: expect.not.stringContaining('token') });
 
     // Removed, it lets go of all.

@@ -7,15 +7,13 @@ export interface SoakResult {
   readonly minutes: number;
   readonly chaos: Chaos;
   readonly judged: Judged;
-  /** Null: it was not measured. */
-  readonly growth: Growth | null;
-  readonly idle: Connections;
-  readonly after: Connections;
+  /** Null: nothing was measured. */
+  readonly held: { readonly growth: Growth; readonly idle: Connections; readonly after: Connections } | null;
   readonly beside: Answers;
 }
 
 /** What happened in a soak, one line per fact. */
-export function summaryOf({ minutes, chaos, judged, growth, idle, after, beside }: SoakResult): string {
+export function summaryOf({ minutes, chaos, judged, held, beside }: SoakResult): string {
   const writes: Record<number, number> = {};
   for (const { status } of chaos.answered) writes[status] = (writes[status] ?? 0) + 1;
   const rows: [string, string][] = [
@@ -27,19 +25,19 @@ export function summaryOf({ minutes, chaos, judged, growth, idle, after, beside 
     ]),
     ['writes without an answer', String(chaos.lost)],
     ['writes upstream', `${judged.writes}, ${judged.settled} of them settled`],
-    ...(growth === null
-      ? []
-      : ([
-          ['heap, last third over first', mebibytes(growth.heap)],
-          ['RSS, last third over first', mebibytes(growth.rss)],
-        ] as [string, string][])),
-    ['sockets of the steady gateway', `${idle.sockets} before, ${after.sockets} after`],
-    ['connections to Postgres', `${idle.connections} before, ${after.connections} after`],
+    ...(held === null ? [] : rowsOf(held)),
     ['problems', String(chaos.problems.length)],
   ];
   const width = Math.max(...rows.map(([what]) => what.length));
   return rows.map(([what, value]) => `${what.padEnd(width)}  ${value}\n`).join('');
 }
+
+const rowsOf = ({ growth, idle, after }: NonNullable<SoakResult['held']>): [string, string][] => [
+  ['heap, last third over first', mebibytes(growth.heap)],
+  ['RSS, last third over first', mebibytes(growth.rss)],
+  ['sockets of the steady gateway', `${idle.sockets} before, ${after.sockets} after`],
+  ['connections to Postgres', `${idle.connections} before, ${after.connections} after`],
+];
 
 const tally = (counts: Readonly<Record<number, number>>): string =>
   Object.entries(counts)

@@ -139,6 +139,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
   const garden = (service: keyof ServiceKubeconfigs) => ({
     SECRET_KEYS: secrets.secretKeys,
     GARDEN_KUBECONFIG: serviceKubeconfigs[service],
+    ...(settings.gardenUrl === null ? {} : { GARDEN_FEATURES: localGardenFeatures }),
   });
   const address = (port: number) => `http://${LOOPBACK}:${port}`;
   const mail =
@@ -167,7 +168,6 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
     }),
     runProgram(run, 'cluster-api', `${address(ports.clusterApi)}/readyz`, {
       ...{ ...installation, ...garden('clusterApi') },
-      ...(settings.gardenUrl === null ? {} : { GARDEN_FEATURES: localGardenFeatures }),
       HOST: LOOPBACK,
       PORT: String(ports.clusterApi),
       METRICS_PORT: String(ports.clusterApiMetrics),
