@@ -98,7 +98,7 @@ export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> 
   };
 
   const killer = {
-    ...{ seed: seed + 100, isOver },
+    ...{ seed: seed + 100, isOver, answers: () => chaos.answered.filter(({ status }) => status < 500).length },
     onKill: () => {
       chaos.kills += 1;
     },

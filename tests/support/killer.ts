@@ -31,6 +31,8 @@ export interface Killer {
   readonly lifetimes?: fc.Arbitrary<Lifetime>;
   /** Asked before each kill. */
   isOver(): boolean;
+  /** How many requests of clients have been answered so far. */
+  answers(): number;
   onKill(): void;
   /** What must never happen: a process that ends without being told to, or does not get ready. */
   onProblem(problem: string): void;
@@ -78,13 +80,16 @@ const turnArbitrary: fc.Arbitrary<Turn> = fc.record({
   againMs: fc.option(fc.integer({ min: 50, max: 1_500 }), { freq: 1 }),
 });
 
+/** Clients get so many answers between two turns of a killer, at least: who never gets through shows nothing. */
+const ANSWERS_PER_TURN = 10;
+
 /**
- * Kills processes in turns, two of them at a time: before the next is taken, the last is ready again. So most of them
- * work at any moment, however slow the machine starts them; whoever is killed has worked for a time of any length. All are
- * killed about as often, so that what waits for each of them to be started anew need not be lucky.
+ * Kills processes in turns, two of them at a time: before the next is taken, the last is ready again and clients got
+ * answers. So most of them work at any moment, however slow the machine is; whoever is killed has worked for a time
+ * of any length. All are killed about as often, so that what waits for each of them to be started anew need not be lucky.
  */
 export async function killInTurns(programs: readonly Killable[], killer: Killer): Promise<void> {
-  const { seed, isOver, onKill, onProblem } = killer;
+  const { seed, isOver, onKill, onProblem, answers } = killer;
   const free = [...programs];
   const killsOf = new Map(programs.map((program) => [program, 0]));
   const killAndStart = async (program: Killable): Promise<void> => {
@@ -102,6 +107,10 @@ export async function killInTurns(programs: readonly Killable[], killer: Killer)
     free.splice(free.indexOf(program), 1);
     return program;
   };
+  const untilAnswered = async (): Promise<void> => {
+    const enough = answers() + ANSWERS_PER_TURN;
+    while (!isOver() && answers() < enough) await pause(20);
+  };
   const lane = async (next: () => Turn): Promise<void> => {
     while (!isOver()) {
       const { pick, pauseMs, againMs } = next();
@@ -114,6 +123,7 @@ export async function killInTurns(programs: readonly Killable[], killer: Killer)
       }
       await program.untilReady().catch((error: unknown) => onProblem(String(error)));
       free.push(program);
+      await untilAnswered();
     }
   };
   await Promise.all([0, 1].map((number) => lane(drawer(turnArbitrary, seed + number))));

@@ -17,7 +17,12 @@ import {
   otherLabels,
   untilServers,
 } from '../support/clusters/server-journey.js';
-import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import {
+  answersTo,
+  type ClusterSystem,
+  type ClusterTeam,
+  startClusterSystem,
+} from '../support/clusters/start-cluster-system.js';
 import { readCrashPlan } from '../support/crash-plan.js';
 import { drawer } from '../support/drawer.js';
 import { killInTurns } from '../support/killer.js';
@@ -211,6 +216,7 @@ describe('while processes are killed', () => {
       const killing = killInTurns([...system.apis, ...system.reconcilers], {
         seed,
         isOver: () => isDone || kills >= killsMax,
+        answers: () => answersTo(system),
         onKill: () => {
           kills += 1;
         },

@@ -17,13 +17,14 @@ export const adoptionEnv = { SERVER_REBUILD_GRACE_MS: '6s' } as const;
 interface Turn {
   /** Of the team's servers. */
   readonly server: number;
-  readonly wish: ServerWish;
+  /** Now and then what is to be refused: to adopt what is adopted, to detach what is free. */
+  readonly isFitting: boolean;
   readonly thinkMs: number;
 }
 
 const turnArbitrary: fc.Arbitrary<Turn> = fc.record({
   server: fc.nat(SERVERS_PER_TEAM - 1),
-  wish: fc.constantFrom<ServerWish>('adopt', 'adopt', 'deregister'),
+  isFitting: fc.constantFrom(true, true, true, false),
   // Time enough for some adoptions to end, little enough for others to be broken off.
   thinkMs: fc.oneof(fc.integer({ min: 10, max: 500 }), fc.integer({ min: 1_000, max: 5_000 })),
 });
@@ -59,9 +60,11 @@ async function adoptAtRandom(
   }
   const next = drawer(turnArbitrary, seed);
   while (!stage.isOver()) {
-    const { server, wish, thinkMs } = next();
+    const { server: number, isFitting, thinkMs } = next();
+    const server = servers[number] as KnownServer;
+    const wish = isFitting === (server.belief.kind === 'adopted') ? 'deregister' : 'adopt';
     try {
-      servers[server] = await act(team.admin, servers[server] as KnownServer, wish, stage);
+      servers[number] = await act(team.admin, server, wish, stage);
     } catch (error) {
       stage.report(String(error));
     }

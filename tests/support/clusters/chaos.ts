@@ -8,7 +8,7 @@ import { killInTurns } from '../killer.js';
 import { type Belief, learn } from './belief.js';
 import { operationIdOf, type TeamClient } from './client.js';
 import type { Sideline, Stage, ToldOperation } from './sideline.js';
-import type { ClusterSystem } from './start-cluster-system.js';
+import { answersTo, type ClusterSystem } from './start-cluster-system.js';
 import { callOf, faultArbitrary, type Step, stepArbitrary } from './steps.js';
 
 /** What a client that is alone with its clusters knows of one. */
@@ -126,6 +126,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   const killer = {
     seed: seed + 100,
     isOver,
+    answers: () => answersTo(system),
     onKill: () => {
       kills += 1;
     },

@@ -14,6 +14,8 @@ export interface InsistentAnswer extends Answer {
 
 export interface TeamClient {
   readonly team: string;
+  /** How many requests it insisted on and got an answer to. */
+  answers(): number;
   /** One request, whatever becomes of it. @throws Error when no answer comes */
   send(call: TeamCall): Promise<Answer>;
   /** The same request again until there is an answer other than 502 and 503, as a good client does. */
@@ -52,10 +54,15 @@ export function teamClient({ bases, team, cookie }: TeamClientOptions): TeamClie
       headers: { cookie, ...call.headers },
     });
   };
-  const insist: TeamClient['insist'] = (call, { timeoutMs = ENDED_WITHIN_MS } = {}) =>
-    untilAnswered(() => send(call), { what: `${call.method} ${call.path}`, timeoutMs });
+  let answers = 0;
+  const insist: TeamClient['insist'] = async (call, { timeoutMs = ENDED_WITHIN_MS } = {}) => {
+    const answer = await untilAnswered(() => send(call), { what: `${call.method} ${call.path}`, timeoutMs });
+    answers += 1;
+    return answer;
+  };
   return {
     ...{ team, send, insist },
+    answers: () => answers,
     async findCluster(name) {
       const answer = await insist({ method: 'GET', path: `/clusters/${name}/` });
       return answer.status === 404 ? null : (answer.json as Cluster);

@@ -61,6 +61,10 @@ export interface ClusterTeam {
   readonly member: TeamClient;
 }
 
+/** How many requests of all teams have been answered so far. */
+export const answersTo = ({ teams }: Pick<ClusterSystem, 'teams'>): number =>
+  teams.reduce((sum, { admin, member }) => sum + admin.answers() + member.answers(), 0);
+
 export interface ClusterApi extends Program {
   /** Without a slash at its end. */
   readonly base: string;
