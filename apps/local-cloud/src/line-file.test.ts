@@ -48,6 +48,17 @@ describe('a file of lines', () => {
     expect(linesIn()).toEqual(['whole']);
   });
 
+  it('takes nothing any more once it is closed, as its next owner may be at work', () => {
+    const file = openLineFile(folder, 'lines');
+    file.append('whole');
+    file.close();
+
+    file.append('late');
+    file.replace(['late']);
+
+    expect(linesIn()).toEqual(['whole']);
+  });
+
   it('can be replaced and then added to', () => {
     const file = openLineFile(folder, 'lines');
     file.append('old');

@@ -24,6 +24,7 @@ export interface LineFile {
   append(line: string): void;
   /** Puts these lines in place of the file, in one step. */
   replace(lines: Iterable<string>): void;
+  /** What is written afterwards is dropped: nobody is answered any more, and the file may have another owner. */
   close(): void;
 }
 
@@ -35,6 +36,7 @@ export function openLineFile(dataDir: string, name: string): LineFile {
   mkdirSync(dataDir, { recursive: true });
   const path = join(dataDir, name);
   let file: number | null = null;
+  let isClosed = false;
   let bytes = 0;
   const open = (): number => {
     if (file === null) {
@@ -49,9 +51,11 @@ export function openLineFile(dataDir: string, name: string): LineFile {
     },
     lines: () => (existsSync(path) ? readLines(path) : []),
     append(line) {
+      if (isClosed) return;
       bytes += writeAll(open(), Buffer.from(`${line}\n`));
     },
     replace(lines) {
+      if (isClosed) return;
       const fresh = `${path}.new`;
       const target = openSync(fresh, 'w', 0o600);
       for (const chunk of chunksOf(lines)) writeAll(target, Buffer.from(chunk));
@@ -63,6 +67,7 @@ export function openLineFile(dataDir: string, name: string): LineFile {
       open();
     },
     close() {
+      isClosed = true;
       if (file !== null) closeSync(file);
       file = null;
     },
