@@ -152,6 +152,8 @@ describe('DNS tokens', () => {
     const was = await live.api.createUser(`was@${team.slug}.test`, [{ team, role: 'admin' }]);
     const following = await follow(was);
     await make(team.admin, 'before');
+    // Any open transaction of the server holds it back, and whoever is told later is told as what they are then.
+    await untilChanges(following, 1);
 
     const { number } = await live.api.db.membership.findFirstOrThrow({ where: { teamId: team.id, userId: was.id } });
     const path = `/a/${team.slug}/team/api/members/${number}/`;

@@ -85,12 +85,15 @@ describe('a stream', () => {
 
     await live.api.api.as(live.api.acme.member).delete(live.api.acme.path('/clusters/gone/')).expect(204);
 
-    const deleted = (await untilChanges(following, 1)).filter(({ kind }) => kind === 'Cluster');
-    expect(deleted.map((change) => [tellOf(change), change.resource])).toEqual([['Cluster deleted gone', null]]);
+    const deleted = await waitFor('the cluster to be told of', () =>
+      following.changes().find(({ kind }) => kind === 'Cluster'),
+    );
+    expect([tellOf(deleted), deleted.resource]).toEqual(['Cluster deleted gone', null]);
   });
 
   it('is one that EventSource follows, and goes on with after the end of a replica', async () => {
     const ending = await startReplica(live.api, { retryMs: 50 });
+    await live.untilAllIsOver();
     const port = Number(new URL(ending.url).port);
     let origin = ending.url;
     const names: string[] = [];
