@@ -9,6 +9,8 @@ export interface BucketUpstream {
   readonly calls: string[];
   /** Those among them that were answered 429. */
   refusals(): number;
+  /** What is left by now. */
+  remaining(): number;
   set(remaining: number): void;
   close(): Promise<void>;
 }
@@ -18,11 +20,14 @@ export async function startBucketUpstream(limitPerHour: number, remaining = limi
   let refusals = 0;
   let level = remaining;
   let asOf = performance.now();
-  const take = (): boolean => {
+  const refill = (): number => {
     const now = performance.now();
     level = Math.min(limitPerHour, level + ((now - asOf) * limitPerHour) / 3_600_000);
     asOf = now;
-    if (level < 1) return false;
+    return level;
+  };
+  const take = (): boolean => {
+    if (refill() < 1) return false;
     level -= 1;
     return true;
   };
@@ -45,6 +50,7 @@ export async function startBucketUpstream(limitPerHour: number, remaining = limi
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     calls,
     refusals: () => refusals,
+    remaining: refill,
     set(changed) {
       level = changed;
       asOf = performance.now();

@@ -112,11 +112,14 @@ for (const [name, place] of places) {
       const replica = await startReplica(at);
       await many(replica, 'acme', 10);
       const before = replica.updates();
+      const begunAt = performance.now();
 
       for (let time = 0; time < 50; time += 1) await many(replica, `team ${time % 7}`, 10);
 
       expect(upstream.calls).toHaveLength(510);
-      expect(replica.updates() - before).toBeLessThanOrEqual(30);
+      // However long it takes, it reports once a second.
+      const seconds = (performance.now() - begunAt) / 1_000;
+      expect(replica.updates() - before).toBeLessThanOrEqual(30 + seconds);
     });
 
     it('open the account anew when it was lost, without exceeding the budget', async () => {
@@ -208,7 +211,7 @@ describe('while the store is away', () => {
     closing.push(() => store.close());
     await waitFor('the account to be right', async () => {
       const [reading] = Object.values(await store.readAll());
-      return (reading?.remaining ?? 400) <= 400 - upstream.calls.length + 5;
+      return (reading?.remaining ?? Number.POSITIVE_INFINITY) <= upstream.remaining() + 5;
     });
     expect(upstream.refusals()).toBe(0);
   });
