@@ -37,4 +37,16 @@ describe('waitFor', () => {
 
     await waitFor('the end', () => performance.now() - start > 50, { timeoutMs: 60 });
   });
+
+  it('looks again when the time went by during a look', async () => {
+    const end = performance.now() + 50;
+    let looks = 0;
+    const slowAtFirst = () => {
+      while (performance.now() < end);
+      looks += 1;
+      return looks === 2;
+    };
+
+    await waitFor('the second look', slowAtFirst, { timeoutMs: 20 });
+  });
 });

@@ -5,12 +5,14 @@ export type WaitOptions = { timeoutMs?: number };
 
 const POLL_MS_MIN = 5;
 const POLL_MS_MAX = 200;
+/** For a look that begins when the time is up. */
+const LAST_LOOK_MS = 1_000;
 
 /**
  * Polls until `probe` answers something truthy, and answers that.
  *
  * A probe that throws counts as "not yet". So a probe tells what it saw by throwing an error with that text, or by
- * an `expect` inside it.
+ * an `expect` inside it. The last look begins when the time is up: a machine that stood still until then fails nothing.
  *
  * @param description completes the sentence "waited … for"
  * @throws Error with the description and the last state seen, after `timeoutMs` (default 40,000: a bound for what
@@ -24,10 +26,11 @@ export async function waitFor<T>(
   const deadline = performance.now() + timeoutMs;
   let lastSeen = 'nothing yet: the first probe has not ended';
   for (let pollMs = POLL_MS_MIN; ; pollMs = Math.min(pollMs * 1.5, POLL_MS_MAX)) {
-    const outcome = await probeOnce(probe, deadline - performance.now());
+    const leftMs = deadline - performance.now();
+    const outcome = await probeOnce(probe, leftMs > 0 ? leftMs : LAST_LOOK_MS);
     if (outcome.kind === 'truthy') return outcome.value as Exclude<T, undefined | null | false | 0 | ''>;
     if (outcome.kind === 'not yet') lastSeen = outcome.seen;
-    if (performance.now() >= deadline) {
+    if (leftMs <= 0) {
       throw new Error(`Waited ${timeoutMs} ms for ${description}. Last seen: ${lastSeen}`);
     }
     await pause(Math.min(pollMs, Math.max(0, deadline - performance.now())));
