@@ -25,14 +25,19 @@ const fail = (error: Error): never => {
 const noteTimes = (counter: RequestCounter, { id }: TeamRecord, times: number): void => {
   for (let time = 0; time < times; time += 1) counter.note(id);
 };
-const lastHour = ({ id }: TeamRecord) => countRequests(database.prisma, id);
-/** What happens in `work` happens so many minutes ago. */
-function ago(minutes: number, work: () => void): void {
-  const then = Date.now() - minutes * MINUTE_MS;
-  const clock = jest.spyOn(Date, 'now').mockReturnValue(then);
-  work();
+/** One moment for all of a test: the minute does not end on the way. */
+let now: number;
+beforeEach(() => {
+  now = Date.now();
+});
+/** What happens in `work`, before it waits for anything, happens so many minutes ago. */
+function ago<T>(minutes: number, work: () => T): T {
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(now - minutes * MINUTE_MS);
+  const result = work();
   clock.mockRestore();
+  return result;
 }
+const lastHour = ({ id }: TeamRecord) => ago(0, () => countRequests(database.prisma, id));
 
 /** A counter whose statements can be counted and made to fail. */
 function start({ answerIsLost = false } = {}) {
