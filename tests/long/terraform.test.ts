@@ -103,12 +103,12 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
     // Two teams at one address: at the same time, since both have to wait most of it.
     [ten, thirty] = system.teams.map((team, at) => play(team, [10, 30][at] as number));
     for (const played of [ten, thirty]) played?.catch(() => undefined);
-  }, 60_000);
+  });
   afterAll(async () => {
     await proxy?.stop();
     await system?.stop();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it(
     'sees no error with ten at a time, and neither does lego beside it',

@@ -46,11 +46,11 @@ beforeAll(async () => {
   });
   ends.push(system.stop);
   await recordRowChanges(system.pool, ['cluster', 'operation', 'audit_entry', 'adopted_server', 'billing_event']);
-}, 120_000);
+});
 afterEach(() => system?.cloud.clearFaults());
 afterAll(async () => {
   for (const end of ends.reverse()) await end();
-}, 60_000);
+});
 
 it(
   `clusters keep every promise, whatever is killed, restarted, forgotten or wrong about the time (seed ${seed})`,

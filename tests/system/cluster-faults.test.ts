@@ -29,14 +29,14 @@ beforeAll(async () => {
   });
   team = system.teams[0] as ClusterTeam;
   acme = team.member;
-}, 120_000);
+});
 afterEach(async () => {
   await system.cloud.clearFaults();
   await system.garden.clearShootFaults();
 });
 afterAll(async () => {
   await system?.stop();
-}, 60_000);
+});
 
 const succeeded = { state: 'succeeded', progress: 100, error: {} };
 
@@ -87,7 +87,7 @@ describe('what only the team can mend', () => {
     );
     await expectAsDeclared('token');
     expect((await acme.untilEnded(failed.id)).state).toBe('failed');
-  }, 120_000);
+  });
 
   it('a quota that is used up fails the change, and the same request goes on once it is raised', async () => {
     const fault = {
@@ -108,7 +108,7 @@ describe('what only the team can mend', () => {
     await untilPhase(acme, 'quota', 'Ready');
     await expectAsDeclared('quota');
     expect((await acme.insist({ method: 'POST', path: '/clusters/quota/retry/' })).status).toBe(200);
-  }, 120_000);
+  });
 });
 
 describe('while the garden is', () => {
@@ -126,34 +126,30 @@ describe('while the garden is', () => {
     ['dropping connections', { reset: 'before' }],
     ['dropping connections after it did what was asked', { reset: 'after' }],
     ['silent', { hang: true }],
-  ])(
-    '%s, changes are accepted, and made once it is well',
-    async (_case, effect) => {
-      const before = (await getCluster(acme, 'patient')).spec.nodePools[0]?.maximum as number;
-      await system.cloud.addFaults({ match: { api: 'garden', path: '/shoots/' }, times: null, effect });
+  ])('%s, changes are accepted, and made once it is well', async (_case, effect) => {
+    const before = (await getCluster(acme, 'patient')).spec.nodePools[0]?.maximum as number;
+    await system.cloud.addFaults({ match: { api: 'garden', path: '/shoots/' }, times: null, effect });
 
-      const put = await acme.send(putPool('patient', { maximum: (before % 5) + 1 }));
+    const put = await acme.send(putPool('patient', { maximum: (before % 5) + 1 }));
 
-      expect(put.status).toBe(200);
-      const id = operationIdOf(put) as string;
-      await waitFor(
-        'the garden to be tried more than once',
-        async () => {
-          const [fault] = (await system.cloud.admin<{ faults: { hits: number }[] }>('GET', '/faults')).faults;
-          expect(fault?.hits).toBeGreaterThan(1);
-          return true;
-        },
-        { timeoutMs: 30_000 },
-      );
-      const meanwhile = await acme.send({ method: 'GET', path: `/operations/${id}/` });
-      expect(['queued', 'running', 'succeeded']).toContain(meanwhile.json.state);
-      await system.cloud.clearFaults();
+    expect(put.status).toBe(200);
+    const id = operationIdOf(put) as string;
+    await waitFor(
+      'the garden to be tried more than once',
+      async () => {
+        const [fault] = (await system.cloud.admin<{ faults: { hits: number }[] }>('GET', '/faults')).faults;
+        expect(fault?.hits).toBeGreaterThan(1);
+        return true;
+      },
+      { timeoutMs: 30_000 },
+    );
+    const meanwhile = await acme.send({ method: 'GET', path: `/operations/${id}/` });
+    expect(['queued', 'running', 'succeeded']).toContain(meanwhile.json.state);
+    await system.cloud.clearFaults();
 
-      expect(await acme.untilEnded(id, { timeoutMs: 90_000 })).toMatchObject(succeeded);
-      await expectAsDeclared('patient');
-    },
-    180_000,
-  );
+    expect(await acme.untilEnded(id, { timeoutMs: 90_000 })).toMatchObject(succeeded);
+    await expectAsDeclared('patient');
+  });
 });
 
 describe('what others do on the garden', () => {
@@ -181,7 +177,7 @@ describe('what others do on the garden', () => {
     const moved = await untilCluster(acme, 'moving', 'there', ({ status }) => status.migrationPhase === null);
     expect(moved.status.seedName).not.toBe(cluster.status.seedName);
     await expectAsDeclared('moving');
-  }, 120_000);
+  });
 
   it('a Shoot that vanished is reported and never made again', async () => {
     const cluster = await make('lost');
@@ -198,7 +194,7 @@ describe('what others do on the garden', () => {
     expect((await system.garden.lives()).filter(({ name }) => name === shoot.metadata.name)).toHaveLength(1);
     expect(await change(acme, 'DELETE', '/clusters/lost/')).toMatchObject(succeeded);
     expect(await acme.findCluster('lost')).toBeNull();
-  }, 120_000);
+  });
 
   it('what nobody declared here belongs to whoever sets it', async () => {
     const cluster = await make('shared');
@@ -215,7 +211,7 @@ describe('what others do on the garden', () => {
     expect(shoot.spec).toMatchObject({ maintenance: { timeWindow } });
     expect(shoot.metadata.annotations).toMatchObject({ 'example.org/note': 'kept' });
     await expectAsDeclared('shared');
-  }, 120_000);
+  });
 
   it('what somebody else took over is not fought for, but told', async () => {
     const cluster = await make('contested');
@@ -234,5 +230,5 @@ describe('what others do on the garden', () => {
     expect(codeOf(await acme.insist({ method: 'POST', path: '/clusters/contested/kubeconfig/', body: {} }))).toBe(
       'cluster_not_ready',
     );
-  }, 120_000);
+  });
 });

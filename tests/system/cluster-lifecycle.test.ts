@@ -33,7 +33,7 @@ beforeAll(async () => {
   system = await startClusterSystem({ teams: ['acme', 'globex'], speed: { createMs: 1_500 } });
   await recordRowChanges(system.pool, ['cluster', 'operation', 'audit_entry']);
   acme = (system.teams[0] as ClusterSystem['teams'][number]).member;
-}, 120_000);
+});
 /** All that is there keeps to the rules for every row, at every moment. */
 afterEach(async () => {
   const changes = await readRowChanges(system.pool);
@@ -46,7 +46,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await system?.stop();
-}, 60_000);
+});
 
 /** Whether what the garden holds is what was declared. */
 async function expectDeclared(name: string): Promise<void> {
@@ -75,7 +75,7 @@ describe('a cluster, from its declaration to its end', () => {
     await changePools();
     await upgrade();
     await removeAndDeclareAnew(id);
-  }, 240_000);
+  });
 
   /** A draft until it has a pool: it costs the garden nothing. @returns its id */
   async function declareDraft(): Promise<string> {

@@ -33,16 +33,16 @@ beforeAll(async () => {
   ends.push(system.stop);
   team = system.teams[0] as ClusterTeam;
   acme = team.member;
-}, 120_000);
+});
 /** Some were ended by the test before. */
 beforeEach(async () => {
   await Promise.all(programs().map((program) => program.start()));
   await Promise.all(programs().map((program) => program.untilReady()));
-}, 60_000);
+});
 afterEach(() => system.cloud.clearFaults());
 afterAll(async () => {
   for (const end of ends.reverse()) await end();
-}, 60_000);
+});
 
 const succeeded = { state: 'succeeded', progress: 100, error: {} };
 
@@ -88,7 +88,7 @@ describe('a reconciler that is told to end', () => {
     await stopInTime(second);
     expect(await change(acme, 'PUT', pool, { spec: aPool({ name: 'batch' }) })).toMatchObject(succeeded);
     expect(await change(acme, 'DELETE', pool)).toMatchObject(succeeded);
-  }, 240_000);
+  });
 });
 
 describe('a cluster API that is told to end', () => {
@@ -118,7 +118,7 @@ describe('a cluster API that is told to end', () => {
 
     expect((await Promise.all(connections)).map(({ status }) => status)).toEqual(connections.map(() => 201));
     expect((await Promise.all(kubeconfigs)).map(({ status }) => status)).toEqual(kubeconfigs.map(() => 200));
-  }, 120_000);
+  });
 });
 
 describe('while Postgres is away', () => {
@@ -144,7 +144,7 @@ describe('while Postgres is away', () => {
     expect((await getCluster(acme, 'later')).spec.nodePools).toHaveLength(1);
     expect(await change(acme, 'POST', '/clusters/later/hibernate/')).toMatchObject(succeeded);
     for (const [one] of [system.apis, system.reconcilers]) await stopInTime(one as Program);
-  }, 180_000);
+  });
 });
 
 describeNeeding(describe, missingRedisServer(), 'while Redis is away', () => {
@@ -160,5 +160,5 @@ describeNeeding(describe, missingRedisServer(), 'while Redis is away', () => {
     for (const answer of [hibernate, declare]) {
       expect(await acme.untilEnded(operationIdOf(answer) as string)).toMatchObject(succeeded);
     }
-  }, 120_000);
+  });
 });

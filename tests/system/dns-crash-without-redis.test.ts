@@ -17,7 +17,7 @@ beforeAll(async () => {
     gatewayEnv: { DNS_RECORDS_PER_TEAM: String(RECORDS_PER_TEAM), LOG_LEVEL: 'error', ...shortLeases },
     reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '3s', LOG_LEVEL: 'error' },
   });
-}, 120_000);
+});
 afterAll(() => system?.stop(), 60_000);
 
 it(

@@ -88,7 +88,7 @@ beforeAll(async () => {
   ends.push(proxy.stop);
   url = `${proxy.base}/v1`;
   await system.admin('course', 'create', COURSE_CODE, '--limit', '8');
-}, 120_000);
+});
 afterEach(async () => {
   await load?.stop();
   load = undefined;
@@ -96,7 +96,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   for (const end of ends.reverse()) await end();
-}, 60_000);
+});
 
 describe('three gateways and two reconcilers', () => {
   it(
@@ -167,7 +167,7 @@ describe('three gateways and two reconcilers', () => {
     expect(Math.min(...servedSince)).toBeGreaterThan(0);
     await expectSettled(await loseAnswer('after-postgres'));
     expect(pidsOf(system)).toEqual(pids);
-  }, 240_000);
+  });
 });
 
 describeNeeding(describe, missingRedisServer(), 'three gateways and two reconcilers on Redis', () => {
@@ -194,7 +194,7 @@ describeNeeding(describe, missingRedisServer(), 'three gateways and two reconcil
     }
     await expectSettled(await loseAnswer('after-redis'));
     expect(pidsOf(system)).toEqual(pids);
-  }, 240_000);
+  });
 });
 
 const killSeldom =

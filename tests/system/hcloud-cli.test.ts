@@ -18,11 +18,11 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
     folder = await mkdtemp(join(tmpdir(), 'corral-hcloud-'));
     system = await startSystem({ teams: ['acme', 'globex'] });
     acme = system.teams[0] as Team;
-  }, 60_000);
+  });
   afterAll(async () => {
     await system.stop();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const run = (args: readonly string[], env: Record<string, string | undefined> = {}): Promise<CommandResult> =>
     runCommand([...(cli.kind === 'found' ? cli.command : []), ...args], {

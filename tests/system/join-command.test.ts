@@ -21,7 +21,7 @@ let member: TeamClient;
 beforeAll(async () => {
   system = await startClusterSystem();
   ({ admin, member } = system.teams[0] as ClusterSystem['teams'][number]);
-}, 120_000);
+});
 afterAll(() => system?.stop(), 60_000);
 
 const serverIs = (phase: AdoptedServer['status']['phase']) =>
@@ -89,5 +89,5 @@ describe('a machine that nothing here can rebuild', () => {
     expect((await member.insist({ method: 'GET', path })).status).toBe(404);
     // No provider was asked about it.
     expect(Object.keys(await system.cloud.calls()).filter((route) => /servers/.test(route))).toEqual([]);
-  }, 240_000);
+  });
 });

@@ -58,11 +58,11 @@ beforeAll(async () => {
   await runCommand(['mkdir', '-m', '755', join(folder, 'state')]);
   await chmod(folder, 0o755);
   await start();
-}, 120_000);
+});
 afterAll(async () => {
   await running?.stop({ timeoutMs: 30_000 });
   await rm(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const stateFile = (name: string): string => join(folder, 'state', name);
 const readDevFile = async (): Promise<DevFile> => JSON.parse(await readFile(stateFile('dev.json'), 'utf8'));
@@ -168,7 +168,7 @@ describeNeeding(describe, missingCurl() ?? missingKubectl(), 'the cluster comman
 
     expect(shell.stdout).toContain('"kind":"cluster.create"');
     expect(shell.stdout.match(/^shoot--\S+ +Ready /gm)).toHaveLength(2);
-  }, 60_000);
+  });
 });
 
 describeNeeding(describe, missingCurl(), 'the DNS commands that npm start prints', () => {
@@ -244,5 +244,5 @@ describeNeeding(describe, canListProcesses() ? null : noProc, 'what npm start st
     expect(await readFile(dev.caFile, 'utf8')).toBe(authority);
     expect(await listNames(dev)).toEqual(kept);
     for (const { dnsToken } of dev.teams) expect(running.output()).toContain(dnsToken);
-  }, 240_000);
+  });
 });

@@ -45,7 +45,7 @@ beforeAll(async () => {
     reconcilerEnv: { SERVER_REBUILD_GRACE_MS: '4s', SERVER_DRAIN_MS: '20s', RECONCILE_LEASE_MS: '2s' },
   });
   await recordRowChanges(system.pool, ['adopted_server']);
-}, 120_000);
+});
 afterAll(() => system?.stop(), 60_000);
 
 const team = (slug: string): ClusterTeam => system.teams.find((each) => each.slug === slug) as ClusterTeam;

@@ -18,7 +18,7 @@ beforeAll(async () => {
     ...{ gateways: 2, teams: ['acme', 'globex', 'initech', 'umbrella'] },
     gatewayEnv: (index) => (index === LIMITED ? limits : {}),
   });
-}, 120_000);
+});
 afterAll(() => system?.stop(), 60_000);
 
 const team = (slug: string): Team => system.teams.find((each) => each.slug === slug) as Team;
@@ -42,7 +42,7 @@ describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
       refusals: { foreignIsForbidden: true, foreignIsAbsent: true },
       delete: { absent: true },
     });
-  }, 120_000);
+  });
 
   // A default client tries again for as long as a bucket needs to have a token; the whole 300 calls take 90 s.
   const calls = process.env.CORRAL_SLOW_TESTS ? 300 : 140;
@@ -53,7 +53,7 @@ describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
 
     expect(steps.calls).toMatchObject({ count: calls });
     expect(steps.calls?.seconds).toBeGreaterThan(((calls - 120) / 120) * 60 * 0.9); // the limit did bite
-  }, 240_000);
+  });
 });
 
 describeNeeding(describe, missingOf(python), 'hcloud-python', () => {
@@ -76,7 +76,7 @@ describeNeeding(describe, missingOf(python), 'hcloud-python', () => {
       foreign: { code: 'forbidden' },
       delete: { code: 'not_found' },
     });
-  }, 120_000);
+  });
 });
 
 describe('a name that was written', () => {

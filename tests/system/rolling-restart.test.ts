@@ -27,7 +27,7 @@ beforeAll(async () => {
     ...{ apis: 2, gateways: 2, apiEnv: { DRAIN_DELAY_MS } },
     gatewayEnv: () => ({ ...patient, DRAIN_DELAY_MS }),
   });
-}, 120_000);
+});
 const proxies: RoundRobin[] = [];
 afterEach(async () => {
   for (const proxy of proxies.splice(0)) await proxy.stop();

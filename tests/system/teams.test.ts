@@ -15,7 +15,7 @@ beforeAll(async () => {
   system = await startClusterSystem({ mails: true, apiEnv: { BILLING_WEBHOOK_SECRETS: SECRET } });
   base = (system.apis[0] as { base: string }).base;
   admin = await signIn(base, 'admin@acme.test');
-}, 60_000);
+});
 afterAll(() => system.stop(), 60_000);
 
 interface Mail {
@@ -66,7 +66,7 @@ it('somebody new is invited by mail, signs in, joins as the mail says, is promot
     ...['member.remove', 'member.change', 'invitation.accept', 'invitation.create_user', 'invitation.create'],
   ]);
   expect(await mails()).toHaveLength(1);
-}, 60_000);
+});
 
 it('what the billing system states of a subscription is seen by the team', async () => {
   const subscription = {
@@ -89,4 +89,4 @@ it('what the billing system states of a subscription is seen by the team', async
   expect((await tell(`t=${seconds},v1=${digest}`)).status).toBe(200);
 
   expect(await team()).toMatchObject({ has_active_subscription: true, subscription: { id: 'sub_1', quantity: 1 } });
-}, 60_000);
+});

@@ -52,7 +52,7 @@ beforeAll(async () => {
   const patient = { UPSTREAM_TIMEOUT_MS: '60s', DNS_SYNC_INTERVAL_MS: '1h', JOB_LOCK_MS: '2s' };
   worker = await reconciler(1, { env: { ...shared, ...patient } });
   dns = await gateway(1, shared);
-}, 120_000);
+});
 afterAll(() => undo(ends), 60_000);
 
 const put = (name: string, value: string) => cloud.putRrset(name, 'A', { records: [{ value }] });

@@ -20,7 +20,7 @@ export default {
   // The native runtime loads TypeScript by itself.
   transform: {},
   // A bound for what hangs. Nothing here measures time: a loaded machine must not fail a test.
-  testTimeout: 60_000,
+  testTimeout: 240_000,
   // A worker that has nothing left to do still has to be taken down, engines and all. What is left open shows all the same.
   workerGracefulExitTimeout: 15_000,
 };

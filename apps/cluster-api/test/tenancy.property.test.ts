@@ -37,7 +37,7 @@ beforeAll(async () => {
     cursors: { own: await cursorsOf(acme), foreign: await cursorsOf(globex) },
     tags: { own: await tagsOf(acme), foreign: await tagsOf(globex) },
   };
-}, 60_000);
+});
 afterAll(async () => {
   await server?.close();
   await t?.close();

@@ -43,7 +43,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     if (backend === 'Redis') redis = await redisForTests();
     at = await startReconciling();
     acme = await addTeam(at, 'acme');
-  }, 60_000);
+  });
   afterEach(async () => {
     at.cloud.admin.clearFaults();
     await Promise.all(started.splice(0).map((running) => running.stop()));
@@ -90,7 +90,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
     expect(reconciler.output()).not.toContain(UPSTREAM_TOKEN);
     await queue.close();
-  }, 60_000);
+  });
 
   it('hands a run that hangs over to the next process when it is told to end', async () => {
     at.cloud.admin.addFaults({ match: { path: '/rrsets' }, times: null, effect: { hang: true } });
@@ -111,14 +111,14 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
       return rows.length > 0;
     });
     await queue.close();
-  }, 60_000);
+  });
 
   it('listens where HOST says', async () => {
     const reconciler = await startReconciler({ HOST: '127.0.0.1' });
 
     await waitFor('the line of the address', () => reconciler.output().includes('"message":"listening"'));
     expect(reconciler.output()).toContain(`"url":"${reconciler.metricsUrl.replace('/metrics', '')}"`);
-  }, 60_000);
+  });
 
   if (backend === 'Redis') {
     it('goes on after Redis lost everything', async () => {
@@ -130,6 +130,6 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
       const lost = await addLostWrite(at, acme, { name: 'late.acme', operation: 'delete', body: null });
 
       await waitFor('the settlement', async () => (await getEntry(at, lost.entryId)).state === 'settled');
-    }, 60_000);
+    });
   }
 });

@@ -2,13 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmptyDatabase, startPostgres, waitFor } from '@corral/testing';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { connectQueue } from '../src/connect-queue.js';
 import { startWorker } from '../src/start-worker.js';
 import { memoryLog, someQueues } from './backends.js';
-
-jest.setTimeout(60_000);
 
 describe('a restart of Postgres', () => {
   it('loses no waiting job, and the worker goes on without many words', async () => {

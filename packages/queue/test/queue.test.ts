@@ -2,13 +2,11 @@ import { getMaxListeners } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createMetrics, silentLog } from '@corral/service';
 import { describeEachNeeding, startProcess, waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BackendOptions } from '../src/backend.js';
 import { connectQueue, type Queue, QueueUnavailable } from '../src/connect-queue.js';
 import { type JobHandlers, type StartedWorker, startWorker, type WorkerOptions } from '../src/start-worker.js';
 import { type Gate, heldJob, memoryLog, type OpenBackend, redisCommand, someQueues, testBackends } from './backends.js';
-
-jest.setTimeout(60_000);
 
 describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: openBackend, title }) => {
   let backend: OpenBackend;
@@ -351,7 +349,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     }
 
     expect(lines.filter(({ message }) => message === 'queue connection failed').length).toBeLessThan(8);
-  }, 120_000);
+  });
 
   if (title === 'Redis') {
     it('goes on with a schedule and with running workers after FLUSHALL', async () => {

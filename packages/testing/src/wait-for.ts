@@ -15,13 +15,13 @@ const LAST_LOOK_MS = 1_000;
  * an `expect` inside it. The last look begins when the time is up: a machine that stood still until then fails nothing.
  *
  * @param description completes the sentence "waited … for"
- * @throws Error with the description and the last state seen, after `timeoutMs` (default 40,000: a bound for what
+ * @throws Error with the description and the last state seen, after `timeoutMs` (default 90,000: a bound for what
  * hangs, which ends a wait before Jest ends the test. It is no measure of how fast anything is)
  */
 export async function waitFor<T>(
   description: string,
   probe: () => T | Promise<T>,
-  { timeoutMs = 40_000 }: WaitOptions = {},
+  { timeoutMs = 90_000 }: WaitOptions = {},
 ): Promise<Exclude<T, undefined | null | false | 0 | ''>> {
   const deadline = performance.now() + timeoutMs;
   let lastSeen = 'nothing yet: the first probe has not ended';

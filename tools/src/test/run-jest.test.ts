@@ -80,7 +80,7 @@ it('a test that fails is told before the clean-up, with its processes, and its d
   expect(said).toContain('last output of node, all of it is in test-results/src.sample/node.log:\n    up\n    down\n');
   expect(await readKept(resultsDir())).toHaveLength(1);
   expect(await readFile(join(resultsDir(), 'src.sample', 'node.log'), 'utf8')).toBe('up\ndown\n');
-}, 60_000);
+});
 
 it('a hook that fails, and a file that cannot be loaded, are told once', async () => {
   const hook = await run(`
@@ -97,7 +97,7 @@ it('a hook that fails, and a file that cannot be loaded, are told once', async (
   expect(hook.said.match(/● sample\.test\.ts: .*/g)).toEqual(['● sample.test.ts: a group › beforeAll']);
   expect(load.said.match(/● sample\.test\.ts: .*/g)).toEqual(['● sample.test.ts: while the file was loaded']);
   expect(load.said).toContain('seed: SEED=7');
-}, 60_000);
+});
 
 it('tests that pass say nothing and leave nothing but what they skipped', async () => {
   const { report, said } = await run(`
@@ -115,4 +115,4 @@ it('tests that pass say nothing and leave nothing but what they skipped', async 
   expect(await readSkipNotes(resultsDir())).toEqual([{ what: 'a thing', how: 'put it there', tests: 3, lesser: 0 }]);
   expect(await readKept(resultsDir())).toEqual([]);
   expect(existsSync(join(resultsDir(), 'src.sample'))).toBe(false);
-}, 60_000);
+});

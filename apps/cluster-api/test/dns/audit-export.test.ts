@@ -52,7 +52,7 @@ beforeAll(async () => {
   );
   await client.query('ANALYZE');
   await client.end();
-}, 60_000);
+});
 afterAll(async () => {
   await server.close();
   await test.close();
@@ -138,7 +138,7 @@ describe('an export', () => {
     // What the test itself has done is in the log as well: a token.
     expect([entries, names.size]).toEqual([ENTRIES + ENTRIES / 10 + 1, ENTRIES]);
     expect((highest - begun) / MEGABYTE).toBeLessThan(10);
-  }, 60_000);
+  });
 
   it('waits for whoever reads slowly, and reads no further meanwhile', async () => {
     const pages = jest.spyOn(test.db, '$queryRaw');
@@ -155,7 +155,7 @@ describe('an export', () => {
     expect(ofOne).toBeGreaterThan((2 * 3_000) / PER_PAGE);
     // Two statements per page: the one that is being sent, and one more.
     expect(meanwhile).toBeLessThanOrEqual(ofOne + 4);
-  }, 60_000);
+  });
 
   it('answers HEAD without reading on', async () => {
     const pages = jest.spyOn(test.db, '$queryRaw');

@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { GardenError } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type CleanUpDeps, type CleanupOutcome, cleanUpGarden } from '../../src/clusters/clean-up-garden.js';
 import { cleanupStore } from '../../src/clusters/cleanup-store.js';
 import { type Clusters, PROJECT_TOKEN, startClusters } from '../support/start-clusters.js';
 import { untilEnded } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 const MINUTE_MS = 60_000;
 const running = () => new AbortController().signal;

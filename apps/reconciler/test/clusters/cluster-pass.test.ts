@@ -1,7 +1,7 @@
 import type { Condition } from '@corral/contracts';
 import type { GardenErrorKind, Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { authorities } from '../../src/clusters/authorities.js';
 import { catalogue } from '../../src/clusters/catalogue.js';
 import { clusterPass, type PassDeps, type PassResult } from '../../src/clusters/cluster-pass.js';
@@ -13,8 +13,6 @@ import { recordStore } from '../../src/clusters/record-store.js';
 import { leaseStore } from '../../src/loop/lease-store.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 import { type CallFault, type GardenMethod, modelClient } from '../support/model-client.js';
-
-jest.setTimeout(120_000);
 
 const LEASE_MS = 60_000;
 const HOUR_MS = 3_600_000;

@@ -18,7 +18,7 @@ let reconciler: Reconciler;
 beforeAll(async () => {
   on = await startClusters({ readOnlyTokens: [READER] });
   reconciler = await on.start({ settings: { verifyIntervalMs: 200, sweepIntervalMs: 200 } });
-}, 60_000);
+});
 afterEach(() => on.cloud.admin.addProjectToken(PROJECT_TOKEN));
 afterAll(() => on.close());
 
@@ -78,7 +78,7 @@ describe('a cluster', () => {
     await replaceToken(connectionId, OTHER_TOKEN);
     await until(cluster, 'True', 'Verified');
     await untilReady(cluster);
-  }, 120_000);
+  });
 
   it('says that the provider rejects its token once that was found out, and recovers likewise', async () => {
     const { cluster, connectionId } = await aReadyCluster();
@@ -89,7 +89,7 @@ describe('a cluster', () => {
 
     await replaceToken(connectionId, OTHER_TOKEN);
     await until(cluster, 'True', 'Verified');
-  }, 120_000);
+  });
 
   it('has prices soon after its connection is ready, and no probe stays in the project', async () => {
     const { connectionId } = await aReadyCluster();
@@ -104,5 +104,5 @@ describe('a cluster', () => {
     );
 
     expect(await probesOf(PROJECT_TOKEN)).toEqual([]);
-  }, 120_000);
+  });
 });

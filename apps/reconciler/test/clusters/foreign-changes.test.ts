@@ -1,7 +1,7 @@
 import { connectGarden } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Changed, ClusterRow, TestCluster } from '../support/cluster-rows.js';
 import {
   type Clusters,
@@ -11,8 +11,6 @@ import {
   startClusters,
 } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 let at: Clusters;
 let reconciler: Reconciler;

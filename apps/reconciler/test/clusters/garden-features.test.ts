@@ -1,10 +1,8 @@
 import type { GardenFeature } from '@corral/garden';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Declared, TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 const network = { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' };
 const extensionFields = ['existingNetwork', 'imageOptions', 'publicIP'] as const;

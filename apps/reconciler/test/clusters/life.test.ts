@@ -1,8 +1,6 @@
 import { waitFor } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
-
-jest.setTimeout(60_000);
 
 let at: Clusters;
 let reconciler: Reconciler;

@@ -1,5 +1,5 @@
 import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { TestCluster } from '../support/cluster-rows.js';
 import {
@@ -11,7 +11,6 @@ import {
 } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
 
-jest.setTimeout(90_000);
 const HOUR_MS = 3_600_000;
 
 const redis: TestRedis | null = await redisForTests();

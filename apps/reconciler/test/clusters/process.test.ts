@@ -5,12 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { connectQueue, type Queue } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { freePort, type RunningProcess, startProcess, waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, PROJECT_TOKEN, startClusters } from '../support/start-clusters.js';
 import { untilEnded } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const KEY = Buffer.alloc(32, 7);

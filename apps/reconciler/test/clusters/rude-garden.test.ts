@@ -1,10 +1,8 @@
 import { type Log, type LogFields, silentLog } from '@corral/service';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 let at: Clusters;
 let reconciler: Reconciler;

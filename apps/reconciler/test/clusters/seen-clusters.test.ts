@@ -1,13 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import type { ObservedCluster } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { countStore } from '../../src/clusters/count-store.js';
 import type { TestCluster, TestPool } from '../support/cluster-rows.js';
 import { type Clusters, type Reconciler, type StartOptions, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
 
-jest.setTimeout(90_000);
 const HOUR_MS = 3_600_000;
 
 let at: Clusters;

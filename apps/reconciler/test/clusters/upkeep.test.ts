@@ -103,7 +103,7 @@ describe('a list of all Shoots', () => {
     const { rows } = await at.pool.query(`SELECT id, shoot_name FROM cluster WHERE due_at IS NOT NULL`);
     expect(rows).toEqual([expect.objectContaining({ shoot_name: 'c7777' })]);
     expect(woken).toEqual([rows[0].id]);
-  }, 60_000);
+  });
 });
 
 describe('the return of the garden', () => {

@@ -2,13 +2,11 @@ import { renderJoinCommand } from '@corral/garden';
 import { connectProjects } from '@corral/hcloud';
 import { createMetrics, silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { buildServerWorkers, type ServerWorkers } from '../../src/servers/build-server-workers.js';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, PROJECT_TOKEN, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 let at: Clusters;
 let reconciler: Reconciler;

@@ -8,9 +8,6 @@ const SHARE_PER_HOUR = LIMIT_PER_HOUR / TEAMS;
 const REPLICAS = [0, 1, 2];
 const FLOODER = 'team 0';
 
-/** Two simulated hours take some seconds, and many on a loaded machine. */
-const HANGS_MS = 180_000;
-
 const teams = Array.from({ length: TEAMS }, (_, index) => `team ${index}`);
 const others = teams.filter((team) => team !== FLOODER);
 
@@ -45,7 +42,7 @@ describe('a team that sends 100 times its share, while all others send theirs', 
   beforeAll(() => {
     calm = anHour({ load: 1, flood: null, remaining: LIMIT_PER_HOUR });
     flooded = anHour({ load: 1, flood: 100, remaining: LIMIT_PER_HOUR });
-  }, HANGS_MS);
+  });
 
   it('makes no other team wait longer than one and a half times as long as without it', () => {
     const slower = others.filter((team) => worstWaitOf(flooded, team) > 1.5 * worstWaitOf(calm, team) + ASKING_MS);
@@ -75,7 +72,7 @@ describe('a team that sends 100 times its share, while there is too little for t
   beforeAll(() => {
     calm = anHour({ load: 1.5, flood: null, remaining: 400 });
     flooded = anHour({ load: 1.5, flood: 100, remaining: 400 });
-  }, HANGS_MS);
+  });
 
   it('gets as much as every other team', () => {
     const served = teams.map((team) => of(flooded.served, team).length);

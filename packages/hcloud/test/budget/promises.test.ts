@@ -16,8 +16,6 @@ import { HOUR_MS } from './worlds.js';
 
 const REPLICAS = 3;
 const PATIENCE_MS = 8_000;
-/** A simulated half hour takes some seconds, and many on a loaded machine. */
-const HANGS_MS = 180_000;
 const FLOOD = 'flood';
 /** Of a property, whose run takes a quarter of a second. `CORRAL_TEST_LONG=1 npm test -- hcloud promises` makes many. */
 const runs = (count: number): number => (process.env.CORRAL_TEST_LONG === undefined ? count : 20 * count);
@@ -184,21 +182,17 @@ describe('200 teams that all want half as much again as there is, and one of the
     return simulate(askingWorld({ ...of, everyMs, beside: [...flood, ...polls] }));
   };
 
-  it(
-    'use what is granted, evenly, and each comes back once',
-    () => {
-      const outcome = scarcity();
+  it('use what is granted, evenly, and each comes back once', () => {
+    const outcome = scarcity();
 
-      const counts = new Map<string, number>();
-      for (const { arrival } of outcome.served) counts.set(arrival.team, (counts.get(arrival.team) ?? 0) + 1);
-      const alike = [...counts].flatMap(([team, count]) => (team.startsWith('team') ? [count] : []));
-      expect(alike).toHaveLength(TEAMS - 1);
-      expect(jainIndex(alike)).toBeGreaterThanOrEqual(0.98);
-      expect(outcome.served.length).toBeGreaterThanOrEqual(0.95 * (LEFT + LIMIT_PER_HOUR / 2));
-      expect(outcome.served.filter(isBack).length).toBeGreaterThan(500);
-      expect(broken(outcome)).toEqual([]);
-      expect(outcome.upstream429).toBe(0);
-    },
-    HANGS_MS,
-  );
+    const counts = new Map<string, number>();
+    for (const { arrival } of outcome.served) counts.set(arrival.team, (counts.get(arrival.team) ?? 0) + 1);
+    const alike = [...counts].flatMap(([team, count]) => (team.startsWith('team') ? [count] : []));
+    expect(alike).toHaveLength(TEAMS - 1);
+    expect(jainIndex(alike)).toBeGreaterThanOrEqual(0.98);
+    expect(outcome.served.length).toBeGreaterThanOrEqual(0.95 * (LEFT + LIMIT_PER_HOUR / 2));
+    expect(outcome.served.filter(isBack).length).toBeGreaterThan(500);
+    expect(broken(outcome)).toEqual([]);
+    expect(outcome.upstream429).toBe(0);
+  });
 });
