@@ -22,6 +22,8 @@ export interface FlightBoundOptions<E extends Error = Error> {
   readonly send: (res: Response, error: E) => void;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Monotonic, in ms. Default: real time. */
+  readonly now?: () => number;
 }
 
 export interface FlightBound {
@@ -54,8 +56,8 @@ export const setAside = (res: ServerResponse): (() => void) => flights.get(res)?
 
 /** Bounds the work in flight of a process; see `workInFlight`. */
 export function flightBound<E extends Error>(options: FlightBoundOptions<E>): FlightBound {
-  const { max, claimOf, refuse, send, log, metrics } = options;
-  const work = workInFlight({ max, burst: max * BURST_TIMES }, () => performance.now(), setImmediate);
+  const { max, claimOf, refuse, send, log, metrics, now = () => performance.now() } = options;
+  const work = workInFlight({ max, burst: max * BURST_TIMES }, now, setImmediate);
   const known = rememberedOwners();
   const claims = new WeakMap<Response, string>();
   const noteRefusal = refusalNotes(log, metrics);
@@ -67,7 +69,7 @@ export function flightBound<E extends Error>(options: FlightBoundOptions<E>): Fl
     },
   });
   const busy = refuse(SENTENCE, RETRY_SECONDS);
-  const connections = refusedConnections(() => performance.now());
+  const connections = refusedConnections(now);
   const noteRefused = (req: Request, res: Response, owner: string): void => {
     noteRefusal(work.count());
     const { socket } = req;

@@ -1,6 +1,12 @@
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { Agent, createServer, get } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { waitFor } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
+import express from 'express';
+import { flightBound } from './flight-bound.js';
+import { silentLog } from './log.js';
+import { createMetrics } from './metrics.js';
 import { refusedConnections } from './refused-connections.js';
 
 /** A connection of which all is known that happens to it. */
@@ -94,5 +100,69 @@ describe('connections whose requests are refused', () => {
     rest(gone.socket, 'acme');
 
     expect(gone.seen.paused).toBe(0);
+  });
+});
+
+/** A server that works on nothing to its end, so that it soon refuses everybody, at a clock that stands still. */
+async function startCrowded(trustProxy: string | false) {
+  const app = express();
+  app.set('trust proxy', trustProxy);
+  const { check } = flightBound({
+    ...{ max: 1, claimOf: () => null, refuse: (sentence) => new Error(sentence), log: silentLog, now: () => 0 },
+    metrics: createMetrics({ service: 'test' }),
+    send: (res) => void res.status(503).end(),
+  });
+  let checked = 0;
+  const counted: typeof check = (req, res, next) => {
+    check(req, res, next);
+    checked += 1;
+  };
+  app.use(counted, () => undefined);
+  const server = createServer(app);
+  const pauses: number[] = [];
+  server.on('connection', (socket) => {
+    const at = pauses.push(0) - 1;
+    const pause = socket.pause.bind(socket);
+    socket.pause = () => {
+      pauses[at] = (pauses[at] ?? 0) + 1;
+      return pause();
+    };
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    pauses,
+    countChecked: () => checked,
+    ask: (agent: Agent, then: (status: number) => void) =>
+      get({ port, agent, host: '127.0.0.1' }, (answer) => then(answer.resume().statusCode as number)).on(
+        'error',
+        () => undefined,
+      ),
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+describe('a connection whose requests are refused again and again', () => {
+  it.each([
+    ['is left unread for a while when it is a client’s own', false, true],
+    ['is always read when it is that of a trusted proxy, which carries many clients', 'loopback', false],
+  ] as const)('%s', async (_what, trustProxy, isPaused) => {
+    const crowded = await startCrowded(trustProxy);
+    const [others, own] = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true, maxSockets: 1 })];
+    const statuses: number[] = [];
+    // As many as a burst is are taken on, and none of them is answered.
+    for (let sent = 0; sent < 8; sent += 1) crowded.ask(others, () => undefined);
+    await waitFor('the burst', () => crowded.countChecked() === 8);
+
+    for (let sent = 0; sent < 10; sent += 1) crowded.ask(own, (status) => statuses.push(status));
+    await waitFor('all to be refused', () => statuses.length === 10);
+
+    expect(statuses).toEqual(Array(10).fill(503));
+    expect(crowded.pauses.some((count) => count > 0)).toBe(isPaused);
+    for (const agent of [others, own]) agent.destroy();
+    crowded.close();
   });
 });
