@@ -4,6 +4,7 @@ import {
   BURST_MS,
   type Flight,
   type FlightBounds,
+  PER_TURN,
   spend,
   starts,
   takes,
@@ -101,6 +102,11 @@ function playTurns(through: readonly Event[]): void {
   const work = workInFlight(bounds, () => 0, turns.atEnd);
   const all: { flight: Flight; team: string; begun: number; ended: boolean }[] = [];
   const begun: typeof all = [];
+  let ofTurn: typeof all = [];
+  const endTurn = (): void => {
+    ofTurn = [];
+    turns.end();
+  };
   for (const { what, at, ...event } of through) {
     if (what === 'comes') {
       const flight = work.begin((event as { team: string }).team);
@@ -111,6 +117,7 @@ function playTurns(through: readonly Event[]): void {
         expect(one.ended).toBe(false);
         one.begun += 1;
         begun.push(one);
+        ofTurn.push(one);
       });
     } else if (what === 'ends') {
       const open = all.filter(({ ended }) => !ended);
@@ -119,13 +126,16 @@ function playTurns(through: readonly Event[]): void {
         chosen.ended = true;
         chosen.flight.end();
       }
-    } else turns.end();
+    } else endTurn();
+    for (const team of teams) {
+      expect(ofTurn.filter((one) => one.team === team).length).toBeLessThanOrEqual(PER_TURN);
+    }
     const inWork = begun.filter(({ ended }) => !ended);
     const owners = new Set(inWork.map(({ team }) => team)).size;
     expect(inWork.length).toBeLessThan(bounds.max + owners * Math.ceil(bounds.max / Math.max(1, owners)));
   }
   for (let open = all; open.length > 0; open = all.filter(({ ended }) => !ended)) {
-    turns.end();
+    endTurn();
     const inWork = open.filter(({ begun }) => begun > 0);
     expect(inWork).not.toEqual([]);
     for (const one of inWork) {
@@ -140,35 +150,73 @@ function playTurns(through: readonly Event[]): void {
   }
 }
 
+/** What begins, by its team and in its order. */
+function begins(atEnd: (begin: () => void) => void, work: (flight: Flight) => void = () => undefined) {
+  const process = workInFlight(bounds, () => 0, atEnd);
+  const begun: string[] = [];
+  const send = (team: string): Flight => {
+    const flight = process.begin(team) as Flight;
+    flight.start(() => {
+      begun.push(team);
+      work(flight);
+    });
+    return flight;
+  };
+  return { begun, send };
+}
+
 describe('whether work begins', () => {
   it('does not depend on what others have sent, while its owner has less than an equal part in work', () => {
-    const shops = fc.record({ own: fc.nat(120), others: fc.nat(120), owners: fc.integer({ min: 1, max: 40 }) });
+    const shops = fc.record({
+      ...{ own: fc.nat(120), others: fc.nat(120), owners: fc.integer({ min: 1, max: 40 }) },
+      ownOfTurn: fc.nat(PER_TURN - 1),
+    });
     fc.assert(
-      fc.property(shops, ({ own, others, owners }) => {
+      fc.property(shops, ({ own, others, owners, ownOfTurn }) => {
         const isBelowPart = own < bounds.max / owners;
-        expect(starts({ working: own + others, own, owners }, bounds)).toBe(isBelowPart || own + others < bounds.max);
+        expect(starts({ working: own + others, own, owners, ownOfTurn }, bounds)).toBe(
+          isBelowPart || own + others < bounds.max,
+        );
       }),
     );
   });
 
   it('of one who sends a hundred requests at once, in turns with those of others that come later', () => {
     const turns = stepwise();
-    const work = workInFlight(bounds, () => 0, turns.atEnd);
-    const begun: string[] = [];
-    const send = (team: string): Flight => {
-      const flight = work.begin(team) as Flight;
-      flight.start(() => begun.push(team));
-      return flight;
-    };
+    const { begun, send } = begins(turns.atEnd);
     const flood = Array.from({ length: 90 }, () => send('acme'));
+    for (let turn = 0; turn < bounds.max; turn += 1) turns.end();
     expect(begun).toHaveLength(bounds.max);
 
     const others = Array.from({ length: 3 }, () => send('globex'));
     expect(begun.slice(bounds.max)).toEqual(['globex', 'globex', 'globex']);
     for (const { end } of [...others, ...flood.slice(0, bounds.max)]) end();
-    turns.end();
+    for (let turn = 0; turn < bounds.max; turn += 1) turns.end();
 
     expect(begun).toHaveLength(2 * bounds.max + 3);
+  });
+
+  it('of a few in one turn of the event loop, though each ends at once: what others wait for is read between them', () => {
+    const turns = stepwise();
+    const { begun, send } = begins(turns.atEnd, (flight) => flight.end());
+    for (let sent = 0; sent < 40; sent += 1) send('acme');
+    const perTurn: number[] = [];
+
+    for (let before = 0; before < begun.length; turns.end()) {
+      perTurn.push(begun.length - before);
+      before = begun.length;
+    }
+
+    expect(perTurn).toEqual(Array.from({ length: 40 / PER_TURN }, () => PER_TURN));
+  });
+
+  it('of others in the same turn in which one has begun what may begin', () => {
+    const { begun, send } = begins(stepwise().atEnd, (flight) => flight.end());
+    for (let sent = 0; sent < 40; sent += 1) send('acme');
+
+    send('globex');
+
+    expect(begun.at(-1)).toBe('globex');
   });
 
   it('of what has waited, after what has arrived meanwhile was read', () => {
@@ -176,6 +224,7 @@ describe('whether work begins', () => {
     const work = workInFlight(bounds, () => 0, turns.atEnd);
     const flood = Array.from({ length: bounds.max }, () => work.begin('acme') as Flight);
     for (const { start } of flood) start(() => undefined);
+    for (const _ of flood) turns.end();
     let hasBegun = false;
     (work.begin('acme') as Flight).start(() => {
       hasBegun = true;

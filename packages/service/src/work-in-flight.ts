@@ -33,14 +33,22 @@ export interface Shop {
   readonly own: number;
   /** Whose work is in flight, the owner of the request included. */
   readonly owners: number;
+  /** How many of the same owner have begun in this turn of the event loop. */
+  readonly ownOfTurn: number;
 }
 
 /**
- * Whether work on a request begins, or it waits for others to end. Nobody waits for what others have sent at once: who has
- * less than an equal part of `max` does not wait.
+ * So much begins in one turn of the event loop. Much of it may be done in the same turn, and whatever others wait for, be it
+ * an answer of the database, is read only after it.
  */
-export const starts = ({ working, own, owners }: Shop, { max }: FlightBounds): boolean =>
-  working < max || own < max / owners;
+export const PER_TURN = 4;
+
+/**
+ * Whether work on a request begins, or it waits for others to end or for the next turn of the event loop. Nobody waits for
+ * what others have sent at once: who has less than an equal part of `max` waits for no more than what they sent themselves.
+ */
+export const starts = ({ working, own, owners, ownOfTurn }: Shop, { max }: FlightBounds): boolean =>
+  ownOfTurn < PER_TURN && (working < max || own < max / owners);
 
 /** For so long it may be crowded in one burst. */
 export const BURST_MS = 250;
@@ -153,7 +161,8 @@ export function workInFlight(
   const taken = tally();
   const working = tally();
   const waiting = turnsOf<() => void>();
-  let isGoingOn = false;
+  let ofTurn = tally();
+  let isTurnEnding = false;
   let busyAt = Number.NEGATIVE_INFINITY;
   let patience: Patience = { leftMs: BURST_MS, at: now() };
 
@@ -175,14 +184,21 @@ export function workInFlight(
     return takes({ inFlight, own, owners, isLasting: patience.leftMs === 0 }, bounds);
   };
 
-  const mayStart = (owner: string): boolean =>
-    starts({ working: working.total(), own: working.of(owner), owners: Math.max(1, taken.owners()) }, bounds);
-  const goOn = (): void => {
-    if (isGoingOn || waiting.isEmpty()) return;
-    isGoingOn = true;
+  const mayStart = (owner: string): boolean => {
+    const own = { own: working.of(owner), ownOfTurn: ofTurn.of(owner) };
+    return starts({ ...own, working: working.total(), owners: Math.max(1, taken.owners()) }, bounds);
+  };
+  const endTurn = (): void => {
+    if (isTurnEnding) return;
+    isTurnEnding = true;
     atEndOfTurn(() => {
-      isGoingOn = false;
-      for (let next = waiting.take(mayStart); next !== undefined; next = waiting.take(mayStart)) next();
+      isTurnEnding = false;
+      ofTurn = tally();
+      let next = waiting.take(mayStart);
+      for (let begun = 1; next !== undefined; begun += 1) {
+        next();
+        next = begun < PER_TURN ? waiting.take(mayStart) : undefined;
+      }
     });
   };
 
@@ -196,7 +212,7 @@ export function workInFlight(
     const count = (by: 1 | -1): void => {
       add(owner, by);
       if (hasStarted) working.add(owner, by);
-      if (by === -1) goOn();
+      if (by === -1 && !waiting.isEmpty()) endTurn();
     };
     return {
       start(work) {
@@ -204,10 +220,12 @@ export function workInFlight(
           begin = null;
           hasStarted = true;
           if (isCounted()) working.add(owner, 1);
+          ofTurn.add(owner, 1);
+          endTurn();
           work();
         };
         const isBelowPart = working.of(owner) < bounds.max / taken.owners();
-        const isNext = waiting.isEmpty() ? mayStart(owner) : isBelowPart && !waiting.has(owner);
+        const isNext = mayStart(owner) && (waiting.isEmpty() || (isBelowPart && !waiting.has(owner)));
         if (isNext) begin();
         else waiting.add(owner, begin);
         return isNext;
