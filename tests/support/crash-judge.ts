@@ -13,6 +13,8 @@ const OWN_ACTIONS_FROM = 2 ** 52;
 export interface Judged {
   /** That the upstream accepted. */
   readonly writes: number;
+  /** Of those, the ones whose action ended in an error. */
+  readonly failed: number;
   /** Writes whose answer was lost and whose outcome was found by reading. */
   readonly settled: number;
 }
@@ -44,7 +46,11 @@ export async function expectNothingLostOrInvented(
   const stated = await system.cloud.stated();
   for (const team of system.teams) expect(await readMirror(system, team)).toEqual(ownSets(stated, team));
   expect(comparable(stated)).toEqual(comparable(history.sets));
-  return { writes: writes.length, settled: entries.filter(({ state }) => state === 'settled').length };
+  return {
+    writes: writes.length,
+    failed: writes.filter(({ actionError }) => actionError !== null).length,
+    settled: entries.filter(({ state }) => state === 'settled').length,
+  };
 }
 
 /** The upstream's log of one zone. */

@@ -118,6 +118,7 @@ describe('three gateways and two reconcilers', () => {
           kills >= KILLS_MIN &&
           countAccepted(answered) >= ACCEPTED_MIN &&
           wasFull(answered) &&
+          beside.failedActions.size > 0 &&
           wereAllServed(beside.answers),
         kill: (killer) =>
           Promise.all([

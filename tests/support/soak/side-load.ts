@@ -24,6 +24,7 @@ const ACTIONS_MAX = 20;
 /** What clients do beside writing record sets: they list, wait for actions, and make demos and leave them behind. */
 export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: SideLoadPlan) {
   const answers: Answers = {};
+  const failedActions = new Set<number>();
 
   const asking =
     (kind: string, problems: string[]) =>
@@ -63,7 +64,8 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
       const [last] = ids.slice(-1);
       if (last !== undefined) {
         await ask({ method: 'GET', path: `/actions/${last}`, token });
-        await ask({ method: 'GET', path: `/actions?${ids.map((id) => `id=${id}`).join('&')}`, token });
+        const told = await ask({ method: 'GET', path: `/actions?${ids.map((id) => `id=${id}`).join('&')}`, token });
+        for (const { id, status } of told?.json?.actions ?? []) if (status === 'error') failedActions.add(id);
       }
       await pause(THINK_MS);
     }
@@ -104,6 +106,8 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
 
   return {
     answers,
+    /** Of accepted writes, as those who waited for them were told. */
+    failedActions,
     run: (chaos: ChaosSoFar, isOver: () => boolean): Promise<unknown> =>
       Promise.all([
         reader(chaos, isOver),

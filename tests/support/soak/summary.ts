@@ -24,7 +24,7 @@ export function summaryOf({ minutes, chaos, judged, held, beside }: SoakResult):
       tally(counts),
     ]),
     ['writes without an answer', String(chaos.lost)],
-    ['writes upstream', `${judged.writes}, ${judged.settled} of them settled`],
+    ['writes upstream', `${judged.writes}, ${judged.settled} settled, ${judged.failed} whose action failed`],
     ...(held === null ? [] : rowsOf(held)),
     ['problems', String(chaos.problems.length)],
   ];
