@@ -75,6 +75,12 @@ async function workOff<T>(claim: () => Promise<T[]>, work: (due: T) => Promise<S
   let end: 'done' | 'away' | 'stopped' | null = null;
   const lanes: Promise<void>[] = [];
 
+  const begin = (): void => {
+    const work = lane();
+    // The first may take long, and until then nobody looks at the others: one that fails must not end the process.
+    work.catch(() => undefined);
+    lanes.push(work);
+  };
   const lane = async (): Promise<void> => {
     while (end === null) {
       const [due] = await claim();
@@ -85,10 +91,10 @@ async function workOff<T>(claim: () => Promise<T[]>, work: (due: T) => Promise<S
       if (failures >= FAILURES_MAX) end ??= 'away';
       if (step !== 'ended') continue;
       ended += 1;
-      if (end === null && lanes.length < AT_ONCE) lanes.push(lane());
+      if (end === null && lanes.length < AT_ONCE) begin();
     }
   };
-  lanes.push(lane());
+  begin();
   // A lane may begin another one; all that was begun ends before the pass does.
   for (let at = 0; at < lanes.length; at += 1) await Promise.allSettled(lanes.slice(at));
   await Promise.all(lanes);
