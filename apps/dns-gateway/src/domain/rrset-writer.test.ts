@@ -4,8 +4,9 @@ import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
 import { placesPerKey } from '@corral/rate-limit';
 import { describe, expect, it } from '@jest/globals';
 import { ClientGone, type DnsError } from '../dns-error.js';
+import type { CheckedWrite } from './checked-write.js';
 import { keyedQueue } from './keyed-queue.js';
-import { type CheckedWrite, type RrsetWriterDeps, rrsetWriter } from './rrset-writer.js';
+import { type RrsetWriterDeps, rrsetWriter } from './rrset-writer.js';
 
 const caller: DnsCaller = {
   ...{ tokenId: 'token', kind: 'team', ownerId: 'team', ownerLabel: 'acme', teamId: 'team', accountId: 'team' },
