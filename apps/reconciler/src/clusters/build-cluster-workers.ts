@@ -12,7 +12,7 @@ import { leadershipStore } from '../loop/leadership-store.js';
 import { leaseStore } from '../loop/lease-store.js';
 import { tokenOpener } from '../loop/provider-token.js';
 import { sweepDue } from '../loop/sweep-due.js';
-import { clusterWakeUps } from '../loop/wake-ups.js';
+import { clusterWakeUps, serverWakeUps } from '../loop/wake-ups.js';
 import { authorities } from './authorities.js';
 import { catalogue } from './catalogue.js';
 import { cleanUpGarden } from './clean-up-garden.js';
@@ -26,11 +26,13 @@ import { countStore } from './count-store.js';
 import { desiredStore } from './desired-store.js';
 import { newsStore } from './news-store.js';
 import { priceStore } from './price-store.js';
+import { probeGarden } from './probe-garden.js';
 import { recordStore } from './record-store.js';
 import { refreshPrices } from './refresh-prices.js';
 import { followShoots } from './shoot-news.js';
 import { verificationStore } from './verification-store.js';
 import { verifyConnections } from './verify-connections.js';
+import { waitsForGarden } from './waiting.js';
 import { wakeWaiting } from './wake-waiting.js';
 
 export interface ClusterSettings {
@@ -71,7 +73,7 @@ export interface ClusterWorkers {
   countNodes(signal: AbortSignal): Promise<number>;
   readonly handlers: { readonly clusters: JobHandlers<'clusters'>; readonly upkeep: JobHandlers<'upkeep'> };
   readonly concurrency: number;
-  /** Sees to it that there are jobs, and follows the Shoots when no other process does. */
+  /** Sees to it that there are jobs, and follows the Shoots and probes the garden when no other process does. */
   start(): { close(): Promise<void> };
 }
 
@@ -79,7 +81,7 @@ export interface ClusterWorkers {
 const CATALOGUE_MS = 60_000;
 /** A few kilobytes each. */
 const AUTHORITIES_MAX = 2_000;
-/** After so long without a sign of life another process takes the watch over. */
+/** After so long without a sign of life another process takes the watch over, and the probe. */
 const WATCH_LEASE_MS = 8_000;
 /** Nobody waits for what is left on the garden. */
 const CLEAN_UP_INTERVAL_MS = 15_000;
@@ -126,7 +128,14 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
     ...{ store: cleanupStore(pool), garden, log },
     onOutcome: (outcome) => metrics.cleanups.inc({ outcome }),
   });
-  const onGardenBack = wakeWaiting({ news, wakeUps, log });
+  const onGardenBack = wakeWaiting({
+    waiters: [
+      { mark: (withinMs) => news.markWaiting(waitsForGarden, withinMs), wake: wakeUps.lookAgain },
+      { mark: news.markWaitingServers, wake: serverWakeUps(queue).lookAgain },
+    ],
+    log,
+  });
+  const probe = probeGarden({ garden, news, onReturn: onGardenBack, log });
   const follow = followShoots({
     ...{ garden, news, wakeUps, relistEveryMs: settings.relistIntervalMs },
     onNews: (source, clusters) => metrics.news.inc({ source }, clusters),
@@ -153,8 +162,13 @@ export function buildClusterWorkers(deps: ClusterWorkerDeps): ClusterWorkers {
       queue.schedule('count-nodes', {}, settings.sweepIntervalMs);
       queue.schedule('clean-up-garden', {}, CLEAN_UP_INTERVAL_MS);
       const store = leadershipStore(pool);
-      const work = (signal: AbortSignal) => follow(signal).finally(() => metrics.watching.set(0));
-      return lead({ store, name: 'watch-shoots', holder: randomUUID(), leaseMs: WATCH_LEASE_MS, work, log });
+      const one = { store, holder: randomUUID(), leaseMs: WATCH_LEASE_MS, log };
+      const watch = (signal: AbortSignal) => follow(signal).finally(() => metrics.watching.set(0));
+      const tasks = [
+        lead({ ...one, name: 'watch-shoots', work: watch }),
+        lead({ ...one, name: 'probe-garden', work: probe }),
+      ];
+      return { close: async () => void (await Promise.all(tasks.map((task) => task.close()))) };
     },
   };
 }

@@ -11,6 +11,13 @@ export interface Sighting {
   readonly hash: string;
 }
 
+/** Where the Shoot of a cluster is, or will be. */
+export interface WaitingShoot {
+  /** Null while its Project is not known to be ready. */
+  readonly namespace: string | null;
+  readonly name: string;
+}
+
 /** Due now, without putting off what is due already. */
 const dueNow = 'due_at = least(due_at, clock_timestamp())';
 
@@ -19,6 +26,10 @@ const dueNow = 'due_at = least(due_at, clock_timestamp())';
  * what it saw: that the news fit the pass before it says nothing about it.
  */
 const isNews = (hash: string): string => `(observed_hash IS DISTINCT FROM ${hash} OR lease_until IS NOT NULL)`;
+
+/** Due later than in so many milliseconds, or in the hands of a pass, after which it would be due later. */
+const isLaterThan = (ms: string): string =>
+  `(lease_until IS NOT NULL OR due_at > clock_timestamp() + make_interval(secs => ${ms}::float8 / 1000))`;
 
 /** News from outside make clusters due. All functions answer with the ids of those, to be woken. */
 export const newsStore = (pool: Pool) => ({
@@ -57,8 +68,20 @@ export const newsStore = (pool: Pool) => ({
     return { ids: missing, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
   },
 
+  /** One of those whose last pass failed for one of these reasons, whichever; null when there is none. */
+  async findWaiting(reasons: readonly string[]): Promise<WaitingShoot | null> {
+    const { rows } = await pool.query<WaitingShoot>(
+      `SELECT team.project_namespace AS namespace, cluster.shoot_name AS name
+       FROM cluster JOIN team ON team.id = cluster.team_id
+       WHERE cluster.waiting->>'reason' = ANY ($1) ORDER BY random() LIMIT 1`,
+      [reasons],
+    );
+    return rows[0] ?? null;
+  },
+
   /**
-   * Those whose last pass failed for one of these reasons, which holds no more: due within the time given, each at a moment of its own.
+   * Those whose last pass failed for one of these reasons, which holds no more: due within the time given, each at a moment
+   * of its own. Also those that a pass is looking at: it may have begun before that and fail for the same reason.
    *
    * @returns also the milliseconds until then
    */
@@ -66,10 +89,22 @@ export const newsStore = (pool: Pool) => ({
     const { rows } = await pool.query<{ id: string; in_ms: number }>(
       `UPDATE cluster SET due_at = clock_timestamp() + make_interval(secs => spread.in_ms / 1000)
        FROM (SELECT id AS waiting_id, random() * $2::float8 AS in_ms FROM cluster
-             WHERE waiting->>'reason' = ANY ($1)
-               AND due_at > clock_timestamp() + make_interval(secs => $2::float8 / 1000)) spread
+             WHERE waiting->>'reason' = ANY ($1) AND ${isLaterThan('$2')}) spread
        WHERE id = waiting_id RETURNING id, in_ms`,
       [reasons, withinMs],
+    );
+    return rows.map((row) => ({ id: row.id, inMs: row.in_ms }));
+  },
+
+  /** As `markWaiting`, of servers whose last pass failed and that are nodes of a cluster, or about to be. */
+  async markWaitingServers(withinMs: number): Promise<{ id: string; inMs: number }[]> {
+    const { rows } = await pool.query<{ id: string; in_ms: number }>(
+      `UPDATE adopted_server SET due_at = clock_timestamp() + make_interval(secs => spread.in_ms / 1000)
+       FROM (SELECT id AS waiting_id, random() * $1::float8 AS in_ms FROM adopted_server
+             WHERE failures > 0 AND (node_pool_id IS NOT NULL OR member_of_id IS NOT NULL)
+               AND ${isLaterThan('$1')}) spread
+       WHERE id = waiting_id RETURNING id, in_ms`,
+      [withinMs],
     );
     return rows.map((row) => ({ id: row.id, inMs: row.in_ms }));
   },

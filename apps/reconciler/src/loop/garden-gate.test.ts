@@ -88,12 +88,13 @@ describe('the gate of the garden', () => {
     expect(gate.state()).toEqual({ places: 1, pausedMs: 2_000 });
   });
 
-  it('looks every two seconds whether the garden is back, however long it was away', async () => {
+  it.each(['away', 'locked'] as const)('looks every two seconds whether a garden is %s any more', async (kind) => {
     const { gate, pauses, say } = aGate();
-    for (const key of ['one', 'two', 'three']) await say({ kind: 'away' }, key);
+    const begin = kind === 'away' ? ['one', 'two', 'three'] : ['one'];
+    for (const key of begin) await say({ kind }, key);
     for (let attempt = 0; attempt < 6; attempt += 1) {
       await jest.advanceTimersByTimeAsync(gate.state().pausedMs);
-      await say({ kind: 'away' }, 'one');
+      await say({ kind }, 'one');
     }
 
     expect(pauses.map((pause) => (pause as { ms: number }).ms)).toEqual([1_000, ...Array(6).fill(2_000)]);
@@ -107,10 +108,10 @@ describe('the gate of the garden', () => {
     expect(gate.state()).toEqual({ places: 1, pausedMs: 1_000 });
   });
 
-  it('asks again after pauses that grow to half a minute, each time by one alone, and heals by itself', async () => {
+  it('asks a garden that does not say when after pauses that grow to half a minute, and heals by itself', async () => {
     const { gate, pauses, say, enterMany } = aGate(4);
     for (let attempt = 0; attempt < 8; attempt += 1) {
-      await say({ kind: 'locked' });
+      await say({ kind: 'throttled', retryAfterMs: null });
       await jest.advanceTimersByTimeAsync(gate.state().pausedMs);
     }
     expect(pauses.map((pause) => (pause as { ms: number }).ms)).toEqual([

@@ -45,8 +45,9 @@ export interface GateOptions {
 
 /** So many that met no answer, and none that met one between them, are no coincidence. */
 const AWAY_MAX = 3;
-const pauseRange = { firstMs: 1_000, maxMs: 30_000 };
-/** Whether a garden is back one call tells, and all who wait are to know of it within seconds. */
+/** Of a garden that asks for fewer calls and does not say when. */
+const throttledRange = { firstMs: 1_000, maxMs: 30_000 };
+/** Whether a garden is back, or lets us in again, one call tells; and all who wait are to know of it within seconds. */
 const awayRange = { firstMs: 1_000, maxMs: 2_000 };
 /** However long a garden asks us to stay away, somebody may have mended it meanwhile. */
 const RETRY_AFTER_MS_MAX = 120_000;
@@ -87,7 +88,10 @@ export function gardenGate(options: GateOptions): GardenGate {
     pauses += 1;
     onPause?.({ word, ms: Math.round(jittered), places: Math.floor(places) });
   };
-  const backOff = (range = pauseRange): number => backoffMs(pauses, range);
+  const closeForOne = (word: 'away' | 'locked'): void => {
+    places = 1;
+    pause(word, backoffMs(pauses, awayRange));
+  };
 
   const learn = (key: string, word: GardenWord): void => {
     switch (word.kind) {
@@ -100,17 +104,14 @@ export function gardenGate(options: GateOptions): GardenGate {
         return;
       case 'throttled':
         if (pausedUntil <= now()) places = Math.max(1, places / 2);
-        pause(word.kind, Math.min(RETRY_AFTER_MS_MAX, word.retryAfterMs ?? backOff()));
+        pause(word.kind, Math.min(RETRY_AFTER_MS_MAX, word.retryAfterMs ?? backoffMs(pauses, throttledRange)));
         return;
       case 'away':
         if (withoutAnswer.size < AWAY_MAX) withoutAnswer.add(key);
-        if (withoutAnswer.size < AWAY_MAX) return;
-        places = 1;
-        pause(word.kind, backOff(awayRange));
+        if (withoutAnswer.size >= AWAY_MAX) closeForOne(word.kind);
         return;
       case 'locked':
-        places = 1;
-        pause(word.kind, backOff());
+        closeForOne(word.kind);
         return;
     }
   };

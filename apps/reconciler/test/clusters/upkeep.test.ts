@@ -118,6 +118,10 @@ describe('the return of the garden', () => {
 
   it('makes due all who wait for it, spread over the time given, and nobody else', async () => {
     const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
+    expect(await newsStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
+      ...{ namespace: null, name: expect.stringMatching(/^c/) },
+    });
+    expect(await newsStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
     await waitsFor('UpstreamThrottled', '1 minute');
     await waitsFor('GardenUnavailable', '1 second');
 
@@ -132,6 +136,18 @@ describe('the return of the garden', () => {
     );
     expect(rows).toEqual([{ count: 20 }]);
     expect(await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000)).toEqual([]);
+  });
+
+  it('makes those due again that a pass is looking at: it may have begun before', async () => {
+    const id = await waitsFor('GardenUnavailable', '-1 second');
+    const leases = leaseStore(at.pool, clusterTurns);
+    const answer = await leases.takeLease(id, 1_000);
+    if (answer.kind !== 'taken') throw new Error(answer.kind);
+
+    const woken = await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000);
+
+    expect(woken.map((each) => each.id)).toEqual([id]);
+    expect(await leases.release(answer.lease, { lookAgainMs: HOUR_MS })).toEqual({ kind: 'released', again: true });
   });
 
   it('is told by a watch that opens after an interruption, and by no other', async () => {

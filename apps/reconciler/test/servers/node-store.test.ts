@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newsStore } from '../../src/clusters/news-store.js';
 import type { Lease } from '../../src/loop/lease-store.js';
 import { leaseStore } from '../../src/loop/lease-store.js';
 import type { Verdict, WantedServer } from '../../src/servers/model.js';
@@ -45,6 +46,39 @@ const join = async (wanted: WantedServer) =>
   store.beginJoin(lease, wanted, { cluster: { id: cluster.id }, nodeName: 'web' });
 
 const untold = { name: null, waiting: null };
+
+describe('the return of the garden', () => {
+  const endedWith = (failures: number) =>
+    at.pool.query(
+      `UPDATE adopted_server SET failures = $2, lease_until = NULL, due_at = clock_timestamp() + interval '1 minute'
+       WHERE id = $1`,
+      [id, failures],
+    );
+  const markedWithin = async (ms: number) =>
+    (await newsStore(at.pool).markWaitingServers(ms)).filter((woken) => woken.id === id);
+
+  it('makes a server due soon whose cluster did not answer', async () => {
+    await endedWith(3);
+
+    const [woken] = await markedWithin(2_000);
+
+    expect(woken?.inMs).toBeLessThan(2_000);
+    const { rows } = await at.pool.query(
+      `SELECT due_at < clock_timestamp() + interval '2 s' AS soon FROM adopted_server WHERE id = $1`,
+      [id],
+    );
+    expect(rows).toEqual([{ soon: true }]);
+  });
+
+  it('is nothing to one that was well, nor to one that no cluster wants', async () => {
+    await endedWith(0);
+    expect(await markedWithin(2_000)).toEqual([]);
+
+    await endedWith(3);
+    await at.pool.query('UPDATE adopted_server SET node_pool_id = NULL WHERE id = $1', [id]);
+    expect(await markedWithin(2_000)).toEqual([]);
+  });
+});
 
 describe('what a pass reads of clusters', () => {
   it('is the claim with its pool, and the membership', async () => {

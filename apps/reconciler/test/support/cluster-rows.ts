@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Condition } from '@corral/contracts';
+import type { Condition, OperationWaiting } from '@corral/contracts';
 import { connectPool, inTransaction, type Pool, type Queryable, rowClock } from '@corral/database';
 import { createTestDatabase, patientPool } from '@corral/testing';
 
@@ -73,6 +73,7 @@ export interface ClusterRow {
   lease_until: Date | null;
   lease_fence: number;
   failures: number;
+  waiting: OperationWaiting | null;
   observed_hash: string | null;
   updated_at: Date;
   is_due: boolean;
