@@ -188,7 +188,7 @@ describe('what a replica reports', () => {
     const idle = ready({ free: 0 });
     expect(idle.wakeAt(0).reportAt).toBe(10_000);
 
-    idle.ask(write, { patienceMs: 3_000, again: false });
+    idle.ask(write, { patienceMs: 3_000, again: false }, 2_000);
     expect(idle.wakeAt(2_000)).toEqual({ reportAt: 2_000, expireAt: 5_000 });
   });
 });
