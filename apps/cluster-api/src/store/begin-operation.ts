@@ -11,6 +11,8 @@ export interface BegunOperation {
   readonly desiredHash: string;
   /** There is nothing left to do. */
   readonly isDone: boolean;
+  /** Ends operations of the same target that are still open. */
+  readonly supersedes?: boolean;
   readonly now: Date;
 }
 
@@ -18,14 +20,17 @@ export interface BegunOperation {
 export async function beginOperation(
   tx: Transaction,
   caller: AuditActor,
-  { id, kind, generation, desiredHash, isDone, now }: BegunOperation,
+  { id, kind, generation, desiredHash, isDone, supersedes = false, now }: BegunOperation,
   { action, target, detail = {} }: AuditedChange,
 ): Promise<OperationRecord> {
   const teamId = caller.team.id;
   const [state, progress, finishedAt] = isDone ? (['succeeded', 100, now] as const) : (['queued', 0, null] as const);
   const told = JSON.stringify({ ...detail, operationId: id, generation });
   const [row] = await tx.$queryRaw<OperationRow[]>`
-    WITH begun AS (
+    WITH superseded AS (
+      UPDATE operation SET state = 'superseded', updated_at = ${now}::timestamptz, finished_at = ${now}::timestamptz
+      WHERE ${supersedes} AND team_id = ${teamId}::uuid AND target_id = ${target.id}::uuid AND state IN ('queued', 'running')
+    ), begun AS (
       INSERT INTO operation (id, team_id, kind, target_kind, target_id, target_name, generation, state, progress,
                              desired_hash, created_at, updated_at, finished_at)
       VALUES (${id}::uuid, ${teamId}::uuid, ${kind}, ${target.kind}, ${target.id}::uuid, ${target.name}, ${generation}::int,

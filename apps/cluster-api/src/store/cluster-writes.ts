@@ -5,7 +5,7 @@ import type { Acceptance, ClusterTransaction, Effect } from '../domain/cluster-t
 import { recordAudit } from './audit.js';
 import { beginOperation } from './begin-operation.js';
 import { findCluster } from './cluster-rows.js';
-import { claimServers, releaseServers } from './server-claims.js';
+import { releaseServers } from './server-claims.js';
 import type { Transaction } from './team-changes.js';
 
 /** A cluster that is held, and who changes it. */
@@ -26,17 +26,15 @@ export async function acceptChange(
 ): ReturnType<ClusterTransaction['accept']> {
   const { caller, name, current, now } = held;
   const teamId = caller.team.id;
-  const { released, claimed } = accepted.claims;
+  const { effect, claims } = accepted;
   const clusterId = await writeCluster(tx, held, accepted);
-  await releaseServers(tx, { teamId, now }, released);
-  if (accepted.effect.kind === 'declare') await writePools(tx, { teamId, clusterId, now }, accepted.effect);
-  await claimServers(tx, { teamId, clusterId, now }, claimed);
-  if (current !== null) await endOpenOperations(tx, { teamId, clusterId, now }, 'superseded');
+  if (effect.kind === 'declare') await writePools(tx, { teamId, clusterId, now }, effect, claims);
+  else await releaseServers(tx, { teamId, now }, claims.released);
   const { operationId: id, operation: kind, generation, desiredHash, isDraft: isDone, action, detail } = accepted;
   const operation = await beginOperation(
     tx,
     caller,
-    { id, kind, generation, desiredHash, isDone, now },
+    { id, kind, generation, desiredHash, isDone, now, supersedes: current !== null },
     { action, target: { kind: 'Cluster', id: clusterId, name }, detail },
   );
   const cluster = (await findCluster(tx, teamId, name)) as ClusterRecord;
@@ -82,12 +80,20 @@ function declaredColumns({ spec: { nodePools: _, ...spec } }: Declared) {
   return { spec: { ...spec, network: { ...spec.network } } };
 }
 
-/** A pool that stays keeps its row, and with it the name that it has on the garden. */
+/**
+ * A pool that stays keeps its row, and with it the name that it has on the garden. Servers go to the pools that claim them, and
+ * free of those that let them go, in the same statement: it sees the pools that it makes.
+ */
 async function writePools(
   tx: Transaction,
   { teamId, clusterId, now }: { teamId: string; clusterId: string; now: Date },
   { spec: { nodePools }, priorities }: Declared,
+  claims: Claims,
 ): Promise<void> {
+  const holders = new Map<string, string | null>([
+    ...claims.released.map(({ id }) => [id, null] as const),
+    ...claims.claimed.map(({ server, nodePool }) => [server.id, nodePool] as const),
+  ]);
   const pools = nodePools.map((pool, position) => ({ ...pool, position, priority: priorities.get(pool.name) ?? 0 }));
   await tx.$executeRaw`
     WITH desired AS (
@@ -97,28 +103,24 @@ async function writePools(
     ), gone AS (
       DELETE FROM node_pool
       WHERE team_id = ${teamId}::uuid AND cluster_id = ${clusterId}::uuid AND name NOT IN (SELECT name FROM desired)
+    ), kept AS (
+      INSERT INTO node_pool (team_id, cluster_id, name, source, machine_type, image, minimum, maximum, public_ip, position,
+                             autoscaler_priority, created_at, updated_at)
+      SELECT ${teamId}::uuid, ${clusterId}::uuid, name, source, "machineType", image, minimum, maximum, "publicIP", position,
+             priority, ${now}::timestamptz, ${now}::timestamptz
+      FROM desired ORDER BY position
+      ON CONFLICT (cluster_id, name) DO UPDATE
+      SET source = excluded.source, machine_type = excluded.machine_type, image = excluded.image,
+          minimum = excluded.minimum, maximum = excluded.maximum, public_ip = excluded.public_ip,
+          position = excluded.position, autoscaler_priority = excluded.autoscaler_priority,
+          updated_at = excluded.updated_at
+      RETURNING id, name
     )
-    INSERT INTO node_pool (team_id, cluster_id, name, source, machine_type, image, minimum, maximum, public_ip, position,
-                           autoscaler_priority, created_at, updated_at)
-    SELECT ${teamId}::uuid, ${clusterId}::uuid, name, source, "machineType", image, minimum, maximum, "publicIP", position,
-           priority, ${now}::timestamptz, ${now}::timestamptz
-    FROM desired ORDER BY position
-    ON CONFLICT (cluster_id, name) DO UPDATE
-    SET source = excluded.source, machine_type = excluded.machine_type, image = excluded.image,
-        minimum = excluded.minimum, maximum = excluded.maximum, public_ip = excluded.public_ip,
-        position = excluded.position, autoscaler_priority = excluded.autoscaler_priority,
-        updated_at = excluded.updated_at`;
-}
-
-async function endOpenOperations(
-  tx: Transaction,
-  { teamId, clusterId, now }: { teamId: string; clusterId: string; now: Date },
-  state: 'superseded' | 'cancelled',
-): Promise<void> {
-  await tx.operation.updateMany({
-    where: { teamId, targetId: clusterId, state: { in: ['queued', 'running'] } },
-    data: { state, updatedAt: now, finishedAt: now },
-  });
+    UPDATE adopted_server AS server
+    SET node_pool_id = kept.id, due_at = ${now}::timestamptz, updated_at = ${now}::timestamptz
+    FROM unnest(${[...holders.keys()]}::uuid[], ${[...holders.values()]}::text[]) AS holder (server_id, pool)
+      LEFT JOIN kept ON kept.name = holder.pool
+    WHERE server.id = holder.server_id AND server.team_id = ${teamId}::uuid`;
 }
 
 /** Deletes a cluster that the garden has not heard of, and cancels its operations. */
@@ -129,7 +131,10 @@ export async function removeDraft(
 ): Promise<void> {
   const { id: clusterId, name } = current;
   const teamId = caller.team.id;
-  await endOpenOperations(tx, { teamId, clusterId, now }, 'cancelled');
+  await tx.operation.updateMany({
+    where: { teamId, targetId: clusterId, state: { in: ['queued', 'running'] } },
+    data: { state: 'cancelled', updatedAt: now, finishedAt: now },
+  });
   await releaseServers(tx, { teamId, now }, claims.released);
   await tx.cluster.delete({ where: { id: clusterId, teamId }, select: { id: true } });
   const target = { kind: 'Cluster', id: clusterId, name };

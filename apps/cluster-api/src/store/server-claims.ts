@@ -1,47 +1,49 @@
 import type { ServerKind, ServerPhase } from '@corral/contracts';
-import type { Claim, PoolServer } from '../domain/claim-servers.js';
+import type { PoolServer } from '../domain/claim-servers.js';
 import type { Transaction } from './team-changes.js';
 
 /**
  * The servers that the team has adopted over a connection. They are held until the transaction ends, as passes write them
- * too; they come after team and cluster, in the order of their ids.
+ * too; they come after team and cluster, in the order of their ids. Which pool holds them only changes of the team write,
+ * so what is joined here cannot be older than the locks.
  */
 export async function lockServers(tx: Transaction, teamId: string, connectionRef: string): Promise<PoolServer[]> {
-  await tx.$queryRaw`
-    SELECT FROM adopted_server
-    WHERE team_id = ${teamId}::uuid
-      AND connection_id = (SELECT id FROM connection WHERE team_id = ${teamId}::uuid AND ref = ${connectionRef})
-    ORDER BY id FOR UPDATE`;
-  // Read once the locks are held: what a locking statement itself returns may be older than its lock.
-  const rows = await tx.adoptedServer.findMany({
-    where: { teamId, connection: { ref: connectionRef } },
-    select: claimable,
-    orderBy: { serverId: 'asc' },
-  });
-  return rows.map(poolServerOf);
+  const rows = await tx.$queryRaw<Row[]>`
+    SELECT server.id, server.server_id AS "serverId", server.server_kind AS "serverKind",
+           server.server_type AS "serverType", server.phase, server.node_name AS "nodeName",
+           server.deregister_requested_at AS "deregisterRequestedAt",
+           cluster.id AS "clusterId", cluster.name AS cluster, pool.name AS "nodePool"
+    FROM adopted_server AS server
+      LEFT JOIN node_pool AS pool ON pool.id = server.node_pool_id
+      LEFT JOIN cluster ON cluster.id = pool.cluster_id
+    WHERE server.team_id = ${teamId}::uuid
+      AND server.connection_id = (SELECT id FROM connection WHERE team_id = ${teamId}::uuid AND ref = ${connectionRef})
+    ORDER BY server.id FOR UPDATE OF server`;
+  return rows.map(poolServerOf).toSorted((one, other) => one.serverId - other.serverId);
 }
 
-const claimable = {
-  ...{ id: true, serverId: true, serverKind: true, serverType: true, phase: true, nodeName: true },
-  deregisterRequestedAt: true,
-  nodePool: { select: { name: true, cluster: { select: { id: true, name: true } } } },
-} as const;
+interface Row {
+  readonly id: string;
+  readonly serverId: bigint;
+  readonly serverKind: ServerKind;
+  readonly serverType: string;
+  readonly phase: ServerPhase;
+  readonly nodeName: string | null;
+  readonly deregisterRequestedAt: Date | null;
+  /** All three, or none for one that no pool holds. */
+  readonly clusterId: string | null;
+  readonly cluster: string | null;
+  readonly nodePool: string | null;
+}
 
-type Row = Awaited<ReturnType<typeof readRow>>;
-const readRow = (tx: Transaction, id: string) =>
-  tx.adoptedServer.findUniqueOrThrow({ where: { id }, select: claimable });
-
-function poolServerOf({ id, serverId, serverKind, serverType, phase, nodeName, ...row }: Row): PoolServer {
-  const { nodePool, deregisterRequestedAt } = row;
+function poolServerOf({ id, serverId, serverKind, serverType, phase, ...row }: Row): PoolServer {
+  const { clusterId, cluster, nodePool } = row;
+  const isClaimed = clusterId !== null && cluster !== null && nodePool !== null;
   return {
-    ...{ id, serverId: Number(serverId), kind: serverKind as ServerKind, serverType, phase: phase as ServerPhase },
-    claimedBy: nodePool && {
-      clusterId: nodePool.cluster.id,
-      cluster: nodePool.cluster.name,
-      nodePool: nodePool.name,
-    },
-    isMember: nodeName !== null,
-    isDeregistering: deregisterRequestedAt !== null,
+    ...{ id, serverId: Number(serverId), kind: serverKind, serverType, phase },
+    claimedBy: isClaimed ? { clusterId, cluster, nodePool } : null,
+    isMember: row.nodeName !== null,
+    isDeregistering: row.deregisterRequestedAt !== null,
   };
 }
 
@@ -56,23 +58,4 @@ export async function releaseServers(
     where: { teamId, id: { in: servers.map(({ id }) => id) } },
     data: { nodePoolId: null, dueAt: now, updatedAt: now },
   });
-}
-
-/** Comes once their pools are there. */
-export async function claimServers(
-  tx: Transaction,
-  { teamId, clusterId, now }: { readonly teamId: string; readonly clusterId: string; readonly now: Date },
-  claims: readonly Claim[],
-): Promise<void> {
-  for (const name of new Set(claims.map(({ nodePool }) => nodePool))) {
-    const pool = await tx.nodePool.findUniqueOrThrow({
-      where: { clusterId_name: { clusterId, name }, teamId },
-      select: { id: true },
-    });
-    const ids = claims.filter(({ nodePool }) => nodePool === name).map(({ server }) => server.id);
-    await tx.adoptedServer.updateMany({
-      where: { teamId, id: { in: ids } },
-      data: { nodePoolId: pool.id, dueAt: now, updatedAt: now },
-    });
-  }
 }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import { addConnection } from '../support/clusters.js';
 import { type FakeGarden, fakeGarden } from '../support/fake-garden.js';
+import { givenServers } from '../support/given-servers.js';
 import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 
 const STATEMENTS_MAX = 12;
@@ -33,7 +34,7 @@ function listenTo(pool: Pool): void {
 
 beforeAll(async () => {
   garden = fakeGarden();
-  t = await startClusterApi({ garden });
+  t = await startClusterApi({ garden, config: { gardenFeatures: new Set(['adopted-nodes'] as const) } });
   await addConnection(t, t.acme);
   statements = [];
   listenTo(t.pool);
@@ -72,6 +73,22 @@ describe('a declaration of a cluster with several pools', () => {
     ['that cannot be', { nodePools: pools(4), region: 'fsn1' }, 422],
   ])('takes few statements: of one %s', async (_which, spec, status) => {
     await put(spec).expect(status);
+
+    expectFew();
+  });
+
+  it.each([
+    ['claim servers', 0, 3, 202],
+    ['let go of servers', 3, 1, 202],
+    ['keep their servers', 2, 2, 200],
+  ])('takes few statements: of pools that %s', async (_which, before, after, status) => {
+    const owns = (maximum: number) =>
+      ['one', 'two'].map((own) => aPool({ name: own, source: 'pooled', machineType: 'cx22', minimum: 0, maximum }));
+    await givenServers(t, t.acme, 6);
+    await put({ nodePools: [...pools(3), ...owns(before)] }).expect(202);
+    statements = [];
+
+    await put({ nodePools: [...pools(3), ...owns(after)] }).expect(status);
 
     expectFew();
   });
