@@ -4,6 +4,7 @@ import { dnsTokenStore, teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
 import { freePort, waitFor } from '@corral/testing';
 import { clusterSpec, speed } from './cluster-rig.js';
+import { type ProcessGroups, parentOf } from './cpu-shares.js';
 import { bearer } from './load.js';
 import { type Rig, startRig, UNLIMITED } from './rig.js';
 
@@ -28,6 +29,8 @@ export interface Tenant {
 
 export interface NeighboursRig {
   readonly base: Rig;
+  /** All but the rude. */
+  readonly processes: ProcessGroups;
   /** @param at gives the team its address: 127.0.1.1, 127.0.1.2 … */
   startTenant(slug: string, at: number): Promise<Tenant>;
 }
@@ -37,7 +40,12 @@ export async function startNeighboursRig(): Promise<NeighboursRig> {
   const base = await startRig();
   try {
     const services = await startServices(base);
-    return { base, startTenant: (slug, at) => startTenant(base, services, { slug, at }) };
+    const { rows } = await base.pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    return {
+      base,
+      processes: { ...services.processes, Postgres: rows.map(({ pid }) => parentOf(pid)), polite: [process.pid] },
+      startTenant: (slug, at) => startTenant(base, services, { slug, at }),
+    };
   } catch (error) {
     await base.stop();
     throw error;
@@ -48,6 +56,7 @@ interface Services {
   readonly gateway: string;
   readonly api: string;
   readonly cloudToken: string;
+  readonly processes: ProcessGroups;
 }
 
 async function startServices({ folder, databaseUrl, run }: Rig): Promise<Services> {
@@ -66,7 +75,7 @@ async function startServices({ folder, databaseUrl, run }: Rig): Promise<Service
     LOCAL_CLOUD_DATA_DIR: join(folder, 'local-cloud'),
     ...speed,
   };
-  await run('apps/local-cloud/dist/main.js', cloud, `${at(ports.admin)}/admin/calls`);
+  const upstream = await run('apps/local-cloud/dist/main.js', cloud, `${at(ports.admin)}/admin/calls`);
   const shared = { DATABASE_URL: databaseUrl, HCLOUD_API_URL: `${at(ports.cloud)}/v1`, HOST: '127.0.0.1' };
   const zones = { DNS_ZONE_NAME: ZONE, HCLOUD_TOKEN: cloudToken, DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: DEMO_ZONE };
   const garden = {
@@ -79,12 +88,14 @@ async function startServices({ folder, databaseUrl, run }: Rig): Promise<Service
     ...{ ...shared, ...garden, PORT: String(ports.api), METRICS_PORT: '0', PUBLIC_URL: at(ports.api) },
     ...{ NODE_ENV: 'development', DEV_SIGN_IN: 'true', NODE_OPTIONS: '--max-semi-space-size=4' },
   };
-  await Promise.all([
+  const started = await Promise.all([
     run('apps/reconciler/dist/main.js', reconciler, `${at(ports.worker)}/readyz`),
     run('apps/dns-gateway/dist/main.js', gateway, `${at(ports.gateway)}/readyz`),
     run('apps/cluster-api/dist/main.js', api, `${at(ports.api)}/readyz`),
   ]);
-  return { gateway: at(ports.gateway), api: at(ports.api), cloudToken };
+  const [loop, ...services] = started.map(({ pid }) => pid) as [number, number, number];
+  const processes = { services, reconciler: [loop], 'local cloud': [upstream.pid] };
+  return { gateway: at(ports.gateway), api: at(ports.api), cloudToken, processes };
 }
 
 async function startTenant(

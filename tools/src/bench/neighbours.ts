@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startProcess, waitFor } from '@corral/testing';
+import { measureCpu } from './cpu-shares.js';
 import { openFollowers } from './followers.js';
 import { percentile } from './load.js';
 import { type NeighboursRig, startNeighboursRig, type Tenant } from './neighbours-rig.js';
@@ -39,7 +40,9 @@ export async function benchNeighbours({ seconds, only }: NeighboursBenchOptions)
     for (const callers of phases) {
       const [[first] = ['']] = callers;
       const title = callers.length === 1 ? first : 'all of them';
+      const tellCpu = measureCpu(rig.processes);
       alone.push(await actPolitely(polite, seconds));
+      say(`\nNobody. The cores: ${tellCpu()}.`);
       beside.push([title, await measureBeside(rig, polite, { title, callers, seconds })]);
       await pause(REST_MS);
     }
@@ -50,7 +53,7 @@ export async function benchNeighbours({ seconds, only }: NeighboursBenchOptions)
 }
 
 async function measureBeside(
-  { base }: NeighboursRig,
+  { base, processes }: NeighboursRig,
   polite: Tenant,
   { title, callers, seconds }: { title: string; callers: readonly [RudeName, Tenant][]; seconds: number },
 ): Promise<PoliteResult> {
@@ -60,7 +63,7 @@ async function measureBeside(
       startProcess({
         command: process.execPath,
         args: [rudeProgram],
-        env: { RUDE: JSON.stringify({ name, team, seconds: seconds + 1 }) },
+        env: { RUDE: JSON.stringify({ name, team, seconds: seconds + 2 }) },
       }),
     ),
   );
@@ -78,7 +81,9 @@ async function measureBeside(
     (error: Error) => error,
   );
   const before = await countEvents();
+  const tellCpu = measureCpu({ ...processes, 'the rude': rude.map(({ pid }) => pid) });
   const result = await actPolitely(polite, seconds);
+  const cpu = tellCpu();
   const counts = await Promise.all(
     rude.map(async (caller, at) => {
       const { code } = await caller.exited;
@@ -86,7 +91,7 @@ async function measureBeside(
       return `${callers[at]?.[0]}: ${caller.output()}`;
     }),
   );
-  say(`\n${title}. Answered, by status:\n  ${counts.join('\n  ')}`);
+  say(`\n${title}. The cores: ${cpu}. Answered, by status:\n  ${counts.join('\n  ')}`);
   if (followers instanceof Error) say(`  The polite team got no stream: ${followers.message}`);
   else {
     const told = async () => (followers.counts[0] ?? 0) - ((await countEvents()) - before);

@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Processes by the name of their group. Children belong to it as well, but for those of this process. */
+export type ProcessGroups = Readonly<Record<string, readonly number[]>>;
+
+interface Times {
+  /** Of each group, in ticks of the kernel. */
+  readonly groups: Readonly<Record<string, number>>;
+  readonly busy: number;
+  readonly all: number;
+}
+
+/**
+ * Begins to measure who has the cores, as Linux counts it.
+ *
+ * @returns tells the part of all there is that each group has had since, and that others had
+ */
+export function measureCpu(groups: ProcessGroups): () => string {
+  const before = readTimes(groups);
+  return () => {
+    const after = readTimes(groups);
+    const all = after.all - before.all;
+    const own = Object.entries(after.groups).map(
+      ([name, ticks]) => [name, ticks - (before.groups[name] ?? 0)] as const,
+    );
+    const others = after.busy - before.busy - own.reduce((sum, [, ticks]) => sum + ticks, 0);
+    return [...own, ['others', others] as const]
+      .map(([name, ticks]) => `${name} ${Math.max(0, (100 * ticks) / all).toFixed(0)} %`)
+      .join(', ');
+  };
+}
+
+function readTimes(groups: ProcessGroups): Times {
+  const [user = 0, nice = 0, system = 0, idle = 0, waiting = 0, ...more] = (
+    readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] as string
+  )
+    .split(/\s+/)
+    .slice(1, 9)
+    .map(Number);
+  const busy = user + nice + system + more.reduce((sum, ticks) => sum + ticks, 0);
+  const processes = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(readProcess);
+  const ticksOf = (pids: readonly number[]): number =>
+    processes
+      .filter(({ pid, parent }) => pids.includes(pid) || (parent !== process.pid && pids.includes(parent)))
+      .reduce((sum, { ticks }) => sum + ticks, 0);
+  return {
+    groups: Object.fromEntries(Object.entries(groups).map(([name, pids]) => [name, ticksOf(pids)])),
+    ...{ busy, all: busy + idle + waiting },
+  };
+}
+
+/** @returns none for a process that has ended meanwhile */
+function readProcess(pid: string): { pid: number; parent: number; ticks: number }[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name of the program, in brackets, may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [parent, user, system] = [fields[1], fields[11], fields[12]].map(Number) as [number, number, number];
+    return [{ pid: Number(pid), parent, ticks: user + system }];
+  } catch {
+    return [];
+  }
+}
+
+/** The process that a connection of Postgres is a child of. */
+export function parentOf(pid: number): number {
+  const [found] = readProcess(String(pid));
+  if (found === undefined) throw new Error(`There is no process ${pid}`);
+  return found.parent;
+}
