@@ -43,6 +43,8 @@ export interface AppConfig extends ClusterConfig, TeamConfig {
   readonly limits: RateLimits;
   /** See `FlightBoundOptions.max`. */
   readonly requestsInFlightMax: number;
+  /** In all. As many requests are worked on at once. */
+  readonly databaseConnections: number;
   /** The quota that the gateways are configured with. */
   readonly dnsRecordsPerTeam: number;
   /** Quota of teams that have none of their own. */
@@ -83,7 +85,8 @@ export interface AppDeps {
 export function buildApp(deps: AppDeps): Express {
   const { config, sessions, sessionUse, buckets, health, metrics, log } = deps;
   const limits = requestLimits(buckets, config.limits);
-  const flights = clusterFlights(config.publicUrl, { max: config.requestsInFlightMax, log, metrics });
+  const bounds = { max: config.requestsInFlightMax, connections: config.databaseConnections };
+  const flights = clusterFlights(config.publicUrl, { ...bounds, log, metrics });
   const app = serviceApp({
     trustProxy: config.trustProxy,
     ...{ log, metrics, flights },

@@ -78,6 +78,8 @@ export interface AppConfig {
   readonly limits: RateLimits;
   /** See `FlightBoundOptions.max`. */
   readonly requestsInFlightMax: number;
+  /** In all. As many requests are worked on at once. */
+  readonly databaseConnections: number;
   /** See `dnsLimits.writeWaitMs`. */
   readonly writeWaitMs: number;
   /** See `dnsLimits.readWaitMs`. */
@@ -130,6 +132,7 @@ export function buildApp(deps: AppDeps): Express {
   const limits = requestLimits({ buckets, ...waiting, readPlaces, writeWaitMs, readWaitMs }, config.limits);
   const flights = flightBound({
     max: config.requestsInFlightMax,
+    connections: config.databaseConnections,
     claimOf: ({ headers }) => headers.authorization ?? null,
     refuse: (sentence, retryAfterSeconds) => new DnsError('unavailable', sentence, { retryAfterSeconds }),
     send: sendError,

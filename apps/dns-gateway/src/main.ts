@@ -113,6 +113,7 @@ await startOrExit(SERVICE, async () => {
         perTeamPerMinute: config.LIMIT_PER_TEAM,
       },
       requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
+      databaseConnections: config.DATABASE_CONNECTIONS,
       writeWaitMs: config.WRITE_WAIT_MS,
       readWaitMs: config.READ_WAIT_MS,
       settleAfterMs: config.SETTLE_AFTER_MS,

@@ -107,6 +107,8 @@ describe('while more is in flight than is worked on at once', () => {
 
   it('those who ask whether it lives are answered', async () => {
     await start();
+    // All are the team's from the first moment on.
+    expect((await askForNone(base.acme.token)).status).toBe(200);
     const goOn = await stallReads();
     const stalled = times(MORE_THAN_A_BURST, () => gateway.call('GET', RRSETS));
     await waitFor('everybody to be refused', async () => (await askForNone(base.globex.token)).status === 503);

@@ -9,8 +9,10 @@ import { refusedConnections } from './refused-connections.js';
 import { type Flight, workInFlight } from './work-in-flight.js';
 
 export interface FlightBoundOptions<E extends Error = Error> {
-  /** Requests that are worked on at once. Eight times as many are taken on in a burst, and have turns. */
+  /** Requests that are taken on while more come than can be served; eight times as many are in a burst. */
   readonly max: number;
+  /** Connections to the database. No more requests are worked on at once: more would wait for connections, out of turn. */
+  readonly connections: number;
   /**
    * What a request says about who sends it, such as its token; null for nothing. Nobody has looked yet whether it is true:
    * what was found the last time is remembered by it.
@@ -56,8 +58,9 @@ export const setAside = (res: ServerResponse): (() => void) => flights.get(res)?
 
 /** Bounds the work in flight of a process; see `workInFlight`. */
 export function flightBound<E extends Error>(options: FlightBoundOptions<E>): FlightBound {
-  const { max, claimOf, refuse, send, log, metrics, now = () => performance.now() } = options;
-  const work = workInFlight({ max, burst: max * BURST_TIMES }, now, setImmediate);
+  const { max, connections, claimOf, refuse, send, log, metrics, now = () => performance.now() } = options;
+  const atOnce = Math.min(max, connections);
+  const work = workInFlight({ max, burst: max * BURST_TIMES, atOnce }, now, setImmediate);
   const known = rememberedOwners();
   const claims = new WeakMap<Response, string>();
   const noteRefusal = refusalNotes(log, metrics);
@@ -69,14 +72,14 @@ export function flightBound<E extends Error>(options: FlightBoundOptions<E>): Fl
     },
   });
   const busy = refuse(SENTENCE, RETRY_SECONDS);
-  const connections = refusedConnections(now);
+  const unread = refusedConnections(now);
   const noteRefused = (req: Request, res: Response, owner: string): void => {
     noteRefusal(work.count());
     const { socket } = req;
     // A proxy's connection is that of many clients.
     if (isTrustedProxy(req)) return;
     // Only then does Node leave off reading by itself.
-    res.once('finish', () => setImmediate(() => req.complete && connections.rest(socket, owner)));
+    res.once('finish', () => setImmediate(() => req.complete && unread.rest(socket, owner)));
   };
 
   return {
@@ -86,7 +89,7 @@ export function flightBound<E extends Error>(options: FlightBoundOptions<E>): Fl
       const digest = claim === null ? null : hash('sha256', claim, 'base64');
       if (digest !== null) claims.set(res, digest);
       const owner = known.find(digest) ?? `address ${peerOf(req.ip ?? '')}`;
-      const flight = work.begin(owner, connections.hasWaited(req.socket));
+      const flight = work.begin(owner, unread.hasWaited(req.socket));
       if (flight === null) {
         noteRefused(req, res, owner);
         return send(res, busy);

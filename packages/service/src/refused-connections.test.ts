@@ -108,7 +108,14 @@ async function startCrowded(trustProxy: string | false) {
   const app = express();
   app.set('trust proxy', trustProxy);
   const { check } = flightBound({
-    ...{ max: 1, claimOf: () => null, refuse: (sentence) => new Error(sentence), log: silentLog, now: () => 0 },
+    ...{
+      max: 1,
+      connections: 1,
+      claimOf: () => null,
+      refuse: (sentence) => new Error(sentence),
+      log: silentLog,
+      now: () => 0,
+    },
     metrics: createMetrics({ service: 'test' }),
     send: (res) => void res.status(503).end(),
   });

@@ -101,7 +101,7 @@ export const clientVariables = {
   REQUESTS_IN_FLIGHT_MAX: integer({
     default: 32,
     min: 1,
-    desc: 'Requests that are worked on at once. In a burst eight times as many are taken on, and have turns.',
+    desc: 'Requests that are taken on at once, in a burst eight times as many. No more than DATABASE_CONNECTIONS are worked on; others have turns.',
   }),
 };
 

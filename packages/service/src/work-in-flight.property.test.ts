@@ -12,7 +12,7 @@ import {
   workInFlight,
 } from './work-in-flight.js';
 
-const bounds: FlightBounds = { max: 12, burst: 96 };
+const bounds: FlightBounds = { max: 12, burst: 96, atOnce: 10 };
 const teams = ['acme', 'globex', 'initech', 'hooli'] as const;
 
 type Event = { readonly pause: number; readonly at: number } & (
@@ -132,7 +132,7 @@ function playTurns(through: readonly Event[]): void {
     }
     const inWork = begun.filter(({ ended }) => !ended);
     const owners = new Set(inWork.map(({ team }) => team)).size;
-    expect(inWork.length).toBeLessThan(bounds.max + owners * Math.ceil(bounds.max / Math.max(1, owners)));
+    expect(inWork.length).toBeLessThan(bounds.atOnce + owners * Math.ceil(bounds.atOnce / Math.max(1, owners)));
   }
   for (let open = all; open.length > 0; open = all.filter(({ ended }) => !ended)) {
     endTurn();
@@ -173,9 +173,9 @@ describe('whether work begins', () => {
     });
     fc.assert(
       fc.property(shops, ({ own, others, owners, ownOfTurn }) => {
-        const isBelowPart = own < bounds.max / owners;
+        const isBelowPart = own < bounds.atOnce / owners;
         expect(starts({ working: own + others, own, owners, ownOfTurn }, bounds)).toBe(
-          isBelowPart || own + others < bounds.max,
+          isBelowPart || own + others < bounds.atOnce,
         );
       }),
     );
@@ -185,15 +185,15 @@ describe('whether work begins', () => {
     const turns = stepwise();
     const { begun, send } = begins(turns.atEnd);
     const flood = Array.from({ length: 90 }, () => send('acme'));
-    for (let turn = 0; turn < bounds.max; turn += 1) turns.end();
-    expect(begun).toHaveLength(bounds.max);
+    for (let turn = 0; turn < bounds.atOnce; turn += 1) turns.end();
+    expect(begun).toHaveLength(bounds.atOnce);
 
     const others = Array.from({ length: 3 }, () => send('globex'));
-    expect(begun.slice(bounds.max)).toEqual(['globex', 'globex', 'globex']);
-    for (const { end } of [...others, ...flood.slice(0, bounds.max)]) end();
-    for (let turn = 0; turn < bounds.max; turn += 1) turns.end();
+    expect(begun.slice(bounds.atOnce)).toEqual(['globex', 'globex', 'globex']);
+    for (const { end } of [...others, ...flood.slice(0, bounds.atOnce)]) end();
+    for (let turn = 0; turn < bounds.atOnce; turn += 1) turns.end();
 
-    expect(begun).toHaveLength(2 * bounds.max + 3);
+    expect(begun).toHaveLength(2 * bounds.atOnce + 3);
   });
 
   it('of a few in one turn of the event loop, though each ends at once: what others wait for is read between them', () => {
@@ -222,7 +222,7 @@ describe('whether work begins', () => {
   it('of what has waited, after what has arrived meanwhile was read', () => {
     const turns = stepwise();
     const work = workInFlight(bounds, () => 0, turns.atEnd);
-    const flood = Array.from({ length: bounds.max }, () => work.begin('acme') as Flight);
+    const flood = Array.from({ length: bounds.atOnce }, () => work.begin('acme') as Flight);
     for (const { start } of flood) start(() => undefined);
     for (const _ of flood) turns.end();
     let hasBegun = false;

@@ -1,9 +1,11 @@
 /** How much work a process takes on. */
 export interface FlightBounds {
-  /** Requests that are worked on at once, and that are taken on while more come than can be served. */
+  /** Requests that are taken on while more come than can be served. */
   readonly max: number;
-  /** Requests that are taken on in a burst, and whatever happens. Those beyond `max` have turns. */
+  /** Requests that are taken on in a burst, and whatever happens. */
   readonly burst: number;
+  /** Requests that are worked on at once; those beyond it have turns. */
+  readonly atOnce: number;
 }
 
 /** The work in flight as a request meets it, which is not among it yet. */
@@ -45,10 +47,10 @@ export const PER_TURN = 4;
 
 /**
  * Whether work on a request begins, or it waits for others to end or for the next turn of the event loop. Nobody waits for
- * what others have sent at once: who has less than an equal part of `max` waits for no more than what they sent themselves.
+ * what others have sent at once: who has less than an equal part of `atOnce` waits for no more than what they sent themselves.
  */
-export const starts = ({ working, own, owners, ownOfTurn }: Shop, { max }: FlightBounds): boolean =>
-  ownOfTurn < PER_TURN && (working < max || own < max / owners);
+export const starts = ({ working, own, owners, ownOfTurn }: Shop, { atOnce }: FlightBounds): boolean =>
+  ownOfTurn < PER_TURN && (working < atOnce || own < atOnce / owners);
 
 /** For so long it may be crowded in one burst. */
 export const BURST_MS = 250;
@@ -224,7 +226,7 @@ export function workInFlight(
           endTurn();
           work();
         };
-        const isBelowPart = working.of(owner) < bounds.max / taken.owners();
+        const isBelowPart = working.of(owner) < bounds.atOnce / taken.owners();
         const isNext = mayStart(owner) && (waiting.isEmpty() || (isBelowPart && !waiting.has(owner)));
         if (isNext) begin();
         else waiting.add(owner, begin);

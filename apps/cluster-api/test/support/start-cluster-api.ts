@@ -109,6 +109,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       secureCookies: true,
       devSignIn: false,
       requestsInFlightMax: 1_000,
+      databaseConnections: 1_000,
       dnsRecordsPerTeam: 200,
       events: eventDefaults,
       changes: patientChanges,

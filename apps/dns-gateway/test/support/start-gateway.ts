@@ -139,6 +139,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       trustProxy: false,
       limits: { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 },
       requestsInFlightMax: 1_000,
+      databaseConnections: 1_000,
       writeWaitMs: 60_000,
       readWaitMs: 60_000,
       settleAfterMs: 200,
