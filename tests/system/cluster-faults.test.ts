@@ -15,6 +15,7 @@ import {
   untilPhase,
 } from '../support/clusters/journey.js';
 import { findShootDifferences } from '../support/clusters/judge-garden.js';
+import { type RowChange, readRowChanges, recordRowChanges } from '../support/clusters/row-history.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import type { FaultRule } from '../support/local-cloud.js';
 
@@ -25,7 +26,8 @@ let acme: TeamClient;
 beforeAll(async () => {
   system = await startClusterSystem({
     apiEnv: { LOG_LEVEL: 'error' },
-    reconcilerEnv: { LOG_LEVEL: 'error' },
+    // What goes on was woken: nothing here waits for an interval to find it.
+    reconcilerEnv: { LOG_LEVEL: 'error', RECONCILE_SWEEP_INTERVAL_MS: '1h', GARDEN_RELIST_INTERVAL_MS: '1h' },
   });
   team = system.teams[0] as ClusterTeam;
   acme = team.member;
@@ -150,6 +152,49 @@ describe('while the garden is', () => {
     expect(await acme.untilEnded(id, { timeoutMs: 90_000 })).toMatchObject(succeeded);
     await expectAsDeclared('patient');
   });
+});
+
+describe('the return of the garden', () => {
+  const away: FaultRule = { match: { api: 'garden', path: '/shoots' }, times: null, effect: { reset: 'before' } };
+  const names = ['early', 'middle', 'late', 'last'];
+
+  /** They have failed so often that each would look again in an hour. */
+  async function untilLongWaiting(ids: readonly string[]): Promise<void> {
+    await waitFor('all to wait for the garden', async () => {
+      const { rows } = await system.pool.query(
+        `UPDATE cluster SET due_at = clock_timestamp() + interval '1 hour', failures = 12
+         WHERE id = ANY ($1) AND lease_until IS NULL AND waiting->>'reason' = 'GardenUnavailable' RETURNING id`,
+        [ids],
+      );
+      const { rows: later } = await system.pool.query(
+        `SELECT id FROM cluster WHERE id = ANY ($1) AND due_at > clock_timestamp() + interval '30 minutes'`,
+        [ids],
+      );
+      if (later.length < ids.length) throw new Error(JSON.stringify({ rows, later }));
+      return true;
+    });
+  }
+
+  it('wakes all who waited for it, each at a moment of its own', async () => {
+    const clusters = await Promise.all(names.map((name) => make(name)));
+    const ids = clusters.map(({ metadata }) => metadata.id);
+    await system.cloud.addFaults(away);
+    await system.garden.dropWatches();
+    const puts = await Promise.all(names.map((name) => acme.insist(putPool(name, { maximum: 4 }))));
+    await untilLongWaiting(ids);
+    await recordRowChanges(system.pool, ['cluster']);
+
+    await system.cloud.clearFaults();
+
+    for (const put of puts) expect(await acme.untilEnded(operationIdOf(put) as string)).toMatchObject(succeeded);
+    for (const name of names) await expectAsDeclared(name);
+    const changes = await readRowChanges(system.pool);
+    const woken = ids.map((id) => changes.find(({ row }) => row.id === id) as RowChange);
+    const dueAt = woken.map(({ row }) => Date.parse(row.due_at));
+    expect(new Set(woken.map(({ transaction }) => transaction)).size).toBe(1);
+    expect(new Set(dueAt).size).toBe(ids.length);
+    expect(Math.max(...dueAt) - Math.min(...dueAt)).toBeLessThan(3_000);
+  }, 180_000);
 });
 
 describe('what others do on the garden', () => {
