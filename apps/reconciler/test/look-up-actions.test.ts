@@ -1,5 +1,7 @@
 import type { RrsetOperation } from '@corral/dns-mirror';
+import { readConfig } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { reconcilerConfig } from '../src/config.js';
 import {
   addTeam,
   ledgerOf,
@@ -11,6 +13,7 @@ import {
   running,
   startReconciling,
   type TestTeam,
+  UPSTREAM_TOKEN,
   ZONE,
 } from './support/start-reconciling.js';
 
@@ -19,7 +22,10 @@ const ACTION_MS = 30_000;
 let at: Reconciling;
 let acme: TestTeam;
 beforeAll(async () => {
-  at = await startReconciling({ actionMs: ACTION_MS });
+  const { DNS_ACTION_INTERVAL_MS: actionIntervalMs } = readConfig(reconcilerConfig, {
+    ...{ DATABASE_URL: 'postgresql://corral@db/corral', DNS_ZONE_NAME: ZONE, HCLOUD_TOKEN: UPSTREAM_TOKEN },
+  });
+  at = await startReconciling({ actionMs: ACTION_MS }, { actionIntervalMs });
   await mirrorZone(at);
   acme = await addTeam(at, 'acme');
 });
@@ -36,9 +42,14 @@ beforeEach(async () => {
   at.nudges.length = 0;
 });
 
-const fail = () => at.cloud.admin.addFaults({ effect: { actionError: { code: 'action_failed', message: 'sorry' } } });
+const fail = (afterMs?: number) =>
+  at.cloud.admin.addFaults({
+    effect: { actionError: { code: 'action_failed', message: 'sorry', ...(afterMs !== undefined && { afterMs }) } },
+  });
+/** An action is given two seconds to end. */
+const FRESH_MS = 3_000;
 
-/** A write as a gateway makes it, whose client never asks for its action; some time ago. */
+/** A write as a gateway makes it, whose client never asks for its action. */
 async function write(name: string, operation: RrsetOperation, body: object | null): Promise<void> {
   const { zoneId } = at;
   const key = { zoneId, name, type: 'A' };
@@ -66,7 +77,20 @@ async function write(name: string, operation: RrsetOperation, body: object | nul
     rrset: operation === 'delete' ? null : JSON.stringify({ name, type: 'A', ttl: null, labels: {}, ...body }),
     action: { ...action, body: JSON.stringify(action) },
   });
-  await at.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '3 seconds'`);
+}
+
+/** Everything that has a time lies so much further back, here and upstream. */
+async function pass(ms: number): Promise<void> {
+  at.cloud.admin.advanceClock(ms);
+  const columns = {
+    dns_action: ['started_at', 'checked_at', 'wanted_at'],
+    dns_action_poll: ['next_at'],
+    dns_audit_entry: ['created_at', 'completed_at', 'lease_until', 'recheck_at'],
+  };
+  for (const [table, names] of Object.entries(columns)) {
+    const set = names.map((name) => `${name} = ${name} - make_interval(secs => $1::float8 / 1000)`).join(', ');
+    await at.pool.query(`UPDATE ${table} SET ${set}`, [ms]);
+  }
 }
 
 const statuses = async () =>
@@ -81,6 +105,7 @@ const actionCalls = () => at.cloud.admin.calls().byRoute['GET /v1/actions'] ?? 0
 describe('actions that no client asks for', () => {
   it('are looked up together, in one call, until each has ended', async () => {
     for (let n = 0; n < 30; n += 1) await write(`n${n}.acme`, 'add_records', { records: records('192.0.2.1') });
+    await pass(FRESH_MS);
 
     expect(await at.workers.lookUpActions()).toEqual({ asked: 30, failed: 0 });
     expect(new Set(await statuses())).toEqual(new Set(['running']));
@@ -95,6 +120,7 @@ describe('actions that no client asks for', () => {
 
   it('cost one call per interval at most, however many reconcilers look', async () => {
     await write('www.acme', 'add_records', { records: records('192.0.2.1') });
+    await pass(FRESH_MS);
 
     await Promise.all([at.workers, at.another(), at.another()].map((each) => each.lookUpActions()));
     await at.workers.lookUpActions();
@@ -118,10 +144,41 @@ describe('actions that no client asks for', () => {
     expect(await readEntries(at, 'recheck_at IS NOT NULL OR records_ceiling IS NOT NULL')).toEqual([]);
   });
 
+  it.each([100, 1_900, 4_000, 7_900, 9_900])(
+    'that failed leave the mirror wrong for 15 s at most, be it %s ms after a call',
+    async (sinceCallMs) => {
+      at.workers.schedule();
+      at.nudges.length = 0;
+      const everyMs = at.intervals.get('look-up-actions') as number;
+      await write('other.acme', 'add_records', { records: records('192.0.2.1') });
+      await pass(FRESH_MS);
+      await at.workers.lookUpActions();
+      await pass(sinceCallMs);
+      const asked = actionCalls();
+      fail(0);
+      await write('www.acme', 'add_records', { records: records('192.0.2.2') });
+      expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.2']);
+
+      let wrongMs = 0;
+      while ((await mirroredValues(at, 'www.acme')) !== null && wrongMs <= 60_000) {
+        await pass(everyMs);
+        wrongMs += everyMs;
+        await at.workers.handlers['look-up-actions']({}, { signal: running() } as never);
+        for (const { name } of at.nudges.splice(0)) {
+          expect(name).toBe('settle-writes');
+          await at.workers.handlers['settle-writes']({}, { signal: running() } as never);
+        }
+      }
+
+      expect(wrongMs).toBeLessThanOrEqual(15_000);
+      expect(actionCalls() - asked).toBe(1);
+    },
+  );
+
   it('that failed wake those who read sets again', async () => {
     fail();
     await write('www.acme', 'add_records', { records: records('192.0.2.1') });
-    at.cloud.admin.advanceClock(ACTION_MS);
+    await pass(ACTION_MS);
 
     await at.workers.handlers['look-up-actions']({}, { signal: running() } as never);
 
@@ -132,6 +189,7 @@ describe('actions that no client asks for', () => {
     await write('one.acme', 'add_records', { records: records('192.0.2.1') });
     await write('two.acme', 'add_records', { records: records('192.0.2.1') });
     await at.pool.query('UPDATE dns_action SET id = 1 WHERE id = (SELECT max(id) FROM dns_action)');
+    await pass(FRESH_MS);
     expect(await at.workers.lookUpActions()).toEqual({ asked: 2, failed: 0 });
     expect(await statuses()).toEqual(['running', 'running']);
 
@@ -143,7 +201,7 @@ describe('actions that no client asks for', () => {
 
   it('are left as they are while the upstream is away', async () => {
     await write('www.acme', 'add_records', { records: records('192.0.2.1') });
-    await at.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 seconds'`);
+    await pass(61_000);
     at.cloud.admin.addFaults({ times: null, effect: { status: 500 } });
 
     expect(await at.workers.lookUpActions()).toEqual({ asked: 1, failed: 0 });

@@ -17,7 +17,7 @@ export interface PollOptions {
 
 /** As many as one upstream call can ask for. */
 const IDS_PER_POLL = 50;
-/** An action that began or was told of less than so long ago is given the time to end. */
+/** No call is made for the sake of an action that began or was told of less than so long ago: it is given the time to end. */
 const FRESH_MS = 2_000;
 
 const claimStatement = {
@@ -51,12 +51,13 @@ const lookUpStatement = {
   name: 'action-look-up-claim',
   text: `
     WITH due AS MATERIALIZED (
-      SELECT id, body, started_at, clock_timestamp() - started_at > $2 * interval '1 ms' AS overdue FROM dns_action
-      WHERE status = 'running' AND checked_at <= clock_timestamp() - ${FRESH_MS} * interval '1 ms'
-      ORDER BY started_at DESC, id DESC LIMIT ${IDS_PER_POLL}
+      SELECT id, body, clock_timestamp() - started_at > $2 * interval '1 ms' AS overdue,
+             checked_at <= clock_timestamp() - ${FRESH_MS} * interval '1 ms' AS is_due
+      FROM dns_action WHERE status = 'running'
+      ORDER BY is_due DESC, started_at DESC, id DESC LIMIT ${IDS_PER_POLL}
     ), turn AS (
       INSERT INTO dns_action_poll AS poll (id, next_at)
-      SELECT 2, clock_timestamp() + $1 * interval '1 ms' WHERE EXISTS (SELECT FROM due)
+      SELECT 2, clock_timestamp() + $1 * interval '1 ms' WHERE EXISTS (SELECT FROM due WHERE is_due)
       ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at WHERE poll.next_at <= ${rowClock}
       RETURNING next_at
     )
@@ -114,7 +115,8 @@ export const pollTurns = (pool: Pool) => ({
 
   /**
    * Takes the turn to look up actions whose end nobody has asked for: at most one call in `intervalMs`, by whichever
-   * process. The newest come first: of what is older, a walk over the zone has told since.
+   * process. The newest come first: of what is older, a walk over the zone has told since. What began a moment ago has
+   * the room that is left: it would have to wait for the next call.
    *
    * @returns as many as one call can ask for; none while there are none, or while it is nobody's turn
    */

@@ -187,11 +187,22 @@ describe('the turn to look up actions that nobody asks for', () => {
     ]);
   });
 
+  it('takes those along that began a moment ago, where there is room', async () => {
+    const old = await startOld();
+    const fresh = await startAction();
+
+    const found = await polls.claimLookUp(0, 60_000);
+    await actionStore(database.pool).recordActions([{ id: old, status: 'success', body: '{}' }]);
+
+    expect(found.map(({ id }) => id)).toEqual([old, fresh]);
+    expect(await polls.claimLookUp(0, 60_000)).toEqual([]);
+  });
+
   it('is nobody’s while all have ended or began a moment ago: it does not wait for its time then', async () => {
-    await startAction();
+    const fresh = await startAction();
     expect(await polls.claimLookUp(60_000, 60_000)).toEqual([]);
 
     const id = await startOld();
-    expect(await polls.claimLookUp(60_000, 60_000)).toMatchObject([{ id }]);
+    expect(await polls.claimLookUp(60_000, 60_000)).toMatchObject([{ id }, { id: fresh }]);
   });
 });

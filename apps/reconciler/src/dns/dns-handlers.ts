@@ -29,7 +29,7 @@ const TURN_MS = 1_000;
 /** What the jobs of the queue `dns` do. */
 export function dnsHandlers(deps: DnsHandlerDeps): JobHandlers<'dns'> {
   const { sync, syncDemos, expire, queue, graceMs } = deps;
-  const settle = unlessUnderWay(deps.settle);
+  const settle = onceMoreWhenAsked(deps.settle);
   const clear = unlessUnderWay(deps.clear);
   const lookUp = unlessUnderWay(async () => {
     const { failed } = await deps.lookUp();
@@ -72,6 +72,21 @@ function unlessUnderWay(pass: (signal: AbortSignal) => Promise<unknown>): (signa
     } finally {
       isUnderWay = false;
     }
+  };
+}
+
+/** As `unlessUnderWay`, but what became due behind the back of a pass is worth another one, and does not wait for the schedule. */
+function onceMoreWhenAsked(pass: (signal: AbortSignal) => Promise<unknown>): (signal: AbortSignal) => Promise<void> {
+  let isAsked = false;
+  const work = unlessUnderWay(async (signal) => {
+    while (isAsked && !signal.aborted) {
+      isAsked = false;
+      await pass(signal);
+    }
+  });
+  return (signal) => {
+    isAsked = true;
+    return work(signal);
   };
 }
 

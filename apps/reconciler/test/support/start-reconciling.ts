@@ -22,6 +22,8 @@ export interface Reconciling {
   readonly workers: DnsWorkers;
   /** Jobs that were asked for, in place of a queue. */
   readonly nudges: { name: string; payload: unknown; options: unknown }[];
+  /** Milliseconds between two jobs of a name, once they were scheduled. */
+  readonly intervals: Map<string, number>;
   /** A second reconciler beside the first, with metrics of its own. */
   another(settings?: Partial<DnsSettings>, upstream?: Partial<HcloudClient>): DnsWorkers;
   metric(name: string, labels?: Record<string, string>): Promise<number | undefined>;
@@ -68,8 +70,10 @@ export async function startReconciling(
     log: silentLog,
   });
   const nudges: Reconciling['nudges'] = [];
+  const intervals = new Map<string, number>();
   const queue = {
     nudge: async (name: string, payload: unknown, options: unknown) => void nudges.push({ name, payload, options }),
+    schedule: (name: string, _payload: unknown, everyMs: number) => void intervals.set(name, everyMs),
   } as unknown as Queue;
   const buildWith = (metrics: Metrics, differing: Partial<DnsSettings>, upstream: Partial<HcloudClient> = {}) =>
     buildDnsWorkers({
@@ -82,7 +86,7 @@ export async function startReconciling(
   const [zoneId, demoZoneId] = [idOf(ZONE), idOf(DEMO_ZONE)];
   return {
     databaseUrl: database.url,
-    ...{ pool, cloud, hcloud, zoneId, demoZoneId, nudges },
+    ...{ pool, cloud, hcloud, zoneId, demoZoneId, nudges, intervals },
     workers: buildWith(metrics, changed),
     another: (more, upstream) => buildWith(createMetrics({ service: 'test' }), { ...changed, ...more }, upstream),
     async metric(name, labels = {}) {
