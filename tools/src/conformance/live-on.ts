@@ -58,8 +58,19 @@ async function reconciled({ rig }: Living): Promise<{ reason: string; message: s
   return rows[0].conditions.find(({ type }: { type: string }) => type === 'Reconciled');
 }
 
+const untilDrifted = (living: Living): Promise<{ reason: string; message: string }> =>
+  waitFor(
+    'the drift to be told',
+    async () => {
+      const condition = await reconciled(living);
+      if (condition.reason !== 'Drifted') throw new Error(JSON.stringify(condition));
+      return condition;
+    },
+    patient,
+  );
+
 const workersOf = (shoot: Shoot | null) =>
-  (shoot?.spec.provider as { workers: { maximum: number }[] } | undefined)?.workers ?? [];
+  (shoot?.spec.provider as { workers: { name: string; maximum: number }[] } | undefined)?.workers ?? [];
 const maximumOf = (shoot: Shoot | null): number | undefined => workersOf(shoot)[0]?.maximum;
 
 const stages: readonly Stage[] = [
@@ -79,15 +90,7 @@ const stages: readonly Stage[] = [
       const patch = { spec: { provider: { workers: workersOf(shoot).map((each) => ({ ...each, maximum: 9 })) } } };
       const path = shootPath(shoot?.metadata.namespace ?? '', shoot?.metadata.name ?? '');
       await must(living.target.admin, 'PATCH', `${path}?fieldManager=kubectl-edit`, patch, mergeType);
-      const { reason, message } = await waitFor(
-        'the drift to be told',
-        async () => {
-          const condition = await reconciled(living);
-          if (condition.reason !== 'Drifted') throw new Error(JSON.stringify(condition));
-          return condition;
-        },
-        patient,
-      );
+      const { reason, message } = await untilDrifted(living);
       const named = message.replace('Somebody else has changed what is declared here: ', '').replace(/\.$/, '');
       return `${reason}: ${named}, maximum ${maximumOf(await living.readShoot())}`;
     },
@@ -104,6 +107,25 @@ const stages: readonly Stage[] = [
       );
       const named = rows.flatMap(({ detail }) => detail.fields).map(({ field, manager }) => `${field} of ${manager}`);
       return `${end}, maximum ${maximumOf(await living.readShoot())}, ${named.join(' ')}`;
+    },
+  },
+  {
+    name: 'tell who has added a pool, and keep it over a change',
+    expected: 'Drifted: node pool batch (kubectl-edit), succeeded, with batch',
+    async run(living) {
+      const shoot = await living.readShoot();
+      const pools = workersOf(shoot);
+      const patch = { spec: { provider: { workers: [...pools, { ...pools[0], name: 'batch', labels: {} }] } } };
+      const path = shootPath(shoot?.metadata.namespace ?? '', shoot?.metadata.name ?? '');
+      await must(living.target.admin, 'PATCH', `${path}?fieldManager=kubectl-edit`, patch, mergeType);
+      const { reason, message } = await untilDrifted(living);
+      await living.rig.call('POST', `/clusters/${NAME}/hibernate/`);
+      const end = await ended(living);
+      await living.rig.call('POST', `/clusters/${NAME}/resume/`);
+      await ended(living);
+      const isKept = workersOf(await living.readShoot()).some(({ name }) => name === 'batch');
+      const named = message.replace('Somebody else has added what is not declared here: ', '').replace(/\.$/, '');
+      return `${reason}: ${named}, ${end}, ${isKept ? 'with' : 'without'} batch`;
     },
   },
   {

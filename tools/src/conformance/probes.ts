@@ -68,6 +68,14 @@ async function scale({ target, garden, namespace }: Probing, name: string, maxim
   await must(target.admin, 'PATCH', `${shootPath(namespace, name)}?fieldManager=kubectl-edit`, patch, mergeType);
 }
 
+/** Somebody else adds a pool. */
+async function addPool({ target, garden, namespace }: Probing, name: string, pool: string): Promise<void> {
+  const { spec } = await present(garden, namespace, name);
+  const { workers } = spec.provider as { workers: object[] };
+  const patch = { spec: { provider: { workers: [...workers, worker({ name: pool, labels: {} })] } } };
+  await must(target.admin, 'PATCH', `${shootPath(namespace, name)}?fieldManager=kubectl-edit`, patch, mergeType);
+}
+
 async function present(garden: GardenClient, namespace: string, name: string): Promise<Shoot> {
   const shoot = await garden.readShoot({ namespace, name });
   if (shoot === null) throw new Error(`${name} is gone`);
@@ -201,6 +209,29 @@ export const probes: readonly Probe[] = [
       await scale(probing, 'scaled', 8);
       const { shoot } = await garden.applyShoot(aShoot(namespace, 'scaled', [worker({ name: 'p0' })]));
       return shownPools(shoot);
+    },
+  },
+  {
+    name: 'keeps a pool that somebody else has added, over an apply that does not know it',
+    expected: 'p1=5 p9=3',
+    async run(probing) {
+      const { garden, namespace } = probing;
+      await garden.applyShoot(aShoot(namespace, 'joined'));
+      await addPool(probing, 'joined', 'p9');
+      const { shoot } = await garden.applyShoot(aShoot(namespace, 'joined', [worker({ maximum: 5 })]));
+      return shownPools(shoot);
+    },
+  },
+  {
+    name: 'tells who has added a pool, and that nobody else holds the others',
+    expected: 'p9 of kubectl-edit, p1 of nobody else',
+    async run({ garden, namespace }) {
+      const { managers } = await present(garden, namespace, 'joined');
+      const holders = (pool: string): string =>
+        othersHolding(managers, `.spec.provider.workers[name="${pool}"].name`)
+          .map(({ manager }) => manager)
+          .join(' ') || 'nobody else';
+      return `p9 of ${holders('p9')}, p1 of ${holders('p1')}`;
     },
   },
   {
