@@ -5,7 +5,7 @@ import { isAppliedBy, type Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import { type ClusterRig, clusterSpec, startClusterRig } from '../bench/cluster-rig.js';
 import { playGardener } from './play-gardener.js';
-import { shootPath } from './probes.js';
+import { shootPath } from './probe.js';
 import { mergeType, must } from './rest.js';
 import { connect, kubeconfigOf, type Target } from './target.js';
 

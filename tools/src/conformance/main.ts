@@ -4,13 +4,19 @@ import { fileURLToPath } from 'node:url';
 import { startOrExit } from '@corral/service';
 import { buildApiServer, findProgram } from './build-api-server.js';
 import { type Lived, liveOn } from './live-on.js';
-import { type Probe, type Probing, prepare, probes } from './probes.js';
+import { type Probe, type Probing, prepare } from './probe.js';
+import { probesOfAccess } from './probes-of-access.js';
+import { probesOfPools } from './probes-of-pools.js';
+import { probesOfReads } from './probes-of-reads.js';
+import { probesOfShoots } from './probes-of-shoots.js';
 import { startKube } from './start-kube.js';
 import { startLocal } from './start-local.js';
 import { connect, type Target } from './target.js';
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const atEnd: (() => Promise<void>)[] = [];
+/** In the order in which they run: the last ones look at Shoots of those before them. */
+const probes: readonly Probe[] = [...probesOfShoots, ...probesOfPools, ...probesOfAccess, ...probesOfReads];
 const say = (line: string) => console.error(line);
 
 await startOrExit('npm run conformance', async () => {
