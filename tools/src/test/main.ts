@@ -12,8 +12,8 @@ import { readSkipNotes, skipLines } from './skips.js';
 
 const INTERRUPTED = 130;
 
-/** Tests of the whole system wait for processes more than they compute, so there is one worker more than there are cores. */
-const WORKERS = availableParallelism() + 1;
+/** Tests of the whole system wait for processes more than they compute, so there are two workers more than there are cores. */
+const WORKERS = availableParallelism() + 2;
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const resultsDir = join(root, 'test-results');
