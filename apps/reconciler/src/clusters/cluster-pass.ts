@@ -1,7 +1,7 @@
 import { isDatabaseAway } from '@corral/database';
 import { type GardenClient, GardenError } from '@corral/garden';
 import type { Log } from '@corral/service';
-import type { GardenWord } from '../loop/garden-gate.js';
+import { type GardenWord, gardenWordOf } from '../loop/garden-gate.js';
 import { type KeptLease, keepLease } from '../loop/keep-lease.js';
 import type { Lease, LeaseStore, Released } from '../loop/lease-store.js';
 import type { TurnOutcome } from '../loop/plan-next.js';
@@ -91,7 +91,7 @@ async function runTurn(deps: PassDeps, lease: Lease, kept: KeptLease): Promise<P
     return { end, steps: stand.steps, word: wasAsked ? { kind: 'fine' } : null, isGardenBack };
   } catch (error) {
     const end = await endFailed(deps, lease, kept, stand, error);
-    return { end, steps: stand.steps, word: end.kind === 'failed' ? wordOf(error) : null, isGardenBack: false };
+    return { end, steps: stand.steps, word: end.kind === 'failed' ? gardenWordOf(error) : null, isGardenBack: false };
   }
 }
 
@@ -256,25 +256,4 @@ async function endFailed(
 function isNamespaceGone(error: unknown, step: Step['do'], { known }: Desired): boolean {
   const isNotFound = error instanceof GardenError && error.kind === 'not_found';
   return isNotFound && known.shootUid === null && (step === 'applyCredentials' || step === 'applyShoot');
-}
-
-/** What a failure says about the garden as such. One that it answered, it is well with. */
-function wordOf(error: unknown): GardenWord | null {
-  if (!(error instanceof GardenError)) return null;
-  switch (error.kind) {
-    case 'throttled':
-      return {
-        kind: 'throttled',
-        retryAfterMs: error.retryAfterSeconds === null ? null : error.retryAfterSeconds * 1_000,
-      };
-    case 'credentials':
-      return { kind: 'locked' };
-    case 'unreachable':
-    case 'uncertain':
-    case 'server_error':
-    case 'unusable':
-      return { kind: 'away' };
-    default:
-      return { kind: 'fine' };
-  }
 }

@@ -1,5 +1,6 @@
-import { type GardenClient, GardenError } from '@corral/garden';
+import type { GardenClient } from '@corral/garden';
 import { type Log, sleep } from '@corral/service';
+import { gardenWordOf } from '../loop/garden-gate.js';
 import { unlessStopped } from '../loop/unless-stopped.js';
 import { managedSelector } from './marks.js';
 import type { NewsStore, WaitingShoot } from './news-store.js';
@@ -61,14 +62,9 @@ export const probeGarden =
         await unlessStopped(ask, signal);
         return true;
       } catch (error) {
-        return error instanceof GardenError && !silences.has(error.kind);
+        return gardenWordOf(error)?.kind === 'fine';
       } finally {
         clearTimeout(timer);
       }
     }
   };
-
-/** What is no answer to those who wait. */
-const silences = new Set<GardenError['kind']>([
-  ...(['unreachable', 'uncertain', 'server_error', 'unusable', 'credentials', 'throttled'] as const),
-]);

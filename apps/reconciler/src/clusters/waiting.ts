@@ -1,5 +1,5 @@
 import type { Condition, OperationWaiting } from '@corral/contracts';
-import { GardenError } from '@corral/garden';
+import { gardenWordOf } from '../loop/garden-gate.js';
 import type { Failure } from './classify-failure.js';
 import { stamped } from './conditions.js';
 import type { Desired, Verdict } from './model.js';
@@ -52,7 +52,7 @@ function reasonOf(error: unknown, failure: Failure, failures: number): Reason | 
     case 'bug':
       return fault;
     case 'pause':
-      return error instanceof GardenError && error.kind === 'credentials' ? denied : unavailable;
+      return gardenWordOf(error)?.kind === 'locked' ? denied : unavailable;
     case 'platform':
       return failure.code === 'platform_quota_exceeded' ? quotaExceeded : fault;
     case 'retry':
@@ -61,10 +61,9 @@ function reasonOf(error: unknown, failure: Failure, failures: number): Reason | 
 }
 
 function reasonOfRetry(error: unknown, failures: number): Reason | null {
-  if (error instanceof GardenError) {
-    if (error.kind === 'throttled') return throttled;
-    if (['uncertain', 'server_error', 'unreachable', 'unusable'].includes(error.kind)) return unavailable;
-  }
+  const word = gardenWordOf(error)?.kind;
+  if (word === 'throttled') return throttled;
+  if (word === 'away') return unavailable;
   return failures < quietTries ? null : overtaken;
 }
 

@@ -1,4 +1,5 @@
 import type { JobHandlers, Queue } from '@corral/queue';
+import { onceMoreWhenAsked, oneAtATime } from '../loop/one-at-a-time.js';
 import { Stopped } from '../loop/unless-stopped.js';
 import type { ClearResult } from './clear-demos.js';
 import type { ExpireResult } from './expire-demos.js';
@@ -29,21 +30,19 @@ const TURN_MS = 1_000;
 /** What the jobs of the queue `dns` do. */
 export function dnsHandlers(deps: DnsHandlerDeps): JobHandlers<'dns'> {
   const { sync, syncDemos, expire, queue, graceMs } = deps;
-  const settle = onceMoreWhenAsked(deps.settle);
-  const clear = unlessUnderWay(deps.clear);
-  const lookUp = unlessUnderWay(async () => {
+  const lookUp = async () => {
     const { failed } = await deps.lookUp();
     // What their writes claimed is not there: the mirror is mended at once.
     if (failed > 0) await queue.nudge('settle-writes', {}, { jobId: 'failed-actions' });
-  });
+  };
   return {
-    'settle-writes': async (_payload, { signal }) => settle(signal),
-    'look-up-actions': async (_payload, { signal }) => lookUp(signal),
+    'settle-writes': onceMoreWhenAsked(deps.settle),
+    'look-up-actions': oneAtATime(lookUp),
     'expire-demos': async (_payload, { signal }) => {
       const { ended } = await expire(signal);
       if (ended > 0) await queue.nudge('clear-demos', {}, { jobId: 'clear' });
     },
-    'clear-demos': async (_payload, { signal }) => clear(signal),
+    'clear-demos': oneAtATime(deps.clear),
     'zone-sync': async ({ runId, reason }, { signal }) => {
       const syncs = runId === undefined && syncDemos !== null ? [sync, syncDemos] : [sync];
       const results = await allEnded(syncs.map((each) => each({ runId, reason }, signal)));
@@ -58,35 +57,6 @@ export function dnsHandlers(deps: DnsHandlerDeps): JobHandlers<'dns'> {
         await queue.nudge('zone-sync', { reason: 'schedule' }, { jobId: 'again', delayMs: Math.min(...againMs) });
       }
     },
-  };
-}
-
-/** While the upstream is slow, a pass outlasts its interval; a second beside it would only add to the load. */
-function unlessUnderWay(pass: (signal: AbortSignal) => Promise<unknown>): (signal: AbortSignal) => Promise<void> {
-  let isUnderWay = false;
-  return async (signal) => {
-    if (isUnderWay) return;
-    isUnderWay = true;
-    try {
-      await pass(signal);
-    } finally {
-      isUnderWay = false;
-    }
-  };
-}
-
-/** As `unlessUnderWay`, but what became due behind the back of a pass is worth another one, and does not wait for the schedule. */
-function onceMoreWhenAsked(pass: (signal: AbortSignal) => Promise<unknown>): (signal: AbortSignal) => Promise<void> {
-  let isAsked = false;
-  const work = unlessUnderWay(async (signal) => {
-    while (isAsked && !signal.aborted) {
-      isAsked = false;
-      await pass(signal);
-    }
-  });
-  return (signal) => {
-    isAsked = true;
-    return work(signal);
   };
 }
 

@@ -1,3 +1,4 @@
+import { GardenError } from '@corral/garden';
 import { backoffMs, spreadMs } from './backoff.js';
 import { Stopped } from './unless-stopped.js';
 
@@ -10,6 +11,27 @@ export type GardenWord =
   | { readonly kind: 'away' }
   /** It does not let us in. */
   | { readonly kind: 'locked' };
+
+/** What a failure of a call says about the garden as such; null for one of something else. One that it answered, it is well with. */
+export function gardenWordOf(error: unknown): GardenWord | null {
+  if (!(error instanceof GardenError)) return null;
+  switch (error.kind) {
+    case 'throttled':
+      return {
+        kind: 'throttled',
+        retryAfterMs: error.retryAfterSeconds === null ? null : error.retryAfterSeconds * 1_000,
+      };
+    case 'credentials':
+      return { kind: 'locked' };
+    case 'unreachable':
+    case 'uncertain':
+    case 'server_error':
+    case 'unusable':
+      return { kind: 'away' };
+    default:
+      return { kind: 'fine' };
+  }
+}
 
 export interface GateState {
   /** How many may work at the same time. */

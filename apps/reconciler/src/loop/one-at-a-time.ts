@@ -13,3 +13,18 @@ export function oneAtATime(work: (signal: AbortSignal) => Promise<unknown>) {
     }
   };
 }
+
+/** The same for work that is worth another run when it was asked for meanwhile: what became due behind its back does not wait. */
+export function onceMoreWhenAsked(work: (signal: AbortSignal) => Promise<unknown>): ReturnType<typeof oneAtATime> {
+  let isAsked = false;
+  const run = oneAtATime(async (signal) => {
+    while (isAsked && !signal.aborted) {
+      isAsked = false;
+      await work(signal);
+    }
+  });
+  return (payload, context) => {
+    isAsked = true;
+    return run(payload, context);
+  };
+}

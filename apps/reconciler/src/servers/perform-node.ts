@@ -1,5 +1,5 @@
 import { GardenError, isGardenError, type JoinData, type ShootNodes } from '@corral/garden';
-import type { GardenGate, GardenWord } from '../loop/garden-gate.js';
+import { type GardenGate, type GardenWord, gardenWordOf } from '../loop/garden-gate.js';
 import { Stopped } from '../loop/unless-stopped.js';
 import type { NodeOf, Seen, Step, WantedServer } from './model.js';
 import { JOIN_TOKEN_MS } from './verdicts.js';
@@ -109,14 +109,6 @@ async function enter(gate: GardenGate, { shoot }: NodeOf, signal: AbortSignal) {
  */
 function wordOf(error: GardenError): GardenWord | null {
   if (error.fromShoot) return null;
-  switch (error.kind) {
-    case 'throttled': {
-      const seconds = error.retryAfterSeconds;
-      return { kind: 'throttled', retryAfterMs: seconds === null ? null : seconds * 1_000 };
-    }
-    case 'credentials':
-      return { kind: 'locked' };
-    default:
-      return null;
-  }
+  const word = gardenWordOf(error);
+  return word?.kind === 'throttled' || word?.kind === 'locked' ? word : null;
 }
