@@ -95,9 +95,7 @@ const goesOn = `session.revoked_at IS NULL AND least(session.idle_expires_at, se
 const findSession = {
   name: 'session-find',
   text: `SELECT session.id, session.user_id AS "userId", app_user.number AS "userNumber", app_user.email,
-                COALESCE(NULLIF(app_user.display_name, ''),
-                         NULLIF(trim(app_user.first_name || ' ' || app_user.last_name), ''),
-                         app_user.email) AS "displayName",
+                app_user_name(app_user) AS "displayName",
                 session.created_at AS "createdAt", session.idle_expires_at AS "idleExpiresAt",
                 session.expires_at AS "expiresAt",
                 COALESCE((SELECT json_agg(json_build_object('teamId', team.id, 'teamNumber', team.number,
