@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Writable } from 'node:stream';
 import { clusterLimits } from '@corral/contracts';
 import { GardenError, type GardenErrorKind } from '@corral/garden';
-import { createLog, createMetrics } from '@corral/service';
+import { createMetrics } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { buildApp } from '../src/build-app.js';
@@ -12,6 +11,7 @@ import { addConnection, declare, runningCluster, showConditions } from './suppor
 import { fakeGarden } from './support/fake-garden.js';
 import { type FakeProvider, fakeProvider } from './support/fake-provider.js';
 import { claimsOf } from './support/given-servers.js';
+import { recordedLog } from './support/recorded-log.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi, type TestTeam } from './support/start-cluster-api.js';
 
 const features = { config: { gardenFeatures: new Set(['adopted-nodes'] as const) } };
@@ -280,14 +280,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   });
 
   it('leaves the token nowhere: not in the database, not in the log', async () => {
-    let logged = '';
-    const destination = new Writable({
-      write(chunk, _encoding, next) {
-        logged += chunk;
-        next();
-      },
-    });
-    const log = createLog({ level: 'debug', service: 'test', destination });
+    const { log, text } = recordedLog();
     const talkative = await startClusterApi({ garden, log, ...features });
     try {
       await addConnection(talkative, talkative.acme);
@@ -301,7 +294,8 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
              || query_to_xml('SELECT * FROM adopted_server', true, true, '')::text
              || query_to_xml('SELECT * FROM operation', true, true, '')::text AS dump`,
       );
-      await waitFor('the request in the log', () => logged.includes('/join-command/'));
+      await waitFor('the request in the log', async () => (await text()).includes('/join-command/'));
+      const logged = await text();
       for (const secret of [token, ...token.split('.'), Buffer.from(token).toString('base64')]) {
         expect(`${rows[0]?.dump}${logged}`).not.toContain(secret);
       }

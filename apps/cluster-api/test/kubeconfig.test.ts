@@ -1,11 +1,10 @@
-import { Writable } from 'node:stream';
 import { clusterLimits } from '@corral/contracts';
 import { GardenError, type GardenErrorKind } from '@corral/garden';
-import { createLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addConnection, beginFirstPass, declare, runningCluster, showConditions } from './support/clusters.js';
 import { fakeGarden } from './support/fake-garden.js';
+import { recordedLog } from './support/recorded-log.js';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
 describe('POST /clusters/{name}/kubeconfig/', () => {
@@ -156,14 +155,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('leaves the credential nowhere: not in the database, not in the log', async () => {
-    let logged = '';
-    const destination = new Writable({
-      write(chunk, _encoding, next) {
-        logged += chunk;
-        next();
-      },
-    });
-    const log = createLog({ level: 'debug', service: 'test', destination });
+    const { log, text } = recordedLog();
     const talkative = await startClusterApi({ garden, log });
     try {
       await addConnection(talkative, talkative.acme);
@@ -179,8 +171,8 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       );
       expect(rows[0]?.dump).toContain('kubeconfig.issue');
       expect(rows[0]?.dump).not.toContain('top-secret');
-      await waitFor('the request in the log', () => logged.includes('/kubeconfig/'));
-      expect(logged).not.toContain('top-secret');
+      await waitFor('the request in the log', async () => (await text()).includes('/kubeconfig/'));
+      expect(await text()).not.toContain('top-secret');
     } finally {
       await talkative.close();
     }

@@ -35,12 +35,8 @@ async function aReadyCluster(pools: readonly { name: string }[] = [{ name: 'gene
   return cluster;
 }
 
-const placeOf = async (cluster: TestCluster): Promise<[namespace: string, name: string]> => {
-  const { rows } = await at.pool.query('SELECT project_namespace FROM team WHERE id = $1', [cluster.team.id]);
-  return [rows[0].project_namespace, (await at.row(cluster.id)).shoot_name];
-};
 const shootOf = async (cluster: TestCluster) => {
-  const [namespace, name] = await placeOf(cluster);
+  const [namespace, name] = await at.placeOf(cluster);
   const shoot = await at.garden.readShoot({ namespace, name });
   if (shoot === null) throw new Error('The Shoot is gone.');
   return shoot;
@@ -50,7 +46,7 @@ const workersOf = async (cluster: TestCluster) =>
 
 /** An operator changes the Shoot by hand. */
 async function edit(cluster: TestCluster, spec: object, manager = 'kubectl-edit'): Promise<void> {
-  const [namespace, name] = await placeOf(cluster);
+  const [namespace, name] = await at.placeOf(cluster);
   at.cloud.admin.garden.editShoot(namespace, name, { manager, patch: { spec } });
 }
 async function scale(cluster: TestCluster, maximum: number, manager?: string): Promise<void> {
@@ -111,7 +107,7 @@ describe('what an operator changes after it was declared', () => {
 
   it('is put back at once when it is a mark of ours', async () => {
     const cluster = await aReadyCluster();
-    const [namespace, name] = await placeOf(cluster);
+    const [namespace, name] = await at.placeOf(cluster);
     at.cloud.admin.garden.editShoot(namespace, name, {
       ...{ manager: 'kubectl-edit' },
       patch: { metadata: { annotations: { 'corral.dev/plan': 'theirs' }, labels: { 'corral.dev/managed': 'true' } } },
@@ -163,7 +159,7 @@ describe('what an operator changes after it was declared', () => {
 describe('maintenance of the garden', () => {
   it('raises an expired version, and the team goes on from there', async () => {
     const cluster = await aReadyCluster();
-    const [namespace, name] = await placeOf(cluster);
+    const [namespace, name] = await at.placeOf(cluster);
     const { kubernetesVersions } = await at.garden.readCloudProfile();
     const { version } = (await shootOf(cluster)).spec.kubernetes as { version: string };
     const expired = { version, classification: 'supported', expirationDate: '2020-01-01T00:00:00Z' };
@@ -191,7 +187,7 @@ describe('maintenance of the garden', () => {
 describe('a garden that has forgotten who holds what', () => {
   it('is told again, and pools go as they are taken out of the declaration', async () => {
     const cluster = await aReadyCluster([{ name: 'general' }, { name: 'second' }]);
-    at.cloud.admin.garden.forgetManagers(...(await placeOf(cluster)));
+    at.cloud.admin.garden.forgetManagers(...(await at.placeOf(cluster)));
     await reconciler.wake(cluster.id);
 
     const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 4 }] });
@@ -275,7 +271,7 @@ describe('a token on the garden that somebody else has replaced', () => {
       'SELECT c.id, c.garden_name FROM connection c JOIN cluster ON connection_id = c.id WHERE cluster.id = $1',
       [cluster.id],
     );
-    const [namespace] = await placeOf(cluster);
+    const [namespace] = await at.placeOf(cluster);
     const kubeconfigText = at.cloud.gardenKubeconfig;
     const operator = connectGarden({
       ...{ kubeconfigText, cloudProfileName: 'hcloud', fieldManager: 'kubectl' },

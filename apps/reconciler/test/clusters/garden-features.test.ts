@@ -31,19 +31,16 @@ async function declare(reconciler: Reconciler, declared: Declared): Promise<Test
   return cluster;
 }
 
-async function placeOf(cluster: TestCluster): Promise<{ namespace: string; name: string }> {
-  const { rows } = await at.pool.query('SELECT project_namespace FROM team WHERE id = $1', [cluster.team.id]);
-  return { namespace: rows[0].project_namespace, name: (await at.row(cluster.id)).shoot_name };
-}
-
 type Provider = {
   infrastructureConfig: { networks: Record<string, unknown> };
   workers: [{ providerConfig?: unknown; machine: { image: { providerConfig?: unknown } } }];
 };
-const providerOf = async (cluster: TestCluster): Promise<Provider> => {
-  const shoot = await at.garden.readShoot(await placeOf(cluster));
-  return shoot?.spec.provider as Provider;
+const shootOf = async (cluster: TestCluster) => {
+  const [namespace, name] = await at.placeOf(cluster);
+  return at.garden.readShoot({ namespace, name });
 };
+const providerOf = async (cluster: TestCluster): Promise<Provider> =>
+  (await shootOf(cluster))?.spec.provider as Provider;
 
 interface Case {
   readonly feature: GardenFeature;
@@ -96,7 +93,7 @@ describe.each(cases)('a cluster that wants $feature', ({ feature, declared, poin
     const { state, error } = await untilEnded(at, cluster.operationId);
 
     expect([state, error.message]).toEqual(['failed', expect.stringContaining(pointer)]);
-    expect(await at.garden.readShoot(await placeOf(cluster))).toBeNull();
+    expect(await shootOf(cluster)).toBeNull();
   });
 
   it('fails by a word of the garden where the extension does not take it', async () => {
@@ -106,7 +103,7 @@ describe.each(cases)('a cluster that wants $feature', ({ feature, declared, poin
 
     expect(state).toBe('failed');
     expect(error).toMatchObject({ code: 'refused_by_garden' });
-    expect(await at.garden.readShoot(await placeOf(cluster))).toBeNull();
+    expect(await shootOf(cluster)).toBeNull();
   });
 });
 

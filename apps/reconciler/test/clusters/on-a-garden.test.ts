@@ -53,10 +53,6 @@ async function aReadyCluster(reconciler: Reconciler): Promise<TestCluster> {
 
 const shootsEver = (shootName: string) =>
   at.cloud.admin.garden.shootHistory().filter((life) => life.name === shootName).length;
-const placeOf = async (cluster: TestCluster): Promise<[namespace: string, name: string]> => {
-  const { rows } = await at.pool.query('SELECT project_namespace FROM team WHERE id = $1', [cluster.team.id]);
-  return [rows[0].project_namespace, (await at.row(cluster.id)).shoot_name];
-};
 const metric = async (reconciler: Reconciler, name: string, outcome = /./): Promise<number> => {
   const values = (await reconciler.metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
   return values.filter(({ labels }) => outcome.test(String(labels.outcome))).reduce((sum, { value }) => sum + value, 0);
@@ -152,7 +148,7 @@ describe('the watch', () => {
   it('tells of what somebody else has changed, though its version had expired', async () => {
     const reconciler = await start();
     const cluster = await aReadyCluster(reconciler);
-    const [namespace, name] = await placeOf(cluster);
+    const [namespace, name] = await at.placeOf(cluster);
     await waitFor('the watch', async () => (await metric(reconciler, 'corral_reconcile_watching')) === 1);
     await untilChecked([cluster]);
 
@@ -168,7 +164,7 @@ describe('the watch', () => {
   it('finds out that a Shoot vanished while nobody looked', async () => {
     const first = await start();
     const cluster = await aReadyCluster(first);
-    const [namespace, name] = await placeOf(cluster);
+    const [namespace, name] = await at.placeOf(cluster);
     await first.stop();
 
     at.cloud.admin.garden.vanishShoot(namespace, name);

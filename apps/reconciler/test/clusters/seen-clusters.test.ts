@@ -44,10 +44,6 @@ async function aReadyCluster(reconciler: Reconciler, pools = twoPools): Promise<
   return cluster;
 }
 
-const placeOf = async (cluster: TestCluster): Promise<[namespace: string, name: string]> => {
-  const { rows } = await at.pool.query('SELECT project_namespace FROM team WHERE id = $1', [cluster.team.id]);
-  return [rows[0].project_namespace, (await at.row(cluster.id)).shoot_name];
-};
 const observedOf = async (cluster: TestCluster) => (await at.row(cluster.id)).observed as ObservedCluster | null;
 const untilAuthority = (cluster: TestCluster, is: (data: string | null) => boolean) =>
   untilRow(at, cluster.id, ({ observed }) => {
@@ -74,7 +70,7 @@ const untilQuiet = (cluster: TestCluster) =>
 describe('the certificate authority of a cluster', () => {
   it('is told as kubeconfigs have it', async () => {
     const cluster = await aReadyCluster(await start());
-    const [namespace, name] = await placeOf(cluster);
+    const [namespace, name] = await at.placeOf(cluster);
 
     await untilAuthority(cluster, (data) => data !== null);
 
@@ -106,7 +102,7 @@ describe('the certificate authority of a cluster', () => {
 
   it('is told anew after it was exchanged', async () => {
     const cluster = await aReadyCluster(await start());
-    const [namespace, name] = await placeOf(cluster);
+    const [namespace, name] = await at.placeOf(cluster);
     await untilAuthority(cluster, (data) => data !== null);
     const before = (await observedOf(cluster))?.apiServer?.certificateAuthorityData ?? '';
     const old = Buffer.from(before, 'base64').toString();
@@ -130,7 +126,7 @@ describe('the nodes of a cluster', () => {
 
   it('are counted anew when the garden shows that something is wrong with them', async () => {
     const cluster = await aReadyCluster(await start());
-    const [namespace, name] = await placeOf(cluster);
+    const [namespace, name] = await at.placeOf(cluster);
     await untilCounted(cluster, all);
     await untilQuiet(cluster);
     const [node] = at.cloud.admin.garden

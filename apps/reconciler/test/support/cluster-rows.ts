@@ -14,6 +14,8 @@ export interface ClusterRows {
   change(cluster: TestCluster, changed?: Changed): Promise<{ generation: number; operationId: string }>;
   requestDeletion(cluster: TestCluster): Promise<string>;
   row(clusterId: string): Promise<ClusterRow>;
+  /** Of the cluster's Shoot. */
+  placeOf(cluster: TestCluster): Promise<[namespace: string, name: string]>;
   operation(id: string): Promise<OperationRow>;
   operationsOf(clusterId: string): Promise<OperationRow[]>;
   /** Makes time pass for one row: everything that lies ahead of it is `ms` nearer. */
@@ -158,6 +160,13 @@ export async function openClusterRows(): Promise<ClusterRows> {
          FROM cluster WHERE id = $1`,
         [clusterId],
       ),
+    async placeOf({ id }) {
+      const { project_namespace, shoot_name } = await one<{ project_namespace: string; shoot_name: string }>(
+        `SELECT project_namespace, shoot_name FROM cluster JOIN team ON team.id = cluster.team_id WHERE cluster.id = $1`,
+        [id],
+      );
+      return [project_namespace, shoot_name];
+    },
     operation: (id) => one<OperationRow>('SELECT * FROM operation WHERE id = $1', [id]),
     async operationsOf(clusterId) {
       const { rows } = await pool.query('SELECT * FROM operation WHERE target_id = $1 ORDER BY generation', [
