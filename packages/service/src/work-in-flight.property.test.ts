@@ -1,16 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  BURST_MS,
-  type Flight,
-  type FlightBounds,
-  PER_TURN,
-  spend,
-  starts,
-  takes,
-  type WorkInFlight,
-  workInFlight,
-} from './work-in-flight.js';
+import { type Flight, type FlightBounds, PER_TURN, starts, workInFlight } from './work-in-flight.js';
 
 const bounds: FlightBounds = { max: 12, burst: 96, atOnce: 10 };
 const teams = ['acme', 'globex', 'initech', 'hooli'] as const;
@@ -235,87 +225,5 @@ describe('whether work begins', () => {
     turns.end();
 
     expect(hasBegun).toBe(true);
-  });
-});
-
-const crowds = fc
-  .record({ own: fc.nat(120), others: fc.nat(120), owners: fc.integer({ min: 1, max: 40 }), isLasting: fc.boolean() })
-  .map(({ own, others, owners, isLasting }) => ({ inFlight: own + others, own, owners, isLasting }));
-
-describe('whether a request is taken on', () => {
-  it('does not depend on what others do, while its owner has less than an equal part and there is any room', () => {
-    fc.assert(
-      fc.property(crowds, (crowd) => {
-        fc.pre(crowd.inFlight < bounds.burst && crowd.own < bounds.max / crowd.owners);
-        expect(takes(crowd, bounds)).toBe(true);
-      }),
-    );
-  });
-
-  it('is refused to the busiest first: nobody is refused while one who has as much or more is taken', () => {
-    fc.assert(
-      fc.property(crowds, fc.nat(120), (crowd, more) => {
-        fc.pre(takes({ ...crowd, own: crowd.own + more }, bounds));
-        expect(takes(crowd, bounds)).toBe(true);
-      }),
-    );
-  });
-
-  it('is refused to everybody at the bound of bursts', () => {
-    fc.assert(
-      fc.property(crowds, (crowd) =>
-        expect(takes({ ...crowd, inFlight: bounds.burst + crowd.own }, bounds)).toBe(false),
-      ),
-    );
-  });
-});
-
-describe('a crowd', () => {
-  /** @returns whether the last of so many is taken, all from one team */
-  const fill = (work: WorkInFlight, count: number): Flight[] =>
-    Array.from({ length: count }, () => work.begin('acme')).filter((flight) => flight !== null);
-
-  it('is a burst at first: eight times as much is taken on, for a quarter of a second', () => {
-    let now = 0;
-    const work = workInFlight(bounds, () => now, setImmediate);
-
-    expect(fill(work, 40)).toHaveLength(40);
-    now += BURST_MS - 1;
-    expect(fill(work, 10)).toHaveLength(10);
-    now += 1;
-    expect(fill(work, 10)).toHaveLength(0);
-    expect(work.begin('globex')).not.toBeNull();
-  });
-
-  it('that lasts leaves the busiest what others do not use of the bound', () => {
-    let now = 0;
-    const work = workInFlight(bounds, () => now, setImmediate);
-    const first = fill(work, 20);
-    now += BURST_MS;
-    for (const flight of first.splice(0, 10)) flight.end();
-
-    expect(fill(work, 5)).toHaveLength(2);
-    const others = Array.from({ length: 10 }, () => work.begin('globex')).filter((flight) => flight !== null);
-    expect(others).toHaveLength(bounds.max / 2);
-  });
-
-  it('can come anew once there was time enough without one', () => {
-    let patience = spend({ leftMs: BURST_MS, at: 0 }, true, 10_000);
-    expect(patience.leftMs).toBe(0);
-
-    patience = spend(patience, false, 15_000);
-
-    expect(patience.leftMs).toBe(BURST_MS);
-  });
-
-  it('is no place for what was sent long ago, until there was room for a moment', () => {
-    let now = 1_000;
-    const work = workInFlight(bounds, () => now, setImmediate);
-    const flights = fill(work, 6);
-    for (const flight of flights) flight.end();
-
-    expect(work.begin('acme', true)).toBeNull();
-    now += 50;
-    expect(work.begin('acme', true)).not.toBeNull();
   });
 });

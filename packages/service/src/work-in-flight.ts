@@ -15,17 +15,21 @@ export interface Crowd {
   readonly own: number;
   /** Whose work it is, the owner of the request included. */
   readonly owners: number;
-  /** Whether it has been crowded for longer than bursts last. */
-  readonly isLasting: boolean;
 }
 
 /**
- * Whether a request is taken on. A crowd that lasts leaves each owner an equal part of `max`, and what one does not use is
- * anybody's; so those of the busiest are refused first, and who has less than a part is taken as long as there is any room.
+ * How a request is taken on: as there is `room` for it, or as part of a `burst`, of which so many are `left`, or not at all.
+ * A crowd that lasts leaves each owner an equal part of `max`, and what one does not use is anybody's; so those of the
+ * busiest are refused first, and who has less than a part is taken as long as there is any room.
  */
-export function takes({ inFlight, own, owners, isLasting }: Crowd, { max, burst }: FlightBounds): boolean {
-  if (inFlight >= burst) return false;
-  return !isLasting || inFlight < max || own < max / owners;
+export function takes(
+  { inFlight, own, owners }: Crowd,
+  { max, burst }: FlightBounds,
+  left: number,
+): 'room' | 'burst' | null {
+  if (inFlight >= burst) return null;
+  if (inFlight < max || own < max / owners) return 'room';
+  return left >= 1 ? 'burst' : null;
 }
 
 /** The requests that are worked on, as one that was taken on meets them. */
@@ -52,24 +56,30 @@ export const PER_TURN = 4;
 export const starts = ({ working, own, owners, ownOfTurn }: Shop, { atOnce }: FlightBounds): boolean =>
   ownOfTurn < PER_TURN && (working < atOnce || own < atOnce / owners);
 
-/** For so long it may be crowded in one burst. */
-export const BURST_MS = 250;
-/** This part of the time in which it is not crowded makes up for a burst: 5 s for a whole one. */
-const RECOVERY = 1 / 20;
+/**
+ * So many times `max` requests are taken in bursts until there was room again. Requests are counted, not time, so that a
+ * slow machine takes the same bursts as a fast one.
+ */
+export const BURST_REQUESTS = 10;
+/** Without a crowd a whole burst is made up for in so long. */
+export const BURST_RECOVERY_MS = 5_000;
 
 /** Much is free when, for so long, less than half of what may be in flight was. Work often ends all at once. */
 const FREE_MS = 50;
 
-/** What is left of the time for bursts, and since when it has been so. Spent while `max` or more are in flight. */
+/** How many more requests are taken in bursts, and since when it has been so. */
 export interface Patience {
-  readonly leftMs: number;
+  readonly left: number;
   readonly at: number;
 }
 
-/** @param isCrowded whether it was crowded from then until now */
-export function spend({ leftMs, at }: Patience, isCrowded: boolean, now: number): Patience {
-  const passed = Math.max(0, now - at);
-  return { leftMs: Math.min(BURST_MS, Math.max(0, leftMs + (isCrowded ? -passed : passed * RECOVERY))), at: now };
+/**
+ * @param full what is left when all has been made up for
+ * @param isCrowded whether it was crowded from then until now
+ */
+export function recover({ left, at }: Patience, full: number, isCrowded: boolean, now: number): Patience {
+  const passed = isCrowded ? 0 : Math.max(0, now - at);
+  return { left: Math.min(full, left + (full * passed) / BURST_RECOVERY_MS), at: now };
 }
 
 /** A request that was taken on. */
@@ -166,24 +176,27 @@ export function workInFlight(
   let ofTurn = tally();
   let isTurnEnding = false;
   let busyAt = Number.NEGATIVE_INFINITY;
-  let patience: Patience = { leftMs: BURST_MS, at: now() };
+  const full = bounds.max * BURST_REQUESTS;
+  let patience: Patience = { left: full, at: now() };
 
   const add = (owner: string, by: 1 | -1): void => {
-    // Time is looked at where the crowd begins or ends, and where it decides something.
+    // Time is looked at where the crowd begins or ends.
     if (taken.total() === (by === 1 ? bounds.max - 1 : bounds.max)) look();
     taken.add(owner, by);
     if (taken.total() >= bounds.max / 2) busyAt = now();
   };
   const look = (): void => {
-    patience = spend(patience, taken.total() >= bounds.max, now());
+    patience = recover(patience, full, taken.total() >= bounds.max, now());
   };
-  const hasRoom = (owner: string): boolean => {
+  /** @param hasPaid whether it is part of a burst already */
+  const take = (owner: string, hasPaid: boolean): 'room' | 'burst' | null => {
     const inFlight = taken.total();
-    if (inFlight < Math.min(bounds.max, bounds.burst)) return true;
-    look();
+    if (inFlight < Math.min(bounds.max, bounds.burst)) return 'room';
     const own = taken.of(owner);
     const owners = taken.owners() + (own === 0 ? 1 : 0);
-    return takes({ inFlight, own, owners, isLasting: patience.leftMs === 0 }, bounds);
+    const how = takes({ inFlight, own, owners }, bounds, hasPaid ? 1 : patience.left);
+    if (how === 'burst' && !hasPaid) patience = { ...patience, left: patience.left - 1 };
+    return how;
   };
 
   const mayStart = (owner: string): boolean => {
@@ -204,8 +217,9 @@ export function workInFlight(
     });
   };
 
-  const flightOf = (first: string): Flight => {
+  const flightOf = (first: string, isOfBurst: boolean): Flight => {
     let owner = first;
+    let hasPaid = isOfBurst;
     let rests = 0;
     let hasStarted = false;
     let ended = false;
@@ -239,10 +253,11 @@ export function workInFlight(
           return true;
         }
         count(-1);
-        const goesOn = hasRoom(next);
-        if (goesOn) owner = next;
+        const how = take(next, hasPaid);
+        if (how !== null) owner = next;
+        if (how === 'burst') hasPaid = true;
         count(1);
-        return goesOn;
+        return how !== null;
       },
       rest() {
         if (isCounted()) count(-1);
@@ -266,9 +281,10 @@ export function workInFlight(
   return {
     begin(owner, hasWaited = false) {
       if (hasWaited && now() - busyAt < FREE_MS) return null;
-      if (!hasRoom(owner)) return null;
+      const how = take(owner, false);
+      if (how === null) return null;
       add(owner, 1);
-      return flightOf(owner);
+      return flightOf(owner, how === 'burst');
     },
     count: taken.total,
     owners: taken.owners,
