@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { startProcess, waitFor } from '@corral/testing';
+import { waitFor } from '@corral/testing';
 import { measureCpu } from './cpu-shares.js';
 import { openFollowers } from './followers.js';
 import { percentile } from './load.js';
@@ -8,6 +7,7 @@ import { type NeighboursRig, startNeighboursRig, type Tenant } from './neighbour
 import { actPolitely, type PoliteResult, politeKinds, type Served } from './polite-team.js';
 import { table } from './report.js';
 import { type RudeName, rudeCallers } from './rude-callers.js';
+import { startLoad } from './start-load.js';
 
 const say = (line: string) => console.log(line);
 
@@ -23,7 +23,6 @@ const WARM_UP_SECONDS = 5;
 /** Until whatever a rude caller left waiting has been answered. */
 const REST_MS = 12_000;
 const EVENTS_MS = 5_000;
-const rudeProgram = fileURLToPath(new URL('./rude-caller.js', import.meta.url));
 
 /** What a polite team has of both services while others do what they should not. */
 export async function benchNeighbours({ seconds, only }: NeighboursBenchOptions): Promise<void> {
@@ -59,13 +58,7 @@ async function measureBeside(
 ): Promise<PoliteResult> {
   const teamUrl = `${polite.api}/api/v1/teams/${polite.slug}`;
   const rude = await Promise.all(
-    callers.map(([name, team]) =>
-      startProcess({
-        command: process.execPath,
-        args: [rudeProgram],
-        env: { RUDE: JSON.stringify({ name, team, seconds: seconds + 2 }) },
-      }),
-    ),
+    callers.map(([name, team]) => startLoad({ kind: 'rude', name, team, seconds: seconds + 2 })),
   );
   await pause(1_000);
   const countEvents = async () => {
@@ -84,13 +77,7 @@ async function measureBeside(
   const tellCpu = measureCpu({ ...processes, 'the rude': rude.map(({ pid }) => pid) });
   const result = await actPolitely(polite, seconds);
   const cpu = tellCpu();
-  const counts = await Promise.all(
-    rude.map(async (caller, at) => {
-      const { code } = await caller.exited;
-      if (code !== 0) throw new Error(`A rude caller ended with ${code}: ${caller.output()}`);
-      return `${callers[at]?.[0]}: ${caller.output()}`;
-    }),
-  );
+  const counts = await Promise.all(rude.map(async ({ ended }, at) => `${callers[at]?.[0]}: ${await ended}`));
   say(`\n${title}. The cores: ${cpu}. Answered, by status:\n  ${counts.join('\n  ')}`);
   if (followers instanceof Error) say(`  The polite team got no stream: ${followers.message}`);
   else {

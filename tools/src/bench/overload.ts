@@ -6,6 +6,7 @@ import { type DnsRig, startDnsRig, ZONE } from './dns-rig.js';
 import { bearer } from './load.js';
 import { fillMirror } from './mirror-rows.js';
 import { table } from './report.js';
+import { startLoad } from './start-load.js';
 
 const say = (line: string) => console.log(line);
 const ROUNDS = 3;
@@ -17,6 +18,11 @@ const PAUSELESS = 400;
 const shares = [0.6, 0.25, 0.15] as const;
 const QUIET_SHARE = 0.05;
 const QUIET = 'quiet';
+/** Enough for what is measured of a team, however long each request takes. */
+const PROBES = 40;
+const WARM_UP_SECONDS = 2;
+/** The load has begun before what is measured beside it, and goes on after it. */
+const AROUND_SECONDS = 2;
 
 export interface OverloadBenchOptions {
   /** Of each measurement. */
@@ -26,7 +32,11 @@ export interface OverloadBenchOptions {
 /** Where a team's requests go, and by what it is known; the last team is the quiet one. */
 type Teams = readonly Pick<Senders, 'team' | 'url' | 'headers'>[];
 
-/** Compares what becomes of accepted requests at half the load that saturates and at five times that, in turns on one machine. */
+/**
+ * Compares what becomes of accepted requests at half the load that saturates and at five times that, in turns on one machine. How
+ * long they take is measured by few requests of the busiest team and of the quiet one, from a process that does nothing else:
+ * what sends the load has no time to look at its answers as they come.
+ */
 export async function benchOverload({ seconds }: OverloadBenchOptions): Promise<void> {
   const dns = await startDnsRig();
   try {
@@ -48,14 +58,16 @@ async function compare(what: string, teams: Teams, seconds: number): Promise<voi
   await crowd([one], seconds);
   const saturated = (await crowd([one], seconds)).get(first.team)?.acceptedPerSecond as number;
   const loads: readonly (readonly [string, readonly Senders[]])[] = [
-    ['half the load', paced(teams, saturated / 2, saturated)],
-    [`${TIMES} times the load`, paced(teams, saturated * TIMES, saturated)],
-    [`${PAUSELESS / 10} that never pause`, pauseless(teams, PAUSELESS / 10, saturated)],
-    [`${PAUSELESS} that never pause`, pauseless(teams, PAUSELESS, saturated)],
+    ['half the load', paced(teams, saturated / 2)],
+    [`${TIMES} times the load`, paced(teams, saturated * TIMES)],
+    [`${PAUSELESS / 10} that never pause`, pauseless(teams, PAUSELESS / 10)],
+    [`${PAUSELESS} that never pause`, pauseless(teams, PAUSELESS)],
   ];
   const rounds: Map<string, Served>[][] = loads.map(() => []);
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [index, [, senders]] of loads.entries()) rounds[index]?.push(await crowd(senders, seconds));
+    for (const [index, [, load]] of loads.entries()) {
+      rounds[index]?.push(await measureBeside(load, probes(teams, saturated), seconds));
+    }
   }
   const rows = loads.flatMap(([name], index) =>
     [first.team, QUIET].map((team) => row(`${name}, ${team}`, medianOf(rounds[index] as Map<string, Served>[], team))),
@@ -74,22 +86,52 @@ function medianOf(rounds: readonly Map<string, Served>[], team: string): Served 
   return sorted[Math.floor(sorted.length / 2)] as Served;
 }
 
-/** At a rate, over many connections. */
-function paced(teams: Teams, perSecond: number, saturated: number): Senders[] {
-  return teams.map((team, index) => ({
-    ...{ ...team, address: `127.0.0.${10 + index}` },
-    connections: Math.ceil(PAUSELESS * (shares[index] ?? QUIET_SHARE)),
-    perSecond: team.team === QUIET ? saturated * QUIET_SHARE : perSecond * (shares[index] as number),
+async function measureBeside(
+  load: readonly Senders[],
+  probes: readonly Senders[],
+  seconds: number,
+): Promise<Map<string, Served>> {
+  const started = await startLoad({
+    kind: 'crowd',
+    senders: load,
+    seconds: seconds + WARM_UP_SECONDS + AROUND_SECONDS,
+  });
+  const served = await crowd(probes, seconds, WARM_UP_SECONDS);
+  const ofLoad = JSON.parse(await started.ended) as Record<string, Served>;
+  return new Map(
+    [...served].map(([team, probe]) => {
+      const { acceptedPerSecond = 0, refusedPerSecond = 0 } = ofLoad[team] ?? {};
+      const all = {
+        acceptedPerSecond: probe.acceptedPerSecond + acceptedPerSecond,
+        refusedPerSecond: probe.refusedPerSecond + refusedPerSecond,
+      };
+      return [team, { ...probe, ...all }];
+    }),
+  );
+}
+
+/** What is measured: a twentieth of what saturates, by the busiest team and by one that sends no more than that. */
+function probes(teams: Teams, saturated: number): Senders[] {
+  return [teams[0], teams.at(-1)].map((team, index) => ({
+    ...{ ...(team as Teams[number]), address: `127.0.0.${20 + index}` },
+    ...{ connections: PROBES, perSecond: saturated * QUIET_SHARE },
   }));
 }
 
-/** The next request as soon as the last one is answered; the quiet team sends at its rate. */
-function pauseless(teams: Teams, connections: number, saturated: number): Senders[] {
-  return paced(teams, 0, saturated).map((senders, index) =>
-    senders.team === QUIET
-      ? senders
-      : { ...senders, connections: Math.ceil(connections * (shares[index] as number)), perSecond: null },
-  );
+/** At a rate, over many connections. The quiet team sends nothing but what is measured. */
+function paced(teams: Teams, perSecond: number): Senders[] {
+  return shares.map((share, index) => ({
+    ...{ ...(teams[index] as Teams[number]), address: `127.0.0.${10 + index}` },
+    ...{ connections: Math.ceil(PAUSELESS * share), perSecond: perSecond * share },
+  }));
+}
+
+/** The next request as soon as the last one is answered. */
+function pauseless(teams: Teams, connections: number): Senders[] {
+  return paced(teams, 0).map((senders, index) => ({
+    ...{ ...senders, perSecond: null },
+    connections: Math.ceil(connections * (shares[index] as number)),
+  }));
 }
 
 const slugs = ['busiest', 'busy', 'third', QUIET];

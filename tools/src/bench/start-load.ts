@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url';
+import { startProcess } from '@corral/testing';
+import type { Senders } from './crowd.js';
+import type { Tenant } from './neighbours-rig.js';
+import type { RudeName } from './rude-callers.js';
+
+/** What a process of its own does for some seconds. */
+export type Load =
+  | { readonly kind: 'rude'; readonly name: RudeName; readonly team: Tenant; readonly seconds: number }
+  | { readonly kind: 'crowd'; readonly senders: readonly Senders[]; readonly seconds: number };
+
+const program = fileURLToPath(new URL('./load-process.js', import.meta.url));
+
+/** @returns its process, and what it said when it had ended, as JSON */
+export async function startLoad(load: Load): Promise<{ pid: number; ended: Promise<string> }> {
+  const started = await startProcess({
+    command: process.execPath,
+    args: [program],
+    env: { LOAD: JSON.stringify(load) },
+  });
+  const ended = started.exited.then(({ code }) => {
+    if (code !== 0) throw new Error(`A load ended with ${code}: ${started.output()}`);
+    return started.output();
+  });
+  return { pid: started.pid, ended };
+}
