@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
@@ -11,9 +12,10 @@ import { type Rig, startRig, UNLIMITED } from './rig.js';
 export const TEAM = 'bench';
 const REF = 'main';
 const RELIST_MS = 600_000;
+export const BEHIND_ALL = 19;
 
 /** Sends a request to the team's part of an API. @throws Error unless it is answered 2xx */
-type Call = (method: string, path: string, body?: object) => Promise<{ status: number; body: unknown }>;
+export type Call = (method: string, path: string, body?: object) => Promise<{ status: number; body: unknown }>;
 
 /** A cluster API as its image runs it. */
 export interface BenchApi {
@@ -32,10 +34,14 @@ export interface ClusterRig {
   /** The benchmark's own way to the garden. */
   readonly garden: GardenClient;
   readonly call: Call;
+  /** Makes one more team with a connection. */
+  addTeam(slug: string): Promise<Call>;
   /** One more API on the same database. */
   startApi(): Promise<BenchApi>;
   startReconcilers(count: number): Promise<void>;
   stopReconcilers(): Promise<void>;
+  /** From now on reconcilers and garden get what the APIs leave of the cores: elsewhere they have machines of their own. */
+  yieldCores(): void;
   /** Calls that the garden has seen since the last reset, by verb and route. */
   gardenCalls(): Promise<Record<string, number>>;
   resetCalls(): Promise<void>;
@@ -114,9 +120,13 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
     return { baseUrl, teamUrl: `${baseUrl}/api/v1/teams/${TEAM}`, pid: api.pid };
   };
   const api = await startApi({ NODE_ENV: 'development', DEV_SIGN_IN: 'true' });
-  const cookie = await signIn(databaseUrl, api.baseUrl, TEAM);
-  const call = caller(api.teamUrl, cookie);
-  await call('PUT', `/connections/${REF}/`, { spec: { provider: 'hcloud', token } });
+  const addTeam = async (slug: string): Promise<{ cookie: string; call: Call }> => {
+    const cookie = await signIn(databaseUrl, api.baseUrl, slug);
+    const call = caller(`${api.baseUrl}/api/v1/teams/${slug}`, cookie);
+    await call('PUT', `/connections/${REF}/`, { spec: { provider: 'hcloud', token } });
+    return { cookie, call };
+  };
+  const { cookie, call } = await addTeam(TEAM);
 
   const reconcilers: RunningProcess[] = [];
   const startReconciler = async (): Promise<void> => {
@@ -131,6 +141,7 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
   };
   return {
     ...{ pool, garden, call, databaseUrl, baseUrl: api.baseUrl },
+    addTeam: async (slug) => (await addTeam(slug)).call,
     async startApi() {
       const { teamUrl, pid } = await startApi({
         ...{ NODE_OPTIONS: '--max-semi-space-size=4', REQUESTS_IN_FLIGHT_MAX: UNLIMITED },
@@ -142,6 +153,9 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
     },
     async stopReconcilers() {
       await Promise.all(reconcilers.splice(0).map((reconciler) => reconciler.stop()));
+    },
+    yieldCores() {
+      for (const { pid } of [cloud, ...reconcilers]) setPriority(pid, Math.min(BEHIND_ALL, getPriority() + 10));
     },
     gardenCalls: async () => gardenCallsIn(await (await fetch(`${adminUrl}/calls`)).json()),
     async resetCalls() {

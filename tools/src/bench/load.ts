@@ -87,30 +87,41 @@ export interface WriteLoad extends Omit<Load, 'url' | 'path'> {
   readonly pathOf: (index: number) => string;
 }
 
-/**
- * Writes at a steady rate, each started on time whether or not earlier ones have ended: a slow server cannot slow the
- * clock down that it is measured by. autocannon counts whole milliseconds only, too coarse for differences of one.
- */
+/** Writes at a steady rate. @throws Error when one is not answered 201 */
 export async function writeLoad(load: WriteLoad): Promise<WriteResult> {
-  const total = load.perSecond * load.seconds;
-  const durations: number[] = [];
-  const startedAt = performance.now();
-  const write = async (index: number): Promise<void> => {
-    const dueAt = startedAt + (index * 1_000) / load.perSecond;
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAt - performance.now())));
-    const sentAt = performance.now();
+  const durations = await atRate(load.perSecond, load.seconds, async (index) => {
     const response = await fetch(`${load.urls[index % load.urls.length]}${load.pathOf(index)}`, {
       method: 'POST',
       headers: { ...load.headers, 'content-type': 'application/json' },
       body: load.bodyOf(index),
     });
     const text = await response.text();
-    durations.push(performance.now() - sentAt);
     if (response.status !== 201) throw new Error(`A write was answered ${response.status}: ${text}`);
+  });
+  return { writes: durations.length, p50Ms: percentile(durations, 0.5), p99Ms: percentile(durations, 0.99) };
+}
+
+/**
+ * Does something at a steady rate, each time when it is due whether or not earlier ones have ended: a slow server cannot slow
+ * the clock down that it is measured by. autocannon counts whole milliseconds only, too coarse for differences of one.
+ *
+ * @returns how long each took, in ms, the shortest first
+ */
+export async function atRate(
+  perSecond: number,
+  seconds: number,
+  act: (index: number) => Promise<void>,
+): Promise<number[]> {
+  const startedAt = performance.now();
+  const once = async (index: number): Promise<number> => {
+    const dueAt = startedAt + (index * 1_000) / perSecond;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAt - performance.now())));
+    const begunAt = performance.now();
+    await act(index);
+    return performance.now() - begunAt;
   };
-  await Promise.all(Array.from({ length: total }, (_, index) => write(index)));
-  durations.sort((one, other) => one - other);
-  return { writes: total, p50Ms: percentile(durations, 0.5), p99Ms: percentile(durations, 0.99) };
+  const durations = await Promise.all(Array.from({ length: perSecond * seconds }, (_, index) => once(index)));
+  return durations.sort((one, other) => one - other);
 }
 
 export function percentile(sorted: readonly number[], share: number): number {

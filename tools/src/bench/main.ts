@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { startOrExit } from '@corral/service';
+import { benchChanges } from './changes.js';
 import { benchDns } from './dns.js';
 import { benchNeighbours } from './neighbours.js';
 import { benchOverload } from './overload.js';
@@ -9,6 +10,7 @@ import { benchStreams } from './streams.js';
 
 const usage = [
   'Usage: npm run bench -- dns [--seconds 5] [--sets 1000000]',
+  '       npm run bench -- changes [--seconds 20]',
   '       npm run bench -- reconcile [--seconds 15] [--clusters 10000]',
   '       npm run bench -- overload [--seconds 5]',
   '       npm run bench -- streams [--seconds 60] [--streams 1000]',
@@ -31,6 +33,7 @@ await startOrExit('npm run bench', async () => {
   const [what, ...rest] = positionals;
   const seconds = (otherwise: number) => Number(values.seconds ?? otherwise);
   if (what === 'dns' && rest.length === 0) await benchDns({ seconds: seconds(5), sets: Number(values.sets) });
+  else if (what === 'changes' && rest.length === 0) await benchChanges({ seconds: seconds(20) });
   else if (what === 'reconcile' && rest.length === 0) {
     await benchReconcile({ seconds: seconds(15), clusters: Number(values.clusters) });
   } else if (what === 'overload' && rest.length === 0) await benchOverload({ seconds: seconds(5) });

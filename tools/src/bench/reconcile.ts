@@ -2,7 +2,7 @@ import type { Cluster } from '@corral/contracts';
 import type { Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import { type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
-import { percentile } from './load.js';
+import { atRate, percentile } from './load.js';
 import { table } from './report.js';
 
 const say = (line: string) => console.log(line);
@@ -59,14 +59,10 @@ async function measureLatency(rig: ClusterRig, seconds: number): Promise<void> {
   };
   const watched = watchShoots(rig, watching.signal, note);
   const answeredAt = new Map<string, number>();
-  const startedAt = performance.now();
-  const changes = Array.from({ length: CHANGES_PER_SECOND * seconds }, async (_, index) => {
-    const dueAt = startedAt + (index * 1_000) / CHANGES_PER_SECOND;
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAt - performance.now())));
+  await atRate(CHANGES_PER_SECOND, seconds, async (index) => {
     const key = await change(rig, index, 3 + (Math.floor(index / CHANGED_CLUSTERS) % 5));
     answeredAt.set(key, performance.now());
   });
-  await Promise.all(changes);
   await waitFor('all changes to be seen at the garden', () => [...answeredAt.keys()].every((key) => seenAt.has(key)), {
     timeoutMs: MINUTES,
   });
