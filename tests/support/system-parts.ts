@@ -72,7 +72,7 @@ export async function api(
   const base = `http://127.0.0.1:${port}`;
   const ports = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0' };
   // All clients of a test are at one address.
-  const env = { ...ports, CONNECTIONS_PER_ADDRESS: UNLIMITED, REQUESTS_IN_FLIGHT_MAX: UNLIMITED, ...spec.env };
+  const env = { ...ports, CONNECTIONS_PER_ADDRESS: UNLIMITED, ...spec.env };
   return Object.assign(program({ ...spec, env, readyUrl: `${base}/readyz` }), { base });
 }
 
