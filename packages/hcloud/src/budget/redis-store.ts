@@ -19,12 +19,16 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2], ARGV[1] .. ':version', version + 1
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 1`;
 
-/** A store on Redis. Fails fast while Redis is away. */
+/** A store on Redis. Fails fast while Redis is away; it is not away while the first connection is being made. */
 export function redisBudgetStore(redisUrl: string, onError: (error: Error) => void): BudgetStore {
   const redis = new Redis(redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 2_000 });
   redis.on('error', onError);
+  const tried = new Promise<void>((resolve) => {
+    for (const event of ['ready', 'close']) redis.once(event, () => resolve());
+  });
   return versionedStore({
     async get(project) {
+      await tried;
       const [text, version, now] = (await redis.eval(getScript, 1, KEY, project)) as [
         string | null,
         string | null,
@@ -36,6 +40,7 @@ export function redisBudgetStore(redisUrl: string, onError: (error: Error) => vo
       return (await redis.eval(putScript, 1, KEY, project, text, version, KEPT_MS)) === 1;
     },
     async getAll() {
+      await tried;
       const [kept, [seconds]] = await Promise.all([redis.hgetall(KEY), redis.time()]);
       const texts = Object.entries(kept).filter(([field]) => !field.endsWith(':version'));
       return { texts: Object.fromEntries(texts), now: Number(seconds) * 1_000 };

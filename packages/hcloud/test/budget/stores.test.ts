@@ -35,6 +35,16 @@ for (const [name, place] of places) {
       await store.close();
     });
 
+    it('is asked by the first call of a process that is only connecting to it', async () => {
+      const before = await at.connect();
+      await before.update(project, countOne);
+
+      const store = await at.connect();
+      expect(await store.update(project, countOne)).toBe(1);
+
+      await Promise.all([before.close(), store.close()]);
+    });
+
     it('loses no change when many processes change at once', async () => {
       const stores = await Promise.all([at.connect(), at.connect(), at.connect()]);
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connectPool, type Pool } from '@corral/database';
-import { createTestDatabase, patientPool, redisForTests, waitFor } from '@corral/testing';
+import { createTestDatabase, patientPool, redisForTests } from '@corral/testing';
 import { Redis } from 'ioredis';
 import type { BudgetStore } from '../../src/budget/budget-store.js';
 import { connectBudgetStore } from '../../src/index.js';
@@ -49,11 +49,7 @@ export async function redisPlace(): Promise<TestPlace | null> {
   const direct = new Redis(server.url);
   const run = () => Promise.reject(new Error('Postgres is not asked where there is a Redis'));
   return {
-    async connect() {
-      const store = connectBudgetStore({ redisUrl: server.url, run, onError: ignored });
-      await waitFor('Redis to be connected', async () => (await store.readAll()) !== null);
-      return store;
-    },
+    connect: async () => connectBudgetStore({ redisUrl: server.url, run, onError: ignored }),
     wipe: async () => void (await direct.flushall()),
     spoil: async (project, text) =>
       void (await direct.hset('corral:upstream-budget', project, text, `${project}:version`, 7)),
