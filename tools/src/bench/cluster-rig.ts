@@ -1,18 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
 import { connectGarden, type GardenClient } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { freePort, type RunningProcess } from '@corral/testing';
-import { type Rig, startRig, UNLIMITED } from './rig.js';
+import { type Rig, startRig, UNLIMITED, yieldCores } from './rig.js';
 
 export const TEAM = 'bench';
 const REF = 'main';
 const RELIST_MS = 600_000;
-export const BEHIND_ALL = 19;
 
 /** Sends a request to the team's part of an API. @throws Error unless it is answered 2xx */
 export type Call = (method: string, path: string, body?: object) => Promise<{ status: number; body: unknown }>;
@@ -155,7 +153,7 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
       await Promise.all(reconcilers.splice(0).map((reconciler) => reconciler.stop()));
     },
     yieldCores() {
-      for (const { pid } of [cloud, ...reconcilers]) setPriority(pid, Math.min(BEHIND_ALL, getPriority() + 10));
+      yieldCores([cloud, ...reconcilers].map(({ pid }) => pid));
     },
     gardenCalls: async () => gardenCallsIn(await (await fetch(`${adminUrl}/calls`)).json()),
     async resetCalls() {

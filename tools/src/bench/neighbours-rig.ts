@@ -6,7 +6,7 @@ import { freePort, waitFor } from '@corral/testing';
 import { clusterSpec, speed } from './cluster-rig.js';
 import { type ProcessGroups, parentOf } from './cpu-shares.js';
 import { bearer } from './load.js';
-import { type Rig, startRig, UNLIMITED } from './rig.js';
+import { type Rig, startRig, UNLIMITED, yieldCores } from './rig.js';
 
 export const ZONE = 'bench.test';
 const DEMO_ZONE = 'demos.test';
@@ -94,6 +94,7 @@ async function startServices({ folder, databaseUrl, run }: Rig): Promise<Service
     run('apps/cluster-api/dist/main.js', api, `${at(ports.api)}/readyz`),
   ]);
   const [loop, ...services] = started.map(({ pid }) => pid) as [number, number, number];
+  yieldCores([loop]);
   const processes = { services, reconciler: [loop], 'local cloud': [upstream.pid] };
   return { gateway: at(ports.gateway), api: at(ports.api), cloudToken, processes };
 }

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, setPriority, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { applyMigrations, connectPool, type Pool } from '@corral/database';
@@ -62,4 +62,11 @@ export async function startRig(): Promise<Rig> {
       for (const stop of stops) await stop();
     },
   };
+}
+
+const BEHIND_ALL = 19;
+
+/** From now on these processes get what others leave of the cores: elsewhere they have machines of their own. */
+export function yieldCores(pids: readonly number[]): void {
+  for (const pid of pids) setPriority(pid, Math.min(BEHIND_ALL, getPriority() + 10));
 }
