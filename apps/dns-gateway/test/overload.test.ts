@@ -111,7 +111,7 @@ describe('while more is in flight than is worked on at once', () => {
     expect((await askForNone(base.acme.token)).status).toBe(200);
     const goOn = await stallReads();
     const stalled = times(MORE_THAN_A_BURST, () => gateway.call('GET', RRSETS));
-    await waitFor('everybody to be refused', async () => (await askForNone(base.globex.token)).status === 503);
+    await waitFor('the team to be refused', async () => (await askForNone(base.acme.token)).status === 503);
 
     const { origin } = new URL(gateway.url);
     const answers = [await fetch(`${origin}/healthz`), await fetch(`${origin}/readyz`)];

@@ -18,10 +18,10 @@ const crowds = fc
 const left = fc.nat(2);
 
 describe('whether a request is taken on', () => {
-  it('does not depend on what others do, while its owner has less than an equal part and there is any room', () => {
+  it('does not depend on what others do, while its owner has less than an equal part', () => {
     fc.assert(
       fc.property(crowds, left, (crowd, left) => {
-        fc.pre(crowd.inFlight < bounds.burst && crowd.own < bounds.max / crowd.owners);
+        fc.pre(crowd.inFlight < bounds.burst + bounds.max && crowd.own < bounds.max / crowd.owners);
         expect(takes(crowd, bounds, left)).toBe('room');
       }),
     );
@@ -36,11 +36,13 @@ describe('whether a request is taken on', () => {
     );
   });
 
-  it('is refused to everybody at the bound of bursts', () => {
+  it('is refused at the bound of bursts to all who have their part, and beyond it to everybody', () => {
     fc.assert(
-      fc.property(crowds, left, (crowd, left) =>
-        expect(takes({ ...crowd, inFlight: bounds.burst + crowd.own }, bounds, left)).toBeNull(),
-      ),
+      fc.property(crowds, left, (crowd, left) => {
+        const own = Math.max(crowd.own, bounds.max / crowd.owners);
+        expect(takes({ ...crowd, own, inFlight: bounds.burst + own }, bounds, left)).toBeNull();
+        expect(takes({ ...crowd, inFlight: bounds.burst + bounds.max + crowd.own }, bounds, left)).toBeNull();
+      }),
     );
   });
 });
@@ -72,6 +74,14 @@ describe('a crowd', () => {
     for (const flight of flights.splice(0, 10)) flight.end();
 
     expect(fill(work, 2 * bounds.burst)).toHaveLength(10);
+  });
+
+  it('of one leaves others their part beside its burst', () => {
+    const work = workInFlight(bounds, () => 0, setImmediate);
+    fill(work, bounds.burst);
+
+    expect(fill(work, 1)).toEqual([]);
+    expect(fill(work, bounds.max, 'globex')).toHaveLength(bounds.max / 2);
   });
 
   it('is no burst any more once so many have come', () => {

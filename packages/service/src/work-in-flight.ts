@@ -2,7 +2,7 @@
 export interface FlightBounds {
   /** Requests that are taken on while more come than can be served. */
   readonly max: number;
-  /** Requests that are taken on in a burst, and whatever happens. */
+  /** Requests that are taken on in a burst. Beyond it are at most `max` more, of those who have less than an equal part. */
   readonly burst: number;
   /** Requests that are worked on at once; those beyond it have turns. */
   readonly atOnce: number;
@@ -20,16 +20,16 @@ export interface Crowd {
 /**
  * How a request is taken on: as there is `room` for it, or as part of a `burst`, of which so many are `left`, or not at all.
  * A crowd that lasts leaves each owner an equal part of `max`, and what one does not use is anybody's; so those of the
- * busiest are refused first, and who has less than a part is taken as long as there is any room.
+ * busiest are refused first. Who has less than a part finds room, however large the burst of others is.
  */
 export function takes(
   { inFlight, own, owners }: Crowd,
   { max, burst }: FlightBounds,
   left: number,
 ): 'room' | 'burst' | null {
-  if (inFlight >= burst) return null;
-  if (inFlight < max || own < max / owners) return 'room';
-  return left >= 1 ? 'burst' : null;
+  if (own < max / owners) return inFlight < burst + max ? 'room' : null;
+  if (inFlight < Math.min(max, burst)) return 'room';
+  return inFlight < burst && left >= 1 ? 'burst' : null;
 }
 
 /** The requests that are worked on, as one that was taken on meets them. */
@@ -191,7 +191,7 @@ export function workInFlight(
   /** @param hasPaid whether it is part of a burst already */
   const take = (owner: string, hasPaid: boolean): 'room' | 'burst' | null => {
     const inFlight = taken.total();
-    if (inFlight < Math.min(bounds.max, bounds.burst)) return 'room';
+    if (inFlight < bounds.max) return 'room';
     const own = taken.of(owner);
     const owners = taken.owners() + (own === 0 ? 1 : 0);
     const how = takes({ inFlight, own, owners }, bounds, hasPaid ? 1 : patience.left);
