@@ -1,3 +1,4 @@
+const asyncHooks = require('node:async_hooks');
 const { createHash } = require('node:crypto');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { register } = require('node:module');
@@ -16,6 +17,8 @@ const { fileURLToPath, pathToFileURL } = require('node:url');
 module.exports = class NativeRuntime {
   constructor(_config, environment) {
     this.environment = environment;
+    /** Of the framework that runs this file. */
+    this.storages = [];
     registerHooks();
   }
 
@@ -23,7 +26,27 @@ module.exports = class NativeRuntime {
   requireInternalModule(path) {
     for (const name of ['EVENT_HANDLERS', 'TEST_TIMEOUT_SYMBOL', 'RETRY_TIMES']) delete globalThis[Symbol.for(name)];
     delete require.cache[require.resolve(path)];
-    return require(path);
+    return this.noteStorages(() => require(path));
+  }
+
+  /**
+   * A framework makes an AsyncLocalStorage of its own and never disables it. While it is enabled, Node.js copies its store to
+   * every promise, timer and socket that anything makes: the hundredth file of a worker would pay for a hundred of them.
+   */
+  noteStorages(load) {
+    const { AsyncLocalStorage } = asyncHooks;
+    const { storages } = this;
+    asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
+      constructor(...args) {
+        super(...args);
+        storages.push(this);
+      }
+    };
+    try {
+      return load();
+    } finally {
+      asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+    }
   }
 
   requireModule(path) {
@@ -118,7 +141,10 @@ module.exports = class NativeRuntime {
   }
 
   getAllCoverageInfoCopy() {}
-  teardown() {}
+
+  teardown() {
+    for (const storage of this.storages) storage.disable();
+  }
 };
 
 /**

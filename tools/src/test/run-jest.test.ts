@@ -21,12 +21,15 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const resultsDir = (): string => join(folder, 'test-results');
 
-/** Runs one test file in a project of its own, as `npm test` would. */
-async function run(contents: string): Promise<{ report: JestReport | null; said: string }> {
+/** Runs a test file, or several of the same contents, in a project of its own and in one worker, as `npm test` would. */
+async function run(
+  contents: string,
+  { files = ['sample'] } = {},
+): Promise<{ report: JestReport | null; said: string }> {
   const imports = `
     import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
     import { createEmptyDatabase, describeNeeding, explainFailures, startProcess } from '${library}';\n`;
-  await writeFile(join(folder, 'src', 'sample.test.ts'), imports + contents);
+  for (const name of files) await writeFile(join(folder, 'src', `${name}.test.ts`), imports + contents);
   const stderr = openSync(join(folder, 'stderr'), 'w');
   // The database of this very test names the server that the run is to use.
   const database = await createEmptyDatabase();
@@ -115,4 +118,21 @@ it('tests that pass say nothing and leave nothing but what they skipped', async 
   expect(await readSkipNotes(resultsDir())).toEqual([{ what: 'a thing', how: 'put it there', tests: 3, lesser: 0 }]);
   expect(await readKept(resultsDir())).toEqual([]);
   expect(existsSync(join(resultsDir(), 'src.sample'))).toBe(false);
+});
+
+it('what the framework attaches to asynchronous work does not grow with each file that a worker runs', async () => {
+  const { report, said } = await run(
+    `
+    import { AsyncResource } from 'node:async_hooks';
+    it('tells', () => {
+      const attached = Object.getOwnPropertySymbols(new AsyncResource('sample')).filter((each) => each.description === 'kResourceStore');
+      process.stderr.write('attached: ' + attached.length + '\\n');
+    });`,
+    { files: ['one', 'two', 'three'] },
+  );
+
+  expect(report).toMatchObject({ success: true, numPassedTests: 3 });
+  const counts = said.match(/(?<=attached: )\d+/g) ?? [];
+  expect(counts).toHaveLength(3);
+  expect(new Set(counts).size).toBe(1);
 });
