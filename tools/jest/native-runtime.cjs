@@ -36,16 +36,24 @@ module.exports = class NativeRuntime {
   noteStorages(load) {
     const { AsyncLocalStorage } = asyncHooks;
     const { storages } = this;
-    asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
+    // Node.js 24 has a getter there.
+    const original = Object.getOwnPropertyDescriptor(asyncHooks, 'AsyncLocalStorage');
+    const value = class extends AsyncLocalStorage {
       constructor(...args) {
         super(...args);
         storages.push(this);
       }
     };
+    Object.defineProperty(asyncHooks, 'AsyncLocalStorage', {
+      value,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    });
     try {
       return load();
     } finally {
-      asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+      Object.defineProperty(asyncHooks, 'AsyncLocalStorage', original);
     }
   }
 
