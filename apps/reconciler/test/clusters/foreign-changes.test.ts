@@ -53,6 +53,22 @@ async function scale(cluster: TestCluster, maximum: number, manager?: string): P
   const [first, ...others] = await workersOf(cluster);
   await edit(cluster, { provider: { workers: [{ ...first, maximum }, ...others] } }, manager);
 }
+/** Declares a change, and does something after it before any pass: the turn is taken until then. @returns its operation */
+async function declareBefore(cluster: TestCluster, changed: Changed, act: () => Promise<void>): Promise<string> {
+  await waitFor('passes that are under way to end', async () => {
+    const { rowCount } = await at.pool.query(
+      "UPDATE cluster SET lease_until = clock_timestamp() + interval '1 h' WHERE id = $1 AND lease_until IS NULL",
+      [cluster.id],
+    );
+    return rowCount === 1;
+  });
+  const { operationId } = await at.change(cluster, changed);
+  await age(operationId);
+  await act();
+  await at.pool.query('UPDATE cluster SET lease_until = NULL, due_at = clock_timestamp() WHERE id = $1', [cluster.id]);
+  await reconciler.wake(cluster.id);
+  return operationId;
+}
 async function declare(cluster: TestCluster, changed: Changed) {
   const { operationId } = await at.change(cluster, changed);
   await reconciler.wake(cluster.id);
@@ -122,11 +138,9 @@ describe('what an operator changes after it was declared', () => {
 
   it('fails the change that it stands against after ten minutes, with field and manager', async () => {
     const cluster = await aReadyCluster();
-    const { operationId } = await at.change(cluster, { pools: [{ name: 'general', maximum: 5 }] });
-    await age(operationId);
-    // After it was declared, and before it was applied.
-    await scale(cluster, 7, 'gitops-controller');
-    await reconciler.wake(cluster.id);
+    const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>
+      scale(cluster, 7, 'gitops-controller'),
+    );
 
     await untilDrifted(cluster);
     expect(await at.operation(operationId)).toMatchObject({ state: 'running' });
@@ -248,10 +262,9 @@ describe('a pool that somebody else has added', () => {
 
   it('after a declaration stays over its apply, which succeeds', async () => {
     const cluster = await aReadyCluster();
-    const { operationId } = await at.change(cluster, { pools: [{ name: 'general', maximum: 5 }] });
-    await age(operationId);
-    await add(cluster, 'batch', 'gitops-controller');
-    await reconciler.wake(cluster.id);
+    const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>
+      add(cluster, 'batch', 'gitops-controller'),
+    );
 
     expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
     const row = await untilDrifted(cluster);

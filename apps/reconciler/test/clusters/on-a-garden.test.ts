@@ -227,7 +227,7 @@ describe('a garden in trouble', () => {
     for (const { id } of clusters) await reconciler.wake(id);
 
     for (const cluster of clusters) {
-      expect(await untilEnded(at, cluster.operationId, 60_000)).toMatchObject({ state: 'succeeded' });
+      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
       expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
     }
   });
@@ -250,7 +250,7 @@ describe('a garden in trouble', () => {
     expect(failed).toBeLessThanOrEqual(clusters.length + pauses);
     at.cloud.admin.clearFaults();
     for (const cluster of clusters) {
-      expect(await untilEnded(at, cluster.operationId, 60_000)).toMatchObject({ state: 'succeeded' });
+      expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
     }
   });
 

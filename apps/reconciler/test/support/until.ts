@@ -4,30 +4,21 @@ import type { ClusterRow, ClusterRows, OperationRow } from './cluster-rows.js';
 const FINAL = ['succeeded', 'failed', 'superseded', 'cancelled'];
 
 /** Waits until an operation has ended, and tells where it stands when it does not. */
-export const untilEnded = (at: ClusterRows, operationId: string, timeoutMs = 30_000): Promise<OperationRow> =>
-  waitFor(
-    'the operation to end',
-    async () => {
-      const operation = await at.operation(operationId);
-      if (!FINAL.includes(operation.state)) throw new Error(JSON.stringify(operation));
-      return operation;
-    },
-    { timeoutMs },
-  );
+export const untilEnded = (at: ClusterRows, operationId: string): Promise<OperationRow> =>
+  waitFor('the operation to end', async () => {
+    const operation = await at.operation(operationId);
+    if (!FINAL.includes(operation.state)) throw new Error(JSON.stringify(operation));
+    return operation;
+  });
 
 /** Waits until a cluster's row is as it should be. */
 export const untilRow = (
   at: ClusterRows,
   clusterId: string,
   expected: (row: ClusterRow) => boolean,
-  timeoutMs = 30_000,
 ): Promise<ClusterRow> =>
-  waitFor(
-    'the cluster to be as it should',
-    async () => {
-      const row = await at.row(clusterId);
-      if (!expected(row)) throw new Error(JSON.stringify(row));
-      return row;
-    },
-    { timeoutMs },
-  );
+  waitFor('the cluster to be as it should', async () => {
+    const row = await at.row(clusterId);
+    if (!expected(row)) throw new Error(JSON.stringify(row));
+    return row;
+  });
