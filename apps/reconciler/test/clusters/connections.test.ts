@@ -11,7 +11,6 @@ import {
 import { untilRow } from '../support/until.js';
 
 const READER = 'r'.repeat(64);
-const DEADLINE_MS = 60_000;
 
 let on: Clusters;
 let reconciler: Reconciler;
@@ -45,19 +44,15 @@ async function aReadyCluster(): Promise<{ cluster: TestCluster; connectionId: st
 }
 
 const untilReady = ({ id }: TestCluster) =>
-  untilRow(on, id, (row) => row.phase === 'Ready' && row.observed_generation === row.generation, DEADLINE_MS);
+  untilRow(on, id, (row) => row.phase === 'Ready' && row.observed_generation === row.generation);
 
 const until = (cluster: TestCluster, status: string, reason: string) =>
-  waitFor(
-    `ConnectionReady to be ${status}, ${reason}`,
-    async () => {
-      const { conditions } = await on.row(cluster.id);
-      return conditions.some(
-        (each) => each.type === 'ConnectionReady' && each.status === status && each.reason === reason,
-      );
-    },
-    { timeoutMs: DEADLINE_MS },
-  );
+  waitFor(`ConnectionReady to be ${status}, ${reason}`, async () => {
+    const { conditions } = await on.row(cluster.id);
+    return conditions.some(
+      (each) => each.type === 'ConnectionReady' && each.status === status && each.reason === reason,
+    );
+  });
 const connection = async (id: string) => (await on.pool.query('SELECT * FROM connection WHERE id = $1', [id])).rows[0];
 const probesOf = async (token: string) => {
   const answer = await fetch(`${on.cloud.apiUrl}/placement_groups`, { headers: { Authorization: `Bearer ${token}` } });
@@ -94,14 +89,10 @@ describe('a cluster', () => {
   it('has prices soon after its connection is ready, and no probe stays in the project', async () => {
     const { connectionId } = await aReadyCluster();
 
-    await waitFor(
-      'the prices',
-      async () => {
-        const { rows } = await on.pool.query('SELECT * FROM price_list WHERE connection_id = $1', [connectionId]);
-        return rows[0]?.currency === 'EUR' && rows[0].prices.serverTypes.cpx31.fsn1.hourly === '0.0210000000';
-      },
-      { timeoutMs: DEADLINE_MS },
-    );
+    await waitFor('the prices', async () => {
+      const { rows } = await on.pool.query('SELECT * FROM price_list WHERE connection_id = $1', [connectionId]);
+      return rows[0]?.currency === 'EUR' && rows[0].prices.serverTypes.cpx31.fsn1.hourly === '0.0210000000';
+    });
 
     expect(await probesOf(PROJECT_TOKEN)).toEqual([]);
   });
