@@ -46,9 +46,9 @@ describe('admission', () => {
     const add = (count: number, held: number, of: OwnerQuota): unknown =>
       decideAdmission({ operation: 'add_records', ttl: null, records: valuesOf(count, 100) }, body, held, of);
 
-    expect(add(1, 11, ofTeam)).toEqual({ kind: 'admitted', reserve: 1 });
+    expect(add(1, 11, ofTeam)).toEqual({ kind: 'admitted', reserve: 1, recordsMax: 5 });
     expect(add(1, 12, ofTeam)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
-    expect(add(1, 6, ofDemo)).toEqual({ kind: 'admitted', reserve: 1 });
+    expect(add(1, 6, ofDemo)).toEqual({ kind: 'admitted', reserve: 1, recordsMax: 5 });
     expect(add(1, 7, ofDemo)).toEqual({ kind: 'refused', limit: 'recordsPerDemo', max: 7 });
     expect(add(2, 4, ofTeam)).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 5 });
   });
@@ -70,7 +70,7 @@ describe('admission', () => {
     const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(5) }, null);
     const again: RrsetWrite = { operation: 'add_records', ttl: null, records: valuesOf(5) };
 
-    expect(decideAdmission(again, body, 12, ofTeam)).toEqual({ kind: 'admitted', reserve: 0 });
+    expect(decideAdmission(again, body, 12, ofTeam)).toEqual({ kind: 'admitted', reserve: 0, recordsMax: 5 });
   });
 });
 

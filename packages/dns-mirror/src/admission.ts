@@ -14,7 +14,13 @@ export interface OwnerQuota {
 }
 
 export type Admission =
-  | { kind: 'admitted'; reserve: number }
+  | {
+      kind: 'admitted';
+      /** Records that it may bring beyond those in the mirror: room of earlier writes that it uses may become free meanwhile. */
+      reserve: number;
+      /** The most that the set may have upstream, whether this write and earlier ones take effect or not. */
+      recordsMax: number;
+    }
   | { kind: 'refused'; limit: keyof RecordQuota; max: number };
 
 /**
@@ -32,30 +38,33 @@ export function decideAdmission(
   { limit, quota }: OwnerQuota,
   ceiling = recordCountOf(current),
 ): Admission {
-  const growth = growthOf(write, current, ceiling);
-  if (growth > 0 && ceiling + growth > quota.recordsPerRrset) {
+  const reach = reachOf(write, current, ceiling) ?? 0;
+  const growth = reach - ceiling;
+  if (growth > 0 && reach > quota.recordsPerRrset) {
     return { kind: 'refused', limit: 'recordsPerRrset', max: quota.recordsPerRrset };
   }
   if (growth > 0 && held + growth > quota[limit]) return { kind: 'refused', limit, max: quota[limit] };
-  return { kind: 'admitted', reserve: Math.max(0, growth) };
+  const reserve = Math.max(0, reach - recordCountOf(current));
+  return { kind: 'admitted', reserve, recordsMax: Math.max(ceiling, reach) };
 }
 
-/** How many records the set gains beyond those that it may have; negative when it loses some. */
-function growthOf(write: RrsetWrite, current: string | null, before: number): number {
+/** How many records the set may have once the write has its effect, with `before` of them until then; null when it adds none. */
+function reachOf(write: RrsetWrite, current: string | null, before: number): number | null {
   switch (write.operation) {
     case 'create':
     case 'set_records':
-      return write.records.length - before;
+      return write.records.length;
     case 'add_records': {
       // Values that are there already add nothing: the upstream will refuse them, in words that clients know.
       const present = new Set(current === null ? [] : readRrsetBody(current).records.map((record) => record.value));
-      return write.records.filter((record) => !present.has(record.value)).length;
+      const added = write.records.filter((record) => !present.has(record.value)).length;
+      return added === 0 ? null : before + added;
     }
     case 'remove_records':
     case 'change_ttl':
     case 'update':
     case 'delete':
-      return 0;
+      return null;
     default:
       return assertNever(write);
   }

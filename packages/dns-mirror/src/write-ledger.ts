@@ -80,7 +80,7 @@ interface Standing extends LatestWrite {
   rrset: string | null;
   records: number;
   reserved: number;
-  /** Beyond the mirrored records: what may be there again when actions fail. */
+  /** Beyond the mirrored and the reserved records: what may be there again when actions fail. */
   held_by_actions: number;
   /** Of the set itself; null when no action of its writes may fail any more. */
   ceiling: number | null;
@@ -109,12 +109,15 @@ const readStanding = {
            holding.records AS held_by_actions, holding.ceiling
     FROM (SELECT 1) AS one
     CROSS JOIN LATERAL (
-      SELECT coalesce(sum(greatest(0, high.ceiling - coalesce(rrset.record_count, 0))), 0)::int AS records,
+      SELECT coalesce(sum(greatest(0, high.ceiling - coalesce(rrset.record_count, 0)
+                                      - coalesce(pending.reserved_records, 0))), 0)::int AS records,
              max(high.ceiling) FILTER (WHERE zone_id = $1 AND name = $2 AND type = $3) AS ceiling
       FROM (SELECT zone_id, name, type, max(records_ceiling) AS ceiling FROM dns_audit_entry
             WHERE coalesce(demo_id, team_id) = $6 AND records_ceiling IS NOT NULL
             GROUP BY zone_id, name, type) AS high
       LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type)
+      LEFT JOIN (SELECT zone_id, name, type, reserved_records FROM dns_audit_entry WHERE state = 'pending') AS pending
+        USING (zone_id, name, type)
     ) AS holding
     LEFT JOIN LATERAL (${latestWrite}) AS latest ON true`,
 };
@@ -202,7 +205,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
       }
       const replayed = replayOf(newWrite, standing, wasDelivered);
       if (replayed !== null) return replayed;
-      const { admission, recordsMax, heldByActions } = admit(write, standing, quotaOf(owner, quota));
+      const { admission, heldByActions } = admit(write, standing, quotaOf(owner, quota));
       if (admission.kind === 'refused') return { ...admission, heldByActions };
       const inserted = await tx.query<{ id: number }>({
         ...insertPending,
@@ -213,6 +216,7 @@ export const writeLedger = (pool: Pool, { quota, leaseMs, replayMs }: LedgerOpti
         ],
       });
       const entryId = (inserted.rows[0] as { id: number }).id;
+      const { recordsMax } = admission;
       return { kind: 'begun', lease: { entryId, fence: 1, current: standing.rrset, recordsMax } };
     });
   },
@@ -274,10 +278,9 @@ function admit(write: RrsetWrite, standing: Standing, owner: OwnerQuota) {
   const mirrored = recordCountOf(rrset);
   const ceiling = Math.max(mirrored, standing.ceiling ?? 0);
   const admission = decideAdmission(write, rrset, records + reserved + held, owner, ceiling);
-  const recordsMax = ceiling + (admission.kind === 'admitted' ? admission.reserve : 0);
   const isHeld = admission.kind === 'refused' && (held > 0 || ceiling > mirrored);
   const heldByActions = isHeld && decideAdmission(write, rrset, records + reserved, owner).kind === 'admitted';
-  return { admission, recordsMax, heldByActions };
+  return { admission, heldByActions };
 }
 
 /** What an accepted write may leave of its set when its action fails, where that is more than when it succeeds. */

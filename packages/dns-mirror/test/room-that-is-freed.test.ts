@@ -88,6 +88,20 @@ describe('room that a write frees', () => {
     expect(await ledger.begin(newWrite(team, name, again), neverDelivered)).toMatchObject({ kind: 'begun' });
   });
 
+  it('stays taken by a write to the same set that is under way, once it is free', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 6);
+    const { id } = await remove(name);
+    const records = [1, 2, 3, 4].map((host) => ({ value: `192.0.2.${host}` }));
+    await ledger.begin(newWrite(team, name, { operation: 'set_records', records }), neverDelivered);
+    expect(await admits(5)).toBe(false);
+
+    await end(id, 'success');
+
+    expect(await admits(7, `c.${team.slug}`)).toBe(false);
+    expect(await admits(6, `d.${team.slug}`)).toBe(true);
+  });
+
   it('is not used by what is added to the same set: both may be there in the end', async () => {
     const name = `a.${team.slug}`;
     await grow(name, 8);
