@@ -31,7 +31,7 @@ export const clusterApiConfig = {
   REDIS_URL: installationVariables.REDIS_URL,
   LOG_LEVEL: installationVariables.LOG_LEVEL,
   HCLOUD_API_URL: upstreamVariables.HCLOUD_API_URL,
-  SECRET_KEYS: secretKeys({ desc: 'Keys that seal the provider tokens of connections, and sign-ins under way.' }),
+  SECRET_KEYS: secretKeys({ desc: 'Keys that encrypt the provider tokens of connections and pending sign-ins.' }),
 
   PORT: portOrFree({ default: 8081, desc: 'Port of the API.' }),
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
@@ -40,37 +40,37 @@ export const clusterApiConfig = {
   METRICS_PORT: portOrFree({ default: 9092, desc: 'Port of /metrics, /healthz and /readyz.' }),
   PUBLIC_URL: url({
     default: undefined,
-    desc: 'Where clients and browsers reach the API; http://localhost and the port if not set.',
+    desc: 'Public URL of the API, for clients and browsers. Default: http://localhost with the port.',
     example: 'https://clusters.example.org',
   }),
   TRUST_PROXY: trustProxy({
     default: false,
-    desc: 'Which proxies may state the client’s address.',
+    desc: 'Proxies that are trusted to state the client’s address.',
     example: '10.0.0.0/8',
   }),
   DATABASE_CONNECTIONS: integer({
     default: 10,
     min: 2,
-    desc: 'Connections to Postgres at most, the queue’s aside: half of them, rounded down, for changes, the rest for reads.',
+    desc: 'Maximum number of Postgres connections, not counting those of the queue. Half of them, rounded down, serve changes; the rest serve reads.',
   }),
   ...drainVariables,
 
   SESSION_IDLE_MS: durationMs({
     default: 43_200_000,
     min: 60_000,
-    desc: 'A session ends after so long without a request.',
+    desc: 'Time without a request after which a session expires.',
   }),
   SESSION_MAX_MS: durationMs({
     default: 604_800_000,
     min: 60_000,
-    desc: 'A session ends so long after the sign-in, whatever its use.',
+    desc: 'Maximum lifetime of a session after the sign-in.',
   }),
   ...oidcVariables,
   DEV_SIGN_IN: flag({
     default: false,
-    desc: 'Lets anybody sign in as anybody, by e-mail address alone. Only on a loopback address and outside production.',
+    desc: 'Development sign-in: an e-mail address is enough to sign in as any user. Works only on a loopback address and outside production.',
   }),
-  NODE_ENV: text({ default: undefined, desc: '`production` rules DEV_SIGN_IN out.' }),
+  NODE_ENV: text({ default: undefined, desc: '`production` forbids DEV_SIGN_IN.' }),
 
   LIMIT_PER_ADDRESS: integer({
     default: clusterLimits.requestsPerAddressPerMinute,
@@ -85,49 +85,52 @@ export const clusterApiConfig = {
   LIMIT_SIGN_IN: integer({
     default: clusterLimits.signInRequestsPerAddressPerMinute,
     min: 2,
-    desc: 'Requests per address and minute that begin or finish a sign-in; a sign-in is two.',
+    desc: 'Sign-in requests per address and minute. One sign-in takes two requests.',
   }),
   EVENT_HEARTBEAT_MS: durationMs({
     default: eventDefaults.heartbeatMs,
     min: 100,
     max: 60_000,
-    desc: 'How often an open stream of live changes shows that it lives, and whether its session does is looked up.',
+    desc: 'Interval at which an open event stream sends a heartbeat and checks that its session is still valid.',
   }),
   EVENT_STREAMS_PER_SESSION: integer({
     default: eventDefaults.limits.perSession,
     min: 1,
-    desc: 'Streams of live changes that a session may have open at one replica.',
+    desc: 'Maximum number of open event streams per session and replica.',
   }),
   EVENT_STREAMS_PER_TEAM: integer({
     default: eventDefaults.limits.perTeam,
     min: 1,
-    desc: 'The same for all sessions of a team; never more than a quarter of EVENT_STREAMS_MAX.',
+    desc: 'Maximum number of open event streams per team and replica. At most a quarter of EVENT_STREAMS_MAX takes effect.',
   }),
   EVENT_STREAMS_MAX: integer({
     default: eventDefaults.limits.perProcess,
     min: 4,
-    desc: 'Streams of live changes that one replica has open. 1,000 take up to 300 MB.',
+    desc: 'Maximum number of open event streams per replica. 1,000 streams take up to 300 MB of memory.',
   }),
   CLUSTERS_PER_TEAM: integer({
     default: clusterLimits.clustersPerTeam,
-    desc: 'Clusters of a team that has no quota of its own.',
+    desc: 'Maximum number of clusters per team. Default for teams without their own quota.',
   }),
-  POOLS_PER_CLUSTER: integer({ default: clusterLimits.poolsPerCluster, desc: 'Node pools of a cluster, likewise.' }),
+  POOLS_PER_CLUSTER: integer({
+    default: clusterLimits.poolsPerCluster,
+    desc: 'Maximum number of node pools per cluster. Default for teams without their own quota.',
+  }),
   NODES_PER_CLUSTER: integer({
     default: clusterLimits.nodesPerCluster,
-    desc: 'Nodes that the pools of a cluster may grow to, likewise.',
+    desc: 'Maximum number of nodes per cluster, over all its pools. Default for teams without their own quota.',
   }),
 
   ...teamVariables,
   ADOPTED_SERVERS_PER_TEAM: integer({
     default: clusterLimits.adoptedServersPerTeam,
-    desc: 'Adopted servers, likewise.',
+    desc: 'Maximum number of adopted servers per team. Default for teams without their own quota.',
   }),
 
   DNS_RECORDS_PER_TEAM: integer({
     default: dnsLimits.recordsPerTeam,
     min: 1,
-    desc: 'Records a team may have, as the gateways are configured; shown with the usage.',
+    desc: 'Maximum number of DNS records per team, shown with the usage. Set it to the value of the DNS gateways.',
   }),
 
   ...gardenVariables,
@@ -155,13 +158,17 @@ function dangersOfDevSignIn({ NODE_ENV, PUBLIC_URL, HOST }: Config<typeof cluste
   const problems: ConfigProblem[] = [];
   const say = (variable: string, problem: string, expected: string) => problems.push({ variable, problem, expected });
   if (NODE_ENV === 'production') {
-    say('DEV_SIGN_IN', 'lets anybody sign in as anybody and NODE_ENV is production', 'it to be false there');
+    say('DEV_SIGN_IN', 'must not be on while NODE_ENV is production, because it needs no password', 'false');
   }
   if (PUBLIC_URL !== undefined && !isLoopbackUrl(PUBLIC_URL)) {
-    say('PUBLIC_URL', 'is no http address of this machine while DEV_SIGN_IN is on', 'http://localhost or the like');
+    say(
+      'PUBLIC_URL',
+      'is not an http address of this machine while DEV_SIGN_IN is on',
+      'a URL such as http://localhost',
+    );
   }
   if (!loopbackHosts.has(HOST)) {
-    say('HOST', 'is reached from other machines while DEV_SIGN_IN is on', '127.0.0.1, ::1 or localhost');
+    say('HOST', 'is reachable from other machines while DEV_SIGN_IN is on', '127.0.0.1, ::1 or localhost');
   }
   return problems;
 }

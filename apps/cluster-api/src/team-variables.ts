@@ -6,13 +6,13 @@ const SECRET_CHARACTERS_MIN = 16;
 export const teamVariables = {
   CONSOLE_URL: url({
     default: undefined,
-    desc: 'Where people find the console; links in answers begin with it. Without one they lead to this API.',
+    desc: 'URL of the web console, used for links in responses. Without it, links point to this API.',
     example: 'https://console.example.org',
   }),
   BILLING_WEBHOOK_SECRETS: variable<readonly string[]>(
     {
       ...{ default: [] },
-      desc: 'Secrets that the billing system may sign with, by commas: two while they are exchanged. None: no webhook.',
+      desc: 'Comma-separated signing secrets of the billing webhook. Set two while you rotate them. Without a secret the webhook is off.',
     },
     { type: 'secrets', expected: `secrets of at least ${SECRET_CHARACTERS_MIN} characters`, hidden: true },
     (input) => {
@@ -23,6 +23,6 @@ export const teamVariables = {
   ),
   SUBSCRIPTION_REQUIRED: flag({
     default: false,
-    desc: 'Whether a team needs an active subscription to start a cluster. Those that run go on without one.',
+    desc: 'Require an active subscription to start a cluster. Running clusters are not affected.',
   }),
 };

@@ -77,7 +77,7 @@ describe('the process', () => {
     expect(await running.exited).toEqual({ code: 78, signal: null });
 
     const output = running.output();
-    expect(output).toMatch(/^cluster-api cannot start\. The configuration is wrong in 4 place\(s\):\n/);
+    expect(output).toMatch(/^cluster-api cannot start\. The configuration has 4 error\(s\):\n/);
     for (const name of Object.keys(wrong)) expect(output.match(new RegExp(`^  ${name} `, 'gm'))).toHaveLength(1);
     expect(output).not.toContain(key.slice(0, 20));
     expect(output).not.toMatch(/^\s+at /m); // no stack

@@ -25,12 +25,12 @@ export const dnsGatewayConfig = {
   METRICS_PORT: portOrFree({ default: 9090, desc: 'Port of /metrics, /healthz and /readyz.' }),
   PUBLIC_URL: url({
     default: undefined,
-    desc: 'Where clients reach the API, for its OpenAPI document.',
+    desc: 'Public URL of the API, as shown in its OpenAPI document.',
     example: 'https://dns.example.org/v1',
   }),
   TRUST_PROXY: trustProxy({
     default: false,
-    desc: 'Which proxies may state the client’s address.',
+    desc: 'Proxies that are trusted to state the client’s address.',
     example: '10.0.0.0/8',
   }),
   ...drainVariables,
@@ -38,37 +38,44 @@ export const dnsGatewayConfig = {
   DATABASE_CONNECTIONS: integer({
     default: 10,
     min: 2,
-    desc: 'Connections to Postgres at most: half of them, rounded down, for writes, the rest for reads.',
+    desc: 'Maximum number of Postgres connections. Half of them, rounded down, serve writes; the rest serve reads.',
   }),
   WRITE_WAIT_MS: durationMs({
     default: dnsLimits.writeWaitMs,
-    desc: 'How long a write waits in all: for its rate, earlier ones to its record set, the upstream’s budget.',
+    desc: 'Maximum total time that a write waits: for its rate limit, for earlier writes to its record set and for the upstream’s request budget.',
   }),
   READ_WAIT_MS: durationMs({
     default: dnsLimits.readWaitMs,
-    desc: 'How long a read of one record set waits for its rate.',
+    desc: 'Maximum time that a read of one record set waits for its rate limit.',
   }),
-  SETTLE_AFTER_MS: durationMs({ default: 2_000, desc: 'When a write without a usable answer may be settled.' }),
+  SETTLE_AFTER_MS: durationMs({
+    default: 2_000,
+    desc: 'Delay before the outcome of a write without a usable upstream answer is determined.',
+  }),
   SETTLE_WITHIN_MS: durationMs({
     default: 5_000,
-    desc: 'How long a client then waits for the upstream to tell what became of its write.',
+    desc: 'Maximum time that a client then waits for the outcome of its write.',
   }),
-  ACTION_POLL_MS: durationMs({ default: 1_000, desc: 'Shortest time between two upstream calls for actions.' }),
+  ACTION_POLL_MS: durationMs({ default: 1_000, desc: 'Minimum time between two upstream calls that poll actions.' }),
   ACTION_HOLD_MS: durationMs({
     default: dnsLimits.actionHoldMs,
-    desc: 'How long a read of a running action is held until the action ends.',
+    desc: 'Maximum time that a read of a running action is held until the action ends.',
   }),
 
-  DEMOS_ENABLED: flag({ default: false, desc: 'Serve demos: short-lived names in a zone of their own.' }),
+  DEMOS_ENABLED: flag({ default: false, desc: 'Serve demos: short-lived names in a separate zone.' }),
   DEMO_ZONE_NAME: text({
     default: undefined,
-    desc: 'The zone of the demos; needed to serve them.',
+    desc: 'Zone of the demos. Required with DEMOS_ENABLED.',
     example: 'demo.example.org',
     requiredWhen: ({ DEMOS_ENABLED }) => DEMOS_ENABLED === true,
   }),
-  DEMOS_PER_TEAM: integer({ default: dnsLimits.demosPerTeam, min: 1, desc: 'Live demos a team may have.' }),
+  DEMOS_PER_TEAM: integer({ default: dnsLimits.demosPerTeam, min: 1, desc: 'Maximum number of live demos per team.' }),
 
-  DNS_RECORDS_PER_TEAM: integer({ default: dnsLimits.recordsPerTeam, min: 1, desc: 'Records a team may have.' }),
+  DNS_RECORDS_PER_TEAM: integer({
+    default: dnsLimits.recordsPerTeam,
+    min: 1,
+    desc: 'Maximum number of records per team.',
+  }),
   LIMIT_PER_ADDRESS: integer({
     default: dnsLimits.requestsPerAddressPerMinute,
     min: 1,

@@ -49,7 +49,7 @@ describe('the process', () => {
     expect(await running.exited).toEqual({ code: 78, signal: null });
 
     const output = running.output();
-    expect(output).toMatch(/^dns-gateway cannot start\. The configuration is wrong in 4 place\(s\):\n/);
+    expect(output).toMatch(/^dns-gateway cannot start\. The configuration has 4 error\(s\):\n/);
     for (const name of Object.keys(wrong)) expect(output.match(new RegExp(`^  ${name} `, 'gm'))).toHaveLength(1);
     expect(output).not.toContain(new URL(gateway.databaseUrl).password);
     expect(output).not.toMatch(/^\s+at /m); // no stack

@@ -26,7 +26,7 @@ describe('what the garden can do', () => {
     expect(read('control-plane-ha, private-nodes')).toEqual(['control-plane-ha', 'private-nodes']);
   });
 
-  it('is no word that is not known: the start ends with those that are', () => {
+  it('accepts known names only: the start fails and lists them', () => {
     expect(() => read('private-nodes,teleport')).toThrow(ConfigError);
     expect(() => read('private-nodes,teleport')).toThrow(
       /GARDEN_FEATURES.*existing-network, image-options, private-nodes/s,

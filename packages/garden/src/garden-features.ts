@@ -13,5 +13,5 @@ export type GardenFeature = (typeof gardenFeatures)[number];
 /** The variable of every service that judges specifications or renders them. Those of an installation have the same. */
 export const gardenFeaturesVariable = wordsOf(gardenFeatures, {
   default: ['control-plane-ha'],
-  desc: `What this garden can do that not all can: ${gardenFeatures.map((name) => `\`${name}\``).join(', ')}.`,
+  desc: `Comma-separated list of optional features that this garden supports: ${gardenFeatures.map((name) => `\`${name}\``).join(', ')}.`,
 });

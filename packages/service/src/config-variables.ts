@@ -61,13 +61,13 @@ export function flag(spec: Declared): Variable<boolean> {
   });
 }
 
-/** One of a few words. */
+/** One of a few values. */
 export function oneOf<const T extends string>(choices: readonly T[], spec: Optional): OptionalVariable<T>;
 export function oneOf<const T extends string>(choices: readonly T[], spec: Required<T>): RequiredVariable<T>;
 export function oneOf<const T extends string>(choices: readonly T[], spec: Declared): Variable<T> {
   const expected = `one of ${choices.join(', ')}`;
   return variable(spec, { type: choices.join(' \\| '), expected, hidden: false }, (input) => {
-    return choices.find((choice) => choice === input) ?? refuseValue('is not one of the known words');
+    return choices.find((choice) => choice === input) ?? refuseValue('is not one of the allowed values');
   });
 }
 
@@ -113,7 +113,7 @@ export function durationMs(spec: Declared & Range): Variable<number> {
 export function portOrFree(spec: Optional): OptionalVariable<number>;
 export function portOrFree(spec: Required<number>): RequiredVariable<number>;
 export function portOrFree(spec: Declared): Variable<number> {
-  const expected = 'a port from 1 to 65535, or 0 for any free one';
+  const expected = 'a port from 1 to 65535, or 0 for any free port';
   return variable(spec, { type: 'port', expected, hidden: false }, (input) => {
     return /^\d{1,5}$/.test(input) ? inRange(Number(input), { max: 65_535 }) : refuseValue('is not a port');
   });
@@ -132,30 +132,30 @@ export function url(spec: Declared & UrlRules): Variable<string> {
   const expected = `a URL that starts with ${protocols.map((name) => `${name}://`).join(' or ')}`;
   return variable(spec, { type: 'URL', expected, hidden: true }, (input) => {
     const parsed = URL.canParse(input) ? new URL(input) : refuseValue('is not a URL');
-    if (!protocols.includes(parsed.protocol.slice(0, -1))) refuseValue('has another protocol');
-    if (parsed.host === '' && parsed.search === '') refuseValue('names no host');
+    if (!protocols.includes(parsed.protocol.slice(0, -1))) refuseValue('has the wrong protocol');
+    if (parsed.host === '' && parsed.search === '') refuseValue('has no host');
     return input;
   });
 }
 
-/** Words parted by commas; blanks around them and empty words are dropped. */
+/** A comma-separated list; blanks around its values and empty values are dropped. */
 export function list(spec: Optional): OptionalVariable<readonly string[]>;
 export function list(spec: Required<readonly string[]>): RequiredVariable<readonly string[]>;
 export function list(spec: Declared): Variable<readonly string[]> {
-  return variable(spec, { type: 'list', expected: 'words parted by commas', hidden: false }, splitList);
+  return variable(spec, { type: 'list', expected: 'a comma-separated list', hidden: false }, splitList);
 }
 
-/** Some of a few words, parted by commas. */
+/** A comma-separated list of some of a few values. */
 export function wordsOf<const T extends string>(choices: readonly T[], spec: Optional): OptionalVariable<readonly T[]>;
 export function wordsOf<const T extends string>(
   choices: readonly T[],
   spec: Required<readonly T[]>,
 ): RequiredVariable<readonly T[]>;
 export function wordsOf<const T extends string>(choices: readonly T[], spec: Declared): Variable<readonly T[]> {
-  const expected = `words out of ${choices.join(', ')}, parted by commas`;
+  const expected = `a comma-separated list of ${choices.join(', ')}`;
   return variable(spec, { type: 'list', expected, hidden: false }, (input) =>
     splitList(input).map(
-      (word) => choices.find((choice) => choice === word) ?? refuseValue('has a word that is not known'),
+      (word) => choices.find((choice) => choice === word) ?? refuseValue('has a value that is not allowed'),
     ),
   );
 }
@@ -179,7 +179,7 @@ export function secret(spec: Declared & { minLength?: number }): Variable<string
   });
 }
 
-/** A value for Express's `trust proxy`: nobody, the last n proxies, or proxies by address. */
+/** A value for Express's `trust proxy`: no proxy, the last n proxies, or proxies by address. */
 export type TrustProxy = false | number | readonly string[];
 
 /**
@@ -187,13 +187,14 @@ export type TrustProxy = false | number | readonly string[];
  * address, and with it the bucket that its requests are counted in.
  */
 export function trustProxy(spec: Required<TrustProxy>): RequiredVariable<TrustProxy> {
-  const expected = 'false, a number of proxies, or addresses, networks, loopback, linklocal, uniquelocal by commas';
+  const expected =
+    'false, a number of proxies, or a comma-separated list of addresses, networks, loopback, linklocal, uniquelocal';
   return variable<TrustProxy>(spec, { type: 'trust proxy', expected, hidden: false }, (input) => {
     if (input.toLowerCase() === 'false') return false;
     if (input.toLowerCase() === 'true') refuseValue('would let every client choose its own address');
     if (/^\d{1,2}$/.test(input)) return Number(input);
     const proxies = splitList(input);
-    if (proxies.length === 0 || !proxies.every(isProxyAddress)) refuseValue('names something that is no address');
+    if (proxies.length === 0 || !proxies.every(isProxyAddress)) refuseValue('has an entry that is not an address');
     return proxies;
   });
 }

@@ -60,8 +60,8 @@ describe('readConfig', () => {
 
     expect(error.message).toBe(
       [
-        'The configuration is wrong in 3 place(s):',
-        '  PORT is above 65535 (it is "99999"). Expected a port from 1 to 65535, or 0 for any free one (Where it listens).',
+        'The configuration has 3 error(s):',
+        '  PORT is above 65535 (it is "99999"). Expected a port from 1 to 65535, or 0 for any free port (Where it listens).',
         '  GRACE is not a duration (it is "soon"). Expected a duration of at least 0 ms, such as 250ms, 10s, 5m, 12h or 7d (How long it waits).',
         '  NAME is missing. Expected text, for example corral (Its name).',
       ].join('\n'),
@@ -127,10 +127,10 @@ describe('variables', () => {
     ['a number above the bound', integer({ desc, max: 5 }), '6'],
     ['a flag that is neither', flag({ desc }), 'maybe'],
     ['an unknown word', oneOf(['info', 'debug'], { desc }), 'loud'],
-    ['a word that is not known', wordsOf(['a', 'b'], { desc }), 'a,c'],
-    ['a URL of another protocol', url({ desc }), 'ftp://corral.example'],
+    ['a value that is not allowed', wordsOf(['a', 'b'], { desc }), 'a,c'],
+    ['a URL with another protocol', url({ desc }), 'ftp://corral.example'],
     ['trust in every client', trustProxy({ desc }), 'true'],
-    ['a proxy that is no address', trustProxy({ desc }), '10.0.0.0/33'],
+    ['a proxy that is not an address', trustProxy({ desc }), '10.0.0.0/33'],
   ])('refuse %s', (_what, spec, value) => {
     expect(problemsOf(() => read(spec, value)).problems).toHaveLength(1);
   });

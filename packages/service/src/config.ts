@@ -15,7 +15,7 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly ConfigProblem[]) {
     const lines = problems.map(({ variable, problem, expected }) => `  ${variable} ${problem}. Expected ${expected}.`);
-    super(`The configuration is wrong in ${problems.length} place(s):\n${lines.join('\n')}`);
+    super(`The configuration has ${problems.length} error(s):\n${lines.join('\n')}`);
   }
 }
 
@@ -74,7 +74,7 @@ export function describeConfig(specs: Variables): readonly ConfigRow[] {
 
 function defaultText(spec: Variable<unknown>): string {
   if (!('default' in spec)) return 'required';
-  if (spec.default === undefined) return spec.requiredWhen === undefined ? 'none' : 'none, at times required';
+  if (spec.default === undefined) return spec.requiredWhen === undefined ? 'none' : 'none, sometimes required';
   if (Array.isArray(spec.default)) return spec.default.length === 0 ? 'empty' : `\`${spec.default.join(',')}\``;
   return `\`${String(spec.default)}\``;
 }

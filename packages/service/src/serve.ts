@@ -28,7 +28,7 @@ export interface ServeOptions {
    * to find out first. Default: 0.
    */
   drainDelayMs?: number;
-  /** How long requests in flight may take to end after that. */
+  /** Maximum time for requests in flight to finish after the drain delay. */
   shutdownGraceMs: number;
   timeouts?: HttpTimeouts;
   /** Of each port of the app. Default: as many as there come. */

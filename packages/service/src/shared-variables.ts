@@ -13,27 +13,30 @@ export const installationVariables = {
   }),
   REDIS_URL: url({
     default: undefined,
-    desc: 'Redis, for the queue and to share request limits. Without it the queue is in Postgres and limits count per process.',
+    desc: 'Redis, for the queue and for shared request limits. Without it, the queue is in Postgres and each process counts its limits alone.',
     protocols: ['redis', 'rediss'],
     example: 'redis://:password@redis:6379',
   }),
-  DNS_ZONE_NAME: text({ desc: 'The one zone in which teams have their names.', example: 'example.org' }),
-  LOG_LEVEL: oneOf(logLevels, { default: 'info', desc: 'Lines below this level are not written.' }),
+  DNS_ZONE_NAME: text({ desc: 'DNS zone that holds the names of all teams.', example: 'example.org' }),
+  LOG_LEVEL: oneOf(logLevels, { default: 'info', desc: 'Lowest log level that is written.' }),
 };
 
 /** What every service is told that calls the upstream. */
 export const upstreamVariables = {
-  HCLOUD_API_URL: url({ default: 'https://api.hetzner.cloud/v1', desc: 'Upstream API, with the version in its path.' }),
-  HCLOUD_TOKEN: secret({ desc: 'Upstream token with read and write access to the project of the zone.' }),
-  UPSTREAM_TIMEOUT_MS: durationMs({ default: 10_000, min: 100, desc: 'Longest duration of one upstream call.' }),
+  HCLOUD_API_URL: url({
+    default: 'https://api.hetzner.cloud/v1',
+    desc: 'Base URL of the upstream API, including the version.',
+  }),
+  HCLOUD_TOKEN: secret({ desc: 'API token of the upstream project that holds the zone, with read and write access.' }),
+  UPSTREAM_TIMEOUT_MS: durationMs({ default: 10_000, min: 100, desc: 'Timeout of one upstream call.' }),
   UPSTREAM_WAIT_MS: durationMs({
     default: 8_000,
-    desc: 'How long a request may wait for the upstream’s budget or retry before it gives up.',
+    desc: 'Maximum time that a request waits for the upstream’s request budget or for a retry.',
   }),
-  ACTION_TIMEOUT_MS: durationMs({ default: 60_000, desc: 'After so long a running action counts as failed.' }),
+  ACTION_TIMEOUT_MS: durationMs({ default: 60_000, desc: 'Time after which a running action counts as failed.' }),
   DNS_SETTLE_GRACE_MS: durationMs({
     default: 60_000,
-    desc: 'How long after an accepted write the upstream may not show it yet.',
+    desc: 'Maximum time until the upstream shows a write that it has accepted.',
   }),
 };
 
@@ -46,19 +49,25 @@ export const gardenVariables = {
   }),
   GARDEN_IN_CLUSTER: flag({
     default: false,
-    desc: 'Use the garden cluster that this process runs in, with the service account of its pod.',
+    desc: 'Use the cluster that this process runs in as the garden, with the service account of its pod.',
   }),
-  GARDEN_CLOUD_PROFILE: text({ default: 'hcloud', desc: 'CloudProfile whose versions and machine types are offered.' }),
-  GARDEN_TIMEOUT_MS: durationMs({ default: 15_000, min: 100, desc: 'Longest duration of one call of the garden.' }),
+  GARDEN_CLOUD_PROFILE: text({
+    default: 'hcloud',
+    desc: 'CloudProfile that defines the available versions and machine types.',
+  }),
+  GARDEN_TIMEOUT_MS: durationMs({ default: 15_000, min: 100, desc: 'Timeout of one call to the garden.' }),
 };
 
 /** What a service is told that others send requests to. */
 export const drainVariables = {
   DRAIN_DELAY_MS: durationMs({
     default: 0,
-    desc: 'After SIGTERM: how long requests are still served, not ready any more, until proxies know. 5 s in the images.',
+    desc: 'After SIGTERM, time during which the process reports not ready but still serves requests, so that proxies can react. The images set 5 s.',
   }),
-  SHUTDOWN_GRACE_MS: durationMs({ default: 25_000, desc: 'How long requests in flight may take to end after that.' }),
+  SHUTDOWN_GRACE_MS: durationMs({
+    default: 25_000,
+    desc: 'Maximum time for requests in flight to finish after the drain delay.',
+  }),
 };
 
 const speaksTls = (config: Record<string, unknown>): boolean =>
@@ -69,39 +78,43 @@ export const tlsVariables = {
   TLS_CERT_FILE: text({
     default: undefined,
     requiredWhen: speaksTls,
-    desc: 'Certificate with its chain, PEM. With it the API speaks TLS; it is read again when it changes.',
+    desc: 'TLS certificate with its chain (PEM file). Enables TLS. The file is reloaded when it changes.',
     example: '/etc/corral/tls/tls.crt',
   }),
   TLS_KEY_FILE: text({
     default: undefined,
     requiredWhen: speaksTls,
-    desc: 'Private key of that certificate, PEM.',
+    desc: 'Private key of the TLS certificate (PEM file).',
     example: '/etc/corral/tls/tls.key',
   }),
   TLS_PORT: portOrFree({
     default: undefined,
-    desc: 'Port for TLS beside plain HTTP on PORT. If not set, PORT speaks TLS and nothing is plain.',
+    desc: 'Separate port for TLS, while PORT serves plain HTTP. If not set, PORT serves TLS and plain HTTP is off.',
   }),
 };
 
 /** What a service is told about clients that are slow, or too many. */
 export const clientVariables = {
-  HEADERS_TIMEOUT_MS: durationMs({ default: 10_000, min: 100, desc: 'The headers of a request arrive within this.' }),
+  HEADERS_TIMEOUT_MS: durationMs({
+    default: 10_000,
+    min: 100,
+    desc: 'Maximum time to receive the headers of a request.',
+  }),
   REQUEST_TIMEOUT_MS: durationMs({
     default: 15_000,
     min: 100,
-    desc: 'A whole request arrives within this; its connection is closed if not.',
+    desc: 'Maximum time to receive a whole request. After that its connection is closed.',
   }),
-  CONNECTIONS_MAX: integer({ default: 4_096, min: 1, desc: 'Connections of clients that may be open at once.' }),
+  CONNECTIONS_MAX: integer({ default: 4_096, min: 1, desc: 'Maximum number of open client connections.' }),
   CONNECTIONS_PER_ADDRESS: integer({
     default: 256,
     min: 1,
-    desc: 'The same from one address, or one /64 of IPv6. Trusted proxies are not counted.',
+    desc: 'Maximum number of open connections from one IPv4 address or IPv6 /64. Trusted proxies are exempt.',
   }),
   REQUESTS_IN_FLIGHT_MAX: integer({
     default: 32,
     min: 1,
-    desc: 'Requests that are taken on at once, in a burst eight times as many. No more than DATABASE_CONNECTIONS are worked on; others have turns.',
+    desc: 'Maximum number of accepted requests at a time; eight times as many in a burst. At most DATABASE_CONNECTIONS of them are processed at once, the others wait for their turn.',
   }),
 };
 

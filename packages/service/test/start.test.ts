@@ -15,8 +15,8 @@ describe('a start that fails', () => {
     expect(code).toBe(78);
     expect(output).toBe(
       [
-        'fixture cannot start. The configuration is wrong in 3 place(s):',
-        '  PORT is missing. Expected a port from 1 to 65535, or 0 for any free one (Where it listens).',
+        'fixture cannot start. The configuration has 3 error(s):',
+        '  PORT is missing. Expected a port from 1 to 65535, or 0 for any free port (Where it listens).',
         '  API_SECRET is shorter than 16 characters. Expected a secret of at least 16 characters (Only here to be wrong).',
         '  GRACE is not a duration (it is "soon"). Expected a duration of at least 0 ms, such as 250ms, 10s, 5m, 12h or 7d (How long requests in flight may take).',
         '',

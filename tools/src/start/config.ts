@@ -1,18 +1,18 @@
 import { portOrFree, secret, text, url } from '@corral/service';
 
-const freePort = 'Any free one if not set.';
+const freePort = 'Default: any free port.';
 
 /** What can be set in the environment of `npm start`. */
 export const startConfig = {
-  DNS_ZONE_NAME: text({ default: 'example.test', desc: 'The zone that is served.' }),
+  DNS_ZONE_NAME: text({ default: 'example.test', desc: 'Zone to serve.' }),
   DEMO_ZONE_NAME: text({
     default: undefined,
-    desc: 'The zone of the demos. demo.<DNS_ZONE_NAME> if not set; with an upstream of your own, no demos then.',
+    desc: 'Zone of the demos. Default: demo.<DNS_ZONE_NAME>, or no demos with your own upstream.',
   }),
   DNS_GATEWAY_PORT: portOrFree({ default: undefined, desc: `Port of the DNS gateway. ${freePort}` }),
   DNS_GATEWAY_TLS_PORT: portOrFree({
     default: undefined,
-    desc: `Port of the DNS gateway for TLS; clients with a built-in address ask 443. ${freePort}`,
+    desc: `TLS port of the DNS gateway. Clients with a built-in address need 443. ${freePort}`,
   }),
   CLUSTER_API_PORT: portOrFree({ default: undefined, desc: `Port of the cluster API. ${freePort}` }),
   LOCAL_CLOUD_API_PORT: portOrFree({ default: undefined, desc: `Port of the local cloud’s API. ${freePort}` }),
@@ -20,22 +20,22 @@ export const startConfig = {
   LOCAL_CLOUD_ADMIN_PORT: portOrFree({ default: undefined, desc: `Port of its admin address. ${freePort}` }),
   LOCAL_CLOUD_SMTP_PORT: portOrFree({ default: undefined, desc: `Port of its mail server. ${freePort}` }),
   LOCAL_CLOUD_GARDEN_PORT: portOrFree({ default: undefined, desc: `Port of its garden. ${freePort}` }),
-  CORRAL_STATE_DIR: text({ default: undefined, desc: 'Where the state stays. .corral/ of the checkout if not set.' }),
-  DATABASE_URL: secret({ default: undefined, desc: 'A Postgres to use in place of the embedded one.' }),
-  REDIS_URL: secret({ default: undefined, desc: 'A Redis for the queue and the request limits.' }),
-  HCLOUD_API_URL: url({ default: undefined, desc: 'An upstream to use in place of the local cloud.' }),
+  CORRAL_STATE_DIR: text({ default: undefined, desc: 'Directory for the state. Default: .corral/ in the checkout.' }),
+  DATABASE_URL: secret({ default: undefined, desc: 'Postgres to use instead of the embedded one.' }),
+  REDIS_URL: secret({ default: undefined, desc: 'Redis for the queue and the request limits.' }),
+  HCLOUD_API_URL: url({ default: undefined, desc: 'Upstream to use instead of the local cloud.' }),
   HCLOUD_TOKEN: secret({
     default: undefined,
-    desc: 'The token for that upstream.',
+    desc: 'API token for HCLOUD_API_URL.',
     requiredWhen: (config) => config.HCLOUD_API_URL !== undefined,
   }),
   SMTP_URL: url({
     default: undefined,
     protocols: ['smtp', 'smtps'],
-    desc: 'A mail server to use in place of the local one, with MAIL_FROM beside it.',
+    desc: 'Mail server to use instead of the local one. Set MAIL_FROM as well.',
   }),
   GARDEN_KUBECONFIG: text({
     default: undefined,
-    desc: 'A garden to use in place of the local one: its kubeconfig file.',
+    desc: 'Kubeconfig file of a garden to use instead of the local one.',
   }),
 };

@@ -8,7 +8,7 @@ import { renderTable } from '../output/table.js';
 import type { WithContext } from '../run-admin.js';
 import { type KeyUse, type Rotated, rotateSecrets, usesOf } from '../secrets/rotate-secrets.js';
 
-const variables = { SECRET_KEYS: secretKeys({ desc: 'Keys that seal the provider tokens of connections.' }) };
+const variables = { SECRET_KEYS: secretKeys({ desc: 'Keys that encrypt the provider tokens of connections.' }) };
 
 const BATCH_DEFAULT = 100;
 const BATCH_MAX = 10_000;

@@ -10,23 +10,23 @@ export const oidcVariables = {
   OIDC_ISSUER: url({
     default: undefined,
     requiredWhen: isWanted,
-    desc: 'Identity provider by which people sign in, as its discovery document names it; see docs/sign-in.md.',
+    desc: 'Issuer URL of the OpenID Connect identity provider, exactly as in its discovery document. See docs/sign-in.md.',
     example: 'https://login.example.org/realms/corral',
   }),
   OIDC_CLIENT_ID: text({
     default: undefined,
     requiredWhen: isWanted,
-    desc: 'What this service is called there.',
+    desc: 'Client ID of this service at the identity provider.',
     example: 'corral',
   }),
   OIDC_CLIENT_SECRET: secret({
     default: undefined,
     minLength: 8,
-    desc: 'Its secret there; none for a public client, which PKCE alone protects.',
+    desc: 'Client secret. Leave it empty for a public client, which uses PKCE only.',
   }),
   OIDC_SCOPES: text({
     default: 'openid email profile',
-    desc: 'What is asked of the provider, parted by blanks; `openid` is among it.',
+    desc: 'Space-separated OAuth scopes. Must include `openid`.',
   }),
 };
 type OidcConfig = Config<typeof oidcVariables>;
@@ -43,13 +43,13 @@ export function problemsOfOidc({ OIDC_ISSUER: issuer, OIDC_SCOPES: scopes }: Oid
   const problems: ConfigProblem[] = [];
   const say = (variable: string, problem: string, expected: string) => problems.push({ variable, problem, expected });
   if (issuer !== undefined && new URL(issuer).protocol !== 'https:' && !isLoopbackUrl(issuer)) {
-    say('OIDC_ISSUER', 'is reached without TLS', 'an https address, unless the provider is on this machine');
+    say('OIDC_ISSUER', 'does not use TLS', 'an https URL, unless the provider is on this machine');
   }
   if (issuer !== undefined && /[?#]/.test(issuer)) {
-    say('OIDC_ISSUER', 'has a query or a fragment', 'the issuer as the provider’s discovery document names it');
+    say('OIDC_ISSUER', 'has a query or a fragment', 'the issuer exactly as in the provider’s discovery document');
   }
   if (!scopes.split(/ +/).includes('openid')) {
-    say('OIDC_SCOPES', 'lacks openid', 'words parted by blanks, openid among them');
+    say('OIDC_SCOPES', 'lacks openid', 'space-separated scopes that include openid');
   }
   return problems;
 }

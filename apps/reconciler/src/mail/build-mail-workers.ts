@@ -11,7 +11,7 @@ export interface MailWorkerDeps {
   readonly settings: {
     /** Where people accept. */
     readonly place: Place;
-    /** How often mails are looked for that are due and whose wake-up was lost. */
+    /** Interval at which the database is searched for due mails whose job was lost. */
     readonly intervalMs: number;
   };
   readonly pool: Pool;
