@@ -143,7 +143,9 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
     const create = (name: string, type = 'A') =>
       run(['zone', 'rrset', 'create', '--name', name, '--type', type, '--record', '192.0.2.1', ZONE]);
 
-    expect((await create('www.globex')).stderr).toMatch(/not yours: write at acme and names below it.*forbidden/);
+    expect((await create('www.globex')).stderr).toMatch(
+      /does not belong to you. You can write acme and names below it.*forbidden/,
+    );
     expect((await create('@')).stderr).toMatch(/forbidden/);
     expect((await create('a..acme')).stderr).toMatch(/name is not valid.*forbidden/);
     expect((await create('mail.acme', 'MX')).stderr).toMatch(/use one of A, AAAA, CNAME, TXT.*forbidden/);

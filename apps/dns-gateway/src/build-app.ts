@@ -268,10 +268,10 @@ function isPublic({ method, path }: Request): boolean {
 function refuseToken(why: TokenRefusal): DnsError {
   switch (why) {
     case 'missing':
-      return new DnsError('unauthorized', 'A token is required: send one header Authorization: Bearer <token>.');
+      return new DnsError('unauthorized', 'A token is required. Send one header "Authorization: Bearer <token>".');
     case 'unknown':
       return tokenUnknown();
     case 'scope':
-      return new DnsError('forbidden', 'The token lacks the scope dns.');
+      return new DnsError('forbidden', 'The token does not have the scope dns.');
   }
 }

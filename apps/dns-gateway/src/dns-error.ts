@@ -64,7 +64,7 @@ export function tokenUnknown(): DnsError {
 
 /** For a while: a dependency of ours is away. */
 export function unavailable(cause?: unknown): DnsError {
-  return new DnsError('unavailable', 'The service is not available just now. Send the request again in a moment.', {
+  return new DnsError('unavailable', 'The service is temporarily unavailable. Send the request again in a moment.', {
     retryAfterSeconds: 5,
     cause,
   });
@@ -74,7 +74,7 @@ export function unavailable(cause?: unknown): DnsError {
 export function upstreamUnavailable(cause?: unknown, { waitingHelps = true } = {}): DnsError {
   return new DnsError(
     'upstream_unavailable',
-    'The upstream provider cannot be reached or gave no usable answer. Sending the same request again is safe.',
+    'The upstream provider is unreachable or returned no usable answer. Sending the same request again is safe.',
     { cause, ...(waitingHelps ? { retryAfterSeconds: 5 } : {}) },
   );
 }
@@ -83,14 +83,14 @@ export function upstreamUnavailable(cause?: unknown, { waitingHelps = true } = {
 export function tooManyWait(retryAfterSeconds = 1): DnsError {
   return new DnsError(
     'rate_limit_exceeded',
-    'Too many writes with this token wait. Send the request again after a moment.',
+    'Too many writes with this token are waiting. Send the request again after the time in Retry-After.',
     { retryAfterSeconds },
   );
 }
 
 const usedUpUpstream = {
-  share: 'Your share of what the upstream provider grants is used up, and others are served.',
-  budget: 'What the upstream provider grants to all teams together is used up.',
+  share: 'Your share of the upstream provider’s request budget is used up. Others are still served.',
+  budget: 'The upstream provider’s request budget of all teams together is used up.',
 } as const;
 
 /** Who comes after the time that it is told has its turn. */
@@ -103,7 +103,7 @@ export function upstreamUsedUp(
 }
 
 export function setIsBusy(): DnsError {
-  return new DnsError('conflict', 'Another write to this record set is not finished yet. Send the request again.');
+  return new DnsError('conflict', 'Another write to this record set is still running. Send the request again.');
 }
 
 const limited = {
@@ -114,7 +114,11 @@ const limited = {
 
 export function quotaExceeded(limit: keyof RecordQuota, max: number): DnsError {
   const { what, name } = limited[limit];
-  return new DnsError('resource_limit_exceeded', `A ${what} may have ${max} records. Delete some first.`, {
-    details: { limits: [{ name }] },
-  });
+  return new DnsError(
+    'resource_limit_exceeded',
+    `A ${what} can have at most ${max} records. Delete some records first.`,
+    {
+      details: { limits: [{ name }] },
+    },
+  );
 }

@@ -158,6 +158,6 @@ await startOrExit(SERVICE, async () => {
 function demoConfig(config: Config<typeof dnsGatewayConfig>): DemoConfig | null {
   const { DEMOS_ENABLED, DEMO_ZONE_NAME: zoneName, DEMOS_PER_TEAM: perTeam } = config;
   if (!DEMOS_ENABLED || zoneName === undefined) return null;
-  if (zoneName === config.DNS_ZONE_NAME) throw new Error('DEMO_ZONE_NAME has to be another zone than DNS_ZONE_NAME.');
+  if (zoneName === config.DNS_ZONE_NAME) throw new Error('DEMO_ZONE_NAME must differ from DNS_ZONE_NAME.');
   return { zoneName, perTeam };
 }

@@ -40,7 +40,7 @@ const BURST_TIMES = 8;
 const RETRY_SECONDS = 1;
 /** What has waited so long for its turn is refused: the work before it does not get on. */
 const TURN_MS_MAX = 5_000;
-const SENTENCE = 'The service has more to do than it can. Send the request again after the time in Retry-After.';
+const SENTENCE = 'The service is overloaded. Send the request again after the time in Retry-After.';
 const CLAIMS_MAX = 10_000;
 const LOG_MS = 10_000;
 /** Whoever watches the process asks these, and takes it away when they do not answer. */

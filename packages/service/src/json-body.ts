@@ -50,7 +50,7 @@ export function rawBody({ bytes }: Pick<BodyBounds, 'bytes'>): RequestHandler {
     read(req, res, (error?: unknown) => settle(error === undefined ? undefined : unreadable(error, bytes)));
     if (req.headers['transfer-encoding'] !== undefined) {
       cutPieces(req, res, () => {
-        settle(new UnreadableBody('in_pieces', 'The body comes in too many small pieces. Send it in larger ones.'));
+        settle(new UnreadableBody('in_pieces', 'The body arrives in too many small chunks. Send larger chunks.'));
       });
     }
   };
@@ -86,7 +86,7 @@ export const bytesOf = (req: Request): Buffer => (Buffer.isBuffer(req.body) ? re
 function unreadable(error: unknown, bytes: number): unknown {
   switch (error instanceof Error ? (error as { type?: unknown }).type : undefined) {
     case 'entity.too.large':
-      return new UnreadableBody('too_large', `The body has more than ${sizeOf(bytes)}. Send less.`);
+      return new UnreadableBody('too_large', `The body is larger than ${sizeOf(bytes)}. Send a smaller one.`);
     case 'request.aborted':
     case 'request.size.invalid':
       return new UnreadableBody('incomplete', 'The body is shorter or longer than its Content-Length.');
@@ -108,7 +108,10 @@ export function parseJsonObject(bytes: Buffer, bounds: JsonBounds, isRespelled?:
   const text = decodeUtf8(bytes);
   const fault = findJsonFault(text, bounds, isRespelled);
   if (fault?.kind === 'too_deep') {
-    throw new UnreadableBody('too_deep', `The body is nested more than ${bounds.depth} deep. Send a flatter one.`);
+    throw new UnreadableBody(
+      'too_deep',
+      `The body is nested more than ${bounds.depth} levels deep. Send a flatter one.`,
+    );
   }
   if (fault?.kind === 'too_many') {
     throw new UnreadableBody('too_many', `The body has more than ${bounds.entries} members and elements. Send fewer.`);
@@ -116,7 +119,7 @@ export function parseJsonObject(bytes: Buffer, bounds: JsonBounds, isRespelled?:
   if (fault?.kind === 'ambiguous') {
     throw new UnreadableBody(
       'ambiguous',
-      `The body has the member "${fault.member}" in more than one spelling or place.`,
+      `The body has the member "${fault.member}" more than once or in another spelling. Send it once, as documented.`,
     );
   }
   const value = parseJson(text);
@@ -130,7 +133,7 @@ function decodeUtf8(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new UnreadableBody('not_utf8', 'The body is not UTF-8 text. Encode it anew.');
+    throw new UnreadableBody('not_utf8', 'The body is not valid UTF-8. Encode it as UTF-8.');
   }
 }
 

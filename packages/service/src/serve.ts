@@ -135,9 +135,9 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 }
 
 function listenAdvice(error: NodeJS.ErrnoException): string {
-  if (error.code === 'EADDRINUSE') return 'Another process has it: stop that one or set another port.';
-  if (error.code === 'EACCES') return 'It needs more rights: set a port above 1023.';
-  if (error.code === 'EADDRNOTAVAIL') return 'This machine has no such address: set another host.';
+  if (error.code === 'EADDRINUSE') return 'Another process uses it: stop that process or set another port.';
+  if (error.code === 'EACCES') return 'The process lacks permission: set a port above 1023.';
+  if (error.code === 'EADDRNOTAVAIL') return 'This machine does not have that address: set another host.';
   return 'Set another host or port.';
 }
 

@@ -28,8 +28,10 @@ export interface TlsCertificate {
  */
 export async function readTlsCertificate({ certFile, keyFile }: TlsFiles): Promise<TlsCertificate> {
   const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
-  const certificate = or(`${certFile} holds no certificate in PEM`, () => new X509Certificate(cert));
-  const privateKey = or(`${keyFile} holds no private key in PEM without a passphrase`, () => createPrivateKey(key));
+  const certificate = or(`${certFile} does not contain a PEM certificate`, () => new X509Certificate(cert));
+  const privateKey = or(`${keyFile} does not contain a PEM private key without a passphrase`, () =>
+    createPrivateKey(key),
+  );
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new Error(`The key in ${keyFile} does not belong to the certificate in ${certFile}`);
   }

@@ -31,7 +31,7 @@ describe('a start that fails', () => {
 
     expect(code).toBe(1);
     expect(output.trim().split('\n')).toHaveLength(1);
-    expect(output).toContain(`Cannot listen on port ${service.port} of 127.0.0.1. Another process has it`);
+    expect(output).toContain(`Cannot listen on port ${service.port} of 127.0.0.1. Another process uses it`);
   });
 
   it('says in one line that a key belongs to another certificate, and exits 1', async () => {

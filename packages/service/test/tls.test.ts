@@ -311,9 +311,9 @@ describe('a certificate that cannot be used', () => {
         { certificate, key: other.key },
         `The key in ${files.keyFile} does not belong to the certificate in ${files.certFile}`,
       ],
-      [{ key: encrypted }, `${files.keyFile} holds no private key in PEM without a passphrase`],
-      [{ key: 'no key' }, `${files.keyFile} holds no private key in PEM without a passphrase`],
-      [{ key, certificate: key }, `${files.certFile} holds no certificate in PEM`],
+      [{ key: encrypted }, `${files.keyFile} does not contain a PEM private key without a passphrase`],
+      [{ key: 'no key' }, `${files.keyFile} does not contain a PEM private key without a passphrase`],
+      [{ key, certificate: key }, `${files.certFile} does not contain a PEM certificate`],
       [
         { certificate: `${certificate}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n` },
         `The certificate in ${files.certFile} cannot be served`,

@@ -99,8 +99,8 @@ function demoBody(demo: DemoRecord): DemoBody {
 
 function parseLabel(name: string): string {
   const label = labelOf(name);
-  if (label === null) throw invalidInput('name', 'has to have at least one letter or digit');
-  if (isReservedLabel(label)) throw invalidInput('name', 'is reserved: choose another one');
+  if (label === null) throw invalidInput('name', 'must have at least one letter or digit');
+  if (isReservedLabel(label)) throw invalidInput('name', 'is reserved: choose another name');
   return label;
 }
 
@@ -110,7 +110,7 @@ function makerOf(caller: DnsCaller | null, courseCode: string | null, address: s
   if (courseCode !== null) return { kind: 'course', code: courseCode, address };
   throw new DnsError(
     'unauthorized',
-    'A token or a course code is required: send a header Authorization, or course_code.',
+    'A token or a course code is required. Send an Authorization header, or course_code in the body.',
   );
 }
 
@@ -120,7 +120,10 @@ function teamOf(caller: DnsCaller): string {
     throw new DnsError('forbidden', 'The token of a demo cannot create or list demos. Use a token of the team.');
   }
   if (isNarrowed(caller)) {
-    throw new DnsError('forbidden', 'This token covers some of the team’s names or types only, and no demos.');
+    throw new DnsError(
+      'forbidden',
+      'This token is restricted to some names or types, so it cannot create or list demos.',
+    );
   }
   return caller.ownerId;
 }
@@ -140,9 +143,9 @@ function found(demo: DemoRecord | null): DemoRecord {
 }
 
 const fullOf = {
-  team: { who: 'A team may have', name: 'demos_per_team' },
-  course: { who: 'A course may have', name: 'demos_per_course' },
-  address: { who: 'Of this course one address may have made', name: 'demos_per_address' },
+  team: { who: 'A team can have at most', name: 'demos_per_team' },
+  course: { who: 'A course can have at most', name: 'demos_per_course' },
+  address: { who: 'In this course, one address can have at most', name: 'demos_per_address' },
 } as const;
 
 function refusalOf(outcome: Exclude<CreateOutcome, { kind: 'created' }>): DnsError {
@@ -158,7 +161,7 @@ function refusalOf(outcome: Exclude<CreateOutcome, { kind: 'created' }>): DnsErr
     case 'taken':
       return new DnsError(
         'uniqueness_error',
-        'The name is taken, or was until less than an hour ago. Choose another one.',
+        'Another demo has this name, or had it within the last hour. Choose another name.',
         {
           details: { fields: [{ name: 'name', messages: ['is taken'] }] },
         },

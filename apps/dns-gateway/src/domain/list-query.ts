@@ -42,12 +42,15 @@ const actionStatuses = ['running', 'success', 'error'];
 export function parseActionQuery(query: URLSearchParams): Page & Pick<ActionPageLookUp, 'statuses' | 'sort'> {
   const statuses = query.getAll('status');
   if (!statuses.every((status) => actionStatuses.includes(status))) {
-    throw invalidInput('status', `has to be one of ${actionStatuses.join(', ')}`);
+    throw invalidInput('status', `must be one of ${actionStatuses.join(', ')}`);
   }
   const sort = query.getAll('sort').map((text): ActionSortKey => {
     const match = /^(id|command|status|started|finished)(?::(asc|desc))?$/.exec(text);
     if (match === null) {
-      throw invalidInput('sort', 'has to be id, command, status, started or finished, with :asc or :desc behind it');
+      throw invalidInput(
+        'sort',
+        'must be id, command, status, started or finished, optionally followed by :asc or :desc',
+      );
     }
     return { by: match[1] as ActionSortKey['by'], descending: match[2] === 'desc' };
   });
@@ -57,13 +60,13 @@ export function parseActionQuery(query: URLSearchParams): Page & Pick<ActionPage
 /** Ids of actions, in the order asked. Keys beside `id` are ignored: clients send `page` and `sort` along. */
 export function parseActionIds(query: URLSearchParams): number[] {
   const texts = query.getAll('id');
-  if (texts.length === 0) throw invalidInput('id', 'is required: name at least one action');
+  if (texts.length === 0) throw invalidInput('id', 'is required: send at least one action ID');
   if (texts.length > dnsLimits.actionIdsPerRequest) {
-    throw invalidInput('id', `may be given ${dnsLimits.actionIdsPerRequest} times at the most`);
+    throw invalidInput('id', `may be sent at most ${dnsLimits.actionIdsPerRequest} times`);
   }
   return texts.map((text) => {
     const id = parseId(text);
-    if (id === null) throw invalidInput('id', 'has to be a whole number');
+    if (id === null) throw invalidInput('id', 'must be a whole number');
     return id;
   });
 }
@@ -97,14 +100,14 @@ function positiveInteger(query: URLSearchParams, key: string): number | null {
   const texts = query.getAll(key);
   if (texts.length === 0) return null;
   const value = texts.length === 1 ? parseId(texts[0] as string) : null;
-  if (value === null) throw invalidInput(key, 'has to be one whole number from 1 on');
+  if (value === null) throw invalidInput(key, 'must be one whole number of at least 1');
   return value;
 }
 
 function parseSortKey(text: string): SortKey {
   const match = /^(id|name|created)(?::(asc|desc))?$/.exec(text);
   if (match === null) {
-    throw new DnsError('invalid_input', 'sort has to be id, name or created, with :asc or :desc behind it', {
+    throw new DnsError('invalid_input', 'sort must be id, name or created, optionally followed by :asc or :desc', {
       details: { fields: [{ name: 'sort', messages: ['unknown field or direction'] }] },
     });
   }

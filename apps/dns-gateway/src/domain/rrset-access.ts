@@ -35,20 +35,23 @@ export function writableRrset(caller: DnsCaller, zone: ZoneRecord, name: string,
   if (parseRrsetName(name, zone.name) === null) {
     throw new DnsError(
       'forbidden',
-      `The name is not valid: use lower-case labels of letters, digits, hyphens and underscores below ${caller.ownerLabel}, relative to the zone and without a final dot.`,
+      `The name is not valid. Use ${caller.ownerLabel} or a name below it, relative to the zone and without a trailing dot. Labels have lower-case letters, digits, hyphens and underscores.`,
     );
   }
   if (!isAtOrBelow(name, caller.ownerLabel)) {
-    throw new DnsError('forbidden', `The name is not yours: write at ${caller.ownerLabel} and names below it.`);
+    throw new DnsError(
+      'forbidden',
+      `The name does not belong to you. You can write ${caller.ownerLabel} and names below it.`,
+    );
   }
   if (!maySee(caller, name)) {
-    throw new DnsError('forbidden', `This token writes at ${callerRoot(caller)} and names below it only.`);
+    throw new DnsError('forbidden', `This token can write only ${callerRoot(caller)} and names below it.`);
   }
   if (!isWritableType(type)) {
-    throw new DnsError('forbidden', `The type cannot be written: use one of ${writableTypes.join(', ')}.`);
+    throw new DnsError('forbidden', `Records of this type cannot be written. Use one of ${writableTypes.join(', ')}.`);
   }
   if (!mayWriteType(caller, type)) {
-    throw new DnsError('forbidden', `This token writes the types ${caller.withinTypes.join(', ')} only.`);
+    throw new DnsError('forbidden', `This token can write only the types ${caller.withinTypes.join(', ')}.`);
   }
   return { zoneId: zone.id, name, type };
 }

@@ -355,12 +355,12 @@ describe('a write for which its token has no place left to wait', () => {
     const second = writer.write(changeTtl(120));
 
     await expect(writer.write(changeTtl(180))).rejects.toMatchObject({
-      ...{ code: 'rate_limit_exceeded', message: expect.stringContaining('writes with this token wait') },
+      ...{ code: 'rate_limit_exceeded', message: expect.stringContaining('writes with this token are waiting') },
     });
     expect(options[0]?.enterQueue()).toBeNull();
     answer({ kind: 'throttled', retryAfterSeconds: 7, resetAt: new Date(), usedUp: 'budget' });
     await expect(first).rejects.toMatchObject({
-      message: expect.stringContaining('writes with this token wait'),
+      message: expect.stringContaining('writes with this token are waiting'),
       retryAfterSeconds: 7,
     });
     expect(ends).toEqual([{ state: 'unsent', code: 'rate_limit_exceeded' }]);

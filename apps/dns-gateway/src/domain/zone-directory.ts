@@ -38,7 +38,7 @@ export function zoneDirectory({ zoneName, find }: ZoneDirectoryDeps): ZoneDirect
   const read = async (): Promise<ZoneRecord> => {
     const zone = await find(zoneName);
     if (zone === null) {
-      throw new DnsError('unavailable', 'The zone was not read from the upstream yet. Try again in a moment.', {
+      throw new DnsError('unavailable', 'The zone has not been read from the upstream yet. Try again in a moment.', {
         retryAfterSeconds: 5,
       });
     }

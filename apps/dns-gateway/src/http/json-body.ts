@@ -16,7 +16,7 @@ export function jsonObjectBody(
   const bytes = bytesOf(req);
   const type = req.headers['content-type'];
   if (type !== undefined && !/^application\/json\s*(;|$)/i.test(type)) {
-    throw new DnsError('invalid_input', 'The body has to be JSON: send it with Content-Type: application/json.');
+    throw new DnsError('invalid_input', 'The body must be JSON. Send it with Content-Type: application/json.');
   }
   return { bytes, value: parseJsonObject(bytes, bounds, isRespelled) };
 }

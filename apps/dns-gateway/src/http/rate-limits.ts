@@ -105,6 +105,10 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
 }
 
 const refusal = (whose: string) => (retryAfterSeconds: number) =>
-  new DnsError('rate_limit_exceeded', `Too many requests ${whose}. Send the request again after a moment.`, {
-    retryAfterSeconds,
-  });
+  new DnsError(
+    'rate_limit_exceeded',
+    `Too many requests ${whose}. Send the request again after the time in Retry-After.`,
+    {
+      retryAfterSeconds,
+    },
+  );

@@ -104,14 +104,18 @@ export const demoSchema = {
   type: 'object',
   required: ['label', 'name', 'zone', 'ttl', 'created_at', 'expires_at', 'max_expires_at', 'records'],
   properties: {
-    label: { type: 'string', minLength: 1, description: 'The name in the zone at and below which its token writes.' },
-    name: { type: 'string', minLength: 1, description: 'As it was asked for; the label where no name was given.' },
+    label: {
+      type: 'string',
+      minLength: 1,
+      description: 'Name in the zone. The token of the demo can write this name and all names below it.',
+    },
+    name: { type: 'string', minLength: 1, description: 'The requested name, or the label if no name was requested.' },
     zone: { type: 'string', minLength: 1, description: 'Name of the demo zone.' },
-    ttl: { type: 'integer', description: 'Seconds, as last asked for.' },
+    ttl: { type: 'integer', description: 'Requested lifetime in seconds, as of the last change.' },
     created_at: timeSchema,
     expires_at: timeSchema,
-    max_expires_at: { ...timeSchema, description: 'No extension leads past it.' },
-    records: { type: 'integer', minimum: 0, description: `How many it has, ${dnsLimits.recordsPerDemo} at the most.` },
+    max_expires_at: { ...timeSchema, description: 'Latest possible expiry, extensions included.' },
+    records: { type: 'integer', minimum: 0, description: `Number of records, at most ${dnsLimits.recordsPerDemo}.` },
   },
 } as const satisfies JSONSchema;
 
@@ -143,7 +147,7 @@ export const dnsAnswerSchemas = {
   actionPage: {
     ...exactly({ actions: { type: 'array', items: actionSchema }, meta: metaSchema }),
     required: ['actions'],
-    description: 'Actions that are asked for by their ids come without `meta`.',
+    description: 'A request for actions by ID returns no `meta`.',
   },
   demo: exactly({ demo: demoSchema }),
   createdDemo: exactly({ demo: demoSchema, token: { type: 'string', pattern: '^[A-Za-z0-9]{64}$' } }),

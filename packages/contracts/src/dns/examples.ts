@@ -29,22 +29,22 @@ const one = (summary: string, value: unknown): Examples => ({ example: { summary
 
 /** What is answered, by the name of its schema. */
 export const dnsAnswerExamples: Readonly<Record<string, Examples>> = {
-  zoneList: one('The one zone', { zones: [zone], meta }),
+  zoneList: one('The zone, as a list', { zones: [zone], meta }),
   zone: one('The zone', { zone }),
   rrsetList: one('The team’s record sets', { rrsets: [rrset], meta }),
   rrset: one('A record set', { rrset }),
-  created: one('Created; the action tells when it is done', {
+  created: one('Created. Poll the action until it is finished', {
     rrset,
     action: { ...running, command: 'create_rrset' },
   }),
   action: {
-    running: { summary: 'Under way', value: { action: running } },
+    running: { summary: 'Running', value: { action: running } },
     success: { summary: 'Done', value: { action: done } },
   },
-  actionList: one('Those of the asked actions that are the team’s', { actions: [done] }),
+  actionList: one('The requested actions that belong to the team', { actions: [done] }),
   actionPage: one('The team’s actions', { actions: [done], meta }),
   demo: one('A demo', { demo }),
-  createdDemo: one('A demo with its token, this once', { demo: { ...demo, records: 0 }, token: 'x'.repeat(64) }),
+  createdDemo: one('A demo with its token, shown only once', { demo: { ...demo, records: 0 }, token: 'x'.repeat(64) }),
   demoList: one('The team’s live demos', { demos: [demo], meta }),
 };
 
@@ -58,21 +58,21 @@ export const dnsRequestExamples: Readonly<Record<string, Examples>> = {
       value: { name: 'www.acme', type: 'A', ttl: 300, labels: { env: 'prod' }, records },
     },
     text: {
-      summary: 'A text, which is quoted',
+      summary: 'A TXT record with quoted text',
       value: { name: '_acme-challenge.acme', type: 'TXT', records: [{ value: '"key"' }] },
     },
   },
-  updateRrset: one('Other labels', { labels: { env: 'test' } }),
-  setRecords: one('These and no others', { records }),
-  addRecords: one('One more', { records: [{ value: '192.0.2.8' }], ttl: 300 }),
-  removeRecords: one('One less', { records: [{ value: '192.0.2.8' }] }),
+  updateRrset: one('Replace the labels', { labels: { env: 'test' } }),
+  setRecords: one('Replace all records', { records }),
+  addRecords: one('Add one record', { records: [{ value: '192.0.2.8' }], ttl: 300 }),
+  removeRecords: one('Remove one record', { records: [{ value: '192.0.2.8' }] }),
   changeTtl: {
-    own: { summary: 'A TTL of its own', value: { ttl: 60 } },
-    zone: { summary: 'That of the zone', value: { ttl: null } },
+    own: { summary: 'A specific TTL', value: { ttl: 60 } },
+    zone: { summary: 'The default TTL of the zone', value: { ttl: null } },
   },
   createDemo: {
     team: { summary: 'With a token', value: { name: 'Blue Otter', ttl: 3_600 } },
-    course: { summary: 'With a course code, and no token', value: { course_code: 'WORKSHOP' } },
+    course: { summary: 'With a course code instead of a token', value: { course_code: 'WORKSHOP' } },
   },
-  extendDemo: one('An hour from now on', { ttl: 3_600 }),
+  extendDemo: one('One hour from now', { ttl: 3_600 }),
 };

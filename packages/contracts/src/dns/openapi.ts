@@ -9,23 +9,23 @@ import { dnsPathParameters, dnsQueryNotes, repetitionsMax } from './parameters.j
 import type { DnsQueryParameter, DnsRoute } from './routes.js';
 
 const tags = [
-  { name: 'Zones', description: 'The one zone that all teams share.' },
+  { name: 'Zones', description: 'The zone that all teams share.' },
   {
     name: 'Record sets',
-    description: 'The team’s names. A write is accepted with an action, which tells when it is done.',
+    description: 'The team’s DNS records. A write returns an action; poll it until it is finished.',
   },
   { name: 'Actions', description: 'Progress of writes.' },
-  { name: 'Demos', description: 'Short-lived names in a zone of their own.' },
+  { name: 'Demos', description: 'Short-lived names in a separate zone.' },
 ] as const;
 
 const description = [
-  'Record sets of one shared zone, in the wire format of the Hetzner Cloud DNS API. A team writes only at its own name ' +
-    'and below. Errors of the upstream provider pass through with their own status and code.',
-  `A write over the rate of its token or team waits for its turn, ${dnsLimits.writeWaitMs / 1_000} s at most, and is answered ` +
-    `429 only beyond that; a read of one record set waits ${dnsLimits.readWaitMs / 1_000} s at most. Other reads over it are ` +
-    'answered 429 at once. Reads of actions count against the address only; while ' +
-    `all asked actions run they are answered when the first has ended, or after ${dnsLimits.actionHoldMs / 1_000} s.`,
-  'Every GET is served as HEAD, too. Request bodies may hold members that are not described here: they are passed on.',
+  'Record sets of one shared zone, in the wire format of the Hetzner Cloud DNS API. A team can write only its own name ' +
+    'and the names below it. Errors of the upstream provider pass through with their own status and code.',
+  `A write that exceeds the rate limit of its token or team waits up to ${dnsLimits.writeWaitMs / 1_000} s for its turn; ` +
+    `a read of one record set waits up to ${dnsLimits.readWaitMs / 1_000} s. After that the answer is 429. Other reads that ` +
+    'exceed the limit are answered 429 at once. Reads of actions count against the address limit only. While all requested ' +
+    `actions run, the answer comes when the first of them has finished, or after ${dnsLimits.actionHoldMs / 1_000} s.`,
+  'Every GET path also supports HEAD. Request bodies may have fields that are not described here: they are passed on.',
 ].join('\n\n');
 
 /** The OpenAPI 3.1 document of the DNS record API, made of the rows that are served and the schemas that validate it. */
@@ -115,7 +115,7 @@ function refusals(route: DnsRoute): Record<string, object> {
   const own = dnsErrorsOf(route).map((code: DnsErrorCode) => ({ code, ...dnsErrorCodes[code], example: code }));
   const upstream = dnsUpstreamErrorsOf(route).map(({ status, code, meaning }) => ({
     ...{ status, code, example: `upstream_refusal_${code}` },
-    meaning: `${meaning} The upstream says so.`,
+    meaning: `${meaning} Passed through from the upstream.`,
   }));
   const all = new Map<string, Refusal>([...own, ...upstream].map((each) => [each.example, each]));
   const groups = byStatus([...all.keys()], (key) => (all.get(key) as Refusal).status);

@@ -17,7 +17,8 @@ export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
     example: 'example.test',
   },
   name: {
-    description: 'Name of the record set, relative to the zone: lower-case labels; `*` only as the whole first one.',
+    description:
+      'Name of the record set, relative to the zone: lower-case labels. `*` is allowed only as the whole first label.',
     schema: {
       type: 'string',
       maxLength: dnsLimits.fullNameCharacters,
@@ -26,7 +27,7 @@ export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
     example: 'www.acme',
   },
   type: {
-    description: 'Record type. Writes take `A`, `AAAA`, `CNAME` and `TXT`.',
+    description: 'Record type. Writes support `A`, `AAAA`, `CNAME` and `TXT`.',
     schema: { type: 'string', pattern: '^[A-Z0-9]{1,16}$' },
     example: 'A',
   },

@@ -11,7 +11,7 @@ import { dnsLimits } from './limits.js';
 const ttlSchema = {
   type: ['integer', 'null'],
   minimum: 0,
-  description: 'Seconds; empty means that the zone’s default applies. What is too much is the upstream’s to say.',
+  description: 'Seconds. If absent or null, the zone’s default applies. The upstream checks the maximum.',
 } as const satisfies JSONSchema;
 
 export const recordSchema = {
@@ -83,19 +83,18 @@ export const createDemoSchema = {
       maxLength: dnsLimits.demoNameCharacters,
       // No control characters: they could not be stored, or would play with a terminal.
       pattern: '^\\P{Cc}*$',
-      description:
-        'What the label is made of: lower-case letters, digits and hyphens. A label is drawn where it is absent.',
+      description: 'The label is made from it: lower-case letters, digits and hyphens. If absent, the label is random.',
     },
     ttl: {
       type: ['integer', 'null'],
       minimum: dnsLimits.demoTtlSecondsMin,
       maximum: dnsLimits.demoTtlSecondsMax,
-      description: `Seconds until the demo expires; ${dnsLimits.demoTtlSecondsDefault} where it is absent.`,
+      description: `Seconds until the demo expires. Default: ${dnsLimits.demoTtlSecondsDefault}.`,
     },
     course_code: {
       type: ['string', 'null'],
       maxLength: dnsLimits.courseCodeCharactersRead,
-      description: 'In place of a token; ignored with one.',
+      description: 'Replaces the token. Ignored if the request has a token.',
     },
   },
 } as const satisfies JSONSchema;
@@ -108,7 +107,7 @@ export const extendDemoSchema = {
       type: 'integer',
       minimum: dnsLimits.demoTtlSecondsMin,
       maximum: dnsLimits.demoTtlSecondsMax,
-      description: 'Seconds from now until the demo expires; it ends 7 days after its creation in any case.',
+      description: 'Seconds from now until the demo expires. A demo ends at most 7 days after its creation.',
     },
   },
 } as const satisfies JSONSchema;

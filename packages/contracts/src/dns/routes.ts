@@ -20,7 +20,7 @@ export interface DnsRoute {
   readonly status: number;
   /** Null for an answer without a body. */
   readonly answer: DnsAnswer | null;
-  /** Who gets further than the token check without a token; default: nobody. */
+  /** Requests that pass the token check without a token. Default: none. */
   readonly tokenless?: 'with a course code';
   readonly query?: readonly DnsQueryParameter[];
   readonly body?: object;
@@ -35,11 +35,15 @@ export interface DnsQueryParameter {
 }
 
 const paging = [
-  { name: 'page', type: 'integer', description: 'Counted from 1.' },
-  { name: 'per_page', type: 'integer', description: 'Default 25; more than 50 counts as 50.' },
+  { name: 'page', type: 'integer', description: 'Page number, starting at 1.' },
+  { name: 'per_page', type: 'integer', description: 'Entries per page. Default 25; values above 50 count as 50.' },
 ] as const;
 const filters = [
-  { name: 'label_selector', type: 'string', description: 'Upstream’s selector language, for example `env=prod,!old`.' },
+  {
+    name: 'label_selector',
+    type: 'string',
+    description: 'Label selector in the syntax of the upstream, for example `env=prod,!old`.',
+  },
   { name: 'sort', type: 'string', repeatable: true, description: '`id`, `name` or `created`, with `:asc` or `:desc`.' },
 ] as const;
 const actionId = { name: 'id', type: 'integer', repeatable: true, description: 'Action ID.' } as const;
@@ -60,12 +64,12 @@ export const dnsZoneRoutes = [
     operationId: 'listZones',
     method: 'get',
     path: '/zones',
-    summary: 'The one zone, as a list',
+    summary: 'List zones: exactly one',
     kind: 'read',
     status: 200,
     answer: 'zoneList',
     query: [
-      { name: 'name', type: 'string', description: 'Exact zone name; any other than the zone’s gives an empty list.' },
+      { name: 'name', type: 'string', description: 'Exact zone name. Any other name returns an empty list.' },
       { name: 'mode', type: 'string', description: '`primary` or `secondary`.' },
       ...filters,
       ...paging,
@@ -75,7 +79,7 @@ export const dnsZoneRoutes = [
     operationId: 'getZone',
     method: 'get',
     path: '/zones/{zone}',
-    summary: 'The zone, by ID or name',
+    summary: 'Get the zone by ID or name',
     kind: 'read',
     status: 200,
     answer: 'zone',
@@ -84,7 +88,7 @@ export const dnsZoneRoutes = [
     operationId: 'listRrsets',
     method: 'get',
     path: '/zones/{zone}/rrsets',
-    summary: 'The team’s record sets',
+    summary: 'List the team’s record sets',
     kind: 'read',
     status: 200,
     answer: 'rrsetList',
@@ -109,7 +113,7 @@ export const dnsZoneRoutes = [
     operationId: 'getRrset',
     method: 'get',
     path: rrsetPath,
-    summary: 'One record set',
+    summary: 'Get a record set',
     kind: 'read',
     status: 200,
     answer: 'rrset',
@@ -147,7 +151,7 @@ export const dnsZoneRoutes = [
     operationId: 'addRecords',
     method: 'post',
     path: `${rrsetPath}/actions/add_records`,
-    summary: 'Add records; creates the record set when it is absent',
+    summary: 'Add records; creates the record set if it does not exist',
     kind: 'write',
     status: 201,
     answer: 'action',
@@ -177,7 +181,7 @@ export const dnsZoneRoutes = [
     operationId: 'listActions',
     method: 'get',
     path: '/actions',
-    summary: 'Progress of the asked writes, those of the team only; held while all of them run',
+    summary: 'Get the team’s actions by ID; the request is held while all of them run',
     kind: 'read',
     status: 200,
     answer: 'actionList',
@@ -187,7 +191,7 @@ export const dnsZoneRoutes = [
     operationId: 'listZoneActions',
     method: 'get',
     path: '/zones/actions',
-    summary: 'The team’s writes, or the progress of the asked ones, held while all of them run',
+    summary: 'List the team’s actions, or get them by ID; the latter is held while all of them run',
     kind: 'read',
     status: 200,
     answer: 'actionPage',
@@ -197,7 +201,7 @@ export const dnsZoneRoutes = [
     operationId: 'listActionsOfZone',
     method: 'get',
     path: '/zones/{zone}/actions',
-    summary: 'As `/zones/actions`: there is one zone',
+    summary: 'Same as `/zones/actions`, because there is only one zone',
     kind: 'read',
     status: 200,
     answer: 'actionPage',
@@ -209,7 +213,7 @@ export const dnsZoneRoutes = [
         operationId: path === '/actions' ? 'getAction' : 'getZoneAction',
         method: 'get',
         path: `${path}/{id}`,
-        summary: 'Progress of one write; held while it runs',
+        summary: 'Get an action; the request is held while the action runs',
         kind: 'read',
         status: 200,
         answer: 'action',
@@ -225,7 +229,7 @@ export const dnsDemoRoutes = [
     operationId: 'createDemo',
     method: 'post',
     path: '/demos',
-    summary: 'Create a demo and its token, which is in this answer only',
+    summary: 'Create a demo and its token; only this answer contains the token',
     kind: 'write',
     status: 201,
     answer: 'createdDemo',
@@ -236,7 +240,7 @@ export const dnsDemoRoutes = [
     operationId: 'listDemos',
     method: 'get',
     path: '/demos',
-    summary: 'The team’s live demos',
+    summary: 'List the team’s live demos',
     kind: 'read',
     status: 200,
     answer: 'demoList',
@@ -246,7 +250,7 @@ export const dnsDemoRoutes = [
     operationId: 'getDemo',
     method: 'get',
     path: demoPath,
-    summary: 'One demo',
+    summary: 'Get a demo',
     kind: 'read',
     status: 200,
     answer: 'demo',
@@ -255,7 +259,7 @@ export const dnsDemoRoutes = [
     operationId: 'deleteDemo',
     method: 'delete',
     path: demoPath,
-    summary: 'End a demo: its records are deleted and its token is revoked',
+    summary: 'End a demo: deletes its records and revokes its token',
     kind: 'write',
     status: 204,
     answer: null,
@@ -264,7 +268,7 @@ export const dnsDemoRoutes = [
     operationId: 'extendDemo',
     method: 'post',
     path: `${demoPath}/actions/extend`,
-    summary: 'Set the expiry of a demo to so many seconds from now',
+    summary: 'Set the expiry of a demo, in seconds from now',
     kind: 'write',
     status: 200,
     answer: 'demo',
