@@ -61,16 +61,16 @@ export async function withContext<T>(
       async getTeam(slug) {
         const team = await teams.findTeam(slug);
         if (team !== null) return team;
-        throw new OperatorError(`There is no team "${slug}". \`team list\` shows those there are.`);
+        throw new OperatorError(`There is no team "${slug}". \`team list\` shows all teams.`);
       },
       async getUser(email) {
         const user = await users.findUser(email);
         if (user !== null) return user;
-        throw new OperatorError(`There is no user "${email}". \`user create ${email}\` makes one.`);
+        throw new OperatorError(`There is no user "${email}". Create one with \`user create ${email}\`.`);
       },
       getZoneName() {
         if (settings.zoneName !== undefined) return settings.zoneName;
-        throw new OperatorError('No zone is known. Set DNS_ZONE_NAME to the zone that the reconciler serves.');
+        throw new OperatorError('No zone is configured. Set DNS_ZONE_NAME to the zone of the reconciler.');
       },
       print: (value, text) => io.out(json ? `${JSON.stringify(value, null, 2)}\n` : text),
       tell: (text) => (json ? undefined : io.err(text)),

@@ -4,7 +4,7 @@ import { QueueUnavailable } from '@corral/queue';
 import { redactText } from '@corral/service';
 import { OperatorError } from './operator-error.js';
 
-const DATABASE_AWAY = 'The database does not answer. Check that Postgres runs and that DATABASE_URL is right.';
+const DATABASE_AWAY = 'The database does not answer. Check that Postgres runs and that DATABASE_URL is correct.';
 const NO_TABLES = 'The database is not up to date. Run the command `migrate` first.';
 /** Of Prisma: the server cannot be reached, refuses us, has no such database, or gave no connection in time. */
 const awayCodes = new Set(['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1017', 'P2024']);
@@ -20,7 +20,7 @@ export function sentenceOf(error: unknown): string {
   if (chain.some((link) => isDatabaseAway(link) || awayCodes.has(codeOf(link)))) return DATABASE_AWAY;
   if (chain.some((link) => tableCodes.has(codeOf(link)))) return NO_TABLES;
   const message = error instanceof Error ? error.message : String(error);
-  return redactText(`It failed unexpectedly: ${message.trim().split('\n').at(-1) ?? ''}`);
+  return redactText(`The command failed unexpectedly: ${message.trim().split('\n').at(-1) ?? ''}`);
 }
 
 function causesOf(error: unknown): unknown[] {

@@ -27,12 +27,12 @@ const EXIT_USAGE = 2;
  */
 export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<number> {
   const program = new Command('admin')
-    .description('The operator’s command of Corral.')
+    .description('Administration of a Corral installation.')
     .option('--json', 'print results as JSON')
     .helpOption('-h, --help', 'show help')
     .addHelpText(
       'after',
-      '\nDATABASE_URL, REDIS_URL and DNS_ZONE_NAME say which installation is meant; without them it is the one\nthat `npm start` runs in this folder.',
+      '\nDATABASE_URL, REDIS_URL and DNS_ZONE_NAME select the installation. Without DATABASE_URL it is the one\nthat `npm start` runs in this folder.',
     )
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err });

@@ -28,15 +28,15 @@ export function readSettings(env: NodeJS.ProcessEnv, folder: string): Settings {
   const databaseUrl = value('DATABASE_URL');
   if (databaseUrl === undefined) {
     throw new OperatorError(
-      'No database is known. Set DATABASE_URL, or start the development set-up with `npm start`.',
+      'No database is configured. Set DATABASE_URL, or start a development installation with `npm start`.',
     );
   }
   if (!/^postgres(ql)?:\/\//.test(databaseUrl)) {
-    throw new OperatorError('DATABASE_URL has to start with postgresql://.');
+    throw new OperatorError('DATABASE_URL must start with postgresql://.');
   }
   const quota = value('DNS_RECORDS_PER_TEAM') ?? String(dnsLimits.recordsPerTeam);
   if (!/^[1-9]\d{0,8}$/.test(quota))
-    throw new OperatorError('DNS_RECORDS_PER_TEAM has to be a whole number from 1 on.');
+    throw new OperatorError('DNS_RECORDS_PER_TEAM must be a whole number of at least 1.');
   return {
     databaseUrl,
     redisUrl: value('REDIS_URL'),

@@ -86,7 +86,7 @@ describe('token', () => {
 
     const token = /^ {2}(\S+)$/m.exec(issued.out)?.[1] ?? '';
     expect(isWellFormedDnsToken(token)).toBe(true);
-    expect(issued.out).toContain('shown only this once');
+    expect(issued.out).toContain('shown only once');
     expect(listed.out).toMatch(/ci +active/);
     expect(listed.out).not.toContain(token);
   });
@@ -167,7 +167,7 @@ describe('usage and audit', () => {
     expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['OF', 'USED', 'LIMIT'],
       ['records', '4', '200'],
-      ['records held for writes under way', '2', '-'],
+      ['records reserved by running writes', '2', '-'],
       ['record sets', '2', '-'],
       ['active tokens', '1', '5'],
       [''],
@@ -201,7 +201,7 @@ describe('usage and audit', () => {
     const none = await admin.run('audit', 'busy', '--name', 'busy', '--type', 'A');
 
     expect(text.out).toMatch(/writer {2}set_records {2}busy {2}TXT {3}found applied {2}- {7}1\n$/);
-    expect(none.out).toBe('There are no such entries.\n');
+    expect(none.out).toBe('No entries found.\n');
   });
 });
 

@@ -27,7 +27,7 @@ describe('course', () => {
     const large = await admin.run('course', 'create', 'summer.school', '--limit', '200');
 
     expect([usual.code, large.code]).toEqual([0, 0]);
-    expect(usual.out).toBe('Course code WORKSHOP-2027 is active: 20 demos may live at the same time.\n');
+    expect(usual.out).toBe('Course code WORKSHOP-2027 is active. Live demos: at most 20.\n');
     const { out } = await admin.run('course', 'list');
     expect(out).toMatch(
       /^CODE {11}STATE {3}LIVE DEMOS {2}LIMIT {2}PER ADDRESS {2}CREATED\nWORKSHOP-2027 {2}active {2}0 {11}20 {5}20 {11}20/,
@@ -79,7 +79,7 @@ describe('course', () => {
     const again = await admin.run('course', 'end', 'ENDED-ONE');
 
     expect(first).toEqual({ code: 'ENDED-ONE', active: false, ended: 3 });
-    expect(again.out).toBe('Course code ENDED-ONE is deactivated, and its live demos ended: 0.\n');
+    expect(again.out).toBe('Course code ENDED-ONE is deactivated. Live demos ended: 0.\n');
     expect(await listed('ENDED-ONE')).toMatchObject({ liveDemos: 0, deactivatedAt: expect.any(String) });
     expect(await listed('GOES-ON')).toMatchObject({ liveDemos: 3, deactivatedAt: null });
     const { rows } = await admin.pool.query(

@@ -64,9 +64,9 @@ describe('secrets rotate', () => {
     const { code, out, err } = await rotate('--batch-size', '2');
 
     expect(code).toBe(0);
-    expect(err.split('\n')).toEqual(['2 sealed anew …', '4 sealed anew …', '']);
-    expect(out).toContain('Sealed anew: 5.');
-    expect(out).toContain('Nothing is sealed with 2025 any more. Remove it from SECRET_KEYS once every service');
+    expect(err.split('\n')).toEqual(['2 re-encrypted …', '4 re-encrypted …', '']);
+    expect(out).toContain('Re-encrypted: 5.');
+    expect(out).toContain('No secret is encrypted with 2025 any more. Remove it from SECRET_KEYS once every service');
     expect(await rotateAsJson()).toMatchObject({ rotated: 0 });
   });
 
@@ -109,7 +109,7 @@ describe('secrets rotate', () => {
       BEGIN RETURN OLD; END $$;
       CREATE TRIGGER seal_anew BEFORE UPDATE ON connection FOR EACH ROW EXECUTE FUNCTION seal_anew()`);
     try {
-      expect((await rotate()).out).toContain('A service still seals with 2025');
+      expect((await rotate()).out).toContain('A service still encrypts with 2025');
     } finally {
       await admin.pool.query('DROP TRIGGER seal_anew ON connection; DROP FUNCTION seal_anew');
     }

@@ -44,7 +44,7 @@ describe('user unlink', () => {
     expect(before.out).toMatch(/^ISSUER.*SUBJECT.*\nhttps:\/\/id\.test {2}subject of ann@acme\.test {2}20/);
     expect([unlinked.code, again.code]).toEqual([0, 1]);
     expect(await openSessions(id)).toBe(0);
-    expect((await admin.run('user', 'identities', 'ann@acme.test')).out).toContain('No identity provider knows');
+    expect((await admin.run('user', 'identities', 'ann@acme.test')).out).toContain('has no linked identity yet');
   });
 
   it('needs to be told which', async () => {
@@ -107,12 +107,12 @@ describe('user end', () => {
     const second = await admin.run('user', 'end', 'fay@acme.test');
 
     expect(first.out).toBe(
-      'User fay@acme.test is out: sessions ended: 1, identities unlinked: 1.\n' +
-        '  globex: member no more; DNS tokens revoked: none; has no administrator now\n',
+      'User fay@acme.test has no access any more. Sessions ended: 1, identities unlinked: 1.\n' +
+        '  globex: membership removed; DNS tokens revoked: none; the team has no administrator now\n',
     );
     expect(second).toMatchObject({
       code: 0,
-      out: 'User fay@acme.test is out: sessions ended: 0, identities unlinked: 0.\n',
+      out: 'User fay@acme.test has no access any more. Sessions ended: 0, identities unlinked: 0.\n',
     });
   });
 });

@@ -95,7 +95,7 @@ describe('zone sync', () => {
 
     expect(await admin.run('zone', 'sync')).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/look after the zone other\.test, not after example\.test/),
+      err: expect.stringMatching(/serve the zone other\.test, not example\.test/),
     });
   });
 
@@ -163,13 +163,13 @@ describe('zone import', () => {
     await startFakeReconciler(zoneOfMany);
     await admin.run('zone', 'import');
     const created = await admin.run('team', 'create', 'later');
-    expect(created.out).toMatch(/It owns what the zone has at its name: record sets 1, records 1\./);
+    expect(created.out).toMatch(/It owns existing data of the zone: record sets 1, records 1\./);
 
     const { out } = await admin.run('zone', 'import');
 
     expect(out).toMatch(/^later {2}1 {12}1 /m);
     expect(out).toMatch(/These 1 belong to no team/);
     expect(out).toMatch(/^mail {2}A {5}1 {8}reserved/m);
-    expect(out).toMatch(/big {4}5 {12}250 {6}past 200: can only remove/);
+    expect(out).toMatch(/big {4}5 {12}250 {6}over 200: can only remove/);
   });
 });

@@ -14,17 +14,21 @@ interface AuditOptions {
 export function auditCommand(withContext: WithContext): Command {
   return new Command('audit')
     .argument('<team>')
-    .description('show what a team wrote and what was found changed, newest first')
+    .description('show the writes of a team and changes by others, newest first')
     .option('--limit <n>', 'entries to show, 1 to 1000', wholeNumber(1_000), 20)
-    .option('--before <cursor>', 'entries before this one, as the last page told', wholeNumber(Number.MAX_SAFE_INTEGER))
+    .option(
+      '--before <cursor>',
+      'show entries before this cursor, printed by the previous page',
+      wholeNumber(Number.MAX_SAFE_INTEGER),
+    )
     .option('--name <name>', 'only record sets of this name')
     .option('--type <type>', 'only record sets of this type')
     .action(
       withContext(async ({ getTeam, prisma, print }, slug: string, options: AuditOptions) => {
         const team = await getTeam(slug);
         const { entries, before } = await auditLog(prisma).listEntries(team.id, options);
-        const more = before === null ? '' : `\nMore with --before ${before}.\n`;
-        const text = entries.length === 0 ? 'There are no such entries.\n' : auditTable(entries) + more;
+        const more = before === null ? '' : `\nFor the next page, add --before ${before}.\n`;
+        const text = entries.length === 0 ? 'No entries found.\n' : auditTable(entries) + more;
         print({ entries: entries.map(shownEntry), before }, text);
       }),
     );

@@ -12,14 +12,16 @@ interface CreateOptions {
 }
 
 export function courseCommand(withContext: WithContext): Command {
-  const command = new Command('course').description('codes with which people of no team make demos');
+  const command = new Command('course').description(
+    'manage course codes, which let people without a team create demos',
+  );
   command
     .command('create <code>')
-    .description('make a course code; whoever knows it can make demos')
-    .option('--limit <n>', 'demos that may live at the same time', wholeNumber(1_000), dnsLimits.demosPerCourse)
+    .description('create a course code; everyone who knows it can create demos')
+    .option('--limit <n>', 'maximum number of live demos', wholeNumber(1_000), dnsLimits.demosPerCourse)
     .option(
       '--per-address <n>',
-      'of those, demos that one address may have made',
+      'maximum number of live demos per client address',
       wholeNumber(1_000),
       dnsLimits.demosPerAddress,
     )
@@ -27,17 +29,17 @@ export function courseCommand(withContext: WithContext): Command {
       withContext(async ({ prisma, print }, code: string, { limit, perAddress }: CreateOptions) => {
         if (!isCourseCode(code)) {
           throw new OperatorError(
-            `"${code}" cannot be a course code: take 6 to ${dnsLimits.courseCodeCharacters} letters, digits, dots, hyphens and underscores.`,
+            `"${code}" is not a valid course code: use 6 to ${dnsLimits.courseCodeCharacters} letters, digits, dots, hyphens and underscores.`,
           );
         }
         if (!(await courseStore(prisma).createCourse(code, limit, perAddress))) {
           throw new OperatorError(
-            `There is a course code "${code}" already. \`course list\` shows whether it is active.`,
+            `The course code "${code}" already exists. \`course list\` shows whether it is active.`,
           );
         }
         print(
           { code, limit, perAddress },
-          `Course code ${code} is active: ${limit} demos may live at the same time${perAddress < limit ? `, ${perAddress} of them from one address (--per-address)` : ''}.\n`,
+          `Course code ${code} is active. Live demos: at most ${limit}${perAddress < limit ? `, and ${perAddress} per address (--per-address)` : ''}.\n`,
         );
       }),
     );
@@ -47,34 +49,31 @@ export function courseCommand(withContext: WithContext): Command {
     .action(
       withContext(async ({ prisma, print }) => {
         const courses = await courseStore(prisma).listCourses();
-        const none = 'There are no course codes yet. `course create <code>` makes one.\n';
+        const none = 'There are no course codes yet. Create one with `course create <code>`.\n';
         print(courses, courses.length === 0 ? none : courseTable(courses));
       }),
     );
   command
     .command('deactivate <code>')
-    .description('make no more demos with a course code; those that live go on')
+    .description('deactivate a course code; its live demos continue')
     .action(
       withContext(async ({ prisma, print }, code: string) => {
         if (!(await courseStore(prisma).deactivateCourse(code))) {
-          throw new OperatorError(`There is no active course code "${code}". \`course list\` shows those there are.`);
+          throw new OperatorError(`There is no active course code "${code}". \`course list\` shows all codes.`);
         }
         print({ code, active: false }, `Course code ${code} is deactivated.\n`);
       }),
     );
   command
     .command('end <code>')
-    .description('make no more demos with a course code, and end those that live')
+    .description('deactivate a course code and end its live demos')
     .action(
       withContext(async ({ prisma, print }, code: string) => {
         const ended = await courseStore(prisma).endCourse(code);
         if (ended === null) {
-          throw new OperatorError(`There is no course code "${code}". \`course list\` shows those there are.`);
+          throw new OperatorError(`There is no course code "${code}". \`course list\` shows all codes.`);
         }
-        print(
-          { code, active: false, ended },
-          `Course code ${code} is deactivated, and its live demos ended: ${ended}.\n`,
-        );
+        print({ code, active: false, ended }, `Course code ${code} is deactivated. Live demos ended: ${ended}.\n`);
       }),
     );
   return command;

@@ -6,7 +6,7 @@ const CONNECT_MS = 10_000;
 
 export function migrateCommand(withContext: WithContext): Command {
   return new Command('migrate')
-    .description('bring the database up to the newest migration; safe to repeat, and while services run')
+    .description('apply all pending database migrations; safe to repeat and while services run')
     .action(
       withContext(async ({ io, settings, print, tell }) => {
         const applied = await applyMigrations({
@@ -17,8 +17,8 @@ export function migrateCommand(withContext: WithContext): Command {
         });
         const text =
           applied.length === 0
-            ? 'The database was up to date.'
-            : `The database is up to date: ${applied.length} applied.`;
+            ? 'The database is already up to date.'
+            : `The database is up to date. Migrations applied: ${applied.length}.`;
         print({ applied }, `${text}\n`);
       }),
     );

@@ -14,12 +14,12 @@ const BATCH_DEFAULT = 100;
 const BATCH_MAX = 10_000;
 
 export function secretsCommand(withContext: WithContext): Command {
-  const command = new Command('secrets').description('look after what is stored sealed');
+  const command = new Command('secrets').description('manage the encryption of stored secrets');
   command
     .command('rotate')
-    .description('seal stored secrets anew with the first of SECRET_KEYS, so that older keys can be removed')
-    .option('--check', 'change nothing; fails while something is sealed with another key')
-    .option('--batch-size <number>', 'secrets that are read at a time', wholeNumber(BATCH_MAX), BATCH_DEFAULT)
+    .description('re-encrypt stored secrets with the first of SECRET_KEYS, so that older keys can be removed')
+    .option('--check', 'change nothing; fail if any secret is encrypted with another key')
+    .option('--batch-size <number>', 'number of secrets per batch', wholeNumber(BATCH_MAX), BATCH_DEFAULT)
     .action(
       withContext(async (context, { check, batchSize }: { check?: boolean; batchSize: number }) => {
         if (check) await checkKeys(context);
@@ -30,7 +30,7 @@ export function secretsCommand(withContext: WithContext): Command {
 }
 
 async function rotate({ io, prisma, print, tell }: AdminContext, batchSize: number): Promise<void> {
-  const onBatch = (rotated: number) => tell(`${rotated} sealed anew …\n`);
+  const onBatch = (rotated: number) => tell(`${rotated} re-encrypted …\n`);
   const outcome = await rotateSecrets(prisma, ringOf(io.env), { batchSize, onBatch });
   print(outcome, `${tableOf(outcome.keys)}\n${sentencesOf(outcome).join('\n')}\n`);
 }
@@ -41,7 +41,7 @@ async function checkKeys({ io, prisma, print }: AdminContext): Promise<void> {
   const left = keys.filter(({ state }) => state === 'in use' || state === 'missing');
   if (left.length === 0) return;
   const secrets = left.reduce((sum, key) => sum + key.secrets, 0);
-  throw new OperatorError(`Not under the newest key: ${secrets}. \`secrets rotate\` seals them anew.`);
+  throw new OperatorError(`Not encrypted with the newest key: ${secrets}. Run \`secrets rotate\` to re-encrypt them.`);
 }
 
 function ringOf(env: NodeJS.ProcessEnv) {
@@ -60,17 +60,19 @@ const tableOf = (keys: readonly KeyUse[]): string =>
 function sentencesOf({ rotated, unreadable, keys }: Rotated): string[] {
   const named = (state: KeyUse['state']) => keys.filter((key) => key.state === state).map(({ id }) => id);
   const [newest, unused, inUse] = [named('newest')[0], named('unused'), named('in use')];
-  const lines = [`Sealed anew: ${rotated}.`];
+  const lines = [`Re-encrypted: ${rotated}.`];
   if (unused.length > 0) {
     lines.push(
-      `Nothing is sealed with ${unused.join(', ')} any more. Remove it from SECRET_KEYS once every service has been`,
+      `No secret is encrypted with ${unused.join(', ')} any more. Remove it from SECRET_KEYS once every service has been`,
       `restarted with ${newest} as the first key, and \`secrets rotate --check\` has passed after that.`,
     );
   }
   if (unreadable.length > 0) {
-    lines.push(`These do not open, and need a new token or their old key: ${unreadable.join(', ')}.`);
+    lines.push(`These cannot be decrypted and need a new token or their old key: ${unreadable.join(', ')}.`);
   } else if (inUse.length > 0) {
-    lines.push(`A service still seals with ${inUse.join(', ')}: give it the new SECRET_KEYS, then run this again.`);
+    lines.push(
+      `A service still encrypts with ${inUse.join(', ')}. Restart it with the new SECRET_KEYS, then run this command again.`,
+    );
   }
   return lines;
 }

@@ -9,14 +9,14 @@ export function teamCommand(withContext: WithContext): Command {
   const command = new Command('team').description('create and list teams and their members');
   command
     .command('create <slug>')
-    .description('create a team; it owns the name <slug> in the zone and all names below')
+    .description('create a team; it owns the name <slug> in the zone and all names below it')
     .action(
       withContext(async ({ teams, prisma, print }, slug: string) => {
         const team = await teams.createTeam(slug);
         const { rrsets, records } = await auditLog(prisma).readUsage(team);
         const owned =
-          rrsets === 0 ? '' : ` It owns what the zone has at its name: record sets ${rrsets}, records ${records}.`;
-        const next = `\`token issue ${slug} --name <text>\` gives it a token.`;
+          rrsets === 0 ? '' : ` It owns existing data of the zone: record sets ${rrsets}, records ${records}.`;
+        const next = `To issue a token, run \`token issue ${slug} --name <text>\`.`;
         print({ ...team, rrsets, records }, `Team ${slug} is created.${owned} ${next}\n`);
       }),
     );
@@ -26,13 +26,16 @@ export function teamCommand(withContext: WithContext): Command {
     .action(
       withContext(async ({ teams, print }) => {
         const list = await teams.listTeams();
-        print(list, list.length === 0 ? 'There are no teams yet. `team create <slug>` makes one.\n' : teamTable(list));
+        print(
+          list,
+          list.length === 0 ? 'There are no teams yet. Create one with `team create <slug>`.\n' : teamTable(list),
+        );
       }),
     );
   command
     .command('add-member <slug> <email>')
-    .description('make a user a member of a team, or change the role of one')
-    .addOption(new Option('--role <role>', 'what the user may do in the team').choices(roles).default('member'))
+    .description('add a user to a team, or change the role of a member')
+    .addOption(new Option('--role <role>', 'role of the user in the team').choices(roles).default('member'))
     .action(
       withContext(async ({ users, getTeam, getUser, print }, slug: string, email: string, { role }: { role: Role }) => {
         const [team, user] = [await getTeam(slug), await getUser(email)];
@@ -46,7 +49,7 @@ export function teamCommand(withContext: WithContext): Command {
     .action(
       withContext(async ({ users, getTeam, print }, slug: string) => {
         const members = await users.listMembers(await getTeam(slug));
-        const none = `Team ${slug} has no members yet. \`team add-member ${slug} <email>\` adds one.\n`;
+        const none = `Team ${slug} has no members yet. Add one with \`team add-member ${slug} <email>\`.\n`;
         print(members, members.length === 0 ? none : memberTable(members));
       }),
     );

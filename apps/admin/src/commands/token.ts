@@ -16,11 +16,22 @@ export function tokenCommand(withContext: WithContext): Command {
   const command = new Command('token').description('issue, list and revoke tokens of the DNS API');
   command
     .command('issue <team>')
-    .description('issue a token and print it, this once')
-    .requiredOption('--name <text>', 'what it is for, as lists and the audit log show it')
-    .option('--expires <when>', 'a time (RFC 3339) or a span: 12h, 30d, 8w (default: never)', expiryOption)
-    .option('--within <name>', 'only this name and those below it, for example ci.acme (default: all of the team)')
-    .option('--types <list>', 'writes only these record types, for example A,TXT (default: all four)', listOption)
+    .description('issue a token and print it; it is shown only once')
+    .requiredOption('--name <text>', 'purpose of the token, shown in lists and in the audit log')
+    .option(
+      '--expires <when>',
+      'expiry as a time (RFC 3339) or a duration: 12h, 30d, 8w (default: never)',
+      expiryOption,
+    )
+    .option(
+      '--within <name>',
+      'restrict to this name and names below it, for example ci.acme (default: all names of the team)',
+    )
+    .option(
+      '--types <list>',
+      'restrict writes to these record types, for example A,TXT (default: all four)',
+      listOption,
+    )
     .action(
       withContext(async ({ getTeam, tokens, print }, slug: string, options: IssueOptions) => {
         const { name, expires, within, types } = options;
@@ -40,13 +51,13 @@ export function tokenCommand(withContext: WithContext): Command {
     );
   command
     .command('revoke <team> <token-id>')
-    .description('revoke a token for good; requests with it fail from then on')
+    .description('revoke a token permanently; requests with it fail from then on')
     .action(
       withContext(async ({ getTeam, tokens, print }, slug: string, tokenId: string) => {
         const team = await getTeam(slug);
         if (!uuidPattern.test(tokenId) || !(await tokens.revokeToken(team, tokenId))) {
           throw new OperatorError(
-            `Team "${slug}" has no token ${tokenId} that could be revoked. \`token list ${slug}\` shows the ids.`,
+            `Team "${slug}" has no active token ${tokenId}. \`token list ${slug}\` shows the IDs.`,
           );
         }
         print({ id: tokenId, revoked: true }, `Token ${tokenId} of team ${slug} is revoked.\n`);
@@ -60,19 +71,19 @@ const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 function expiryOption(text: string): Date {
   const expiry = parseExpiry(text, new Date());
   if (expiry === null)
-    throw new InvalidArgumentError('Give a time such as 2027-01-31T00:00:00Z or a span such as 30d.');
+    throw new InvalidArgumentError('Use a time such as 2027-01-31T00:00:00Z or a duration such as 30d.');
   return expiry;
 }
 
 function listOption(text: string): string[] {
   const words = text.split(',').map((word) => word.trim());
-  if (words.includes('')) throw new InvalidArgumentError('Give types parted by commas, such as A,TXT.');
+  if (words.includes('')) throw new InvalidArgumentError('Use a comma-separated list of types, such as A,TXT.');
   return words;
 }
 
 function issuedText(slug: string, token: string, record: DnsTokenRecord): string {
   const until = record.expiresAt === null ? 'until it is revoked' : `until ${record.expiresAt.toISOString()}`;
-  return `Token "${record.name}" of team ${slug}, valid ${until}:\n\n  ${token}\n\nIt is shown only this once: keep it in a safe place now. Its id is ${record.id}.\n`;
+  return `Token "${record.name}" of team ${slug}, valid ${until}:\n\n  ${token}\n\nIt is shown only once. Store it in a safe place now. Its ID is ${record.id}.\n`;
 }
 
 function tokenTable(tokens: readonly DnsTokenRecord[], now: Date): string {

@@ -7,7 +7,7 @@ import type { WithContext } from '../run-admin.js';
 export function usageCommand(withContext: WithContext): Command {
   return new Command('usage')
     .argument('<team>')
-    .description('show how much of its quotas a team uses')
+    .description('show the usage and quotas of a team')
     .action(
       withContext(async ({ getTeam, prisma, print, settings, tokens }, slug: string) => {
         const team = await getTeam(slug);
@@ -16,7 +16,7 @@ export function usageCommand(withContext: WithContext): Command {
         const limits = { records: settings.recordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam };
         const rows: [string, number, number | null][] = [
           ['records', usage.records, limits.records],
-          ['records held for writes under way', usage.reservedRecords, null],
+          ['records reserved by running writes', usage.reservedRecords, null],
           ['record sets', usage.rrsets, null],
           ['active tokens', usage.activeTokens, limits.activeTokens],
         ];

@@ -5,51 +5,58 @@ import { renderTable } from '../output/table.js';
 import type { WithContext } from '../run-admin.js';
 
 export function userCommand(withContext: WithContext): Command {
-  const command = new Command('user').description('create and end users, and what identity providers know them by');
+  const command = new Command('user').description('create and end users, and manage their linked identities');
   command
     .command('create <email>')
-    .description('create the user who signs in with this e-mail address')
-    .option('--name <text>', 'how the user is called', '')
+    .description('create a user who signs in with this e-mail address')
+    .option('--name <text>', 'name of the user', '')
     .action(
       withContext(async ({ users, print }, email: string, { name }: { name: string }) => {
         const user = await users.createUser({ email, displayName: name });
-        print(user, `User ${user.email} is created. \`team add-member <team> ${user.email}\` gives the user a team.\n`);
+        print(
+          user,
+          `User ${user.email} is created. To add the user to a team, run \`team add-member <team> ${user.email}\`.\n`,
+        );
       }),
     );
   command
     .command('identities <email>')
-    .description('list what identity providers know a user by')
+    .description('list the linked identities of a user')
     .action(
       withContext(async ({ prisma, getUser, print }, email: string) => {
         const user = await getUser(email);
         const identities = await identityStore(prisma).listIdentities(user);
-        const none = `No identity provider knows user ${user.email} yet: the first sign-in with the address is linked.\n`;
+        const none = `User ${user.email} has no linked identity yet. The first sign-in with the address creates the link.\n`;
         print(identities, identities.length === 0 ? none : identityTable(identities));
       }),
     );
   command
     .command('unlink <email>')
-    .description('part a user from an identity, and end the sessions; the next one with the address takes its place')
-    .requiredOption('--issuer <url>', 'as `user identities` shows it')
-    .requiredOption('--subject <text>', 'as `user identities` shows it')
+    .description(
+      'unlink an identity from a user and end the sessions; the next sign-in with the address creates a new link',
+    )
+    .requiredOption('--issuer <url>', 'as shown by `user identities`')
+    .requiredOption('--subject <text>', 'as shown by `user identities`')
     .action(
       withContext(async ({ prisma, getUser, print }, email: string, identity: { issuer: string; subject: string }) => {
         const user = await getUser(email);
         const { issuer, subject } = identity;
         if (!(await identityStore(prisma).unlink(user, { issuer, subject }))) {
           throw new OperatorError(
-            `User "${user.email}" is not known by that identity. \`user identities ${user.email}\` shows those there are.`,
+            `User "${user.email}" has no such identity. \`user identities ${user.email}\` shows all identities of the user.`,
           );
         }
         print(
           { email: user.email, issuer, subject, linked: false },
-          `User ${user.email} is parted from ${subject} of ${issuer}, and signed out everywhere.\n`,
+          `Identity ${subject} of ${issuer} is unlinked from user ${user.email}, and all sessions of the user are ended.\n`,
         );
       }),
     );
   command
     .command('end <email>')
-    .description('end sessions, DNS tokens, memberships and invitations of a user, and unlink every identity')
+    .description(
+      'end all sessions, memberships and invitations of a user, revoke the DNS tokens and unlink every identity',
+    )
     .action(
       withContext(async ({ prisma, getUser, print }, email: string) => {
         const user = await getUser(email);
@@ -71,8 +78,8 @@ function identityTable(identities: readonly IdentityRecord[]): string {
 function endText(email: string, { sessions, identities, teams }: UserEnd): string {
   const lines = teams.map(({ team, wasMember, dnsTokensRevoked, lacksAdmin }: LeftTeam) => {
     const tokens = dnsTokensRevoked.length === 0 ? 'none' : dnsTokensRevoked.join(', ');
-    const membership = wasMember ? 'member no more' : 'was no member';
-    return `  ${team}: ${membership}; DNS tokens revoked: ${tokens}${lacksAdmin ? '; has no administrator now' : ''}\n`;
+    const membership = wasMember ? 'membership removed' : 'was not a member';
+    return `  ${team}: ${membership}; DNS tokens revoked: ${tokens}${lacksAdmin ? '; the team has no administrator now' : ''}\n`;
   });
-  return `User ${email} is out: sessions ended: ${sessions}, identities unlinked: ${identities}.\n${lines.join('')}`;
+  return `User ${email} has no access any more. Sessions ended: ${sessions}, identities unlinked: ${identities}.\n${lines.join('')}`;
 }

@@ -11,10 +11,10 @@ import { ownershipText, runText } from '../zone/zone-texts.js';
 const TAKEN_WITHIN_MS = 30_000;
 
 export function zoneCommand(withContext: WithContext): Command {
-  const command = new Command('zone').description('compare the mirror with the upstream’s zone');
+  const command = new Command('zone').description('compare the mirror with the upstream zone');
   command
     .command('sync')
-    .description('have the mirror compared with the whole zone now, and wait for the outcome')
+    .description('compare the mirror with the whole upstream zone now, and wait for the result')
     .action(
       withContext(async (context) => {
         const zone = context.getZoneName();
@@ -25,7 +25,7 @@ export function zoneCommand(withContext: WithContext): Command {
     );
   command
     .command('import')
-    .description('as sync, and then tell which team owns what, and what belongs to nobody')
+    .description('same as sync, then list the record sets per team and those without a team')
     .action(
       withContext(async (context) => {
         const zone = context.getZoneName();
@@ -52,8 +52,7 @@ async function syncZone({ io, settings, prisma, tell }: AdminContext, zone: stri
   }
   return followRun(runSource(prisma, zone, request), {
     takenWithinMs: io.takenWithinMs ?? TAKEN_WITHIN_MS,
-    onWait: (what) =>
-      tell(what === 'begun' ? 'The sync is running …\n' : 'Another sync is running; this one follows …\n'),
+    onWait: (what) => tell(what === 'begun' ? 'The sync is running …\n' : 'Waiting for another sync to finish …\n'),
     onProgress: ({ rrsetsSeen }) => tell(`${rrsetsSeen} record sets so far …\n`),
   });
 }

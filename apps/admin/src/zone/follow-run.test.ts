@@ -56,7 +56,7 @@ describe('a requested run', () => {
     const following = followRun(sourceOf(failed), { takenWithinMs: 300, onWait: () => undefined, ...quiet });
 
     await expect(following).rejects.toThrow(
-      'The sync failed. The zone is gone. The next one goes on where this one stopped.',
+      'The sync failed. The zone is gone. The next sync continues where this one stopped.',
     );
   });
 });

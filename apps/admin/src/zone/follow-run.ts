@@ -49,7 +49,7 @@ export async function followRun(source: RunSource, options: FollowOptions): Prom
     if (run?.state === 'succeeded') return run;
     if (run?.state === 'failed') {
       const why = (run.failure ?? '').replace(/\.?$/, '.');
-      throw new OperatorError(`The sync failed. ${why} The next one goes on where this one stopped.`);
+      throw new OperatorError(`The sync failed. ${why} The next sync continues where this one stopped.`);
     }
     if (run !== null) {
       tell('begun');
@@ -63,7 +63,7 @@ export async function followRun(source: RunSource, options: FollowOptions): Prom
     } else if (performance.now() - idleSince >= options.takenWithinMs) {
       const seconds = Math.round(options.takenWithinMs / 1_000);
       throw new OperatorError(
-        `No reconciler took the job within ${seconds} s. Check that one runs, with the same DATABASE_URL, REDIS_URL and DNS_ZONE_NAME.`,
+        `No reconciler took the job within ${seconds} s. Check that a reconciler runs with the same DATABASE_URL, REDIS_URL and DNS_ZONE_NAME.`,
       );
     }
     await pause(POLL_MS);
@@ -91,7 +91,7 @@ export const runSource = (prisma: Prisma, zoneName: string, { runId, fence }: Re
     if (run === null || (run.state === 'failed' && run.fence === fence)) return null;
     if (run.zoneName === zoneName) return run;
     throw new OperatorError(
-      `The reconcilers look after the zone ${run.zoneName}, not after ${zoneName}. Check DNS_ZONE_NAME here and there.`,
+      `The reconcilers serve the zone ${run.zoneName}, not ${zoneName}. Check DNS_ZONE_NAME of this command and of the reconcilers.`,
     );
   },
   async isAnyRunning() {

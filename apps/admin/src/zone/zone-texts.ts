@@ -4,7 +4,7 @@ import type { Ownership } from './ownership-report.js';
 
 export function runText(zoneName: string, { rrsetsSeen, added, changed, removed, skipped }: SyncRun): string {
   const difference = `${added} added, ${changed} changed, ${removed} removed`;
-  const later = skipped === 0 ? '' : ` ${skipped} could not be compared yet; another sync follows by itself.`;
+  const later = skipped === 0 ? '' : ` ${skipped} could not be compared yet; another sync starts automatically.`;
   return `Zone ${zoneName}: ${rrsetsSeen} record sets upstream; in the mirror ${difference}.${later}\n`;
 }
 
@@ -16,7 +16,7 @@ export function ownershipText({ teams, ownerless }: Ownership, recordsPerTeam: n
           TEAM: ({ team }) => team,
           'RECORD SETS': ({ rrsets }) => rrsets,
           RECORDS: ({ records }) => records,
-          QUOTA: ({ isOverQuota }) => (isOverQuota ? `past ${recordsPerTeam}: can only remove` : 'within'),
+          QUOTA: ({ isOverQuota }) => (isOverQuota ? `over ${recordsPerTeam}: can only remove` : 'within'),
         });
   if (ownerless.length === 0) return `${shares}\nEvery record set belongs to a team.\n`;
   const orphans = renderTable(ownerless, {
@@ -25,5 +25,5 @@ export function ownershipText({ teams, ownerless }: Ownership, recordsPerTeam: n
     RECORDS: ({ records }) => records,
     WHY: ({ why }) => why,
   });
-  return `${shares}\nThese ${ownerless.length} belong to no team and stay as they are. A team gets those at its name and below when it is created:\n\n${orphans}`;
+  return `${shares}\nThese ${ownerless.length} belong to no team and stay as they are. A new team gets those at and below its name:\n\n${orphans}`;
 }
