@@ -42,7 +42,7 @@ if (name === 'reset') {
   reset();
 } else if (Object.hasOwn(commands, name)) {
   const { program, build: filters } = commands[name];
-  if (name === 'start') refuseWhileStarted('It is already running in this folder');
+  if (name === 'start') refuseWhileStarted('`npm start` is already running in this folder');
   install();
   build(filters);
   handOver(program);
@@ -118,7 +118,7 @@ function environment() {
 
 function handOver(program) {
   if (!existsSync(inRoot(program)))
-    fail(`There is no ${program}: \`npm run ${name}\` is not available in this version.`);
+    fail(`${program} is missing: \`npm run ${name}\` is not available in this version.`);
   const child = spawn(process.execPath, ['--enable-source-maps', inRoot(program), ...args], {
     env: environment(),
     stdio: 'inherit',
@@ -163,7 +163,8 @@ function noteStarted(pid) {
 function refuseWhileStarted(reason) {
   if (!existsSync(startedFile())) return;
   const pid = Number(readFileSync(startedFile(), 'utf8'));
-  if (isOurs(pid)) fail(`${reason} (process ${pid}). Stop it first, with Ctrl-C where it runs or \`kill ${pid}\`.`);
+  if (isOurs(pid))
+    fail(`${reason} (process ${pid}). Stop it first, with Ctrl-C in its terminal or with \`kill ${pid}\`.`);
 }
 
 /** After a crash of the machine the number may be another program's. */
@@ -188,7 +189,7 @@ function reset() {
   if (!existsSync(folder)) return say('There is nothing to reset.');
   refuseWhileStarted('`npm start` is running in this folder');
   removeWithLinks(folder);
-  say('Removed .corral/. The next `npm start` begins anew.');
+  say('Removed .corral/. The next `npm start` creates a new installation.');
 }
 
 /** And what a link in it leads to: Postgres may lie outside of the checkout. */

@@ -225,7 +225,7 @@ describeNeeding(describe, canListProcesses() ? null : noProc, 'what npm start st
     await waitFor('the gateway to be replaced', async () => (await listNames(dev)).length > 0, { timeoutMs: 30_000 });
     expect(await listNames(dev)).toEqual(kept);
     expect((await findGateway())?.pid).not.toBe(gateway?.pid);
-    expect(running.output()).toContain('dns-gateway ended (SIGKILL). Starting it again');
+    expect(running.output()).toContain('dns-gateway exited (SIGKILL). Restarting it');
 
     const all = await descendantsOf(running.pid);
     const programs = ['local-cloud', 'reconciler', 'dns-gateway', 'cluster-api'].map((name) => `${name}/dist/main.js`);

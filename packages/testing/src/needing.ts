@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { currentTestFile, resultsDir } from './test-file.js';
 
-/** What a machine lacks. `npm test` makes one line of it: `skipped: 6 tests want <what>: <how>.` */
+/** What a machine lacks. `npm test` makes one line of it: `skipped: 6 tests need <what>: <how>.` */
 export type Missing = {
   /** With its article where it has one: "the hcloud CLI". */
   what: string;

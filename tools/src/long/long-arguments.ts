@@ -31,21 +31,22 @@ const CRASHES: Readonly<Record<string, string>> = {
 export const usage = `Usage: npm run test:long -- <part> [options]
 
   crash [clusters|dns|servers] [--minutes ${MINUTES.crash}] [--times ${TIMES.crash}]
-          processes are killed and all around them fails: in both products, and while servers join and leave, at once or one of them.
-          It takes --minutes, and up to 5 more until all has settled.
+          kills processes and injects faults in everything around them: for clusters, for DNS and for servers that join and leave.
+          Without a name all three run at the same time. It takes --minutes, and up to 5 more until the system is stable again.
   soak [--minutes ${MINUTES.soak}] [--times ${TIMES.soak}]
-          the DNS API under load, with rarer kills: what a gateway holds must not grow. It takes --minutes, and up to 5 more.
+          runs the DNS API under load, with fewer kills, and checks that the memory of a gateway does not grow. It takes --minutes,
+          and up to 5 more.
   orders [--times ${TIMES.orders}]
-          all tests in a random order, again and again. Each time takes as long as \`npm test\`: 10 minutes on two cores.
+          runs all tests in a random order, several times. Each run takes as long as \`npm test\`: 10 minutes on two cores.
   images [--times ${TIMES.images}]
-          the images, built by the Dockerfile's own commands in an empty folder. It takes 1 minute.
+          runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
   stalls [--times ${TIMES.stalls}]
-          bodies made to hold a service up, to every route that takes one. It takes 1 minute, on a machine that does nothing else.
+          sends bodies that are made to block a service, to every route with a body. It takes 1 minute on an otherwise idle machine.
   terraform [--times ${TIMES.terraform}]
-          200 record sets as Terraform makes, changes and destroys them, 10 and 30 at a time, under the default limits, beside lego on
-          the same token. It takes 20 minutes, most of which is waiting.
+          creates, changes and destroys 200 record sets as Terraform does, 10 and 30 at a time, under the default limits, with lego on
+          the same token. It takes 20 minutes, mostly waiting.
 
-Each of the --times has a seed of its own, which is printed. CORRAL_CRASH_SEED repeats the choices of a crash or soak.`;
+Each run has its own seed, which is printed. Set CORRAL_CRASH_SEED to repeat the random choices of a crash or soak run.`;
 
 /** @throws Error with what is wrong and the usage */
 export function parseLongArguments([part, ...args]: readonly string[]): LongTest {
@@ -55,7 +56,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const [product, ...rest] = words;
       const isKnown = product === undefined || Object.hasOwn(CRASHES, product);
       if (!isKnown || rest.length > 0)
-        throw refusal(`"${words.join(' ')}" is none of ${Object.keys(CRASHES).join(', ')}.`);
+        throw refusal(`"${words.join(' ')}" is not one of ${Object.keys(CRASHES).join(', ')}.`);
       const patterns = product === undefined ? Object.values(CRASHES) : [CRASHES[product] as string];
       const env = { CORRAL_CRASH_MINUTES: String(minutes) };
       return { run: { args: ['tests', ...patterns], env, isSeeded: true }, times };
@@ -88,11 +89,11 @@ function parse(args: readonly string[], defaults: { minutes?: number; times: num
   const { positionals, values } = parsed(args, Object.keys(defaults));
   const minutes = numberOf(values.minutes, defaults.minutes ?? 0);
   if (defaults.minutes !== undefined && !(minutes > 0 && minutes <= MINUTES_MAX)) {
-    throw refusal(`--minutes has to be a number above 0 and at most ${MINUTES_MAX}, not "${values.minutes}".`);
+    throw refusal(`--minutes must be a number above 0 and at most ${MINUTES_MAX}, not "${values.minutes}".`);
   }
   const times = numberOf(values.times, defaults.times);
   if (!(Number.isInteger(times) && times > 0 && times <= TIMES_MAX)) {
-    throw refusal(`--times has to be a whole number from 1 to ${TIMES_MAX}, not "${values.times}".`);
+    throw refusal(`--times must be a whole number from 1 to ${TIMES_MAX}, not "${values.times}".`);
   }
   return { words: positionals, minutes, times };
 }
@@ -110,7 +111,7 @@ const numberOf = (value: string | undefined, otherwise: number): number =>
   value === undefined ? otherwise : Number(value.trim() || Number.NaN);
 
 function refuseWords(words: readonly string[]): void {
-  if (words.length > 0) throw refusal(`"${words.join(' ')}" is not understood.`);
+  if (words.length > 0) throw refusal(`Unexpected argument "${words.join(' ')}".`);
 }
 
 const refusal = (reason: string): Error => new Error(`${reason}\n\n${usage}`);

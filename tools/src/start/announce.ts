@@ -25,8 +25,8 @@ export function announcement(running: Running): string {
     ...(upstream.adminUrl === null
       ? []
       : [
-          `  Local cloud  ${upstream.adminUrl}/admin/zones (contents; faults and call counts beside it)`,
-          `  Mails        ${upstream.adminUrl}/admin/mails (nothing is sent anywhere)`,
+          `  Local cloud  ${upstream.adminUrl}/admin/zones (zone contents; the same address serves faults and call counts)`,
+          `  Mails        ${upstream.adminUrl}/admin/mails (all mails are kept here, none is delivered)`,
         ]),
     `  Logs         ${logs}`,
     '',
@@ -39,8 +39,8 @@ export function announcement(running: Running): string {
     ...clusterCommands(running),
     '',
     stateDir === null
-      ? 'Ctrl-C ends everything; the state stays in .corral/ until `npm run reset`.'
-      : `Ctrl-C ends everything; the state stays in ${stateDir}.`,
+      ? 'Ctrl-C stops everything. The state stays in .corral/ until `npm run reset`.'
+      : `Ctrl-C stops everything. The state stays in ${stateDir}.`,
     '',
   ].join('\n');
 }
@@ -67,12 +67,12 @@ function dnsCommands({ dnsUrl, zoneName, dnsServerPort, courseCode, teams: [team
 function builtInCommands({ dnsTlsUrl, caFile }: Running): string[] {
   const { host } = new URL(dnsTlsUrl);
   return [
-    `  # clients that have ${UPSTREAM_NAME} built in: docs/clients.md`,
+    `  # clients with the built-in address ${UPSTREAM_NAME}: docs/clients.md`,
     `  export SSL_CERT_FILE=${caFile} NODE_EXTRA_CA_CERTS=${caFile}`,
     '',
     `  curl -sS -H "Authorization: Bearer $HCLOUD_TOKEN" --cacert $SSL_CERT_FILE \\`,
     `    --connect-to ${UPSTREAM_NAME}:443:${host} https://${UPSTREAM_NAME}/v1/zones`,
-    `  # others: "127.0.0.1 ${UPSTREAM_NAME}" in /etc/hosts, and DNS_GATEWAY_TLS_PORT=443 npm start`,
+    `  # other clients: add "127.0.0.1 ${UPSTREAM_NAME}" to /etc/hosts and run DNS_GATEWAY_TLS_PORT=443 npm start`,
   ];
 }
 
@@ -102,7 +102,7 @@ function invitationCommands(baseUrl: string, slug: string): string[] {
   const email = 'ada@example.org';
   return [
     '',
-    '  # invites somebody, who then signs in by address alone and accepts as the mail says: docs/teams.md',
+    '  # invite a user, who then signs in with the address only and accepts as the mail says: docs/teams.md',
     `  curl -sS -b $COOKIE -H 'Content-Type: application/json' ${baseUrl}/a/${slug}/team/api/invitations/ \\`,
     `    -d '${JSON.stringify({ email })}'`,
     `  curl -sS -c cookies -H 'Content-Type: application/json' ${baseUrl}/auth/dev-login/ -d '${JSON.stringify({ email })}'`,
@@ -114,7 +114,7 @@ function adoptionCommands({ servers: [server] }: DevTeam, connectionUrl: string)
   const body = { spec: server, acknowledge: { confirm: 'WIPE' } };
   return [
     '',
-    `  # wipes a server of the local cloud: docs/adopted-servers.md`,
+    `  # adopt a server of the local cloud, which wipes it: docs/adopted-servers.md`,
     `  curl -sS -b $COOKIE -H 'Content-Type: application/json' ${connectionUrl}adopted-servers/ \\`,
     `    -d '${JSON.stringify(body)}'`,
   ];

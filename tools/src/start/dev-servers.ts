@@ -26,7 +26,7 @@ export async function ensureDevServers({ hcloudUrl, adminUrl, token }: DevServer
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ token, ...server }),
     });
-    if (!answer.ok) throw new Error(`The local cloud made no server: ${answer.status} ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`The local cloud did not create a server: ${answer.status} ${await answer.text()}`);
   }
   return readServers(hcloudUrl, token);
 }
@@ -40,7 +40,7 @@ interface ListedServer {
 
 async function readServers(hcloudUrl: string, token: string): Promise<DevServer[]> {
   const answer = await fetch(`${hcloudUrl}/servers`, { headers: { Authorization: `Bearer ${token}` } });
-  if (!answer.ok) throw new Error(`The local cloud told no servers: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`The local cloud did not list its servers: ${answer.status} ${await answer.text()}`);
   const { servers } = (await answer.json()) as { servers: ListedServer[] };
   const ofNoCluster = servers.filter(({ labels }) => !Object.hasOwn(labels, serverLabels.clusterNode));
   return ofNoCluster.map(({ id, server_type: type, location }) => ({

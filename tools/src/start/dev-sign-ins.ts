@@ -45,7 +45,7 @@ async function ensureConnection(teamUrl: string, cookie: string, token: string):
   if (known.ok && ((await known.json()) as { status: { phase: string } }).status.phase === 'Ready') return;
   const spec = { name: 'Local project', provider: 'hcloud', token };
   const answer = await call(url, { method: 'PUT', cookie, body: { spec } });
-  if (!answer.ok) throw new Error(`${url} could not be made: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`${url} could not be created: ${answer.status} ${await answer.text()}`);
 }
 
 function call(url: string, { method = 'GET', cookie, body }: { method?: string; cookie?: string; body?: object }) {

@@ -40,7 +40,7 @@ function end(): Promise<void> {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (ending !== undefined) process.exit(130);
-    say('\nEnding everything …');
+    say('\nStopping all services …');
     void end().then(() => process.exit(0));
   });
 }

@@ -36,7 +36,7 @@ export async function startEmbeddedPostgres({ folder, say, started }: Run): Prom
         return;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        if (reason !== told) say(`Postgres cannot be started again yet: ${reason}`);
+        if (reason !== told) say(`Postgres cannot be restarted yet: ${reason}`);
         told = reason;
         await pause(POSTGRES_RESTART_MS, null, { signal: stopping.signal }).catch(() => undefined);
       }
@@ -46,7 +46,7 @@ export async function startEmbeddedPostgres({ folder, say, started }: Run): Prom
     for (;;) {
       await running.exited;
       if (stopping.signal.aborted) return;
-      say(`Postgres ended by itself. Starting it again; what it said last is in ${join(dataDir, 'log.before')}`);
+      say(`Postgres exited unexpectedly. Restarting it; its last log is ${join(dataDir, 'log.before')}`);
       await startAgain();
     }
   })();

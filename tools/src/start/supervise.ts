@@ -35,7 +35,7 @@ export function supervise(spec: ProgramSpec, say: (line: string) => void): Super
       child = running.child;
       const how = await running.exited;
       if (stopping.signal.aborted) return;
-      say(`${spec.name} ended (${how}). Starting it again; its log is ${spec.logFile}`);
+      say(`${spec.name} exited (${how}). Restarting it; its log is ${spec.logFile}`);
       await pause(RESTART_MS, null, { signal: stopping.signal }).catch(() => undefined);
     }
   })();

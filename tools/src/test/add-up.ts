@@ -39,7 +39,7 @@ export function addUp(report: JestReport | null, root: string, skips: readonly S
   };
   if (totals.failures.length === 0) {
     if (totals.passed === 0 && skips.length === 0) totals.failures.push('no test ran: check the names and patterns');
-    else if (!report.success) totals.failures.push('Jest failed although no test did');
+    else if (!report.success) totals.failures.push('Jest failed although no test failed');
   }
   totals.failed = totals.failures.length;
   return totals;

@@ -13,8 +13,8 @@ const dataDir = servers.get(name);
 if (dataDir === undefined) {
   console.error(
     servers.size === 0
-      ? 'No test of the last `npm test` failed and left a database.'
-      : `There is no ${name}. Kept are: ${[...servers.keys()].join(', ')}.`,
+      ? 'The last `npm test` kept no database: no test with a database failed.'
+      : `There is no kept database server "${name}". Available: ${[...servers.keys()].join(', ')}.`,
   );
   process.exitCode = 1;
 } else {
@@ -34,7 +34,7 @@ async function serve(dataDir: string): Promise<void> {
   if (databases.length === 0) console.log(postgres.url);
   const others = [...servers.keys()].filter((each) => each !== name);
   if (others.length > 0) console.log(`Others: npm run test:database -- ${others.join('|')}`);
-  console.log('Ctrl-C ends it. The next `npm test`, or `npm run reset`, removes it.');
+  console.log('Press Ctrl-C to stop it. The next `npm test` or `npm run reset` removes it.');
   const alive = setInterval(() => undefined, 60_000); // the server alone does not keep this process
   await stopped;
   clearInterval(alive);

@@ -86,8 +86,7 @@ async function tell(report: JestReport | null): Promise<number> {
   for (const failure of totals.failures) console.log(`failed: ${failure}`);
   if (totals.failed > 0 && order.seed !== undefined) console.log(orderLine(order.seed));
   const kept = [...(await keptServers(resultsDir)).keys()];
-  if (kept.length > 0)
-    console.log(`kept: the databases of tests that failed, to look into with \`npm run test:database\``);
+  if (kept.length > 0) console.log(`kept: the databases of failed tests. Open them with \`npm run test:database\``);
   for (const line of skipLines(skips)) console.log(line);
   console.log(summaryLine(totals));
   return totals.failed === 0 ? 0 : 1;

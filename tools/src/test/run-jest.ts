@@ -66,7 +66,7 @@ export async function startJest(run: JestRun): Promise<StartedJest> {
     if (!existsSync(reportFile)) return;
     clearInterval(watch);
     patience = setTimeout(() => {
-      process.stderr.write(`Jest has not ended ${END_MS / 1_000} s after its last test: something is left open.\n`);
+      process.stderr.write(`Jest has not ended ${END_MS / 1_000} s after its last test: a test left something open.\n`);
       interrupt();
     }, END_MS);
   }, 1_000);

@@ -12,8 +12,8 @@ describe('skipLines', () => {
     const curl = note({ what: 'curl', how: 'put curl on PATH', tests: 1 });
 
     expect(skipLines([note(), curl, note({ tests: 4 })])).toEqual([
-      'skipped: 1 test wants curl: put curl on PATH.',
-      'skipped: 6 tests want Redis: install redis-server.',
+      'skipped: 1 test needs curl: put curl on PATH.',
+      'skipped: 6 tests need Redis: install redis-server.',
     ]);
   });
 
@@ -21,16 +21,14 @@ describe('skipLines', () => {
     const go = note({ what: 'hcloud-go', how: 'let Go reach a module proxy', why: '`go build` failed: no route' });
 
     expect(skipLines([go])).toEqual([
-      'skipped: 2 tests want hcloud-go (`go build` failed: no route): let Go reach a module proxy.',
+      'skipped: 2 tests need hcloud-go (`go build` failed: no route): let Go reach a module proxy.',
     ]);
   });
 
   it('tells of tests that ran and showed less', () => {
-    expect(skipLines([note({ tests: 0, lesser: 1 })])).toEqual([
-      'less shown: 1 test wants Redis: install redis-server.',
-    ]);
+    expect(skipLines([note({ tests: 0, lesser: 1 })])).toEqual(['reduced: 1 test needs Redis: install redis-server.']);
     expect(skipLines([note(), note({ tests: 0, lesser: 1 })])).toEqual([
-      'skipped: 2 tests want Redis, one more shows less: install redis-server.',
+      'skipped: 2 tests need Redis, one more checks less: install redis-server.',
     ]);
   });
 });

@@ -24,12 +24,13 @@ function lineFor(notes: readonly SkipNote[]): string {
   const tests = notes.reduce((sum, note) => sum + note.tests, 0);
   const lesser = notes.reduce((sum, note) => sum + note.lesser, 0);
   const reason = why === undefined ? '' : ` (${why})`;
-  if (tests === 0) return `less shown: ${wanting(lesser)} ${what}${reason}: ${how}.`;
-  const others = lesser === 0 ? '' : `, ${lesser === 1 ? 'one' : lesser} more ${lesser === 1 ? 'shows' : 'show'} less`;
+  if (tests === 0) return `reduced: ${wanting(lesser)} ${what}${reason}: ${how}.`;
+  const others =
+    lesser === 0 ? '' : `, ${lesser === 1 ? 'one' : lesser} more ${lesser === 1 ? 'checks' : 'check'} less`;
   return `skipped: ${wanting(tests)} ${what}${others}${reason}: ${how}.`;
 }
 
-const wanting = (count: number): string => (count === 1 ? '1 test wants' : `${count} tests want`);
+const wanting = (count: number): string => (count === 1 ? '1 test needs' : `${count} tests need`);
 
 /** Of the tests that Jest counts as skipped, how many we do not. */
 export const countRare = (notes: readonly SkipNote[]): number =>
