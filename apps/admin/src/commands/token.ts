@@ -57,7 +57,7 @@ export function tokenCommand(withContext: WithContext): Command {
         const team = await getTeam(slug);
         if (!uuidPattern.test(tokenId) || !(await tokens.revokeToken(team, tokenId))) {
           throw new OperatorError(
-            `Team "${slug}" has no active token ${tokenId}. \`token list ${slug}\` shows the IDs.`,
+            `Team "${slug}" has no token ${tokenId}, or it is already revoked. \`token list ${slug}\` shows the IDs.`,
           );
         }
         print({ id: tokenId, revoked: true }, `Token ${tokenId} of team ${slug} is revoked.\n`);
