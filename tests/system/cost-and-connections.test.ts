@@ -103,7 +103,7 @@ describe('a token', () => {
     const { json } = await connect('reader', await tokenAtProvider({ readOnly: true }));
 
     expect(json.status).toMatchObject({
-      ...{ phase: 'Rejected', verifiedAt: null, message: expect.stringContaining('may only read') },
+      ...{ phase: 'Rejected', verifiedAt: null, message: expect.stringContaining('is read-only') },
       project: { reachable: true, readOnly: true, currency: null },
     });
     const refused = await team.member.insist({

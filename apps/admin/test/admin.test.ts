@@ -26,7 +26,7 @@ describe('team', () => {
     ['a reserved word', 'www', /cannot be a team's name/],
     ['no label', 'Not A Label', /cannot be a team's name/],
     ['shown as another one', 'xn--cme-kla', /cannot be a team's name: .* no xn--/],
-    ['taken', 'acme', /exists already/],
+    ['taken', 'acme', /already exists/],
   ])('refuses a name that is %s, in one sentence', async (_why, slug, sentence) => {
     await admin.run('team', 'create', 'acme');
 
@@ -54,7 +54,7 @@ describe('user', () => {
 
   it.each([
     ['an address that is none', ['user', 'create', 'ann'], 1, /is not an e-mail address/],
-    ['an address that is taken', ['user', 'create', 'ANN@acme.test'], 1, /exists already/],
+    ['an address that is taken', ['user', 'create', 'ANN@acme.test'], 1, /already exists/],
     ['a member who is nobody', ['team', 'add-member', 'acme', 'nobody@acme.test'], 1, /user create nobody@acme\.test/],
     ['a team that does not exist', ['team', 'add-member', 'none', 'ann@acme.test'], 1, /no team "none"/],
     [
@@ -103,8 +103,8 @@ describe('token', () => {
   });
 
   it.each([
-    ['a name of another team', ['--within', 'ci.globex'], 1, /withinName has to be "acme"/],
-    ['a type that nobody writes', ['--types', 'MX'], 1, /withinTypes cannot hold "MX"/],
+    ['a name of another team', ['--within', 'ci.globex'], 1, /withinName must be "acme"/],
+    ['a type that nobody writes', ['--types', 'MX'], 1, /withinTypes cannot contain "MX"/],
     ['a time in the past', ['--expires', '2020-01-01T00:00:00Z'], 1, /future/],
     ['a time that is none', ['--expires', 'soon'], 2, /30d/],
   ])('is refused for %s', async (_what, options, code, sentence) => {

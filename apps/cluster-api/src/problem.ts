@@ -36,7 +36,7 @@ export class Problem extends Error {
 
 /** The same for what is absent and for what the caller may not see. */
 export const notFound = (): Problem =>
-  new Problem('not_found', 'There is no such thing, or not for you. Check the path.');
+  new Problem('not_found', 'Not found, or you do not have access. Check the path.');
 
 /** One wrong place, where the schema cannot tell. `message` goes on where the place's name ends, without a full stop. */
 export const invalidField = (code: ProblemCode, pointer: string, message: string): Problem =>

@@ -240,7 +240,7 @@ describe('what the provider says of a token', () => {
     const { body } = await put('main').expect(201);
 
     expect(body.status).toMatchObject({ phase: 'Rejected', verifiedAt: null });
-    expect(body.status.message).toContain('Put a valid one');
+    expect(body.status.message).toContain('Replace it with a valid token');
   });
 
   it('is asked again by itself when there was no usable answer', async () => {

@@ -23,7 +23,7 @@ describe('a fault of ours', () => {
 
     expect(body).toMatchObject({
       code: 'internal_error',
-      detail: 'The request failed by a fault of ours. Quote `instance`.',
+      detail: 'The request failed because of an internal error. Quote `instance` when you report it.',
     });
     expect(text).not.toMatch(/detail nobody|hunter2|at .*\.ts/);
   });
@@ -57,7 +57,7 @@ describe('a path or method that is not there', () => {
   it.each(['get', 'post', 'put', 'delete', 'patch'] as const)('is answered 404 to %s', async (method) => {
     const { body } = await test.api.as(test.acme.admin)[method]('/api/v1/nowhere/').expect(404);
 
-    expect(body.detail).toBe('There is no such thing, or not for you. Check the path.');
+    expect(body.detail).toBe('Not found, or you do not have access. Check the path.');
   });
 
   it.each([

@@ -169,7 +169,7 @@ describe('the adoption of a machine that nobody here can rebuild', () => {
 
     const { body } = await t.api.as(team.member).get(team.path('/clusters/web/')).expect(200);
 
-    expect(body.status.cost.items[1].reason).toBe('What dedicated machines cost is not known here.');
+    expect(body.status.cost.items[1].reason).toBe('The price of dedicated machines is unknown.');
   });
 
   it('can be broken off by deregistering while nothing claims the machine', async () => {
@@ -331,13 +331,13 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     await joining();
     await update({ serverKind: 'cloud' });
 
-    await expectRefused('server_not_joining', 409, /rebuilt as a node by itself/);
+    await expectRefused('server_not_joining', 409, /rebuilt as a node automatically/);
   });
 
   it('is not there while no node pool draws on the machine', async () => {
     await adopt().expect(202);
 
-    await expectRefused('server_not_joining', 409, /No node pool draws on the server/);
+    await expectRefused('server_not_joining', 409, /No node pool uses the server/);
   });
 
   it('is not there before it is written down that the machine may join', async () => {
@@ -357,13 +357,13 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   });
 
   it.each([
-    ['Joined', /node already/],
+    ['Joined', /already a node/],
     ['Leaving', /wipe the machine/],
-    ['Failed', /The machine was not a node within 168 hours/],
+    ['Failed', /The machine did not become a node within 168 hours/],
     ['Deregistering', /being deregistered/],
   ])('is not there for a server that is %s', async (phase, said) => {
     await joining();
-    await update({ phase, message: 'The machine was not a node within 168 hours.' });
+    await update({ phase, message: 'The machine did not become a node within 168 hours.' });
 
     await expectRefused('server_not_joining', 409, said);
   });

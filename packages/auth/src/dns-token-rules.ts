@@ -34,9 +34,9 @@ export function checkNewDnsToken(
   now: Date,
 ): void {
   if (withinName != null && (!isAtOrBelow(withinName, slug) || parseRrsetName(withinName, '') === null)) {
-    throw new DnsTokenRefused('withinName', `has to be "${slug}" or a name below it`);
+    throw new DnsTokenRefused('withinName', `must be "${slug}" or a name below it`);
   }
   const unknown = withinTypes.find((type) => !isWritableType(type));
-  if (unknown !== undefined) throw new DnsTokenRefused('withinTypes', `cannot hold "${unknown}"`);
-  if (expiresAt != null && !(expiresAt > now)) throw new DnsTokenRefused('expiresAt', 'has to lie in the future');
+  if (unknown !== undefined) throw new DnsTokenRefused('withinTypes', `cannot contain "${unknown}"`);
+  if (expiresAt != null && !(expiresAt > now)) throw new DnsTokenRefused('expiresAt', 'must be in the future');
 }

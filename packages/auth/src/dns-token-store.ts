@@ -80,7 +80,7 @@ export async function issueDnsToken(
   checkNewDnsToken(team, wanted, now);
   const active = await tx.dnsToken.count({ where: { teamId: team.id, ...inForce(now) } });
   if (active >= dnsLimits.activeTokensPerTeam) {
-    const held = `Team "${team.slug}" holds ${active} active tokens, the most a team may have`;
+    const held = `Team "${team.slug}" has ${active} active tokens, which is the limit per team`;
     throw new DnsTokenRefused(null, `${held}. Revoke one first`);
   }
   const token = mintDnsToken();

@@ -17,11 +17,11 @@ export const teamStore = (prisma: Prisma) => ({
   async createTeam(slug: string): Promise<TeamRecord> {
     if (!isTeamSlug(slug)) {
       throw new TeamRuleError(
-        `"${slug}" cannot be a team's name: take 1 to 63 of a-z, 0-9 and hyphens, no hyphen at either end, no xn-- at its beginning, and no reserved word such as www or mail.`,
+        `"${slug}" cannot be a team's name: use 1 to 63 characters of a-z, 0-9 and hyphens, no hyphen at either end, no xn-- at the start, and no reserved word such as www or mail.`,
       );
     }
     const created = await prisma.team.createMany({ data: [{ slug }], skipDuplicates: true });
-    if (created.count === 0) throw new TeamRuleError(`A team "${slug}" exists already.`);
+    if (created.count === 0) throw new TeamRuleError(`A team "${slug}" already exists.`);
     return prisma.team.findUniqueOrThrow({ where: { slug } });
   },
 

@@ -30,7 +30,7 @@ export const userStore = (prisma: Prisma) => ({
     const address = normalEmail(email);
     if (!isEmail(address)) throw new TeamRuleError(`"${email}" is not an e-mail address.`);
     const created = await prisma.user.createMany({ data: [{ email: address, displayName }], skipDuplicates: true });
-    if (created.count === 0) throw new TeamRuleError(`A user "${address}" exists already.`);
+    if (created.count === 0) throw new TeamRuleError(`A user "${address}" already exists.`);
     return prisma.user.findUniqueOrThrow({ where: { email: address }, select: shown });
   },
 

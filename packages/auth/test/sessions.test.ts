@@ -187,7 +187,7 @@ describe('the use of a session', () => {
 describe('a user', () => {
   it('is one person in any spelling of the address', async () => {
     expect(await users.findUser(' ANN@acme.TEST ')).toEqual(ann);
-    await expect(users.createUser({ email: 'ANN@acme.test' })).rejects.toThrow('exists already');
+    await expect(users.createUser({ email: 'ANN@acme.test' })).rejects.toThrow('already exists');
   });
 
   it.each(['', 'ann', 'ann@', '@acme.test', 'a b@acme.test', 'a@b@c', `${'a'.repeat(250)}@b.cd`])(

@@ -20,7 +20,7 @@ describe('a team', () => {
     const slugs = (await teams.listTeams()).map(({ slug }) => slug);
     expect(slugs.filter((slug) => ['zeta', 'alpha'].includes(slug))).toEqual(['alpha', 'zeta']);
     expect(slugs).toEqual([...slugs].sort());
-    await expect(teams.createTeam('zeta')).rejects.toThrow('A team "zeta" exists already.');
+    await expect(teams.createTeam('zeta')).rejects.toThrow('A team "zeta" already exists.');
   });
 
   it('is created by one of many who try at once', async () => {

@@ -17,14 +17,14 @@ const count = { type: 'integer', minimum: 0 } as const;
 /** Headers that several answers have, by name. */
 export const answerHeaders = {
   'X-Correlation-Id': {
-    description: 'Id of the request, to quote when something is reported.',
+    description: 'Id of the request. Include it in problem reports.',
     schema: { type: 'string', pattern: '^[0-9a-f-]{36}$' },
   },
-  'RateLimit-Limit': { description: 'Size of the limit that bites next.', schema: count },
-  'RateLimit-Remaining': { description: 'What is left of it.', schema: count },
-  'RateLimit-Reset': { description: 'Unix time at which it is full again.', schema: count },
-  'Retry-After': { description: 'Seconds to wait before the request is sent again.', schema: count },
-  Allow: { description: 'The methods that the path has.', schema: { type: 'string' } },
+  'RateLimit-Limit': { description: 'Size of the limit that is closest to being reached.', schema: count },
+  'RateLimit-Remaining': { description: 'Remaining requests of that limit.', schema: count },
+  'RateLimit-Reset': { description: 'Unix time at which the limit is full again.', schema: count },
+  'Retry-After': { description: 'Seconds to wait before repeating the request.', schema: count },
+  Allow: { description: 'The methods that the path supports.', schema: { type: 'string' } },
 } as const satisfies Record<string, AnswerHeader>;
 
 const always = ['X-Correlation-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];

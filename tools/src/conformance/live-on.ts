@@ -94,7 +94,7 @@ const stages: readonly Stage[] = [
       const path = shootPath(shoot?.metadata.namespace ?? '', shoot?.metadata.name ?? '');
       await must(living.target.admin, 'PATCH', `${path}?fieldManager=kubectl-edit`, patch, mergeType);
       const { reason, message } = await untilDrifted(living);
-      const named = message.replace('Somebody else has changed what is declared here: ', '').replace(/\.$/, '');
+      const named = message.replace('Another manager changed fields that are declared here: ', '').replace(/\.$/, '');
       return `${reason}: ${named}, maximum ${maximumOf(await living.readShoot())}`;
     },
   },
@@ -128,7 +128,7 @@ const stages: readonly Stage[] = [
       await living.rig.call('POST', `/clusters/${NAME}/resume/`);
       await ended(living);
       const isKept = workersOf(await living.readShoot()).some(({ name }) => name === 'batch');
-      const named = message.replace('Somebody else has added what is not declared here: ', '').replace(/\.$/, '');
+      const named = message.replace('Another manager added fields that are not declared here: ', '').replace(/\.$/, '');
       return `${reason}: ${named}, ${end}, ${isKept ? 'with' : 'without'} batch`;
     },
   },

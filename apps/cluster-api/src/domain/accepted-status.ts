@@ -46,7 +46,7 @@ const specAccepted: Draft = ['SpecAccepted', 'True', 'Accepted', 'The specificat
 function queued(present: readonly Condition[], now: Date): Condition[] {
   const said = [
     condition(present, now, specAccepted),
-    condition(present, now, ['Reconciled', 'False', 'Queued', 'The change is accepted and waits for its turn.']),
+    condition(present, now, ['Reconciled', 'False', 'Queued', 'The change was accepted and is queued.']),
   ];
   const kept = present.map((known) => said.find(({ type }) => type === known.type) ?? known);
   return [...kept, ...said.filter(({ type }) => !present.some((known) => known.type === type))];
@@ -56,17 +56,17 @@ function queued(present: readonly Condition[], now: Date): Condition[] {
 function conditionsBeforeStart(isDraft: boolean, previous: readonly Condition[], now: Date): Condition[] {
   const drafts: readonly Draft[] = [
     specAccepted,
-    ['ConnectionReady', 'Unknown', 'NotStarted', 'The connection is used once the cluster starts.'],
-    ['ControlPlaneReady', 'False', 'NotStarted', 'The control plane is made once the cluster starts.'],
-    ['NodesReady', 'False', 'NotStarted', 'Nodes are made once the cluster starts.'],
+    ['ConnectionReady', 'Unknown', 'NotStarted', 'The connection is used when the cluster starts.'],
+    ['ControlPlaneReady', 'False', 'NotStarted', 'The control plane is created when the cluster starts.'],
+    ['NodesReady', 'False', 'NotStarted', 'Nodes are created when the cluster starts.'],
     isDraft
       ? [
           'Reconciled',
           'False',
           'AwaitingNodePools',
-          'Add a managed node pool that may have nodes: it starts the cluster.',
+          'Add a managed node pool with a maximum above zero to start the cluster.',
         ]
-      : ['Reconciled', 'False', 'Queued', 'The cluster is about to be started.'],
+      : ['Reconciled', 'False', 'Queued', 'The cluster is queued to start.'],
   ];
   return drafts.map((draft) => condition(previous, now, draft));
 }

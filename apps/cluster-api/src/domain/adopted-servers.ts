@@ -122,7 +122,7 @@ export const adoptedServerService = (deps: AdoptedServerDeps) => {
       }
       const quota = changes.quota ?? serversPerTeam;
       if ((await changes.count()) >= quota) {
-        const detail = `The team may have ${quota} adopted servers. Deregister one, or ask the operators for more.`;
+        const detail = `The team's quota is ${quota} adopted servers. Deregister one, or ask the operators to raise the quota.`;
         throw new Problem('quota_exceeded', detail);
       }
       return { server: await changes.insert(spec, found?.name ?? '', operationId), operationId };

@@ -60,7 +60,7 @@ export const billingService = ({ store }: { readonly store: SubscriptionStore })
     const outcome = await store.change(event.team, asking, async (tx): Promise<BillingOutcome> => {
       if (stated.statedAt.getTime() > tx.now.getTime() + AHEAD_MS_MAX) {
         // Taken, it would make everything that is stated until then look old.
-        throw invalidField('validation_failed', '/stated_at', 'lies ahead by more than 5 minutes');
+        throw invalidField('validation_failed', '/stated_at', 'is more than 5 minutes in the future');
       }
       if (!(await tx.claimEvent(event.id))) return 'duplicate';
       if (tx.current !== null && stated.statedAt < tx.current.statedAt) return 'outdated';
@@ -114,6 +114,6 @@ const shownPrice = ({
 
 function timeOf(pointer: string, text: string): Date {
   const time = parseTime(text);
-  if (time === null) throw invalidField('validation_failed', pointer, 'has to be a day of the calendar');
+  if (time === null) throw invalidField('validation_failed', pointer, 'must be a valid calendar date');
   return time;
 }

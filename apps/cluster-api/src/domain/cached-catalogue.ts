@@ -68,7 +68,7 @@ export function cachedCatalogue({ read, now, random, onReadError }: CachedCatalo
 }
 
 const notRead = (cause: unknown, waitMs: number): Problem =>
-  new Problem('upstream_unavailable', 'What the garden offers cannot be read just now. Try again in a moment.', {
+  new Problem('upstream_unavailable', 'The garden’s catalogue is temporarily unavailable. Try again in a moment.', {
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
     cause,
   });

@@ -54,7 +54,7 @@ export function checkCatalogue(current: CurrentCluster | null, desired: ClusterS
     throw invalidField(
       'unsupported_by_garden',
       places.pools,
-      `may grow to ${nodes} nodes in all; a cluster may have ${catalogue.maxNodesTotal} here. Lower the maximum of some pool`,
+      `may grow to ${nodes} nodes in all; the limit per cluster is ${catalogue.maxNodesTotal}. Lower the maximum of a pool`,
     );
   }
 }
@@ -103,7 +103,7 @@ function checkVersion(
   const resolved = resolveVersion(kubernetesVersion, catalogue.kubernetesVersions, now);
   if (resolved === null) {
     const offered = listed(usableVersions(catalogue.kubernetesVersions, now));
-    throw invalidField('unsupported_version', pointer, `must be a version that is offered here: ${offered}`);
+    throw invalidField('unsupported_version', pointer, `must be an available version: ${offered}`);
   }
   if (!current?.pinnedVersion) return;
   const obstacle = upgradeObstacle(current.pinnedVersion, resolved);
@@ -119,14 +119,10 @@ function checkMachine(pool: NodePoolSpec, place: string, region: string, context
   const machine = catalogue.machineTypes.find(({ name }) => name === pool.machineType);
   if (machine === undefined || !machine.usable) {
     const names = listed(offered.map(({ name }) => name));
-    throw invalidField('invalid_node_pool', pointer, `must be a machine type that is offered here: ${names}`);
+    throw invalidField('invalid_node_pool', pointer, `must be an available machine type: ${names}`);
   }
   if (!offered.includes(machine)) {
-    throw lacksFeature(
-      'arm64',
-      pointer,
-      'is a machine of the architecture arm64, which is not supported. Choose another one',
-    );
+    throw lacksFeature('arm64', pointer, 'is a machine type of the unsupported architecture arm64. Choose another one');
   }
   const zones = catalogue.regions.find(({ name }) => name === region)?.zones ?? [];
   if (
@@ -148,7 +144,7 @@ function checkImage(
   const offered = catalogue.images.find(({ name }) => name === image.name);
   if (offered === undefined) {
     const names = listed(catalogue.images.map(({ name }) => name));
-    throw invalidField('invalid_node_pool', `${place}/image/name`, `must be an image that is offered here: ${names}`);
+    throw invalidField('invalid_node_pool', `${place}/image/name`, `must be an available image: ${names}`);
   }
   const usable = offered.versions.filter(
     (version) => isUsable(version, now) && version.architectures.includes(machine.architecture),
@@ -167,6 +163,6 @@ function checkImage(
 
 /** Enough names to choose by. */
 function listed(names: readonly string[]): string {
-  if (names.length === 0) return 'none at present';
+  if (names.length === 0) return 'none currently';
   return names.length > 20 ? `${names.slice(0, 20).join(', ')} …` : names.join(', ');
 }

@@ -25,7 +25,7 @@ describe('a change that gets no turn', () => {
     await expect(occupied({ waitingPerTeam: 0 }).take('acme')).rejects.toMatchObject({
       ...{ code: 'rate_limit_exceeded', status: 429, retryAfterSeconds: 2 },
       detail:
-        'Nothing was changed: 0 changes of the team wait already, the most that may. Send it again after the time in Retry-After, and fewer at the same time.',
+        'Nothing was changed: the team already has 0 waiting changes, which is the limit. Repeat the request after the time in Retry-After, and send fewer changes at the same time.',
     });
   });
 
@@ -37,7 +37,7 @@ describe('a change that gets no turn', () => {
     await expect(change).rejects.toMatchObject({
       ...{ code: 'rate_limit_exceeded', status: 429, retryAfterSeconds: 10 },
       detail:
-        'Nothing was changed: earlier changes of the team were not done within 10 s. Send it again after the time in Retry-After, and fewer at the same time.',
+        'Nothing was changed: earlier changes of the team did not finish within 10 s. Repeat the request after the time in Retry-After, and send fewer changes at the same time.',
     });
   });
 
@@ -49,7 +49,7 @@ describe('a change that gets no turn', () => {
     await expect(change).rejects.toMatchObject({
       ...{ code: 'service_unavailable', status: 503, retryAfterSeconds: why === 'full' ? 2 : 10 },
       detail:
-        'Nothing was changed: changes of many teams wait here just now. Send it again after the time in Retry-After.',
+        'Nothing was changed: too many changes of all teams are waiting. Repeat the request after the time in Retry-After.',
     });
   });
 });

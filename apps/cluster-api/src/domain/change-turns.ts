@@ -47,21 +47,21 @@ export function changeTurns(
 function refusal({ whose, why }: TurnRefused, limits: Pick<ChangeLimits, 'waitingPerTeam' | 'waitMs'>): Problem {
   const { waitingPerTeam, waitMs } = limits;
   const retry = { retryAfterSeconds: RETRY_SECONDS[why] };
-  const again = 'Send it again after the time in Retry-After';
+  const again = 'Repeat the request after the time in Retry-After';
   if (whose === 'others') {
     return new Problem(
       'service_unavailable',
-      `Nothing was changed: changes of many teams wait here just now. ${again}.`,
+      `Nothing was changed: too many changes of all teams are waiting. ${again}.`,
       retry,
     );
   }
   const waits =
     why === 'full'
-      ? `${waitingPerTeam} changes of the team wait already, the most that may`
-      : `earlier changes of the team were not done within ${waitMs / 1_000} s`;
+      ? `the team already has ${waitingPerTeam} waiting changes, which is the limit`
+      : `earlier changes of the team did not finish within ${waitMs / 1_000} s`;
   return new Problem(
     'rate_limit_exceeded',
-    `Nothing was changed: ${waits}. ${again}, and fewer at the same time.`,
+    `Nothing was changed: ${waits}. ${again}, and send fewer changes at the same time.`,
     retry,
   );
 }

@@ -104,16 +104,20 @@ function serversFor(
   const { maximum, machineType, source } = pool;
   if (kept.length + others.length < maximum) {
     const bound = `must be at most ${kept.length + others.length}`;
-    const why = `so many adopted servers of the type ${machineType} there are for ${source} pools`;
-    throw invalidField('invalid_node_pool', `${place}/maximum`, `${bound}: ${why}. Adopt more, or lower it`);
+    const why = `that is the number of adopted servers of the type ${machineType} for ${source} pools`;
+    throw invalidField(
+      'invalid_node_pool',
+      `${place}/maximum`,
+      `${bound}: ${why}. Adopt more servers, or lower the maximum`,
+    );
   }
   const available = others.filter((server) => free.has(server)).sort(byNumber);
   if (available.length >= missing) return available.slice(0, missing);
   const busy = others.filter((server) => !free.has(server)).sort(byNumber);
   throw new Problem(
     'server_claimed',
-    `The node pool ${pool.name} needs ${missing} more adopted servers of the type ${machineType} and finds ` +
-      `${available.length} free. In use: ${listed(busy)}. Make the pools that have them smaller, or wait until the servers are Ready.`,
+    `The node pool ${pool.name} needs ${missing} more adopted servers of the type ${machineType}, and ` +
+      `${available.length} are free. In use: ${listed(busy)}. Make the pools that use them smaller, or wait until the servers are Ready.`,
   );
 }
 

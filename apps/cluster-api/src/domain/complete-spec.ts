@@ -64,7 +64,7 @@ function completeNetwork(declared: Partial<ClusterNetwork>, present: ClusterNetw
 function missing(pointers: readonly string[]): Problem {
   const names = pointers.map((pointer) => pointer.slice(1).replaceAll('/', '.'));
   const errors = pointers.map((pointer) => ({ pointer, message: 'is required' }));
-  return new Problem('validation_failed', `${names.join(' and ')} must be given: there is none yet.`, { errors });
+  return new Problem('validation_failed', `${names.join(' and ')} must be set for a new resource.`, { errors });
 }
 
 /** The specification with this pool in it: in the place of its namesake, else as the last one. */

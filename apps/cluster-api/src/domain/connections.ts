@@ -106,7 +106,7 @@ export const connectionService = (deps: ConnectionDeps) => {
     if ((await changes.count()) >= clusterLimits.connectionsPerTeam) {
       throw new Problem(
         'quota_exceeded',
-        `A team may have ${clusterLimits.connectionsPerTeam} connections. Delete one that is not used.`,
+        `The limit per team is ${clusterLimits.connectionsPerTeam} connections. Delete an unused one.`,
       );
     }
     const standing = standingOf(verdict, null, Math.random());
@@ -187,8 +187,8 @@ export const connectionService = (deps: ConnectionDeps) => {
       if (judged !== null && (await isElsewhere(caller, ref, judged.token))) {
         throw new Problem(
           'connection_project_mismatch',
-          'What the connection has, nodes of clusters or adopted servers, is not in the project of this token. Use a token of ' +
-            'their project.',
+          'The nodes or adopted servers of the connection are not in the project of this token. Use a token of ' +
+            'the same project.',
         );
       }
       const { woken, servers, ...declared } = await store.change(caller, async (changes) => {
@@ -240,7 +240,10 @@ export const connectionService = (deps: ConnectionDeps) => {
         const { clusters, servers } = await changes.usersOf(connection.id);
         if (clusters.length + servers.length > 0) {
           const users = [...clusters.map((name) => `cluster ${name}`), ...servers.map((number) => `server ${number}`)];
-          throw new Problem('connection_in_use', `It is used by ${users.join(', ')}. Delete or deregister them first.`);
+          throw new Problem(
+            'connection_in_use',
+            `The connection is used by ${users.join(', ')}. Delete or deregister them first.`,
+          );
         }
         await changes.remove(connection.id);
         await changes.audit('connection.delete', connection);

@@ -79,7 +79,7 @@ describe('the cost of a cluster', () => {
   it.each(['dedicated', 'onprem'] as const)('of %s machines is not known, whatever their type is called', (source) => {
     const { hourly, items } = costOf(ofPools({}, { source, minimum: 1, maximum: 1 }), prices);
 
-    expect(items[1]).toMatchObject({ hourly: unknown, reason: `What ${source} machines cost is not known here.` });
+    expect(items[1]).toMatchObject({ hourly: unknown, reason: `The price of ${source} machines is unknown.` });
     expect(hourly).toEqual(unknown);
   });
 
@@ -96,7 +96,7 @@ describe('the cost of a cluster', () => {
   it('without a price list is not known, and says why', () => {
     expect(costOf(ofPools({}), null)).toMatchObject({
       ...{ currency: null, pricedAt: null, hourly: unknown, monthly: unknown },
-      items: [{ hourly: unknown, monthly: unknown, minimum: 1, maximum: 3, reason: 'There is no price list.' }],
+      items: [{ hourly: unknown, monthly: unknown, minimum: 1, maximum: 3, reason: 'No price list is available.' }],
     });
   });
 

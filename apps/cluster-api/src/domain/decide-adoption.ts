@@ -33,18 +33,18 @@ export function checkAdoptionRequest(
   if (!isWipeAcknowledged(acknowledge)) {
     throw new Problem(
       'acknowledgement_required',
-      'Adopting the server destroys all data on it. Send `acknowledge: {"confirm": "WIPE"}` exactly.',
-      { errors: [{ pointer: '/acknowledge', message: 'must be {"confirm": "WIPE"} exactly' }] },
+      'Adopting the server destroys all data on it. To confirm, send exactly `acknowledge: {"confirm": "WIPE"}`.',
+      { errors: [{ pointer: '/acknowledge', message: 'must be exactly {"confirm": "WIPE"}' }] },
     );
   }
   if (joinsByCommand(spec.serverKind) && !features.has('adopted-nodes')) {
-    const message = `is ${spec.serverKind}, which is of use for node pools on adopted servers only, and here are none`;
+    const message = `is ${spec.serverKind}, which needs node pools on adopted servers. This installation does not support them`;
     throw invalidField('unsupported_by_garden', '/spec/serverKind', message);
   }
   // A word of the team's own, which a node pool has to be able to name.
   const { machineTypeCharacters: most } = clusterLimits;
   if (joinsByCommand(spec.serverKind) && spec.serverType.length > most) {
-    const message = `must have at most ${most} characters, as the machineType of a node pool`;
+    const message = `must have at most ${most} characters, like the machineType of a node pool`;
     throw invalidField('validation_failed', '/spec/serverType', message);
   }
 }
@@ -63,21 +63,24 @@ export function decideAdoption(server: AdoptedServerRecord | null, spec: Adopted
     case 'Adopting':
     case 'Rebuilding':
       if (isDeepStrictEqual({ ...server.spec }, { ...spec })) return { kind: 'under way', server };
-      throw underWay(server, 'The server is being adopted with another specification. Wait for its end.');
+      throw underWay(
+        server,
+        'The server is being adopted with another specification. Wait until the adoption has finished.',
+      );
     case 'Ready':
-      throw new Problem('server_claimed', 'The server is adopted already. Deregister it before it is adopted anew.');
+      throw new Problem('server_claimed', 'The server is already adopted. Deregister it before you adopt it again.');
     case 'Joining':
     case 'Joined':
     case 'Leaving':
       throw new Problem(
         'server_claimed',
-        'The server is a node of a cluster, or on its way into or out of one. Make the node pool smaller, and wait until the ' +
+        'The server is a node of a cluster, or is joining or leaving one. Make the node pool smaller, and wait until the ' +
           'server is Ready.',
       );
     case 'Missing':
-      throw new Problem('server_claimed', 'The server is adopted already, and was missed. Deregister it first.');
+      throw new Problem('server_claimed', 'The server is already adopted, and is missing. Deregister it first.');
     case 'Deregistering':
-      throw underWay(server, 'The server is being deregistered. Adopt it when that has ended.');
+      throw underWay(server, 'The server is being deregistered. Adopt it when that has finished.');
   }
 }
 
@@ -97,9 +100,9 @@ export function checkIsDetachable(
   throw new Problem(
     'server_claimed',
     phase === 'Failed' && isRebuilt
-      ? 'The server failed on its way into or out of a cluster, and may still be a node. Adopt it again, which rebuilds it, ' +
+      ? 'The server failed while joining or leaving a cluster, and may still be a node. Adopt it again, which rebuilds it, ' +
           'and deregister it once it is Ready.'
-      : 'The server is on its way out of a cluster. Deregister it once it is Ready.',
+      : 'The server is leaving a cluster. Deregister it once it is Ready.',
   );
 }
 
@@ -110,7 +113,7 @@ const underWay = ({ operationId }: AdoptedServerRecord, detail: string): Problem
 const claimedByPool = ({ cluster, nodePool }: NonNullable<AdoptedServerRecord['claimedBy']>): Problem =>
   new Problem(
     'server_claimed',
-    `The node pool ${nodePool} of the cluster ${cluster} draws on it. Make the pool smaller first.`,
+    `The node pool ${nodePool} of the cluster ${cluster} uses the server. Make the pool smaller first.`,
   );
 
 /**
@@ -123,7 +126,7 @@ export function checkMeansServer(spec: AdoptedServerSpec, found: ServerReading):
     .filter((field) => spec[field] !== found[field])
     .map((field) => ({ pointer: `/spec/${field}`, message: `is ${found[field]} for this server` }));
   if (errors.length === 0) return;
-  const detail = `The server ${spec.serverID} is another one than described. Look whether it is the one that you mean.`;
+  const detail = `The server ${spec.serverID} does not match the specification. Check that it is the server that you mean.`;
   throw new Problem('validation_failed', detail, { errors });
 }
 
@@ -135,17 +138,20 @@ export function checkMeansServer(spec: AdoptedServerSpec, found: ServerReading):
  */
 export function checkIsUnclaimed({ labels }: Pick<ServerReading, 'labels'>, claimToken: string | null): void {
   if (Object.hasOwn(labels, serverLabels.clusterNode)) {
-    throw new Problem('server_claimed', 'The server is a node of a cluster, which will delete it one day.');
+    throw new Problem('server_claimed', 'The server is a node of another cluster, which manages and may delete it.');
   }
   const claim = labels[serverLabels.claim];
   if (claim === undefined || claim === claimToken) return;
   throw new Problem(
     'server_claimed',
-    `The server carries the label ${serverLabels.claim} of another adoption. If nobody else uses the server, take the ` +
-      'label away in the cloud project, then adopt it again.',
+    `The server has the label ${serverLabels.claim} of another adoption. If the server is not in use elsewhere, remove the ` +
+      'label in the cloud project, then adopt it again.',
   );
 }
 
 /** Says neither whose it is, nor whether that is another team. */
 export const claimedByOthers = (): Problem =>
-  new Problem('server_claimed', 'The server has an owner already. Deregister it there before it is adopted here.');
+  new Problem(
+    'server_claimed',
+    'The server is already adopted elsewhere. Deregister it there before you adopt it here.',
+  );

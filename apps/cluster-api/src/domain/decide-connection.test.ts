@@ -69,9 +69,9 @@ describe('what a connection says of its token', () => {
 
   it('says what to do unless all is well', () => {
     expect(standingOf('valid', null, 0).message).toBe('');
-    expect(standingOf('rejected', null, 0).message).toMatch(/Put a valid one/);
-    expect(standingOf('read-only', null, 0).message).toMatch(/may only read/);
-    expect(standingOf('unknown', null, 0).message).toMatch(/asked again/);
+    expect(standingOf('rejected', null, 0).message).toMatch(/Replace it with a valid token/);
+    expect(standingOf('read-only', null, 0).message).toMatch(/is read-only/);
+    expect(standingOf('unknown', null, 0).message).toMatch(/The service retries/);
   });
 
   it('tells of the project what the answers told', () => {

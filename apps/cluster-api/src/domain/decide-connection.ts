@@ -36,7 +36,7 @@ export function checkConnectionSpec(current: DeclaredConnection | null, spec: Co
     throw invalidField(
       'immutable_field',
       '/spec/provider',
-      `is ${current.provider} and stays that. Make a new connection`,
+      `is ${current.provider} and cannot change. Create a new connection`,
     );
   }
 }

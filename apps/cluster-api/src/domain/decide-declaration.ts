@@ -60,7 +60,7 @@ export function refuseWhileDeleting({
   if (deletionRequestedAt === null) return;
   throw new Problem(
     'cluster_deleting',
-    'The cluster is being deleted. Wait until it is gone; should its deletion fail, send DELETE again.',
+    'The cluster is being deleted. Wait until it is gone. If the deletion fails, send DELETE again.',
     lastOperation === null ? {} : { operationId: lastOperation.id },
   );
 }
@@ -78,7 +78,7 @@ function checkImmutable({ spec, startedAt }: DeclaredCluster, desired: ClusterSp
     if (spec[field] === desired[field]) continue;
     throw immutable(
       `/spec/${field}`,
-      `is ${spec[field]} since the cluster was declared. Declare a new cluster instead`,
+      `is ${spec[field]} and cannot change for a declared cluster. Declare a new cluster instead`,
     );
   }
   if (startedAt === null) return;
@@ -87,11 +87,11 @@ function checkImmutable({ spec, startedAt }: DeclaredCluster, desired: ClusterSp
     const present = spec.network[field] ?? 'absent';
     throw immutable(
       `/spec/network/${field}`,
-      `is ${present} since the cluster was started. Declare a new cluster instead`,
+      `is ${present} and cannot change for a started cluster. Declare a new cluster instead`,
     );
   }
   if (spec.controlPlaneHA && !desired.controlPlaneHA) {
-    throw immutable('/spec/controlPlaneHA', 'stays true once it is. Declare a new cluster instead');
+    throw immutable('/spec/controlPlaneHA', 'cannot change back to false. Declare a new cluster instead');
   }
   // The garden refuses it as long as the control plane is down, and while it is being stopped.
   if (!spec.controlPlaneHA && desired.controlPlaneHA && (spec.hibernated || desired.hibernated)) {

@@ -18,13 +18,13 @@ export function deletionPreview({ spec, startedAt }: Pick<ClusterRecord, 'spec' 
       kind: 'Volume',
       name: null,
       count: null,
-      note: 'Volumes of persistent volume claims are deleted, unless their reclaim policy is Retain. How many there are is not known here.',
+      note: 'Volumes of persistent volume claims are deleted, unless their reclaim policy is Retain. Their number is not known here.',
     },
     {
       kind: 'LoadBalancer',
       name: null,
       count: null,
-      note: 'Load balancers of services are deleted. How many there are is not known here.',
+      note: 'Load balancers of services are deleted. Their number is not known here.',
     },
   ];
 }
@@ -35,8 +35,8 @@ function nodesOf(pool: ClusterRecord['spec']['nodePools'][number], hibernated: b
     const leaving = `${most} adopted servers leave the cluster`;
     const note =
       pool.source === 'pooled'
-        ? `${leaving} and are rebuilt clean: what is on their disks is lost. They stay adopted.`
-        : `${leaving} and have to be wiped by their owner. They stay adopted.`;
+        ? `${leaving} and are rebuilt: all data on their disks is lost. They stay adopted.`
+        : `${leaving} and must be wiped by their owner. They stay adopted.`;
     return { kind: 'Node', name: pool.name, count: most, note };
   }
   return {
@@ -44,7 +44,7 @@ function nodesOf(pool: ClusterRecord['spec']['nodePools'][number], hibernated: b
     name: pool.name,
     count: least === most ? least : null,
     note: hibernated
-      ? 'The cluster is hibernated: its nodes are gone already, or about to go.'
-      : `From ${least} to ${most} servers of the type ${pool.machineType}, with what is on their disks.`,
+      ? 'The cluster is hibernated: its nodes are already deleted, or about to be deleted.'
+      : `From ${least} to ${most} servers of the type ${pool.machineType}, with all data on their disks.`,
   };
 }

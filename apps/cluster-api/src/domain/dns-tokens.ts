@@ -85,7 +85,7 @@ export const dnsTokenService = ({ store, newId }: { store: DnsTokenStore; newId:
 function expiryOf({ expiresAt }: DnsTokenWish): Date | null {
   if (expiresAt === null) return null;
   const time = parseTime(expiresAt);
-  if (time === null) throw invalidField('validation_failed', '/expiresAt', 'has to be a day of the calendar');
+  if (time === null) throw invalidField('validation_failed', '/expiresAt', 'must be a valid calendar date');
   return time;
 }
 

@@ -81,16 +81,16 @@ const declaredPart = (tag: string): string => tag.split('.', 2).join('.');
  */
 export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, tag: string | null): void {
   if (ifMatch !== null && !includesDeclaration(ifMatch, tag)) {
-    const present = tag === null ? 'It does not exist' : `Its entity tag is ${quoted(tag)} now`;
+    const present = tag === null ? 'The resource does not exist' : `The current entity tag is ${quoted(tag)}`;
     throw new Problem(
       'precondition_failed',
-      `${present}, which If-Match does not name. Read it again, then decide anew.`,
+      `${present}, which If-Match does not match. Read the resource again, then decide.`,
     );
   }
   if (ifNoneMatch !== null && includesTag(ifNoneMatch, tag)) {
     throw new Problem(
       'precondition_failed',
-      'It exists already, which If-None-Match rules out. Leave the header out to change it.',
+      'The resource already exists, which If-None-Match excludes. Omit the header to change it.',
     );
   }
 }

@@ -44,7 +44,10 @@ export function decideInvitation(
   context: InvitationContext,
 ): InvitationDecision {
   if (isMember) {
-    throw new Problem('already_member', 'Whoever has that address is a member already. Change the role there.');
+    throw new Problem(
+      'already_member',
+      'A member of the team already has this address. Change the role of the member instead.',
+    );
   }
   const standing = present && standingOf(present, context.now);
   checkInvitations(standing, email, context);
@@ -72,7 +75,7 @@ function checkInvitations(
   if (standing !== 'waiting' && waiting >= invitationsPerTeam) {
     throw new Problem(
       'quota_exceeded',
-      `${waiting} invitations of the team wait for an answer; ${invitationsPerTeam} may. Revoke some first.`,
+      `The team has ${waiting} open invitations; the limit is ${invitationsPerTeam}. Revoke some first.`,
     );
   }
   checkMails(
@@ -88,9 +91,13 @@ function checkMails(mails: InvitationContext['mails'], max: number, now: Date): 
   if (mails.length < max) return;
   const oldest = Math.min(...mails.map(({ at }) => at.getTime()));
   const waitMs = Math.max(1_000, oldest + MAIL_WINDOW_MS - now.getTime());
-  throw new Problem('rate_limit_exceeded', 'Too many mails within an hour. Try again after the time in Retry-After.', {
-    retryAfterSeconds: Math.ceil(waitMs / 1_000),
-  });
+  throw new Problem(
+    'rate_limit_exceeded',
+    'Too many invitation mails within an hour. Try again after the time in Retry-After.',
+    {
+      retryAfterSeconds: Math.ceil(waitMs / 1_000),
+    },
+  );
 }
 
 export type Acceptance = { readonly kind: 'unchanged' } | { readonly kind: 'accept'; readonly role: Role };
@@ -116,7 +123,7 @@ export function decideAcceptance(
     case 'expired':
       throw new Problem(
         'invitation_expired',
-        'The invitation has run out. Ask an administrator of the team to renew it.',
+        'The invitation has expired. Ask an administrator of the team to renew it.',
       );
     case 'waiting':
       return { kind: 'accept', role: present === 'admin' ? 'admin' : invitation.role };
@@ -126,5 +133,5 @@ export function decideAcceptance(
 /** @throws Problem `validation_failed` when the body names another team than the path */
 export function checkInvitedTeam(named: number | undefined, team: number): void {
   if (named === undefined || named === team) return;
-  throw invalidField('validation_failed', '/team', 'must be the number of the team in the path. Leave it out');
+  throw invalidField('validation_failed', '/team', 'must be the number of the team in the path. Omit it');
 }

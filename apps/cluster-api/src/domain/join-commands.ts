@@ -76,7 +76,11 @@ export function joinCommandService({ store, nodes, render, features, wake, now }
       const { entryId, machine } = await store.withServer(caller, { ref, serverId }, async (tx) => {
         if (tx.server === null) throw notFound();
         const joining = joiningMachine(tx.server, features);
-        await checkPerHour(tx, perHour, `A server is issued ${perHour} join commands per hour. Run one, or wait.`);
+        await checkPerHour(
+          tx,
+          perHour,
+          `The limit is ${perHour} join commands per server and hour. Run a command that you have, or wait.`,
+        );
         return { entryId: await tx.recordIssue(joining), machine: joining };
       });
       // Told in whole seconds, as the token has it, and never later than it ends.
@@ -92,7 +96,7 @@ export function joinCommandService({ store, nodes, render, features, wake, now }
         // Nobody has seen it. Should this fail, it ends by itself.
         await nodes.endJoin(machine.shoot, machine.nodeName).catch(() => undefined);
         await store.recordOutcome(caller, entryId, { issued: false });
-        throw notJoining('The server was let go of in this moment. Look at it, and decide anew.');
+        throw notJoining('The server was released from its node pool during the request. Read it again, then decide.');
       }
       await store.recordOutcome(caller, entryId, { issued: true, expiresAt });
       await wake(machine.id);
@@ -105,12 +109,15 @@ export function joinCommandService({ store, nodes, render, features, wake, now }
 function problemOf(cause: unknown): unknown {
   if (!(cause instanceof GardenError)) return cause;
   if (cause.kind === 'not_found') {
-    const detail =
-      'The cluster has no managed pool of the architecture of the machine whose configuration it could take.';
+    const detail = 'The cluster has no managed pool of the machine’s architecture to take the configuration from.';
     return new Problem('cluster_not_ready', detail, { cause });
   }
-  return new Problem('upstream_unavailable', 'The cluster made no token for the machine. Try again in a moment.', {
-    retryAfterSeconds: cause.retryAfterSeconds ?? 5,
-    cause,
-  });
+  return new Problem(
+    'upstream_unavailable',
+    'The cluster did not create a token for the machine. Try again in a moment.',
+    {
+      retryAfterSeconds: cause.retryAfterSeconds ?? 5,
+      cause,
+    },
+  );
 }

@@ -41,24 +41,24 @@ export interface JoiningMachine {
  */
 export function joiningMachine(server: JoiningServer, features: ReadonlySet<GardenFeature>): JoiningMachine {
   if (!joinsByCommand(server.kind))
-    throw notJoining('A cloud server is rebuilt as a node by itself: it needs no command.');
+    throw notJoining('A cloud server is rebuilt as a node automatically. It needs no join command.');
   if (!features.has('adopted-nodes')) {
     throw new Problem(
       'unsupported_by_garden',
-      'Clusters here take no nodes but their own. Ask the operators to enable adopted-nodes, if the garden can do that.',
+      'Clusters of this installation do not support adopted nodes. Ask the operators to enable adopted-nodes, if the garden supports it.',
     );
   }
   const { id, architecture, claim, nodeName } = server;
   const obstacle = obstacleOf(server);
   if (obstacle !== null) throw notJoining(obstacle);
   if (claim === null) {
-    throw notJoining('No node pool draws on the server. Put one on its kind and type into a cluster first.');
+    throw notJoining('No node pool uses the server. Add a node pool for its kind and type to a cluster first.');
   }
   const { nodePoolId, cluster } = claim;
   const shoot = reachableShoot(claim, cluster);
   // Nothing may join before it is written down that it may: what joins is drained when it leaves.
   if (server.phase !== 'Joining' || nodeName === null || server.memberOfId !== cluster.id) {
-    throw notJoining('The cluster is about to expect the machine. Ask again in a moment.');
+    throw notJoining('The cluster is not ready for the machine yet. Try again in a moment.');
   }
   return { id, nodePoolId, clusterId: cluster.id, architecture, nodeName, cluster: cluster.name, shoot };
 }
@@ -67,13 +67,13 @@ export function joiningMachine(server: JoiningServer, features: ReadonlySet<Gard
 function obstacleOf({ phase, message }: JoiningServer): string | null {
   switch (phase) {
     case 'Joined':
-      return 'The machine is a node already.';
+      return 'The machine is already a node.';
     case 'Leaving':
-      return 'The server is on its way out of a cluster. Wait for its end, and wipe the machine.';
+      return 'The server is leaving a cluster. Wait until it has left, then wipe the machine.';
     case 'Deregistering':
       return 'The server is being deregistered.';
     case 'Failed':
-      return `The server has failed. ${message} Make its node pool smaller if one draws on it, then adopt it again.`;
+      return `The server has failed. ${message} If a node pool uses it, make the pool smaller. Then adopt the server again.`;
     default:
       return null;
   }

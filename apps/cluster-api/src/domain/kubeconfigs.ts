@@ -65,7 +65,7 @@ export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
         await checkPerHour(
           tx,
           perHour,
-          `A cluster is issued ${perHour} kubeconfigs per hour. Use one that is still valid, or wait.`,
+          `The limit is ${perHour} kubeconfigs per cluster and hour. Use one that is still valid, or wait.`,
         );
         return { entryId: await tx.recordIssue({ ttlSeconds }), shoot: address };
       });

@@ -26,8 +26,8 @@ describe('going from one version to another', () => {
     ['1.33.4', '1.33.4', null],
     ['1.33.4', '1.33.10', null],
     ['1.33.4', '1.34.2', null],
-    ['1.33.10', '1.33.4', /never goes back/],
-    ['1.34.0', '1.33.10', /never goes back/],
+    ['1.33.10', '1.33.4', /downgrades are not supported/],
+    ['1.34.0', '1.33.10', /downgrades are not supported/],
     ['1.33.4', '1.35.0', /one minor version at a time/],
     ['1.33.4', '2.0.0', /one minor version at a time/],
   ])('%s to %s', (from, to, obstacle) => {

@@ -19,7 +19,7 @@ export function resolveVersion(declared: string, catalogue: readonly CatalogueVe
  * @returns null when it can
  */
 export function upgradeObstacle(from: string, to: string): string | null {
-  if (semver.lt(to, from)) return `is lower than the present ${from}; a cluster never goes back`;
+  if (semver.lt(to, from)) return `is lower than the current version ${from}; downgrades are not supported`;
   const skips = semver.major(to) !== semver.major(from) || semver.minor(to) > semver.minor(from) + 1;
-  return skips ? `skips a minor version after the present ${from}; go up one minor version at a time` : null;
+  return skips ? `skips a minor version after the current version ${from}; upgrade one minor version at a time` : null;
 }

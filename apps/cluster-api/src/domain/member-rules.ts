@@ -23,7 +23,7 @@ export function requireAdmin(members: readonly RuledMember[], userId: string): v
 }
 
 const adminNeeded = (): Problem =>
-  new Problem('permission_denied', 'Only administrators of the team may do this. Ask one of them.');
+  new Problem('permission_denied', 'Only administrators of the team can do this. Ask one of them.');
 
 /**
  * Decides what becomes of a member. Whatever wishes come, in whatever order: a team that has an administrator keeps one.
@@ -51,7 +51,7 @@ export function decideMemberChange<M extends RuledMember>(
   if (member.role === 'admin' && !staysAdmin && members.filter(({ role }) => role === 'admin').length === 1) {
     throw new Problem(
       'last_admin',
-      `${leaves ? 'You are' : 'This is'} the team’s last administrator. Make somebody else one first.`,
+      `${leaves ? 'You are' : 'This is'} the team’s last administrator. Make another member administrator first.`,
     );
   }
   return { kind: wish.kind === 'role' ? 'change' : 'remove', member };

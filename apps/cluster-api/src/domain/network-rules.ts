@@ -47,7 +47,7 @@ export function checkNetwork(
     throw lacksFeature(
       'existing-network',
       '/spec/network/existingNetwork',
-      'is not supported here: every cluster gets a network of its own. Leave the field out',
+      'is not supported here: every cluster gets its own network. Omit the field',
     );
   }
   const nodes = new Address4(network.nodeCIDR);
@@ -81,7 +81,7 @@ function parseRange(field: Field, text: string): Address4 {
 
 function checkReach(field: Field, range: Address4, allowed: readonly string[]): void {
   if (!allowed.some((outer) => range.isInSubnet(new Address4(outer)))) {
-    throw wrong(field, `must lie in one of the private ranges ${allowed.join(', ')}`);
+    throw wrong(field, `must be within one of the private ranges ${allowed.join(', ')}`);
   }
   checkDisjoint(field, range, { '172.31.1.1, the gateway of the provider': new Address4(providerGateway) });
 }
@@ -95,7 +95,7 @@ function checkDisjoint(field: Field, range: Address4, others: Readonly<Record<st
   for (const [what, other] of Object.entries(others)) {
     // Ranges that are aligned overlap only if one holds the other.
     if (range.isInSubnet(other) || other.isInSubnet(range)) {
-      throw wrong(field, `overlaps ${what}. Choose a range beside it`);
+      throw wrong(field, `overlaps ${what}. Choose a range that does not overlap`);
     }
   }
 }

@@ -34,8 +34,7 @@ export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpe
       declared: NodePoolSpecInput,
       options: Pick<SpecChange, 'preconditions' | 'purpose'>,
     ): Promise<PoolDeclared> {
-      if (declared.name !== name)
-        throw invalidField('validation_failed', '/spec/name', `must be that of the path, ${name}`);
+      if (declared.name !== name) throw invalidField('validation_failed', '/spec/name', `must match the path, ${name}`);
       let before: NodePoolSpec | null = null;
       const outcome = await changeSpec(caller, {
         ...options,

@@ -89,7 +89,7 @@ function refuseToStart(current: ClusterRecord | null): void {
   if (current !== null && (current.startedAt !== null || hasWorkers(current.spec))) return;
   throw new Problem(
     'subscription_required',
-    'The team has no active subscription, so it may declare drafts only. Leave out managed node pools, or ' +
+    'The team has no active subscription, so it can only declare drafts. Omit managed node pools, or ' +
       'subscribe first.',
   );
 }
@@ -100,7 +100,7 @@ function changesNetwork(present: ClusterSpec, desired: ClusterSpec): boolean {
 
 function checkFeatures(present: ClusterSpec | null, desired: ClusterSpec, { features }: ChangeContext): void {
   if (!desired.controlPlaneHA || present?.controlPlaneHA || features.has('control-plane-ha')) return;
-  throw lacksFeature('control-plane-ha', '/spec/controlPlaneHA', 'is not supported here. Leave it out');
+  throw lacksFeature('control-plane-ha', '/spec/controlPlaneHA', 'is not supported here. Omit it');
 }
 
 /** A draft needs its connection only once it starts. */
@@ -117,7 +117,7 @@ export function refuseRejected({ phase }: { readonly phase: ConnectionPhase }): 
   if (phase !== 'Rejected') return;
   throw new Problem(
     'connection_rejected',
-    'The provider does not accept the token of the connection, or lets it only read, so the change could not be carried ' +
-      'out. Put a token with read and write access into the connection first.',
+    'The provider does not accept the token of the connection, or the token is read-only, so the change cannot be carried ' +
+      'out. Replace it with a token with read and write access first.',
   );
 }

@@ -25,7 +25,7 @@ export function checkPools(
       throw invalidField(
         'invalid_node_pool',
         `${place}/name`,
-        `is taken by another pool: ${pool.name}. Names are unique`,
+        `is the name of another pool: ${pool.name}. Names must be unique`,
       );
     }
     names.add(pool.name);
@@ -49,7 +49,7 @@ function checkSource(
     throw invalidField(
       'immutable_field',
       `${place}/source`,
-      `of the pool ${name} stays ${present.source}. Add another pool`,
+      `of the pool ${name} is ${present.source} and cannot change. Add another pool`,
     );
   }
   // A pool that is there holds up no other change of its cluster, should the garden have lost the feature.
@@ -58,7 +58,7 @@ function checkSource(
     throw lacksFeature(
       'adopted-nodes',
       `${place}/source`,
-      'must be managed: other nodes cannot join clusters here. Leave it out',
+      'must be managed: clusters of this installation do not support adopted nodes. Omit it',
     );
   }
 }
@@ -70,28 +70,28 @@ function checkOnServers(present: NodePoolSpec | null, pool: NodePoolSpec, place:
     throw invalidField(
       'immutable_field',
       `${place}/machineType`,
-      `of the pool ${name} stays ${present.machineType}, as its servers do. Add another pool`,
+      `of the pool ${name} is ${present.machineType} and cannot change. Add another pool`,
     );
   }
   if (Object.keys(image).length > 0) {
     throw invalidField(
       'unsupported_by_garden',
       `${place}/image`,
-      'must be empty: adopted servers are rebuilt with the image of this installation. Leave it out',
+      'must be empty: adopted servers are rebuilt with the image of this installation. Omit it',
     );
   }
   if (!publicIP) {
     throw invalidField(
       'unsupported_by_garden',
       `${place}/publicIP`,
-      'must be true: adopted servers have the addresses that they have',
+      'must be true: adopted servers keep their addresses',
     );
   }
   if (source !== 'pooled' && minimum !== maximum) {
     throw invalidField(
       'invalid_node_pool',
       `${place}/minimum`,
-      `must be the maximum, ${maximum}: a pool of ${source} servers has one size`,
+      `must be the maximum, ${maximum}: a pool of ${source} servers has a fixed size`,
     );
   }
 }
@@ -107,7 +107,7 @@ function checkManaged(
     throw lacksFeature(
       'private-nodes',
       `${place}/publicIP`,
-      'must be true: every node here has a public address. Leave it out',
+      'must be true: every node of this installation has a public address. Omit it',
     );
   }
   const image = Object.entries(pool.image as Record<string, unknown>);
@@ -116,19 +116,15 @@ function checkManaged(
     if (!imageMembers.has(member)) {
       const isThere = (present?.image as Record<string, unknown> | undefined)?.[member] === value;
       if (isThere || features.has('image-options')) continue;
-      throw lacksFeature(
-        'image-options',
-        pointer,
-        'is not supported here. An image has a name and a version. Leave it out',
-      );
+      throw lacksFeature('image-options', pointer, 'is not supported here. An image has a name and a version. Omit it');
     }
     if (typeof value !== 'string' || value === '' || value.length > 100) {
-      throw invalidField('invalid_node_pool', pointer, 'must be a text of 1 to 100 characters');
+      throw invalidField('invalid_node_pool', pointer, 'must be a string of 1 to 100 characters');
     }
   }
   const [first] = image;
   if (first !== undefined && !('name' in pool.image)) {
-    throw invalidField('invalid_node_pool', imagePlace(place, first[0]), 'needs a name beside it');
+    throw invalidField('invalid_node_pool', imagePlace(place, first[0]), 'requires the name as well');
   }
 }
 
@@ -144,7 +140,7 @@ export function checkLastPool(spec: ClusterSpec): void {
   if (hasWorkers(spec)) return;
   throw new Problem(
     'last_node_pool',
-    'A cluster that was started keeps at least one managed node pool with a maximum above zero. Hibernate or delete the ' +
+    'A started cluster needs at least one managed node pool with a maximum above zero. Hibernate or delete the ' +
       'cluster instead.',
   );
 }

@@ -25,9 +25,9 @@ export function nodePriceOf(
   known: KnownPrices | null,
 ): NodePrice {
   if (source !== 'managed' && joinsByCommand(serverKindOf[source])) {
-    return { kind: 'unknown', reason: `What ${source} machines cost is not known here.` };
+    return { kind: 'unknown', reason: `The price of ${source} machines is unknown.` };
   }
-  if (known === null) return { kind: 'unknown', reason: 'There is no price list.' };
+  if (known === null) return { kind: 'unknown', reason: 'No price list is available.' };
   const { serverTypes, primaryIpv4 } = known.prices;
   const server = ownOf(ownOf(serverTypes, machineType) ?? {}, region);
   if (server === null) return { kind: 'unknown', reason: `The price list has no ${machineType} in ${region}.` };

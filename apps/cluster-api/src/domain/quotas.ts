@@ -25,7 +25,7 @@ export function checkClusterQuota(clusters: number, { clustersPerTeam }: Cluster
   if (clusters < clustersPerTeam) return;
   throw new Problem(
     'quota_exceeded',
-    `The team may have ${clustersPerTeam} clusters and has ${clusters}. Delete one, or ask the operators for more.`,
+    `The team's quota is ${clustersPerTeam} clusters, and it has ${clusters}. Delete one, or ask the operators to raise the quota.`,
   );
 }
 
@@ -45,7 +45,7 @@ export function checkPoolQuotas(
     throw invalidField(
       'quota_exceeded',
       places.pools,
-      `would make ${nodePools.length} node pools; a cluster may have ${poolsPerCluster}. Remove some`,
+      `would make ${nodePools.length} node pools; the limit per cluster is ${poolsPerCluster}. Remove some`,
     );
   }
   const nodes = nodesOf(nodePools);
@@ -53,7 +53,7 @@ export function checkPoolQuotas(
     throw invalidField(
       'quota_exceeded',
       places.pools,
-      `may grow to ${nodes} nodes in all; a cluster may have ${nodesPerCluster}. Lower the maximum of some pool`,
+      `may grow to ${nodes} nodes in all; the limit per cluster is ${nodesPerCluster}. Lower the maximum of a pool`,
     );
   }
 }

@@ -18,6 +18,6 @@ export function refuseReadOnlyChanges(
   const now = present as Readonly<Record<string, unknown>>;
   for (const [field, value] of Object.entries(sent)) {
     if (writable.includes(field) || canonicalize(value) === canonicalize(now[field])) continue;
-    throw invalidField('immutable_field', `/${field}`, 'cannot be changed here. Leave it out, or read it anew');
+    throw invalidField('immutable_field', `/${field}`, 'is read-only. Omit it, or send its current value');
   }
 }

@@ -21,7 +21,7 @@ export async function serverInProject(deps: ProjectDeps, token: string, id: numb
     case 'ok':
       return outcome.value;
     case 'absent':
-      throw invalidField('validation_failed', '/spec/serverID', 'is no server of the connection’s cloud project');
+      throw invalidField('validation_failed', '/spec/serverID', 'is not a server of the connection’s cloud project');
     case 'credentials_refused':
       // One refusal may be an outage.
       if ((await deps.verify(token)) === 'rejected') throw connectionRejected();
@@ -34,7 +34,7 @@ export async function serverInProject(deps: ProjectDeps, token: string, id: numb
 export const connectionRejected = (): Problem =>
   new Problem(
     'connection_rejected',
-    'The provider rejects the token. Put a valid one into the connection, then retry.',
+    'The provider rejects the token. Replace the token of the connection with a valid one, then retry.',
   );
 
 function unavailable(outcome: Exclude<ProjectOutcome<unknown>, { kind: 'ok' }>): Problem {

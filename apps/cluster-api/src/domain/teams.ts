@@ -37,7 +37,7 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
         throw invalidField(
           'immutable_field',
           '/slug',
-          `is ${slug} for good. The team’s names in the zone are made of it`,
+          `is ${slug} and cannot change. It is part of the team’s names in the zone`,
         );
       }
       const present = await tx.read();

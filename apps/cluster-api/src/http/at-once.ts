@@ -20,7 +20,7 @@ export function atOnce(max: number, what: string) {
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const leave = places.enter(key);
     if (leave === null) {
-      const detail = `${what}: ${max} at once are possible. Wait until one has ended.`;
+      const detail = `${what}: the limit is ${max} at the same time. Wait until one has finished.`;
       throw new Problem('rate_limit_exceeded', detail, { retryAfterSeconds: RETRY_SECONDS });
     }
     try {

@@ -37,5 +37,5 @@ export function bodyOf(req: Request, { absent }: { absent?: object } = {}): obje
  */
 export function checkNamed(field: 'name' | 'ref', named: unknown, path: string): void {
   if (named === undefined || named === null || named === path) return;
-  throw invalidField('validation_failed', `/metadata/${field}`, `must be that of the path, ${path}`);
+  throw invalidField('validation_failed', `/metadata/${field}`, `must match the path, ${path}`);
 }

@@ -19,13 +19,13 @@ export function admit(access: RouteAccess): RequestHandler {
     if (access === 'public') return next();
     const session = sessionOf(res);
     if (session === null) {
-      throw new Problem('authentication_required', 'There is no session, or it has ended. Sign in and try again.');
+      throw new Problem('authentication_required', 'There is no session, or it has expired. Sign in and try again.');
     }
     if (access === 'session') return next();
     const membership = session.memberships.find(isNamedBy(req.params));
     if (membership === undefined) throw notFound();
     if (!roleCovers(membership.role, access)) {
-      throw new Problem('permission_denied', 'Only administrators of the team may do this. Ask one of them.');
+      throw new Problem('permission_denied', 'Only administrators of the team can do this. Ask one of them.');
     }
     res.locals.team = membership.slug;
     res.locals.caller = {

@@ -14,7 +14,10 @@ export function refuseCrossSite(publicUrl: () => string): RequestHandler {
     const foreignOrigin = origin !== undefined && origin !== new URL(publicUrl()).origin;
     const foreignSite = site !== undefined && site !== 'same-origin' && site !== 'none';
     if (foreignOrigin || foreignSite) {
-      throw new Problem('cross_site_request', `Changes are taken from pages of ${new URL(publicUrl()).origin} only.`);
+      throw new Problem(
+        'cross_site_request',
+        `Changes are accepted only from pages of ${new URL(publicUrl()).origin}.`,
+      );
     }
     next();
   };

@@ -20,7 +20,11 @@ export function errorHandler(log: Log, publicUrl: () => string): ErrorRequestHan
     if (res.headersSent) return void res.destroy();
     sendProblem(
       res,
-      known ?? new Problem('internal_error', 'The request failed by a fault of ours. Quote `instance`.'),
+      known ??
+        new Problem(
+          'internal_error',
+          'The request failed because of an internal error. Quote `instance` when you report it.',
+        ),
       publicUrl,
     );
   };
@@ -49,7 +53,7 @@ function problemOf(error: unknown): Problem | null {
   if (error instanceof InvalidBody) return invalidBody(error);
   if (error instanceof URIError) return notFound();
   if (isDatabaseAway(error)) {
-    return new Problem('service_unavailable', 'The database is away. Send the request again in a moment.', {
+    return new Problem('service_unavailable', 'The database is unavailable. Repeat the request in a moment.', {
       retryAfterSeconds: DATABASE_RETRY_SECONDS,
       cause: error,
     });

@@ -14,7 +14,7 @@ const wellFormed = new RegExp(`^[\\x21-\\x7e]{1,${clusterLimits.idempotencyKeyCh
  */
 export const refuseIdempotencyKey: RequestHandler = (req, _res, next) => {
   if (req.headers['idempotency-key'] === undefined) return next();
-  const wrong = 'has no effect here. Leave it out: what can safely be sent again needs no key';
+  const wrong = 'has no effect here. Omit it: this request is safe to repeat without a key';
   throw invalidField('validation_failed', '/headers/Idempotency-Key', wrong);
 };
 

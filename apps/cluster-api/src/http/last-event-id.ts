@@ -13,7 +13,7 @@ export function lastEventIdOf(req: Request): EventPosition | null {
   if (text === undefined || text === '') return null;
   const position = typeof text === 'string' ? parsePosition(text) : null;
   if (position === null) {
-    throw invalidField('validation_failed', '/headers/Last-Event-ID', 'must be the `id` of an event of such a stream');
+    throw invalidField('validation_failed', '/headers/Last-Event-ID', 'must be the `id` of an event of this stream');
   }
   return position;
 }

@@ -7,7 +7,7 @@ import type { Cursor } from './cursor.js';
 export function positionOf([time, id]: Cursor): Position {
   const createdAt = parseTime(time as string);
   if (createdAt === null || !isId(id as string)) {
-    throw invalidField('validation_failed', '/query/cursor', 'must be the `next` of a page');
+    throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
   }
   return { createdAt, id: id as string };
 }

@@ -22,9 +22,9 @@ export function checkQuery(route: ClusterRoute): RequestHandler {
 }
 
 function problemOf({ type, values }: ClusterQueryParameter, texts: readonly string[]): string | null {
-  if (texts.length > 1) return 'may be given once';
+  if (texts.length > 1) return 'must be given only once';
   const text = texts[0] as string;
-  if (text.includes('\0')) return 'holds a character that is not allowed';
+  if (text.includes('\0')) return 'contains a character that is not allowed';
   if (type === 'boolean' && text !== 'true' && text !== 'false') return 'must be true or false';
   if (type === 'integer' && !/^\d{1,9}$/.test(text)) return 'must be a whole number';
   if (type === 'time' && parseTime(text) === null) return 'must be a time such as 2026-11-21T12:00:00Z';
@@ -63,6 +63,6 @@ export function parsePaging(req: Request, fields: number): Paging {
   const text = query.get('cursor');
   if (text === null) return { limit, after: null };
   const after = parseCursor(text, fields);
-  if (after === null) throw invalidField('validation_failed', '/query/cursor', 'must be the `next` of a page');
+  if (after === null) throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
   return { limit, after };
 }

@@ -20,7 +20,7 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
   const perSession = requestLimiter(buckets, {
     perMinute: limits.perSessionPerMinute,
     keyOf: (_req, res) => `cluster-api/session:${sessionOf(res)?.id}`,
-    refuse: refusal('Too many requests of this session. Try again after the time in Retry-After.'),
+    refuse: refusal('Too many requests from this session. Try again after the time in Retry-After.'),
   });
   const signInPerAddress = requestLimiter(buckets, {
     perMinute: limits.signInRequestsPerAddressPerMinute,

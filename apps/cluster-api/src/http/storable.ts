@@ -15,11 +15,13 @@ export function findUnstorable(body: unknown): WrongPlace | null {
   for (let place = left.pop(); place !== undefined; place = left.pop()) {
     const { value, pointer } = place;
     if (typeof value === 'string' && !isText(value))
-      return { pointer, message: 'holds a character that is not allowed' };
-    if (typeof value === 'number' && !Number.isFinite(value)) return { pointer, message: 'is too large a number' };
+      return { pointer, message: 'contains a character that is not allowed' };
+    if (typeof value === 'number' && !Number.isFinite(value))
+      return { pointer, message: 'is a number that is too large' };
     if (typeof value !== 'object' || value === null) continue;
     for (const [name, member] of Object.entries(value)) {
-      if (!isText(name)) return { pointer, message: 'has a member whose name holds a character that is not allowed' };
+      if (!isText(name))
+        return { pointer, message: 'has a member whose name contains a character that is not allowed' };
       left.push({ value: member, pointer: `${pointer}/${escaped(name)}` });
     }
   }

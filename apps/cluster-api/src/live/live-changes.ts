@@ -197,7 +197,7 @@ const markBlock = (mark: 'ready' | 'reset', position: EventPosition): Buffer => 
 
 function refuseWhileEnding(ending: AbortSignal): void {
   if (!ending.aborted) return;
-  throw new Problem('service_unavailable', 'This replica ends. Connect again: another one goes on.', {
+  throw new Problem('service_unavailable', 'This replica is shutting down. Reconnect.', {
     retryAfterSeconds: 1,
   });
 }

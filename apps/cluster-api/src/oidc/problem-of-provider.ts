@@ -32,21 +32,24 @@ export function problemOfProvider(thrown: unknown): Problem {
   const { name, code } = error;
   const word = wordOf(error);
   if (name === 'AuthorizationResponseError' && word === 'access_denied') {
-    return new Problem('sign_in_cancelled', 'The identity provider let nobody in. Start again at /auth/login/.');
+    return new Problem(
+      'sign_in_cancelled',
+      'The sign-in was cancelled at the identity provider. Start again at /auth/login/.',
+    );
   }
   if (name === 'AuthorizationResponseError' && !faults.has(word))
     return refused(`refused the sign-in (${word})`, error);
   if (name === 'ResponseBodyError' && word === 'invalid_grant') {
-    return refused('does not take the code of this attempt, or not again', error);
+    return refused('did not accept the code of this attempt. The code may be expired or already used', error);
   }
-  if (code === CLOCKS_APART) return refused('has a clock that is too far from that of this service', error);
-  if (unacceptable.has(code)) return refused('gave an answer that did not pass the checks', error);
+  if (code === CLOCKS_APART) return refused('has a clock that differs too much from that of this service', error);
+  if (unacceptable.has(code)) return refused('gave an answer that failed validation', error);
   return providerAway(error);
 }
 
 /** Without the provider nobody signs in; whoever is signed in stays so. */
 export function providerAway(error: unknown): Problem {
-  const detail = 'The identity provider does not answer as it should. Try again in a moment.';
+  const detail = 'The identity provider does not answer correctly. Try again in a moment.';
   return new Problem('upstream_unavailable', detail, {
     retryAfterSeconds: RETRY_SECONDS,
     cause: new Error(described(error as ProviderError)),
@@ -60,7 +63,7 @@ const refused = (what: string, error: ProviderError): Problem =>
 
 /** The word is repeated to whoever sent it, so it has to be one. */
 function wordOf({ error }: ProviderError): string {
-  return typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : 'for no reason that is known';
+  return typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : 'for an unknown reason';
 }
 
 /** For the log: without the tokens, claims and answers that the causes of these errors hold. */

@@ -27,7 +27,7 @@ export interface AdoptedServerRoutesDeps {
 
 export function adoptedServerRoutes({ servers, joinCommands, store, publicUrl }: AdoptedServerRoutesDeps) {
   const { joinCommandsPerTeamAtOnce: perTeam, joinCommandsPerProcessAtOnce: perProcess } = clusterLimits;
-  const issuing = placesOfTeams({ perTeam, perProcess }, 'Join commands in the making');
+  const issuing = placesOfTeams({ perTeam, perProcess }, 'Join commands being issued');
   const tellOperation = (res: Response, id: string): void => {
     res.set('Operation-Location', operationUrl({ id }, { team: callerOf(res).team, publicUrl: publicUrl() }));
   };

@@ -69,7 +69,7 @@ function positionOf([time, id]: Cursor): AuditPosition {
   const [, name, number] = entryId.exec(id as string) ?? [];
   const source = auditSources.find((known) => known === name);
   if (createdAt === null || source === undefined || number === undefined) {
-    throw invalidField('validation_failed', '/query/cursor', 'must be the `next` of a page');
+    throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
   }
   return { createdAt, source, number: BigInt(number) };
 }

@@ -22,7 +22,7 @@ export function billingRoutes({ billing, secrets }: BillingRoutesDeps) {
       if (!isSignedBody(req.get('corral-signature'), bytesOf(req), rules)) {
         throw new Problem(
           'invalid_signature',
-          'Sign the bytes of the body as they are sent, with the time of sending.',
+          'The signature is missing or not valid. Sign the exact bytes of the body, together with the current time.',
         );
       }
       const outcome = await billing.take(parseBillingEvent(bodyOf(req)), askingOf(res));

@@ -119,6 +119,6 @@ const keyedOptionsOf = (req: Request) => ({ preconditions: preconditionsOf(req),
 const badName = (): Problem =>
   new Problem(
     'validation_failed',
-    'The path names no cluster: a name has 1 to 63 of a-z, 0-9 and hyphens, and a hyphen at neither end.',
+    'The path contains no valid cluster name: 1 to 63 characters of a-z, 0-9 and hyphens, without a hyphen at either end.',
     { errors: [{ pointer: '', message: 'has no valid cluster name in its path' }] },
   );

@@ -59,7 +59,11 @@ export function connectionRoutes({ connections, store, publicUrl }: ConnectionRo
       const ref = refOf(req);
       const { spec, metadata } = parseConnectionPut(bodyOf(req));
       if (!isConnectionRef(ref)) {
-        throw invalidField('validation_failed', '', 'must name a ref of 1 to 40 of a-z, 0-9 and inner hyphens');
+        throw invalidField(
+          'validation_failed',
+          '',
+          'must name a ref of 1 to 40 characters of a-z, 0-9 and hyphens, without a hyphen at either end',
+        );
       }
       checkNamed('ref', metadata?.ref, ref);
       const { connection, isNew } = await connections.declare(caller, ref, spec, preconditionsOf(req));

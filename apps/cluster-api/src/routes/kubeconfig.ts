@@ -9,7 +9,7 @@ import { clusterNameOf } from './clusters.js';
 
 export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: KubeconfigService }) {
   const { kubeconfigsPerTeamAtOnce: perTeam, kubeconfigsPerProcessAtOnce: perProcess } = clusterLimits;
-  const issuing = placesOfTeams({ perTeam, perProcess }, 'Kubeconfigs in the making');
+  const issuing = placesOfTeams({ perTeam, perProcess }, 'Kubeconfigs being issued');
   return {
     async issueKubeconfig(req, res) {
       const caller = callerOf(res);

@@ -89,6 +89,6 @@ export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDe
 const badName = (): Problem =>
   new Problem(
     'validation_failed',
-    'The path names no node pool: a name has 1 to 50 of a-z, 0-9 and hyphens, and a hyphen at neither end.',
+    'The path contains no valid node pool name: 1 to 50 characters of a-z, 0-9 and hyphens, without a hyphen at either end.',
     { errors: [{ pointer: '', message: 'has no valid pool name in its path' }] },
   );

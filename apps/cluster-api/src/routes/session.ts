@@ -43,7 +43,7 @@ export function sessionRoutes({ sessions, users, admitInvited, cookies }: Sessio
       if (user === null) {
         throw new Problem(
           'permission_denied',
-          'Nobody here has that e-mail address, and no invitation to it is open. Have it invited to a team, or make the user: npm run admin -- user create, and the address.',
+          'No user has this e-mail address, and it has no open invitation. Have it invited to a team, or create the user: npm run admin -- user create, followed by the address.',
         );
       }
       const started = await sessions.start(user.id, sessionCookieOf(req), {

@@ -34,8 +34,8 @@ export function signInRoutes(deps: SignInRoutesDeps) {
   const { oidc, identities, sessions, attempts, cookies, publicUrl, devSignIn } = deps;
   const configured = (): OidcClient => {
     if (oidc !== null) return oidc;
-    const otherWay = devSignIn ? ' Sign in by address alone: POST /auth/dev-login/ {"email": "…"}.' : '';
-    throw new Problem('not_found', `Sign-in by OpenID Connect is not configured here.${otherWay}`);
+    const otherWay = devSignIn ? ' Sign in with the address only: POST /auth/dev-login/ {"email": "…"}.' : '';
+    throw new Problem('not_found', `Sign-in with OpenID Connect is not configured here.${otherWay}`);
   };
   const callbackUrl = () => `${publicUrl()}/auth/callback/`;
 
@@ -55,7 +55,7 @@ export function signInRoutes(deps: SignInRoutesDeps) {
       const attempt = attempts.take(req, res, state);
       if (attempt === null) {
         const detail =
-          'No attempt of this browser is waiting for this answer, or not any more. Start again at /auth/login/.';
+          'This browser has no open sign-in attempt for this answer, or the attempt has expired. Start again at /auth/login/.';
         throw new Problem('sign_in_expired', detail);
       }
       const claims = await awaited(askingOf(res), () =>
@@ -81,12 +81,12 @@ const refusals: Readonly<Record<IdentityRefused['reason'], () => Problem>> = {
   unverified: () =>
     new Problem(
       'email_not_verified',
-      'The identity provider does not say that your e-mail address is verified. Verify it there, then start again.',
+      'The identity provider does not report your e-mail address as verified. Verify it there, then start again.',
     ),
   another_identity: () =>
     new Problem(
       'another_identity',
-      'Somebody else whom the identity provider knows has signed in with your e-mail address before. Ask the operators.',
+      'Another identity of the identity provider has already signed in with your e-mail address. Ask the operators.',
     ),
 };
 

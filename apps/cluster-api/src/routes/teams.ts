@@ -98,6 +98,6 @@ function memberNumberOf(req: Request): number {
 
 function numberIn([text]: readonly string[]): number {
   if (!isNumber(text as string))
-    throw invalidField('validation_failed', '/query/cursor', 'must be the `next` of a page');
+    throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
   return Number(text);
 }

@@ -48,7 +48,10 @@ function resourceIdOf(
   request: KeyedRequest,
 ): string {
   if (!request.requestHash.equals(requestHash)) {
-    throw new Problem('idempotency_key_reused', 'The Idempotency-Key was sent with another request. Take a new one.');
+    throw new Problem(
+      'idempotency_key_reused',
+      'The Idempotency-Key was already used for another request. Use a new one.',
+    );
   }
   return resourceId;
 }

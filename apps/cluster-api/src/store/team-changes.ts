@@ -44,6 +44,6 @@ export const teamChanges =
 const isHeldElsewhere = (cause: unknown): Problem =>
   new Problem(
     'service_unavailable',
-    'Nothing was changed: another change of the team takes long at another replica. Send it again after the time in Retry-After.',
+    'Nothing was changed: another change of the team is still running on another replica. Repeat the request after the time in Retry-After.',
     { retryAfterSeconds: RETRY_SECONDS, cause },
   );

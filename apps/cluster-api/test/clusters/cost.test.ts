@@ -69,7 +69,7 @@ describe('the cost of a cluster', () => {
     const { cost } = (await as().get(path()).expect(200)).body.status;
 
     expect(cost).toMatchObject({ currency: null, pricedAt: null, monthly: range(null, null) });
-    expect(cost.items[0].reason).toBe('There is no price list.');
+    expect(cost.items[0].reason).toBe('No price list is available.');
   });
 });
 

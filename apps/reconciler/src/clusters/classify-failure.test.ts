@@ -185,7 +185,7 @@ describe('what never reached the garden', () => {
   it('names the version that is not offered', () => {
     expect(classified(new VersionUnavailable('1.31'), { step: 'pinVersion' })).toMatchObject({
       ...{ kind: 'needsUser', code: 'configuration_problem', reason: 'VersionUnavailable' },
-      message: 'Kubernetes 1.31 is not offered, or no longer.',
+      message: 'Kubernetes 1.31 is not available, or no longer available.',
     });
   });
 

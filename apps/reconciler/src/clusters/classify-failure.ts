@@ -61,7 +61,7 @@ export function classifyFailure(error: unknown, context: FailureContext): Failur
       kind: 'needsUser',
       code: 'configuration_problem',
       reason: 'VersionUnavailable',
-      message: `Kubernetes ${error.declared} is not offered, or no longer.`,
+      message: `Kubernetes ${error.declared} is not available, or no longer available.`,
       fields: [field],
     };
   }
@@ -145,7 +145,7 @@ const hibernationBlocked: Failure = {
   kind: 'needsUser',
   code: 'webhook_blocks',
   reason: 'HibernationBlocked',
-  message: 'The cluster cannot be hibernated: an admission webhook in it would be in the way of waking it up.',
+  message: 'The cluster cannot be hibernated: an admission webhook in it would block waking it up.',
   fields: [{ pointer: '/spec/hibernated', name: 'hibernated' }],
 };
 

@@ -153,7 +153,7 @@ describe('NodesReady', () => {
 
     expect(one('NodesReady', steady, present(shoot))).toMatchObject({
       ...{ status: 'False', reason: 'ProviderOutOfStock' },
-      message: 'The provider has no servers of a machine type left in this region. Concerned: node pool general.',
+      message: 'The provider has no capacity left for a machine type in this region. Concerned: node pool general.',
     });
   });
 
@@ -210,7 +210,8 @@ describe('SpecAccepted', () => {
 
     expect(one('SpecAccepted', aDesired({ pools }), absent)).toMatchObject({
       ...{ status: 'True', reason: 'MinimumRaised' },
-      message: 'The provider keeps at least one node in a pool that may have any: node pools general, batch.',
+      message:
+        'The provider keeps at least one node in each pool with a maximum above zero: node pools general, batch.',
     });
   });
 });

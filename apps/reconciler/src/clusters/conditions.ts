@@ -29,7 +29,7 @@ export function specAccepted({ pools }: Desired): Draft {
     return { type, status: 'True', reason: 'Accepted', message: 'The specification is accepted.' };
   }
   const names = poolsText(raised.map(({ name }) => name));
-  const message = `The provider keeps at least one node in a pool that may have any: ${names}.`;
+  const message = `The provider keeps at least one node in each pool with a maximum above zero: ${names}.`;
   return { type, status: 'True', reason: 'MinimumRaised', message };
 }
 
@@ -58,7 +58,12 @@ export function connectionReady(desired: Desired, facts: ShootFacts | null): Dra
     return { type, status: 'Unknown', reason: 'Unverified', message };
   }
   if (facts !== null && !isRolledOut) {
-    return { type, status: 'True', reason: 'TokenRollingOut', message: 'The cluster is about to take up a new token.' };
+    return {
+      type,
+      status: 'True',
+      reason: 'TokenRollingOut',
+      message: 'The cluster is about to switch to a new token.',
+    };
   }
   return { type, status: 'True', reason: 'Verified', message: `The provider accepts connection ${ref}.` };
 }
@@ -66,7 +71,7 @@ export function connectionReady(desired: Desired, facts: ShootFacts | null): Dra
 const asleep = {
   status: 'Unknown',
   reason: 'Hibernated',
-  message: 'Not looked at while the cluster is hibernated.',
+  message: 'Not checked while the cluster is hibernated.',
 } as const;
 
 export function drifted(drift: readonly Drift[]): Draft[] {
@@ -135,15 +140,15 @@ type Saying = Readonly<Record<Condition['status'], string>>;
 const saying = (what: string, well: string, ill: string): Saying => ({
   True: `${what} ${well}.`,
   False: `${what} ${ill}.`,
-  Unknown: `Whether ${what.charAt(0).toLowerCase()}${what.slice(1)} ${well} is not known just now.`,
+  Unknown: `Whether ${what.charAt(0).toLowerCase()}${what.slice(1)} ${well} is currently unknown.`,
 });
 
 const sayings: Readonly<Record<string, Saying>> & Record<'ControlPlaneReady' | 'NodesReady' | 'other', Saying> = {
-  ControlPlaneReady: saying('The control plane', 'works and answers', 'does not work as it should'),
-  NodesReady: saying('Every node', 'is ready', 'should be ready, but some are not'),
+  ControlPlaneReady: saying('The control plane', 'works and answers', 'does not work correctly'),
+  NodesReady: saying('Every node', 'is ready', 'must be ready, but some are not'),
   APIServerAvailable: saying('The API server', 'answers', 'does not answer'),
   ControlPlaneHealthy: saying('The control plane', 'is healthy', 'is not healthy'),
-  EveryNodeReady: saying('Every node', 'is ready', 'should be ready, but some are not'),
+  EveryNodeReady: saying('Every node', 'is ready', 'must be ready, but some are not'),
   SystemComponentsHealthy: saying('The system components in the cluster', 'are healthy', 'are not healthy'),
   ObservabilityComponentsHealthy: saying('The monitoring of the cluster', 'is healthy', 'is not healthy'),
   other: saying('This part of the cluster', 'is reported as healthy', 'is reported as unhealthy'),
@@ -154,12 +159,12 @@ const constraintSayings: Readonly<Record<string, Saying>> = {
   HibernationPossible: saying(
     'The cluster',
     'can be hibernated',
-    'cannot be hibernated: a webhook in it is in the way',
+    'cannot be hibernated: a webhook in it blocks hibernation',
   ),
   MaintenancePreconditionsSatisfied: saying(
     'The cluster',
     'can be maintained',
-    'cannot be maintained: a webhook in it is in the way',
+    'cannot be maintained: a webhook in it blocks maintenance',
   ),
   CRDsWithProblematicConversionWebhooks: saying(
     'The cluster',
@@ -168,7 +173,7 @@ const constraintSayings: Readonly<Record<string, Saying>> = {
   ),
   CACertificateValiditiesAcceptable: saying(
     'The cluster',
-    'has certificates that are valid for long',
-    'has certificates that end soon',
+    'has certificates that do not expire soon',
+    'has certificates that expire soon',
   ),
 };

@@ -87,7 +87,7 @@ describe('what somebody else changes after it was declared', () => {
     expect(verdict.conditions).toContainEqual(
       expect.objectContaining({
         ...{ type: 'Reconciled', status: 'False', reason: 'Drifted' },
-        message: `Somebody else has changed what is declared here: ${field} (kubectl-edit).`,
+        message: `Another manager changed fields that are declared here: ${field} (kubectl-edit).`,
       }),
     );
     expect(verdict.phase).not.toBe('Ready');
@@ -161,7 +161,7 @@ describe('a pool that somebody else adds', () => {
     aManager('gardener-controller-manager', holdOf({ 'f:machine': {} }), minutesLater(4)),
     aManager('kubectl-edit', holdOf({ '.': {}, 'f:name': {}, 'f:maximum': {} }), minutesLater(3)),
   ]);
-  const told = 'Somebody else has added what is not declared here: node pool batch (kubectl-edit).';
+  const told = 'Another manager added fields that are not declared here: node pool batch (kubectl-edit).';
 
   it('is told as what nobody has declared, with who added it, and left as it is', () => {
     const verdict = judge(desired, present(added), minutesLater(9));
@@ -185,7 +185,7 @@ describe('a pool that somebody else adds', () => {
     };
 
     expect(driftSentence(driftOf(desired, factsOf(shoot)))).toBe(
-      `Somebody else has changed what is declared here: maximum of node pool general (hpa). ${told}`,
+      `Another manager changed fields that are declared here: maximum of node pool general (hpa). ${told}`,
     );
   });
 
@@ -228,7 +228,8 @@ describe('a Kubernetes version that the garden has raised', () => {
     expect(verdict).toMatchObject({ phase: 'Ready', operation: { to: 'succeeded' } });
     expect(verdict.conditions.find(({ type }) => type === 'Reconciled')).toMatchObject({
       ...{ status: 'False', reason: 'Drifted' },
-      message: 'Somebody else has changed what is declared here: kubernetesVersion (gardener-controller-manager).',
+      message:
+        'Another manager changed fields that are declared here: kubernetesVersion (gardener-controller-manager).',
     });
   });
 
@@ -254,7 +255,7 @@ describe('an operation that somebody else stands against', () => {
     expect(after(9)).toMatchObject({ to: 'running' });
     expect(after(10)).toEqual({
       ...{ to: 'failed', code: 'field_conflict' },
-      message: 'Somebody else has changed what is declared here: maximum of node pool general (kubectl-edit).',
+      message: 'Another manager changed fields that are declared here: maximum of node pool general (kubectl-edit).',
     });
   });
 

@@ -79,8 +79,8 @@ export const isMendable = ({ kind }: Drift): boolean => kind !== 'final';
 export function driftSentence(drift: readonly Drift[]): string {
   const [changed, added] = [namesOf(drift.filter(({ kind }) => kind !== 'beside')), namesOf(drift.filter(isBeside))];
   const said = [
-    changed && `Somebody else has changed what is declared here: ${changed}.`,
-    added && `Somebody else has added what is not declared here: ${added}.`,
+    changed && `Another manager changed fields that are declared here: ${changed}.`,
+    added && `Another manager added fields that are not declared here: ${added}.`,
   ];
   return said.filter((each) => each !== '').join(' ');
 }

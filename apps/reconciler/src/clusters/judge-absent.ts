@@ -25,8 +25,8 @@ export function judgeAbsent(desired: Desired, now: Date): Verdict {
     };
   }
   const why = isOnHold(desired)
-    ? notReconciled('ConnectionNotReady', 'The cluster waits until the provider has confirmed the connection.')
-    : notReconciled('Pending', 'The cluster is about to be made.');
+    ? notReconciled('ConnectionNotReady', 'The cluster is waiting until the provider confirms the connection.')
+    : notReconciled('Pending', 'The cluster is about to be created.');
   return {
     ...verdict(desired, 'Pending', [why], now),
     operation: running(desired),
@@ -46,9 +46,9 @@ function judgeVanished(desired: Desired, now: Date): Verdict {
 
 /** Deletion of a cluster of which nothing was seen yet: one may still be on its way. */
 export function judgeLeaving(desired: Desired, now: Date): Verdict {
-  const message = 'No cluster is there. It takes a moment to be sure that none is on its way.';
+  const message = 'No cluster was found. The service is checking that none is still being created.';
   const drafts: Draft[] = [
-    notReconciled('Deleting', 'The cluster is being removed.'),
+    notReconciled('Deleting', 'The cluster is being deleted.'),
     { type: absenceConditionType, status: 'Unknown', reason: 'Waiting', message },
   ];
   const certainAt = absenceIsCertainAt(desired) ?? new Date(now.getTime() + lateCreationMs);

@@ -69,7 +69,7 @@ describe('a failure that is the matter of the platform', () => {
     expect(verdict?.conditions).toContainEqual(
       expect.objectContaining({
         ...{ type: 'Reconciled', status: 'False', reason: 'PlatformQuotaExceeded' },
-        message: 'A limit of this platform is reached. The change waits until there is room.',
+        message: 'A limit of this platform has been reached. The change waits until there is capacity.',
       }),
     );
     expect(verdict?.conditions.find(({ type }) => type === 'SpecAccepted')?.status).toBe('True');

@@ -130,7 +130,11 @@ describe('an operation', () => {
 
     expect(verdictOf(updated({ retriedGeneration: 2 }), shoot)).toMatchObject({
       phase: 'Failed',
-      operation: { to: 'failed', code: 'provider_quota_exceeded', message: 'A limit of the cloud project is reached.' },
+      operation: {
+        to: 'failed',
+        code: 'provider_quota_exceeded',
+        message: 'A limit of the cloud project has been reached.',
+      },
       lookAgainMs: null,
     });
   });

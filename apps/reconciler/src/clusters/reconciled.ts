@@ -14,24 +14,28 @@ const type = 'Reconciled';
 export function reconciled(desired: Desired, facts: ShootFacts, phase: ClusterPhase, standing: Standing): Draft {
   const problem = facts.problems[0];
   if (problem?.isCurrent) return notReconciled(problem.reason, sentenceFor(problem.code, desired, problem.workers));
-  if (problem !== undefined) return notReconciled('Retrying', 'The last attempt failed. Another one is on the way.');
+  if (problem !== undefined)
+    return notReconciled('Retrying', 'The last attempt failed. Another attempt is in progress.');
   if (standing.hasGivenUp) {
     return notReconciled('PlatformFault', sentenceFor('internal_error', desired));
   }
-  if (desired.isDeleting) return notReconciled('Deleting', 'The cluster is being removed.');
+  if (desired.isDeleting) return notReconciled('Deleting', 'The cluster is being deleted.');
   if (facts.isDeleting)
-    return notReconciled('DeletedExternally', 'The cluster is being removed, but not by this service.');
+    return notReconciled('DeletedExternally', 'The cluster is being deleted, but not by this service.');
   const migration = migrationOf(facts);
   if (migration !== null && (migration !== 'Preparing' || !isApplied(desired, facts))) {
-    return notReconciled('ControlPlaneMigrating', 'The control plane is moving. Changes wait until it has arrived.');
+    return notReconciled(
+      'ControlPlaneMigrating',
+      'The control plane is being migrated. Changes wait until the migration has finished.',
+    );
   }
   if (standing.drift.length > 0) return notReconciled('Drifted', driftSentence(standing.drift));
   if (standing.isConverged)
-    return { type, status: 'True', reason: 'Reconciled', message: 'The cluster is as declared.' };
+    return { type, status: 'True', reason: 'Reconciled', message: 'The cluster matches its specification.' };
   if (standing.isOnHold) {
     return notReconciled('ConnectionNotReady', 'The change waits until the provider accepts the connection.');
   }
-  return notReconciled(reasons[phase] ?? 'Updating', 'The cluster is on the way to what is declared.');
+  return notReconciled(reasons[phase] ?? 'Updating', 'The cluster is being changed to match its specification.');
 }
 
 export function notReconciled(reason: string, message: string): Draft {

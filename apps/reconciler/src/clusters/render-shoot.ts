@@ -56,7 +56,7 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
     throw new Unrenderable('/spec/network/existingNetwork', 'the provider has no field for it');
   }
   const zone = settings.zoneOf(spec.region);
-  if (zone === null) throw new Unrenderable('/spec/region', 'the catalogue does not have it');
+  if (zone === null) throw new Unrenderable('/spec/region', 'it is not in the catalogue');
   return {
     metadata: {
       name: desired.shootName,
@@ -132,7 +132,8 @@ function renderWorkers(pools: readonly DesiredPool[], zone: string, settings: Ga
     return isWorker(pool) ? [renderWorker(pool, { zone, hasPriorities }, settings)] : [];
   });
   // Apply would remove all workers, and a Shoot without any is of another kind that never gets one again.
-  if (workers.length === 0) throw new Unrenderable('/spec/nodePools', 'none of them is managed and may have nodes');
+  if (workers.length === 0)
+    throw new Unrenderable('/spec/nodePools', 'at least one must be managed with a maximum above zero');
   return workers;
 }
 
@@ -188,7 +189,7 @@ function assertRenderable(pool: DesiredPool, pointer: string, { features }: Gard
   }
   for (const member of ['name', 'version'] as const) {
     if (!['string', 'undefined'].includes(typeof pool.image[member])) {
-      throw new Unrenderable(`${pointer}/image/${member}`, 'must be a text');
+      throw new Unrenderable(`${pointer}/image/${member}`, 'must be a string');
     }
   }
   if (Object.keys(pool.image).length > 0 && pool.image.name === undefined) {

@@ -25,7 +25,7 @@ const BATCH = 20;
 const CLAIM_MS = 60_000;
 const retry = { firstMs: 10_000, maxMs: 3_600_000 };
 /** Belongs to no phase of a connection: it may be any. */
-const UNREADABLE = 'The token cannot be read. Put it into the connection again.';
+const UNREADABLE = 'The stored token cannot be decrypted. Enter it in the connection again.';
 
 /**
  * Asks the provider about tokens that are new, that it gave no usable answer about, or that were last shown to it a day
@@ -79,7 +79,7 @@ function toldOf(verdict: TokenVerdict | 'unreadable'): Pick<Verification, 'opera
     case 'unknown':
       return {
         operation: { to: 'running', progress: 0 },
-        waiting: { reason: 'ProviderUnavailable', message: 'The provider gave no usable answer. It is asked again.' },
+        waiting: { reason: 'ProviderUnavailable', message: 'The provider gave no usable answer. The service retries.' },
       };
   }
 }

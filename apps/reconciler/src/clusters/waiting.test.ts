@@ -67,7 +67,7 @@ describe('the condition Reconciled while a pass waits', () => {
         other,
         {
           ...{ type: 'Reconciled', status: 'False', reason: 'GardenUnavailable' },
-          message: `The garden does not answer. It goes on once the garden is back. So it is since ${noon.toISOString()}.`,
+          message: `The garden does not answer. Work continues once the garden is available again. This has been so since ${noon.toISOString()}.`,
           lastTransitionTime: noon.toISOString(),
         },
       ],

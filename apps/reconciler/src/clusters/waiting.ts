@@ -31,18 +31,24 @@ export function waitingOf(
 
 type Reason = readonly [reason: string, message: string];
 
-const unavailable: Reason = ['GardenUnavailable', 'The garden does not answer. It goes on once the garden is back.'];
-const denied: Reason = ['GardenAccessDenied', 'The garden does not let this service in. It goes on once it does.'];
-const throttled: Reason = ['UpstreamThrottled', 'The garden asks for fewer requests. It goes on by itself.'];
-const overtaken: Reason = ['Retrying', 'The last attempt was overtaken by another change. It is made again.'];
+const unavailable: Reason = [
+  'GardenUnavailable',
+  'The garden does not answer. Work continues once the garden is available again.',
+];
+const denied: Reason = [
+  'GardenAccessDenied',
+  'The garden denies access to this service. Work continues once access is restored.',
+];
+const throttled: Reason = ['UpstreamThrottled', 'The garden is limiting requests. Work continues automatically.'];
+const overtaken: Reason = ['Retrying', 'Another change interrupted the last attempt. The service retries.'];
 const fault: Reason = [
   'PlatformFault',
-  'A fault of the platform is in the way. Its operators are told; it is tried again.',
+  'The platform has a fault. Its operators are notified, and the service retries.',
 ];
 
 const quotaExceeded: Reason = [
   'PlatformQuotaExceeded',
-  'A limit of this platform is reached. Its operators are told; it goes on once there is room.',
+  'A limit of this platform has been reached. Its operators are notified; work continues once there is capacity.',
 ];
 
 function reasonOf(error: unknown, failure: Failure, failures: number): Reason | null {
@@ -82,7 +88,10 @@ export function withWaiting(verdict: Verdict, waiting: OperationWaiting | null, 
   const said = verdict.conditions.find(({ type }) => type === 'Reconciled');
   if (waiting === null) return verdict;
   const status: Condition['status'] = said === undefined || said.status === 'False' ? 'False' : 'Unknown';
-  const draft = { ...notReconciled(waiting.reason, `${waiting.message} So it is since ${waiting.since}.`), status };
+  const draft = {
+    ...notReconciled(waiting.reason, `${waiting.message} This has been so since ${waiting.since}.`),
+    status,
+  };
   const [condition] = stamped([draft], desired.known.conditions, now) as [Condition];
   const conditions =
     said === undefined

@@ -114,7 +114,7 @@ async function runOnce(deps: ZoneSyncDeps, lease: SyncLease, reason: string, sig
       return { kind: 'failed', runId, failure: error.message, cause };
     }
     // Should this fail too, the next run finds the row without a process and goes on with it.
-    await runs.failRun(lease, 'An unexpected error, which the reconciler’s log tells.').catch(() => undefined);
+    await runs.failRun(lease, 'Unexpected error. See the log of the reconciler.').catch(() => undefined);
     throw error;
   }
 }
@@ -135,7 +135,7 @@ async function admitZone(
   const mirrored = await mirror.findZone(zoneName);
   if (mirrored !== null && mirrored.id !== zone.id) {
     throw new SyncRefused(
-      `Zone ${zoneName} is number ${zone.id} upstream, but the mirror holds number ${mirrored.id}: it was made anew, or HCLOUD_TOKEN is of another project. Nothing was changed.`,
+      `Zone ${zoneName} is number ${zone.id} upstream, but the mirror holds number ${mirrored.id}: the zone was recreated, or HCLOUD_TOKEN belongs to another project. Nothing was changed.`,
     );
   }
   await store.saveZone({ id: zone.id, name: zone.name, body: zone.body }, owners);

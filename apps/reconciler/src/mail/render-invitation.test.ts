@@ -18,15 +18,15 @@ describe('the mail of an invitation', () => {
   it('says who invites to what, where to accept, and until when', () => {
     expect(render().text).toBe(
       [
-        'Bob (bob@acme.test) invites you to be a member of the team “Rockets”.',
+        'Bob (bob@acme.test) invites you to join as a member of the team “Rockets”.',
         '',
         'To accept, sign in with the address ada@acme.test and open:',
         '',
         `${CONSOLE}/invitations/0197b2f0-0000-7000-8000-000000000001/`,
         '',
-        'The invitation holds until 5 December 2026, 12:34 UTC.',
+        'The invitation is valid until 5 December 2026, 12:34 UTC.',
         '',
-        'You get this because somebody entered ada@acme.test. If you do not expect it, do nothing.',
+        'You received this mail because someone entered the address ada@acme.test. If you did not expect it, ignore it.',
         '',
       ].join('\n'),
     );
@@ -38,7 +38,7 @@ describe('the mail of an invitation', () => {
 
     expect(text).toBe(
       [
-        'Bob (bob@acme.test) invites you to be a member of the team “Rockets”.',
+        'Bob (bob@acme.test) invites you to join as a member of the team “Rockets”.',
         '',
         'To accept, sign in to the API with the address ada@acme.test, then send this request with your session:',
         '',
@@ -46,9 +46,9 @@ describe('the mail of an invitation', () => {
         '',
         `How to sign in, and a page that sends requests: ${API}/docs/`,
         '',
-        'The invitation holds until 5 December 2026, 12:34 UTC.',
+        'The invitation is valid until 5 December 2026, 12:34 UTC.',
         '',
-        'You get this because somebody entered ada@acme.test. If you do not expect it, do nothing.',
+        'You received this mail because someone entered the address ada@acme.test. If you did not expect it, ignore it.',
         '',
       ].join('\n'),
     );
@@ -63,7 +63,7 @@ describe('the mail of an invitation', () => {
   });
 
   it('says what role it is', () => {
-    expect(render({ role: 'admin' }).text).toContain('to be an administrator of the team');
+    expect(render({ role: 'admin' }).text).toContain('to join as an administrator of the team');
   });
 
   it('calls one who has no name by the address, once', () => {

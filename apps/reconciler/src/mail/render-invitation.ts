@@ -44,16 +44,16 @@ export function renderInvitation(invitation: InvitationMail, place: Place): Rend
   const howTo = place.kind === 'console' ? acceptInConsole(invitation, place) : acceptOverApi(invitation, place);
   const role = invitation.role === 'admin' ? 'an administrator' : 'a member';
   const until = dayOf(expiresAt);
-  const why = `You get this because somebody entered ${email}. If you do not expect it, do nothing.`;
+  const why = `You received this mail because someone entered the address ${email}. If you did not expect it, ignore it.`;
   return {
     to: email,
     subject: `Invitation to the team ${cut(teamName, SUBJECT_NAME_CHARACTERS)}`,
     text: [
-      `${inviter} invites you to be ${role} of the team “${teamName}”.`,
+      `${inviter} invites you to join as ${role} of the team “${teamName}”.`,
       '',
       ...howTo.text,
       '',
-      `The invitation holds until ${until}.`,
+      `The invitation is valid until ${until}.`,
       '',
       why,
       '',
@@ -61,9 +61,9 @@ export function renderInvitation(invitation: InvitationMail, place: Place): Rend
     html: [
       '<!doctype html>',
       '<html lang="en"><body>',
-      `<p>${escaped(inviter)} invites you to be ${role} of the team <strong>${escaped(teamName)}</strong>.</p>`,
+      `<p>${escaped(inviter)} invites you to join as ${role} of the team <strong>${escaped(teamName)}</strong>.</p>`,
       ...howTo.html,
-      `<p>The invitation holds until ${until}.</p>`,
+      `<p>The invitation is valid until ${until}.</p>`,
       `<p>${escaped(why)}</p>`,
       '</body></html>',
       '',

@@ -13,20 +13,27 @@ const fails = (code: ServerErrorCode, message: string): Blocker => ({ kind: 'fai
 export function blockerOf(wanted: WantedServer, server: ServerReading): Blocker | null {
   const { labels } = server;
   if (Object.hasOwn(labels, serverLabels.clusterNode)) {
-    return fails('server_claimed_elsewhere', `The label ${serverLabels.clusterNode} marks it as a node of a cluster.`);
+    return fails(
+      'server_claimed_elsewhere',
+      `The label ${serverLabels.clusterNode} marks the server as a node of a cluster.`,
+    );
   }
   const claim = labels[serverLabels.claim];
   if (claim !== undefined && claim !== wanted.claimToken) {
-    return fails('server_claimed_elsewhere', `The label ${serverLabels.claim} is that of another adoption.`);
+    return fails('server_claimed_elsewhere', `The label ${serverLabels.claim} belongs to another adoption.`);
   }
   for (const field of ['serverType', 'location', 'architecture'] as const) {
     if (server[field] === wanted[field]) continue;
-    return fails('server_changed', `Its ${field} is ${server[field]}, and ${wanted[field]} was acknowledged.`);
+    return fails(
+      'server_changed',
+      `The ${field} of the server is ${server[field]}, but ${wanted[field]} was acknowledged.`,
+    );
   }
   if (server.isRebuildProtected) return fails('server_protected', 'The server is protected against rebuilds.');
-  if (server.isInRescue) return fails('server_in_rescue', 'The rescue system of the server is switched on.');
+  if (server.isInRescue) return fails('server_in_rescue', 'The rescue system of the server is enabled.');
   if (server.hasIso) return fails('server_iso_mounted', 'An ISO image is mounted on the server.');
-  if (server.isLocked) return { kind: 'passes', message: 'The provider has locked the server: an action runs on it.' };
+  if (server.isLocked)
+    return { kind: 'passes', message: 'The provider has locked the server because an action is running on it.' };
   if (server.status !== 'running' && server.status !== 'off') {
     return { kind: 'passes', message: `The provider is busy with the server: ${statusOf(server)}.` };
   }

@@ -45,7 +45,7 @@ function decideUnblocked(wanted: WantedServer, seen: Seen, server: ServerReading
   // Times are whole seconds: an earlier rebuild of this second could be taken for ours after a crash.
   const isTooClose = newestRebuildSince(seen.actions.list, seen.actions.at) !== null;
   if (isTooClose || seen.actions.list.some(({ status }) => status === 'running')) {
-    const wait = { message: 'Something else runs on the server.', reason: 'ServerBusy', inMs: SOON_MS } as const;
+    const wait = { message: 'Another action is running on the server.', reason: 'ServerBusy', inMs: SOON_MS } as const;
     return settle(waiting(wanted, now, times, { ...wait, progress: progressAt.claimed, code: 'server_locked' }));
   }
   if (wanted.phase === 'Joining' && seen.joinUserData === null) return prepareJoin(wanted, now, times);

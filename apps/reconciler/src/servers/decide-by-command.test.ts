@@ -172,7 +172,7 @@ describe('a machine that nothing here can rebuild', () => {
     const told = verdict(wanted, seen);
 
     expect(told).toMatchObject({ phase: 'Failed', operation: { to: 'failed', code: 'server_never_joined' } });
-    expect(told).toMatchObject({ message: 'The machine was not a node within 168 hours.', waiting: null });
+    expect(told).toMatchObject({ message: 'The machine did not become a node within 168 hours.', waiting: null });
   });
 
   it('does not fail of the time for which its cluster slept', () => {

@@ -46,9 +46,9 @@ function decideIdle(wanted: WantedServer, now: Date, times: ServerTimes): Step {
   return settle(waiting(wanted, now, times, { ...wait, reason: 'ClusterNotReady' }));
 }
 
-const unclaimedSentence = 'No node pool draws on the machine yet. Its join command is there once one does.';
+const unclaimedSentence = 'No node pool uses the machine yet. Its join command is available once a pool does.';
 const wipeSentence =
-  'The machine is out of its cluster. Its owner has to wipe it: nothing here can, and until then it keeps what made it a node.';
+  'The machine has left its cluster. Its owner must wipe it: the service cannot, and until then the machine keeps its node credentials and data.';
 
 function unclaimed(wanted: WantedServer, now: Date, times: ServerTimes): Verdict {
   if (!wanted.isAdopting) return resting('Ready', wipeSentence, { to: 'stay' }, null);
@@ -72,14 +72,14 @@ function decideAwaited(wanted: WantedServer, seen: Seen, now: Date, times: Serve
   if (seen.node === 'absent') return wait(awaitedSentence, 'MachineAwaited', awaitedMs(wanted, now));
   const marks = missingMarks(wanted, seen.node);
   if (marks !== null) return { do: 'markNode', node, marks };
-  if (!seen.node.isReady) return wait('The node is there, and not Ready yet.', 'NodeNotReady', NODE_MS);
+  if (!seen.node.isReady) return wait('The node has registered but is not Ready yet.', 'NodeNotReady', NODE_MS);
   if (seen.joinEndedIn !== wanted.generation) return { do: 'endJoin', node };
   const operation = wanted.isAdopting ? ({ to: 'succeeded' } as const) : ({ to: 'stay' } as const);
   return settle({ ...resting('Joined', '', operation, JOINED_LOOK_MS), nodeReady: true });
 }
 
 const awaitedSentence =
-  'The machine is awaited: an administrator of the team asks for its join command, and runs it on the machine, freshly installed.';
+  'Waiting for the machine. An administrator of the team must request its join command and run it on the freshly installed machine.';
 
 /** At growing distance: an owner takes minutes or days. Who asks for a command has it looked at anew. */
 const awaitedMs = ({ begunAt }: WantedServer, now: Date): number =>

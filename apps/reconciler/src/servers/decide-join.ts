@@ -33,7 +33,7 @@ function decideUnasked(wanted: WantedServer, seen: Seen, now: Date, times: Serve
 function decideNode(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   const node = nodeOf(wanted);
   if (node === null || seen.node === 'absent') {
-    const message = 'The server is rebuilt, and its node is awaited.';
+    const message = 'The server was rebuilt. Waiting for its node.';
     return settle(waiting(wanted, now, times, { message, inMs: NODE_MS }));
   }
   if (seen.node === null) return { do: 'readNode', node };
@@ -45,7 +45,7 @@ function decideNode(wanted: WantedServer, seen: Seen, now: Date, times: ServerTi
     if (seen.joinEndedIn !== wanted.generation && isTokenGood(wanted, now)) return { do: 'endJoin', node };
     return settle({ ...resting('Joined', '', { to: 'stay' }, JOINED_LOOK_MS), nodeReady: true });
   }
-  const message = 'The node is there, and not Ready yet.';
+  const message = 'The node has registered but is not Ready yet.';
   return settle(waiting(wanted, now, times, { message, inMs: NODE_MS }));
 }
 

@@ -38,7 +38,7 @@ export function decideDrain(wanted: WantedServer, seen: Seen, now: Date, times: 
   if (member === null || nodeName === null || member.isDeleting) return null;
   const node = nodeOf(wanted);
   if (node === null || member.isAsleep) {
-    const message = 'The cluster is hibernated. The server leaves it once it is awake.';
+    const message = 'The cluster is hibernated. The server leaves it once the cluster is resumed.';
     return settle(waiting(wanted, now, times, { message, inMs: ASLEEP_MS, reason: 'ClusterHibernated' }));
   }
   if (seen.node === null) return { do: 'readNode', node };

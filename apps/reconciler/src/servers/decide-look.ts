@@ -6,7 +6,7 @@ import type { NodeCluster, Seen, ServerTimes, Step, Verdict, WantedServer } from
 import { DAY_MS, JOINED_LOOK_MS, resting, settle, TOKEN_MS } from './verdicts.js';
 
 const CLUSTER_MS = 15_000;
-const rejectedSentence = 'The provider rejects the token of the connection, so nobody knows how the server is.';
+const rejectedSentence = 'The provider rejects the token of the connection, so the state of the server is unknown.';
 
 /** Servers go without telling anybody. What is asked of a claimed one comes before that. */
 export function decideReady(wanted: WantedServer, seen: Seen, now: Date): Step {
@@ -27,10 +27,10 @@ export function decideReady(wanted: WantedServer, seen: Seen, now: Date): Step {
 
 const readyFor = (cluster: NodeCluster): Verdict => resting('Ready', waitsFor(cluster), { to: 'stay' }, CLUSTER_MS);
 
-const missingSentence = 'The cloud project does not have the server any more.';
+const missingSentence = 'The cloud project no longer has the server.';
 const missing = resting('Missing', `${missingSentence} Deregister it here.`, { to: 'stay' });
 
-const elsewhereSentence = `The label ${serverLabels.claim} at the provider is that of somebody else.`;
+const elsewhereSentence = `The label ${serverLabels.claim} at the provider belongs to somebody else.`;
 const claimedElsewhere = ({ phase, claim }: WantedServer): Verdict =>
   resting(phase, elsewhereSentence, { to: 'stay' }, claim === null ? DAY_MS : TOKEN_MS);
 
@@ -43,7 +43,7 @@ export function decideMissing(wanted: WantedServer, seen: Seen): Step {
   if (seen.server === 'absent') return settle({ ...missing, nodeReady: false });
   if (nodeName !== null) return settle(resting('Joined', '', { to: 'stay' }, 0));
   if (purpose === 'leave' && rebuildActionId === null) {
-    const message = 'The server is back, and still is what it was as a node of a cluster. Adopt it again.';
+    const message = 'The server is back, but still has its state as a node of a cluster. Adopt it again.';
     return settle(resting('Failed', message, { to: 'stay' }, null));
   }
   return settle(resting('Ready', '', { to: 'stay' }, claim === null ? DAY_MS : 0));
@@ -77,8 +77,8 @@ function joined(wanted: WantedServer, { node, server }: Seen): Verdict {
     ...resting('Joined', message, { to: 'stay' }, JOINED_LOOK_MS),
     nodeReady,
   });
-  if (node === null) return rest('The cluster is hibernated, so nobody knows how the node is.');
-  if (node === 'absent') return rest('The cluster does not have the node any more.');
+  if (node === null) return rest('The cluster is hibernated, so the state of the node is unknown.');
+  if (node === 'absent') return rest('The cluster no longer has the node.');
   if (!node.isReady) return rest('The node is not Ready.');
   if (joinsByCommand(wanted.kind)) return rest('');
   if (wanted.connection.phase === 'Rejected') return rest(rejectedSentence);

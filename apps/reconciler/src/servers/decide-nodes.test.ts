@@ -163,7 +163,7 @@ describe('the next step of a joining', () => {
     const late = { ...rebuilding, begunAt: ago(1_801) };
     expect(verdictOf(late, { ...rebuilt, node: 'absent' })).toMatchObject({
       ...{ phase: 'Failed', nodeReady: false, lookAgainMs: null, operation: { to: 'stay' } },
-      message: 'The node was not Ready within 30 minutes. (server_join_timeout)',
+      message: 'The node did not become Ready within 30 minutes. (server_join_timeout)',
     });
   });
 });
@@ -203,8 +203,14 @@ describe('the next step of a node', () => {
   it.each<[string, WantedServer, Seen, string, boolean]>([
     ['well', joined(), withNode(aNode()), '', true],
     ['not Ready', joined(), withNode(aNode({ isReady: false })), 'The node is not Ready.', false],
-    ['gone', joined(), withNode('absent'), 'The cluster does not have the node any more.', false],
-    ['asleep', joined({}, asleep), nothingSeen, 'The cluster is hibernated, so nobody knows how the node is.', false],
+    ['gone', joined(), withNode('absent'), 'The cluster no longer has the node.', false],
+    [
+      'asleep',
+      joined({}, asleep),
+      nothingSeen,
+      'The cluster is hibernated, so the state of the node is unknown.',
+      false,
+    ],
   ])('tells when it is %s, and looks again in a minute', (_what, wanted, seen, message, nodeReady) => {
     expect(verdictOf(wanted, seen)).toMatchObject({ message, nodeReady, lookAgainMs: 60_000 });
   });

@@ -52,7 +52,7 @@ export function decideSystem(wanted: WantedServer, seen: Seen, now: Date, times:
 /** A server that is gone has left. What it would be rebuilt for, should it come back, is for a new generation to say. */
 function goneMeanwhile(wanted: WantedServer): Step {
   if (wanted.phase === 'Leaving') return { do: 'beginLeave' };
-  return settle(failed(wanted, 'server_gone', 'The server went away during its rebuild.'));
+  return settle(failed(wanted, 'server_gone', 'The server was deleted during its rebuild.'));
 }
 
 function decideEnd(wanted: WantedServer, server: ServerReading, now: Date, times: ServerTimes): Step | null {
@@ -60,7 +60,7 @@ function decideEnd(wanted: WantedServer, server: ServerReading, now: Date, times
     return settle(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: 99 }));
   }
   if (server.imageId === wanted.imageId) return null;
-  const message = 'After the rebuild the server runs from another image than the one asked for.';
+  const message = 'After the rebuild the server runs a different image than requested.';
   return settle(failed(wanted, 'server_rebuild_failed', message));
 }
 
@@ -72,7 +72,7 @@ function decideLostAnswer(wanted: WantedServer, askedAt: Date, seen: Seen, now: 
   // Both times are the provider's, in whole seconds.
   const leftMs = askedAt.getTime() + times.rebuildGraceMs + 1_000 - seen.actions.at.getTime();
   if (leftMs <= 0) return { do: 'forgetAsk' };
-  const message = 'It is not known yet whether the provider has begun the rebuild.';
+  const message = 'It is not yet known whether the provider has started the rebuild.';
   const inMs = Math.min(leftMs, LOOK_MS_MAX / 2);
   return settle(waiting(wanted, now, times, { message, reason: 'OutcomeUnknown', inMs, progress: progressAt.asked }));
 }

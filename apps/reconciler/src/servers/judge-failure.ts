@@ -46,7 +46,11 @@ function lastingEnd(wanted: WantedServer, step: Step['do'], failure: ProjectFail
   }
   // Whoever is in a cluster, or nearly, waits for a better token: adopting it again would not help.
   if (failure.kind === 'credentials_refused' && failure.code !== 'unauthorized' && isAdoption(wanted)) {
-    return failed(wanted, 'server_token_rejected', 'The token of the connection may not do what an adoption needs.');
+    return failed(
+      wanted,
+      'server_token_rejected',
+      'The token of the connection lacks the permissions for an adoption.',
+    );
   }
   if (failure.kind !== 'refused' || !isWrite || passing.has(failure.code)) return null;
   if (failure.code === 'protected') {
@@ -64,14 +68,14 @@ function waitMs(failure: ProjectFailure, failuresBefore: number): number {
 function toldOf(failure: ProjectFailure): [WaitReason, message: string] {
   switch (failure.kind) {
     case 'throttled':
-      return ['ProviderThrottled', 'The calls of the cloud project are used up for now. It goes on by itself.'];
+      return ['ProviderThrottled', 'The request limit of the cloud project is used up. Work continues automatically.'];
     case 'credentials_refused':
-      return ['ProviderTokenRejected', 'The provider refused the token of the connection. It is asked again.'];
+      return ['ProviderTokenRejected', 'The provider refused the token of the connection. The service retries.'];
     case 'refused': {
-      const message = `The provider has put it off (${failure.code}). It is tried again.`;
+      const message = `The provider postponed the request (${failure.code}). The service retries.`;
       return [failure.code === 'rate_limit_exceeded' ? 'ProviderThrottled' : 'ServerBusy', message];
     }
     default:
-      return ['ProviderUnavailable', 'The provider gives no usable answer. It is asked again.'];
+      return ['ProviderUnavailable', 'The provider gives no usable answer. The service retries.'];
   }
 }

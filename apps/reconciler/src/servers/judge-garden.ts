@@ -32,7 +32,7 @@ export function judgeGarden(stand: Stand, step: Step['do'], failure: NodeFailure
   return wanted.phase === 'Joined' && isSilence(kind) ? { ...verdict, nodeReady: false } : verdict;
 }
 
-const pausedSentence = 'The garden is asked for as little as it wants to be just now. It goes on by itself.';
+const pausedSentence = 'Requests to the garden are currently limited. Work continues automatically.';
 
 /** Nobody can say of the node what the cluster does not tell. */
 const isSilence = (kind: GardenErrorKind): boolean =>
@@ -40,8 +40,8 @@ const isSilence = (kind: GardenErrorKind): boolean =>
 
 function sentenceOf(kind: GardenErrorKind, step: Step['do']): string {
   if (kind === 'not_found' && step === 'prepareJoin') {
-    return 'The cluster has no managed pool of the architecture of the server, whose configuration its node could take.';
+    return 'The cluster has no managed pool of the server’s architecture to take the node configuration from.';
   }
-  if (isSilence(kind)) return 'The cluster does not answer. It is asked again.';
-  return kind === 'throttled' ? pausedSentence : 'The cluster has put it off. It is tried again.';
+  if (isSilence(kind)) return 'The cluster does not answer. The service retries.';
+  return kind === 'throttled' ? pausedSentence : 'The cluster postponed the request. The service retries.';
 }

@@ -19,8 +19,8 @@ export function nodeOf({ member, nodeName }: WantedServer): NodeOf | null {
 /** What a server waits for that is claimed for a cluster that takes no nodes just now. */
 export function waitsFor(cluster: NodeCluster): string {
   if (cluster.isDeleting) return 'The cluster is being deleted.';
-  if (cluster.isAsleep) return 'The cluster is hibernated. The server joins it once it is awake.';
-  return 'The cluster takes no nodes yet. The server joins it once its control plane and a managed pool are ready.';
+  if (cluster.isAsleep) return 'The cluster is hibernated. The server joins it once the cluster is resumed.';
+  return 'The cluster cannot take nodes yet. The server joins it once the control plane and a managed pool are ready.';
 }
 
 /** What the node is to have, as far as it has not; null when nothing is missing. */

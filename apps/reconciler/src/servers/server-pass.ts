@@ -154,13 +154,13 @@ async function stopped({ leases }: ServerPassDeps, lease: Lease): Promise<TurnOu
 
 /** Nothing was asked for yet and nobody can: the team can mend that. What was asked for goes on once it can be read. */
 function unreadable(wanted: WantedServer): Verdict {
-  const message = 'The token of the connection cannot be read. Put it into the connection again.';
+  const message = 'The stored token of the connection cannot be decrypted. Enter it in the connection again.';
   const isUnasked = wanted.phase === 'Adopting' && wanted.rebuildAskedAt === null;
   if (isUnasked && wanted.deregisterRequestedAt === null) return failed(wanted, 'server_token_rejected', message);
   return held(wanted, { reason: 'TokenUnreadable', message }, UNREADABLE_MS);
 }
 
-const restlessSentence = 'Somebody else changes the server, or its provider is slow. It is tried again.';
+const restlessSentence = 'Another party is changing the server, or its provider is slow. The service retries.';
 const restless = (wanted: WantedServer): Verdict =>
   held(wanted, { reason: 'Retrying', message: restlessSentence }, RESTLESS_MS);
 

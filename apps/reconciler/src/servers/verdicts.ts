@@ -75,7 +75,7 @@ function isPatienceOver(wanted: WantedServer, now: Date, { commandMsMax }: Serve
 }
 
 const patienceSentence = ({ commandMsMax }: ServerTimes): string =>
-  `The machine was not a node within ${Math.ceil(commandMsMax / 3_600_000)} hours.`;
+  `The machine did not become a node within ${Math.ceil(commandMsMax / 3_600_000)} hours.`;
 
 /**
  * Leaving takes as long as it takes: nobody is helped by a node that stays. So does the end of a joining that is not
@@ -88,7 +88,7 @@ function isTimeOver(wanted: WantedServer, now: Date, times: ServerTimes): boolea
 }
 
 const timeoutSentence = ({ joinMsMax }: ServerTimes): string =>
-  `The node was not Ready within ${Math.ceil(joinMsMax / 60_000)} minutes.`;
+  `The node did not become Ready within ${Math.ceil(joinMsMax / 60_000)} minutes.`;
 
 /** Without an operation that could tell the code, the message has to. */
 export function failed(wanted: WantedServer, code: ServerErrorCode, message: string): Verdict {

@@ -66,7 +66,7 @@ describe('a cluster', () => {
     await replaceToken(connectionId, READER);
     await until(cluster, 'False', 'ProviderTokenReadOnly');
     expect(await connection(connectionId)).toMatchObject({
-      ...{ phase: 'Rejected', message: expect.stringContaining('may only read') },
+      ...{ phase: 'Rejected', message: expect.stringContaining('is read-only') },
       project: { reachable: true, readOnly: true },
     });
 

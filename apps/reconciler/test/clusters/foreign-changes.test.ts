@@ -96,7 +96,7 @@ describe('what an operator changes after it was declared', () => {
 
     expect(conditionOf(row, 'Reconciled')).toMatchObject({
       ...{ status: 'False' },
-      message: 'Somebody else has changed what is declared here: maximum of node pool general (kubectl-edit).',
+      message: 'Another manager changed fields that are declared here: maximum of node pool general (kubectl-edit).',
     });
     expect(kept).toMatchObject([{ maximum: 7 }]);
     expect(operation).toMatchObject({ state: 'succeeded' });
@@ -163,7 +163,8 @@ describe('what an operator changes after it was declared', () => {
       state: 'failed',
       error: {
         code: 'field_conflict',
-        message: 'Somebody else has changed what is declared here: maximum of node pool general (gitops-controller).',
+        message:
+          'Another manager changed fields that are declared here: maximum of node pool general (gitops-controller).',
       },
     });
     expect(await workersOf(cluster)).toMatchObject([{ maximum: 7 }]);
@@ -249,7 +250,7 @@ describe('a pool that somebody else has added', () => {
     const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 5 }] });
 
     expect(conditionOf(row, 'Reconciled')).toMatchObject({
-      message: 'Somebody else has added what is not declared here: node pool batch (kubectl-edit).',
+      message: 'Another manager added fields that are not declared here: node pool batch (kubectl-edit).',
     });
     expect([asleep.state, awake.state, kept]).toEqual(['succeeded', 'succeeded', [general, 'batch']]);
     expect(operation).toMatchObject({ state: 'succeeded' });

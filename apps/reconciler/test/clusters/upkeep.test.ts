@@ -346,7 +346,7 @@ describe('the verification of connections', () => {
   it('leaves all but the message alone when the token cannot be read, and says what to do', async () => {
     expect(verificationOf('unreadable', 0, 0)).toMatchObject({
       standing: null,
-      remark: 'The token cannot be read. Put it into the connection again.',
+      remark: 'The stored token cannot be decrypted. Enter it in the connection again.',
       againMs: 10_000,
     });
   });

@@ -251,7 +251,7 @@ describe('the operation of a server that does not get on', () => {
       'an action runs on the server',
       { locked: true },
       null,
-      { reason: 'ServerBusy', message: 'The provider has locked the server: an action runs on it.' },
+      { reason: 'ServerBusy', message: 'The provider has locked the server because an action is running on it.' },
     ],
     [
       'the provider asks for fewer calls',

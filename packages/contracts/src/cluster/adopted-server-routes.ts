@@ -8,7 +8,7 @@ export const adoptedServerRoutes = [
     operationId: 'listAdoptedServers',
     method: 'get',
     path: servers,
-    summary: 'The servers adopted over a connection, by number',
+    summary: 'List the adopted servers of a connection, by number',
     access: 'member',
     answers: { 200: 'adoptedServerList' },
     problems: [],
@@ -49,7 +49,7 @@ export const adoptedServerRoutes = [
     operationId: 'issueJoinCommand',
     method: 'post',
     path: `${servers}{server_id}/join-command/`,
-    summary: 'Issue a command that makes a dedicated or onprem machine a node; its token is good for 15 minutes',
+    summary: 'Issue a command that joins a dedicated or onprem machine as a node; its token is valid for 15 minutes',
     access: 'admin',
     answers: { 200: 'joinCommand' },
     problems: [

@@ -10,22 +10,22 @@ const serverIdSchema = {
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
   description:
-    'The provider’s number of the server. Of a `dedicated` or `onprem` one any number by which the team tells it from its ' +
-    'other adopted servers.',
+    'The provider’s number of the server. For a `dedicated` or `onprem` server, any number that is unique among the ' +
+    'adopted servers of the team.',
 } as const satisfies JSONSchema;
 
 const name = { type: 'string', minLength: 1, maxLength: clusterLimits.serverWordCharacters } as const;
 
 const serverSpec = {
   serverID: serverIdSchema,
-  serverType: { ...name, description: 'As the provider calls it, such as `cx22`.' },
-  location: { ...name, description: 'As the provider calls it, such as `hel1`.' },
+  serverType: { ...name, description: 'The provider’s name for it, such as `cx22`.' },
+  location: { ...name, description: 'The provider’s name for it, such as `hel1`.' },
   architecture: { enum: serverArchitectures },
   serverKind: {
     enum: serverKinds,
     description:
-      '`cloud` servers are looked up in the project of the connection and rebuilt. `dedicated` and `onprem` ones nobody here ' +
-      'can rebuild: a join command is run on them. Only where the installation has nodes on adopted servers.',
+      '`cloud` servers are looked up in the project of the connection and rebuilt. The service cannot rebuild `dedicated` and ' +
+      '`onprem` servers: run a join command on them. These kinds need an installation with nodes on adopted servers.',
   },
 } as const;
 
@@ -41,8 +41,8 @@ export const adoptedServerPostSchema = {
     acknowledge: {
       ...compared,
       description:
-        'Exactly `{"confirm": "WIPE"}`: the operating system of the server is rebuilt and all its data destroyed; a ' +
-        '`dedicated` or `onprem` machine is handed over to a cluster as a whole. ' +
+        'Exactly `{"confirm": "WIPE"}`: the operating system of the server is rebuilt and all its data is destroyed; a ' +
+        'cluster takes over a `dedicated` or `onprem` machine completely. ' +
         'Anything else is refused with `acknowledgement_required`.',
       examples: [wipeAcknowledgement],
     },
@@ -55,7 +55,7 @@ export const adoptedServerSchema = exactly({
   apiVersion: { const: apiVersion },
   kind: { const: 'AdoptedServer' },
   metadata: exactly({
-    name: { ...filled, description: 'As the provider calls the server; its number until that is known.' },
+    name: { ...filled, description: 'The provider’s name for the server; its number until the name is known.' },
     id: uuid,
     serverID: serverIdSchema,
     team: filled,
@@ -67,25 +67,25 @@ export const adoptedServerSchema = exactly({
   status: exactly({
     phase: {
       enum: serverPhases,
-      description: '`Joining`, `Joined` and `Leaving` tell of a node of a cluster; the others of the adoption itself.',
+      description: '`Joining`, `Joined` and `Leaving` describe a node of a cluster; the others describe the adoption.',
     },
-    message: { ...text, description: 'What is known beside the phase, and what to do about it.' },
+    message: { ...text, description: 'Details of the phase, and what to do about it.' },
     claimedBy: {
       anyOf: [exactly({ cluster: filled, nodePool: filled }), { type: 'null' }],
-      description: 'The node pool that draws on the server. A server that is `Leaving` has none any more.',
+      description: 'The node pool that uses the server. Null for a server that is `Leaving`.',
     },
     operationId: {
       type: ['string', 'null'],
       pattern: uuid.pattern,
-      description: 'The open or last operation about it.',
+      description: 'The open or last operation on the server.',
     },
     adoptedAt: {
       ...optionalTime,
-      description: 'When the last rebuild was seen to be done; of a `dedicated` or `onprem` one when it became a node.',
+      description: 'When the last rebuild finished; for a `dedicated` or `onprem` server, when it became a node.',
     },
     observedAt: {
       ...optionalTime,
-      description: 'When the provider last told of it; null of one that the provider does not know.',
+      description: 'When the provider last reported the server; null if the provider does not know it.',
     },
   }),
 });
@@ -94,11 +94,11 @@ export const adoptedServerSchema = exactly({
 export const joinCommandSchema = exactly({
   joinCommand: {
     ...filled,
-    description: 'A shell script, to be pasted whole and run as root on the machine. A secret until `expiresAt`.',
+    description: 'A shell script. Paste all of it and run it as root on the machine. Secret until `expiresAt`.',
   },
-  nodeName: { ...filled, description: 'What the node will be called, and the machine from then on.' },
+  nodeName: { ...filled, description: 'Name of the node, which also becomes the name of the machine.' },
   cluster: filled,
-  expiresAt: { ...time, description: 'When the token in it ends. Ask for another command then.' },
+  expiresAt: { ...time, description: 'When the token in the command expires. Request a new command then.' },
 });
 export type JoinCommand = FromSchema<typeof joinCommandSchema>;
 

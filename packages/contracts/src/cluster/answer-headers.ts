@@ -5,17 +5,18 @@ import type { ClusterRoute } from './route.js';
 export const successHeaders = {
   ETag: {
     description:
-      'Entity tag of the resource, for `If-Match` and `If-None-Match`; of a node pool that of its cluster. Not with a dry run.',
+      'Entity tag of the resource, for `If-Match` and `If-None-Match`; for a node pool, that of its cluster. Absent on dry runs.',
     schema: { type: 'string', pattern: '^"[^"]+"$' },
   },
   'Operation-Location': {
-    description: 'Where the operation is polled that the change became, or that is under way for what is declared.',
+    description:
+      'URL at which to poll the operation of this change, or the operation already in progress for this specification.',
     schema: { type: 'string', format: 'uri' },
   },
-  Location: { description: 'Where to go.', schema: { type: 'string', format: 'uri-reference' } },
-  'Set-Cookie': { description: 'The session, or its end: `sessionid`.', schema: { type: 'string' } },
-  'Content-Disposition': { description: 'A name for the file.', schema: { type: 'string' } },
-  'Cache-Control': { description: '`no-store`: nobody on the way keeps the answer.', schema: { type: 'string' } },
+  Location: { description: 'URL to redirect to.', schema: { type: 'string', format: 'uri-reference' } },
+  'Set-Cookie': { description: 'Sets or clears the session cookie `sessionid`.', schema: { type: 'string' } },
+  'Content-Disposition': { description: 'Suggested file name.', schema: { type: 'string' } },
+  'Cache-Control': { description: '`no-store`: the answer must not be cached.', schema: { type: 'string' } },
 } as const satisfies Record<string, AnswerHeader>;
 export type SuccessHeader = keyof typeof successHeaders;
 

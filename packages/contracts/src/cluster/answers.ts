@@ -82,8 +82,7 @@ const lastOperationSchema = {
     createdAt: time,
   }),
   type: ['object', 'null'],
-  description:
-    'What was last asked for, and what became of it. A failed one is tried again by the same PUT, or `retry/`.',
+  description: 'The last operation and its state. To retry a failed one, repeat the PUT or call `retry/`.',
 } as const;
 
 export const clusterSchema = exactly({
@@ -121,7 +120,10 @@ export const nodePoolSchema = exactly({
   publicIP: { type: 'boolean' },
   autoscalerPriority: { type: 'integer' },
   status: exactly({
-    pet: { type: 'boolean', description: 'Whether the nodes are adopted servers, which nobody replaces.' },
+    pet: {
+      type: 'boolean',
+      description: 'Whether the nodes are adopted servers, which are not replaced automatically.',
+    },
     backingReady: {
       type: ['integer', 'null'],
       description: 'How many of the claimed servers are ready nodes. Null for a managed pool.',
@@ -137,7 +139,7 @@ const operationWaitingSchema = {
     since: time,
   }),
   type: ['object', 'null'],
-  description: 'Why an open operation does not get on just now, and since when. Null when nothing is in its way.',
+  description: 'Why an open operation is currently blocked, and since when. Null when it is not blocked.',
 } as const;
 
 export const operationSchema = exactly({
@@ -180,7 +182,7 @@ export const connectionSchema = exactly({
 const changesSchema = {
   type: 'array',
   items: exactly({ pointer: text, from: {}, to: {} }),
-  description: 'What differs from the present specification, by JSON pointer; `null` stands for absent.',
+  description: 'Differences from the current specification, by JSON pointer; `null` means absent.',
 } as const;
 
 const membershipSchema = exactly({ id: count, slug: filled, name: text, role: roleSchema });
@@ -202,7 +204,7 @@ export const clusterAnswerSchemas = {
     costDifference: costDifferenceSchema,
     deletes: {
       type: 'array',
-      description: 'What goes with the cluster, as far as it is known without looking into it.',
+      description: 'Resources deleted with the cluster, as far as known without inspecting the cluster.',
       items: exactly({
         kind: filled,
         name: { type: ['string', 'null'] },
@@ -225,7 +227,7 @@ export const clusterAnswerSchemas = {
   kubeconfig: exactly({
     kubeconfig: { ...filled, description: 'A secret: a credential for the whole cluster.' },
     expiresAt: time,
-    scope: { const: 'cluster-admin', description: 'Everything in this one cluster, nothing beside it.' },
+    scope: { const: 'cluster-admin', description: 'Full access to this cluster, and to nothing else.' },
   }),
   connection: connectionSchema,
   connectionAccepted: exactly({ operation: operationSchema, resource: connectionSchema }),
@@ -285,7 +287,7 @@ export const problemSchema = {
     operationId: { type: ['string', 'null'] },
     errors: {
       type: 'array',
-      description: 'With `validation_failed` and its kin: each wrong place.',
+      description: 'Invalid fields, with `validation_failed` and similar codes.',
       items: exactly({ pointer: text, message: filled }),
     },
   },

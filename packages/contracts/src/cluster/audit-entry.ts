@@ -31,12 +31,12 @@ const body = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] 
 const cut = {
   anyOf: [
     exactly({
-      bytes: { type: 'integer', minimum: 1, description: 'Length of the whole, in UTF-8.' },
-      sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'Of the whole.' },
+      bytes: { type: 'integer', minimum: 1, description: 'Length of the complete body, in UTF-8.' },
+      sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'Digest of the complete body.' },
     }),
     { type: 'null' },
   ],
-  description: `Set when only the first ${retentionLimits.auditBodyBytes} bytes of the body are kept: it is a text then, cut where it is.`,
+  description: `Set when only the first ${retentionLimits.auditBodyBytes} bytes of the body are kept. The body is then a truncated text.`,
 } as const;
 
 const dnsSchema = exactly({
@@ -48,20 +48,20 @@ const dnsSchema = exactly({
   upstreamStatus: { type: ['integer', 'null'], description: 'HTTP status of the upstream’s answer.' },
   upstreamBody: { ...body, description: 'The upstream’s answer.' },
   upstreamBodyCut: cut,
-  foundBody: { ...body, description: 'The record set as it was read later; null: it was absent, or not read.' },
+  foundBody: { ...body, description: 'The record set as read later; null if it was absent or not read.' },
   foundBodyCut: cut,
-  foundApplied: { type: ['boolean', 'null'], description: 'With `settled`: whether the write’s effect was found.' },
+  foundApplied: { type: ['boolean', 'null'], description: 'With `settled`: whether the write took effect.' },
   count: {
     type: 'integer',
     minimum: 1,
     description:
-      'Writes that the entry tells of: with `unsent`, all of one minute by token, name, type, operation and code.',
+      'Number of writes in this entry. With `unsent`, all writes of one minute with the same token, name, type, operation and code.',
   },
-  refusalCode: { ...optionalText, description: 'With `unsent`: the error code that the clients got.' },
+  refusalCode: { ...optionalText, description: 'With `unsent`: the error code that clients received.' },
   completedAt: {
     type: ['string', 'null'],
     pattern: time.pattern,
-    description: 'When the outcome was known; of the last write where several are counted.',
+    description: 'When the outcome became known; for several writes, that of the last one.',
   },
 });
 
@@ -72,13 +72,13 @@ export const auditEntrySchema = exactly({
   outcome: { enum: auditOutcomes },
   actor: exactly({
     kind: { enum: auditActorKinds },
-    id: { ...optionalText, description: 'Of the token; the number of the user.' },
+    id: { ...optionalText, description: 'Id of the token, or number of the user.' },
     name: { ...optionalText, description: 'The token’s name; the user’s e-mail address.' },
   }),
   target: exactly({ kind: filled, id: filled, name: text }),
-  requestId: { ...optionalText, description: 'As in `X-Correlation-Id` of its answer.' },
-  detail: { type: 'object', description: 'What else is worth knowing; depends on the action. Never a secret.' },
-  dns: { anyOf: [dnsSchema, { type: 'null' }], description: 'Of DNS writes, null for all others.' },
+  requestId: { ...optionalText, description: 'The same as `X-Correlation-Id` of the answer.' },
+  detail: { type: 'object', description: 'Further details, depending on the action. Never contains a secret.' },
+  dns: { anyOf: [dnsSchema, { type: 'null' }], description: 'Details of a DNS write; null for all other actions.' },
   createdAt: time,
 });
 export type AuditEntryBody = FromSchema<typeof auditEntrySchema>;

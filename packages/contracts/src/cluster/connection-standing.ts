@@ -8,15 +8,15 @@ export type TokenVerdict = 'valid' | 'read-only' | 'rejected' | 'unknown';
 /** What is known of the project behind a token. */
 export const connectionProjectSchema = {
   ...exactly({
-    reachable: { type: 'boolean', description: 'The token opens the project.' },
+    reachable: { type: 'boolean', description: 'Whether the token gives access to the project.' },
     readOnly: {
       type: ['boolean', 'null'],
-      description: 'The token may read and not write; null while it opens nothing.',
+      description: 'Whether the token can only read; null while it gives no access.',
     },
-    currency: { type: ['string', 'null'], description: 'Of the price list; null until that was read.' },
+    currency: { type: ['string', 'null'], description: 'Currency of the price list; null until the list was read.' },
   }),
   type: ['object', 'null'],
-  description: 'What is known of the project behind the token; null until the provider gave a usable answer about it.',
+  description: 'The project of the token; null until the provider gave a usable answer about it.',
 } as const;
 export type ConnectionProject = NonNullable<FromSchema<typeof connectionProjectSchema>>;
 

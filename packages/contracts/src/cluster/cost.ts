@@ -24,15 +24,15 @@ export const costSchema = exactly({
       maximum: count,
       hourly: range,
       monthly: range,
-      reason: { type: ['string', 'null'], description: 'Why the price is not known, or why there is none to pay.' },
+      reason: { type: ['string', 'null'], description: 'Why the price is unknown, or why there is no charge.' },
     }),
   },
-  pricedAt: { type: ['string', 'null'], description: 'When these prices were first read. They are compared daily.' },
+  pricedAt: { type: ['string', 'null'], description: 'When these prices were first read. They are checked daily.' },
 });
 
 export const costDifferenceSchema = {
   ...exactly({ hourly: rangeOfDifferences, monthly: rangeOfDifferences }),
-  description: 'What the change adds to the present cost; below zero, what it saves. `null` where either is not known.',
+  description: 'What the change adds to the current cost; negative if it saves. `null` if either cost is unknown.',
 } as const;
 
 export type Cost = FromSchema<typeof costSchema>;

@@ -20,7 +20,7 @@ export const dnsTokenPostSchema = {
       type: 'string',
       maxLength: clusterLimits.dnsTokenNameCharacters,
       pattern: '\\S',
-      description: 'What it is for, as lists and the audit log show it.',
+      description: 'Purpose of the token, shown in lists and the audit log.',
     },
     scopes: {
       type: 'array',
@@ -35,7 +35,7 @@ export const dnsTokenPostSchema = {
       maxLength: 253,
       default: null,
       description:
-        'The token sees and writes only this name, relative to the zone, and names below it. Null: all of the team’s.',
+        'The token can read and write only this name, relative to the zone, and names below it. Null: all names of the team.',
     },
     withinTypes: {
       type: 'array',
@@ -43,14 +43,14 @@ export const dnsTokenPostSchema = {
       maxItems: writableTypes.length,
       uniqueItems: true,
       default: [],
-      description: 'The token writes only these record types. Empty: every type that the DNS API writes.',
+      description: 'The token can write only these record types. Empty: all types that the DNS API can write.',
     },
     expiresAt: {
       type: ['string', 'null'],
       maxLength: timeCharacters,
       pattern: timePattern,
       default: null,
-      description: 'When it ends (RFC 3339). Null: when it is revoked.',
+      description: 'When the token expires (RFC 3339). Null: valid until revoked.',
     },
   },
 } as const satisfies JSONSchema;
@@ -58,7 +58,7 @@ export const dnsTokenPostSchema = {
 /** Who made a token over this API. */
 const creatorSchema = {
   anyOf: [exactly({ id: { type: 'integer' }, email: filled, displayName: filled }), { type: 'null' }],
-  description: 'Null: nobody’s own. An operator of the service made it, or it was handed over to the team.',
+  description: 'Null if an operator of the service created the token, or if it was handed over to the team.',
 } as const;
 
 const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
@@ -73,7 +73,7 @@ const shown = {
   createdAt: time,
   createdBy: creatorSchema,
   expiresAt: optionalTime,
-  lastUsedAt: { ...optionalTime, description: 'To about 10 s.' },
+  lastUsedAt: { ...optionalTime, description: 'Accurate to about 10 s.' },
   revokedAt: optionalTime,
 } as const;
 
@@ -84,8 +84,8 @@ export const createdDnsTokenSchema = exactly({
     type: ['string', 'null'],
     pattern: '^[A-Za-z0-9]{64}$',
     description:
-      'The token itself: it is here, this once, and kept nowhere. Null when the request was sent again with its ' +
-      '`Idempotency-Key`: revoke the token if the first answer is lost, and create another.',
+      'The token itself, shown only once and not stored. Null when the request was repeated with its ' +
+      '`Idempotency-Key`: if the first answer was lost, revoke the token and create another.',
   },
 });
 

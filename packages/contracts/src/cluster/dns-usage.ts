@@ -5,22 +5,25 @@ const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as cons
 
 export const dnsUsageSchema = exactly({
   records: exactly({
-    used: { ...count, description: 'In the zone.' },
-    reserved: { ...count, description: 'Held for writes under way.' },
+    used: { ...count, description: 'Records in the zone.' },
+    reserved: { ...count, description: 'Records reserved for writes in progress.' },
     limit: count,
   }),
   tokens: exactly({ active: count, limit: count }),
   requests: exactly({
-    lastHour: { ...count, description: 'With a valid token, refused ones included; to the minute, about 10 s behind.' },
+    lastHour: {
+      ...count,
+      description: 'Requests with a valid token, including refused ones. Counted by minute, about 10 s behind.',
+    },
   }),
   upstream: {
     ...exactly({
       limit: { type: ['integer', 'null'], minimum: 0, description: 'Calls per hour.' },
-      remaining: { type: ['integer', 'null'], minimum: 0, description: 'Calls that can be made at once.' },
-      resetAt: { ...optionalTime, description: 'When all of it is back if nobody calls.' },
-      observedAt: { ...optionalTime, description: 'When the account was last brought up to date.' },
+      remaining: { type: ['integer', 'null'], minimum: 0, description: 'Calls that can be made now.' },
+      resetAt: { ...optionalTime, description: 'When the full budget is available again without further calls.' },
+      observedAt: { ...optionalTime, description: 'When the budget was last updated.' },
     }),
-    description: 'The budget of the upstream, which all teams share. Null where it is not known.',
+    description: 'The upstream’s budget, shared by all teams. Null where unknown.',
   },
 });
 export type DnsUsageBody = FromSchema<typeof dnsUsageSchema>;

@@ -6,7 +6,7 @@ export const eventRoutes = [
     operationId: 'streamTeamEvents',
     method: 'get',
     path: `${team}/events/`,
-    summary: 'What changes in the team, as it happens, as Server-Sent Events',
+    summary: 'Stream live changes of the team as Server-Sent Events',
     access: 'member',
     answers: { 200: 'teamEvent' },
     events: true,

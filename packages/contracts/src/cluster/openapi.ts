@@ -22,16 +22,16 @@ import { streamEndReasons, teamEventChanges, teamEventKinds, teamEventName } fro
 export const problemsBeforeRouting = ['invalid_http', 'request_timeout', 'headers_too_large'] as const;
 
 const description = [
-  'Kubernetes clusters by declared intent. A change is answered 202 with an operation to poll; an unchanged ' +
+  'Declarative management of Kubernetes clusters. A change is answered 202 with an operation to poll; an unchanged ' +
     'specification is answered 200 and changes nothing.',
-  `Changes of a team come one after the other. When ${clusterLimits.changesWaitingPerTeam} of them wait, or one has waited for ` +
-    `${clusterLimits.changeWaitSeconds} s, the answer is 429, or 503 where changes of other teams are in the way. Nothing was ` +
-    'changed then: send it again after the time in `Retry-After`.',
-  'Paths end in a slash. A GET without it is answered 308 with the path that has it; other methods are served all the ' +
-    'same. Every GET is served as HEAD, too.',
-  'Every error is a problem document (RFC 9457) whose `type` leads to a page that explains its `code`. Beside those of ' +
+  `Changes of a team are processed one at a time. When ${clusterLimits.changesWaitingPerTeam} of them wait, or one has waited for ` +
+    `${clusterLimits.changeWaitSeconds} s, the answer is 429, or 503 if changes of other teams block it. Nothing was ` +
+    'changed then: repeat the request after the time in `Retry-After`.',
+  'Paths end in a slash. A GET without it is redirected (308) to the path with it; other methods are served either ' +
+    'way. Every GET route also supports HEAD.',
+  'Every error is a problem document (RFC 9457) whose `type` links to a page that explains its `code`. In addition to those of ' +
     `each operation: ${problemsBeforeRouting.map((code) => `\`${code}\` (${problemCodes[code].status})`).join(', ')}, ` +
-    'for requests that cannot be read.',
+    'for requests that cannot be parsed.',
 ].join('\n\n');
 
 /** The OpenAPI 3.1 document of the cluster-management API, made of the route table and the schemas that validate it. */
@@ -58,10 +58,10 @@ export function clusterOpenApi(serverUrl: string): object {
 }
 
 const whoMay: Readonly<Record<RouteAccess, string>> = {
-  public: 'For everybody.',
-  session: 'For everybody who is signed in.',
-  member: 'For members and administrators of the team; for everybody else there is no such team.',
-  admin: 'For administrators of the team; for who is not in it, there is no such team.',
+  public: 'No authentication required.',
+  session: 'Requires a session.',
+  member: 'For members and administrators of the team. Other callers get 404.',
+  admin: 'For administrators of the team. Callers who are not in the team get 404.',
 };
 
 function operationOf(route: ClusterRoute): object {
@@ -136,8 +136,10 @@ function headerParametersOf(route: ClusterRoute): object[] {
     header('If-None-Match', { description: about, schema: { type: 'string', maxLength: 1_000 }, example });
   return [
     ...(route.conditional ? [header('If-Match', requestHeaders['If-Match'])] : []),
-    ...(createsByPut.includes(route.operationId) ? [tags('`*`: only create, never change.', '*')] : []),
-    ...(304 in route.answers ? [tags('Entity tag of the copy at hand.', requestHeaders['If-Match'].example)] : []),
+    ...(createsByPut.includes(route.operationId)
+      ? [tags('`*`: create only; do not change an existing resource.', '*')]
+      : []),
+    ...(304 in route.answers ? [tags('Entity tag of the client’s copy.', requestHeaders['If-Match'].example)] : []),
     ...(isEventStream(route) ? [header('Last-Event-ID', requestHeaders['Last-Event-ID'])] : []),
     ...(route.operationId === 'takeBillingEvent'
       ? [{ ...header('Corral-Signature', requestHeaders['Corral-Signature']), required: true }]
@@ -178,25 +180,25 @@ function mediaTypeOf(route: ClusterRoute): string {
 }
 
 const meanings: Readonly<Record<number, string>> = {
-  200: 'Done, or nothing to do',
+  200: 'Done, or nothing to change',
   201: 'Created',
-  202: 'Accepted: an operation does the rest',
-  204: 'Done; there is nothing to tell',
-  302: 'Go there',
-  303: 'Done, go there',
-  304: 'The copy at hand is still true',
+  202: 'Accepted; an operation carries out the change',
+  204: 'Done, no content',
+  302: 'Redirect',
+  303: 'Done, redirect',
+  304: 'The client’s copy is current',
 };
 
 function descriptionOf(route: ClusterRoute, status: number): string {
   if (isEventStream(route)) return eventsDescription;
-  return route.lines ? 'One such document per line' : (meanings[status] ?? 'Done');
+  return route.lines ? 'One document per line' : (meanings[status] ?? 'Done');
 }
 
 const eventsDescription = [
-  'A stream without end. The data of each event is such a document; its name is one of ' +
+  'A continuous stream. The data of each event is such a document; its name is one of ' +
     `${teamEventKinds.flatMap((kind) => teamEventChanges.map((change) => `\`${teamEventName(kind, change)}\``)).join(', ')}.`,
-  'Beside them: `ready` begins a stream without `Last-Event-ID`; `reset` says that events are missing and everything is ' +
-    'to be loaded anew; `end` says why the stream ends:',
+  'Control events: `ready` starts a stream without `Last-Event-ID`; `reset` says that events are missing: reload ' +
+    'everything; `end` says why the stream ends:',
   ...Object.entries(streamEndReasons).map(([reason, meaning]) => `\`${reason}\`: ${meaning}`),
 ].join('\n\n');
 

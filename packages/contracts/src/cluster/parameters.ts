@@ -27,7 +27,7 @@ const pathParameters: Readonly<Record<string, ParameterNote>> = {
   pool: { description: 'Name of a node pool of the cluster.', schema: poolNameSchema, example: 'general' },
   ref: { description: 'Ref of a connection of the team.', schema: refSchema, example: 'main' },
   id: {
-    description: 'Id, as lists and answers tell it.',
+    description: 'Id, as in lists and answers.',
     schema: { ...uuid, format: 'uuid' },
     example: '0197b2f0-3c5e-7d2a-9b41-6f0e8a1c2d34',
   },
@@ -40,7 +40,7 @@ const pathParameters: Readonly<Record<string, ParameterNote>> = {
 
 /** Where a name stands for something else than elsewhere, by what precedes it. */
 const byPrecedent: Readonly<Record<string, ParameterNote>> = {
-  'members/{id}': { description: 'Number of the membership, as lists tell it.', schema: number, example: 12 },
+  'members/{id}': { description: 'Number of the membership, as in lists.', schema: number, example: 12 },
 };
 
 /** What a name in a path stands for; a text where nobody has said it. */
@@ -73,14 +73,14 @@ export const queryNotes: Readonly<Record<string, { readonly schema?: object; rea
 
 export const requestHeaders = {
   'Last-Event-ID': {
-    description: '`id` of the last event that arrived: the stream goes on behind it.',
+    description: '`id` of the last event received. The stream continues after it.',
     schema: { type: 'string', maxLength: 200 },
     example: 'NzQ1LjEyLjE3OTUzNDg4MDAwMDA',
   },
   'If-Match': {
     description:
-      'Entity tag of what the resource must still be declared as; else nothing is done and the answer is 412. What is only ' +
-      'seen of it, its status, does not count.',
+      'The change is made only if the declared resource still has this entity tag; otherwise the answer is 412. Changes ' +
+      'of its status are ignored.',
     schema: { type: 'string', maxLength: 1_000 },
     example: '"0197b2f0-0000-7000-8000-00000000c1c1.2.7"',
   },
@@ -90,7 +90,7 @@ export const requestHeaders = {
     example: `t=1795255200,v1=${'5d'.repeat(32)}`,
   },
   'Idempotency-Key': {
-    description: 'A name for this request: sent again with the same key, it has the outcome of the first.',
+    description: 'Identifies this request. A repeated request with the same key has the outcome of the first.',
     schema: {
       type: 'string',
       minLength: 1,

@@ -41,8 +41,8 @@ export const nodePoolSpecSchema = {
     source: {
       enum: poolSources,
       description:
-        'Where the nodes come from: `managed` ones are made and deleted as needed, those of the others are adopted servers ' +
-        'of the kind `cloud` (`pooled`), `dedicated` or `onprem`. Fixed once the pool exists. Absent: stays what it is; ' +
+        'Where the nodes come from: `managed` nodes are created and deleted as needed; the others are adopted servers ' +
+        'of the kind `cloud` (`pooled`), `dedicated` or `onprem`. Fixed once the pool exists. Absent: unchanged; ' +
         '`managed` for a new pool.',
     },
     machineType: {
@@ -50,7 +50,7 @@ export const nodePoolSpecSchema = {
       minLength: 1,
       maxLength: clusterLimits.machineTypeCharacters,
       description:
-        'Of a pool on adopted servers their type; it is fixed then, and stays what it is when absent. Else required.',
+        'For a pool of adopted servers, the server type; fixed, and unchanged when absent. Required for managed pools.',
     },
     image: {
       type: 'object',
@@ -62,22 +62,22 @@ export const nodePoolSpecSchema = {
         maxLength: clusterLimits.imageTextCharacters,
       },
       description:
-        '`name` and `version` of an image of the catalogue; empty means the catalogue’s own choice. Other members are ' +
+        '`name` and `version` of an image of the catalogue; empty: the catalogue’s default. Other members are ' +
         'options of the image, where the installation has `image-options`. ' +
-        'Adopted servers have the image of the installation: empty.',
+        'Must be empty for adopted servers, which use the image of the installation.',
     },
     minimum: {
       ...{ type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMinimumDefault },
-      description: 'The same as `maximum` for `dedicated` and `onprem`.',
+      description: 'Must equal `maximum` for `dedicated` and `onprem`.',
     },
     maximum: {
       ...{ type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMaximumDefault },
-      description: 'A pool on adopted servers claims as many of them.',
+      description: 'A pool of adopted servers claims this many servers.',
     },
     publicIP: {
       ...{ type: 'boolean', default: true },
       description:
-        'Whether nodes have public addresses. False is for managed pools where the installation has `private-nodes`; a change ' +
+        'Whether nodes have public addresses. False needs a managed pool and an installation with `private-nodes`; a change ' +
         'replaces the nodes.',
     },
   },
@@ -89,7 +89,7 @@ export const networkSchema = {
   type: 'object',
   additionalProperties: false,
   description:
-    'Fixed once the cluster was started: what is absent stays what it is. Until then it is ' +
+    'Fixed once the cluster was started: absent ranges then stay unchanged. Before that they default to ' +
     `${defaultNetwork.nodeCIDR} for nodes, ${defaultNetwork.podCIDR} for pods and ${defaultNetwork.serviceCIDR} for services.`,
   properties: {
     nodeCIDR: { enum: nodeCidrs },
@@ -98,8 +98,8 @@ export const networkSchema = {
     existingNetwork: {
       ...{ type: 'string', minLength: 1, maxLength: 100 },
       description:
-        'Name or id of a network of the cloud project in which the nodes are to be, where the installation has ' +
-        '`existing-network`. Absent: the cluster gets one of its own.',
+        'Name or id of an existing network of the cloud project for the nodes, where the installation has ' +
+        '`existing-network`. Absent: the cluster gets its own network.',
     },
   },
 } as const satisfies JSONSchema;
@@ -111,24 +111,25 @@ export const clusterSpecSchema = {
   properties: {
     connectionRef: {
       ...refSchema,
-      description: 'A connection of the team. Required for a new cluster, and fixed from then on.',
+      description: 'A connection of the team. Required for a new cluster; cannot change later.',
     },
     region: {
       type: 'string',
       minLength: 1,
       maxLength: clusterLimits.regionCharacters,
-      description: 'Required for a new cluster, and fixed from then on.',
+      description: 'Required for a new cluster; cannot change later.',
     },
     kubernetesVersion: {
       type: 'string',
       maxLength: clusterLimits.kubernetesVersionCharacters,
       pattern: '^[0-9]+\\.[0-9]+(\\.[0-9]+)?$',
-      description: 'A minor or a full version. A minor one is resolved once, and stays on that patch.',
+      description: 'A minor or a full version. A minor version is resolved once to a patch version, which then stays.',
     },
-    hibernated: { type: 'boolean', description: 'Absent: stays as it is; false for a new cluster.' },
+    hibernated: { type: 'boolean', description: 'Absent: unchanged; false for a new cluster.' },
     controlPlaneHA: {
       type: 'boolean',
-      description: 'Once the cluster was started with true, it stays true. Absent: stays as it is, else false.',
+      description:
+        'Cannot be disabled once the cluster was started with true. Absent: unchanged; false for a new cluster.',
     },
     plan: { enum: plans, default: 'payg' },
     network: networkSchema,
@@ -136,7 +137,7 @@ export const clusterSpecSchema = {
       type: 'array',
       maxItems: 100,
       items: nodePoolSpecSchema,
-      description: 'Absent: the pools stay as they are. A list replaces them all.',
+      description: 'Absent: the pools are unchanged. A list replaces all pools.',
     },
   },
 } as const satisfies JSONSchema;
@@ -150,7 +151,7 @@ export const connectionSpecSchema = {
       type: 'string',
       minLength: 1,
       maxLength: clusterLimits.connectionNameCharacters,
-      description: 'For people. Absent: the ref.',
+      description: 'Display name. Absent: the ref.',
     },
     provider: { enum: providers, description: 'Fixed at creation.' },
     token: {
@@ -160,14 +161,14 @@ export const connectionSpecSchema = {
       pattern: '^[\\x21-\\x7e]+$',
       writeOnly: true,
       description:
-        'Of the cloud project, with read and write access. Never answered. Absent: the connection keeps the one it has.',
+        'Token of the cloud project with read and write access. Never returned. Absent: the connection keeps its token.',
     },
     providerConfig: {
       type: 'object',
       additionalProperties: false,
       default: {},
       properties: {},
-      description: 'Settings that depend on the provider. `hcloud` has none: empty.',
+      description: 'Provider-specific settings. Empty for `hcloud`, which has none.',
     },
   },
 } as const;
@@ -186,10 +187,10 @@ const asRead = (kind: string, named: 'name' | 'ref') => ({
   metadata: {
     type: 'object',
     maxProperties: compared.maxProperties,
-    properties: { [named]: { ...compared, description: 'That of the path.' } },
-    description: `As it was read. \`${named}\` must be that of the path; all else is ignored.`,
+    properties: { [named]: { ...compared, description: 'Must match the path.' } },
+    description: `As read. \`${named}\` must match the path; all other members are ignored.`,
   },
-  status: { ...compared, description: 'As it was read. It is ignored.' },
+  status: { ...compared, description: 'As read. Ignored.' },
 });
 
 export const clusterPutSchema = specOf(clusterSpecSchema, asRead('Cluster', 'name'));
@@ -200,8 +201,8 @@ const nodePoolAsReadSchema = {
   ...nodePoolSpecSchema,
   properties: {
     ...nodePoolSpecSchema.properties,
-    autoscalerPriority: { ...compared, description: 'As it was read. It is ignored.' },
-    status: { ...compared, description: 'As it was read. It is ignored.' },
+    autoscalerPriority: { ...compared, description: 'As read. Ignored.' },
+    status: { ...compared, description: 'As read. Ignored.' },
   },
 } as const;
 export const nodePoolPutSchema = { anyOf: [nodePoolSpecPutSchema, nodePoolAsReadSchema] } as const;

@@ -45,7 +45,7 @@ export interface ClusterQueryParameter {
 
 export const paging: readonly ClusterQueryParameter[] = [
   { name: 'limit', type: 'integer', description: 'Items per page: 1 to 200, default 50.' },
-  { name: 'cursor', type: 'string', description: '`next` of the page before.' },
+  { name: 'cursor', type: 'string', description: '`next` of the previous page.' },
 ];
 /** What the paths of a team begin with. */
 export const team = '/api/v1/teams/{team}';

@@ -8,8 +8,8 @@ const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as cons
 const observed = {
   kubernetes: {
     ...exactly({
-      version: { ...filled, description: 'The full version that runs.' },
-      supportedUntil: { ...optionalTime, description: 'Null: no end is announced, or it was not read yet.' },
+      version: { ...filled, description: 'The full version in use.' },
+      supportedUntil: { ...optionalTime, description: 'Null: no end date is announced, or it was not read yet.' },
     }),
     type: ['object', 'null'],
   },
@@ -19,12 +19,12 @@ const observed = {
       certificateAuthorityData: {
         type: ['string', 'null'],
         description:
-          'What its certificate is proved by, in the form of `certificate-authority-data` of a kubeconfig: PEM in base64, of ' +
-          'several certificates while they are exchanged. Null until the garden has told.',
+          'The certificate authority of the API server, as in `certificate-authority-data` of a kubeconfig: PEM in base64, with ' +
+          'several certificates during a rotation. Null until the garden reports it.',
       },
     }),
     type: ['object', 'null'],
-    description: 'Where the API server of the cluster answers.',
+    description: 'URL of the API server of the cluster.',
   },
   nodePools: {
     type: 'array',
@@ -34,7 +34,7 @@ const observed = {
     ...exactly({
       next: {
         ...optionalTime,
-        description: 'When the next maintenance may begin, as it was when the cluster was last looked at.',
+        description: 'When the next maintenance may begin, as of the last observation of the cluster.',
       },
       last: { ...exactly({ at: time, state: filled }), type: ['object', 'null'] },
     }),
@@ -50,18 +50,17 @@ const seenPoolSchema = exactly({
   image: {
     ...exactly({ name: text, version: text }),
     type: ['object', 'null'],
-    description:
-      'What the nodes of a managed pool are made of now. Null for adopted servers, and until the garden tells.',
+    description: 'Image of the nodes of a managed pool. Null for adopted servers, and until the garden reports it.',
   },
   nodes: {
     ...exactly({
-      ready: { ...count, description: 'Those that take pods, as they say themselves.' },
-      total: { ...count, description: 'Those that have registered.' },
+      ready: { ...count, description: 'Nodes that report Ready.' },
+      total: { ...count, description: 'Registered nodes.' },
     }),
     type: ['object', 'null'],
     description:
-      'As the API server of the cluster tells. Counted after each change that the garden shows, and every few minutes. Null ' +
-      'when it could not be asked: before there is one, while the cluster is hibernated, and while it does not answer.',
+      'As reported by the API server of the cluster. Counted after each change in the garden, and every few minutes. Null ' +
+      'when the API server is unavailable: before it exists, while the cluster is hibernated, and while it does not answer.',
   },
 });
 
@@ -71,6 +70,6 @@ export const seenOfCluster = {
   nodePools: {
     type: 'array',
     items: seenPoolSchema,
-    description: 'What is there now of the declared pools, in their order; those left out of which nothing is known.',
+    description: 'Observed state of the declared pools, in their order. Pools without known state are left out.',
   },
 } as const;

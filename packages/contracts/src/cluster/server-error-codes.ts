@@ -3,7 +3,7 @@ export const serverErrorCodes = {
   server_token_rejected: {
     fault: 'user',
     retryable: true,
-    hint: 'Put a valid token with read and write access into the connection, then adopt the server again.',
+    hint: 'Replace the token of the connection with a valid one with read and write access, then adopt the server again.',
   },
   server_gone: {
     fault: 'user',
@@ -13,17 +13,17 @@ export const serverErrorCodes = {
   server_locked: {
     fault: 'user',
     retryable: true,
-    hint: 'Wait until the provider has ended what runs on the server, then adopt it again.',
+    hint: 'Wait until the provider’s action on the server has finished, then adopt it again.',
   },
   server_protected: {
     fault: 'user',
     retryable: true,
-    hint: 'Lift the protection of the server against rebuilds in the cloud project, then adopt it again.',
+    hint: 'Disable the rebuild protection of the server in the cloud project, then adopt it again.',
   },
   server_in_rescue: {
     fault: 'user',
     retryable: true,
-    hint: 'Switch the rescue system of the server off in the cloud project, then adopt it again.',
+    hint: 'Disable the rescue system of the server in the cloud project, then adopt it again.',
   },
   server_iso_mounted: {
     fault: 'user',
@@ -33,7 +33,7 @@ export const serverErrorCodes = {
   server_claimed_elsewhere: {
     fault: 'user',
     retryable: true,
-    hint: 'Take away the label that the message names, if nobody else uses the server, then adopt it again.',
+    hint: 'Make sure that the server is not used elsewhere, remove the label that the message names, then adopt it again.',
   },
   server_disk_too_small: {
     fault: 'user',
@@ -48,32 +48,32 @@ export const serverErrorCodes = {
   server_changed: {
     fault: 'user',
     retryable: true,
-    hint: 'Adopt the server again as it is now.',
+    hint: 'Adopt the server again with its current properties.',
   },
   server_rebuild_refused: {
     fault: 'user',
     retryable: true,
-    hint: 'Look at the server in the cloud project, then adopt it again.',
+    hint: 'Check the server in the cloud project, then adopt it again.',
   },
   server_rebuild_failed: {
     fault: 'user',
     retryable: true,
-    hint: 'Look at the server in the cloud project, then adopt it again.',
+    hint: 'Check the server in the cloud project, then adopt it again.',
   },
   server_adoption_timeout: {
     fault: 'platform',
     retryable: true,
-    hint: 'Look at the server in the cloud project, then adopt it again.',
+    hint: 'Check the server in the cloud project, then adopt it again.',
   },
   server_join_timeout: {
     fault: 'platform',
     retryable: true,
-    hint: 'Make the node pool smaller, so that the server is rebuilt clean, and then larger again.',
+    hint: 'Make the node pool smaller, which rebuilds the server, and then larger again.',
   },
   server_never_joined: {
     fault: 'user',
     retryable: true,
-    hint: 'Make the node pool that draws on the server smaller, if one does. Then adopt it again and run its join command.',
+    hint: 'If a node pool uses the server, make the pool smaller. Then adopt the server again and run its join command.',
   },
 } as const satisfies Record<string, { fault: 'user' | 'platform'; retryable: boolean; hint: string }>;
 export type ServerErrorCode = keyof typeof serverErrorCodes;

@@ -8,10 +8,10 @@ export type SignInMethod = (typeof signInMethods)[number];
 export const sessionSchema = exactly({
   id: uuid,
   method: { enum: signInMethods },
-  userAgent: { ...text, description: 'What the browser called itself, cut to 200 characters; may be empty.' },
+  userAgent: { ...text, description: 'User agent of the browser, truncated to 200 characters; may be empty.' },
   createdAt: time,
-  lastSeenAt: { ...time, description: 'To about 10 s.' },
-  expiresAt: { ...time, description: 'When it ends, whatever its use.' },
-  current: { type: 'boolean', description: 'Whether it is the session that asks.' },
+  lastSeenAt: { ...time, description: 'Accurate to about 10 s.' },
+  expiresAt: { ...time, description: 'When the session ends, regardless of use.' },
+  current: { type: 'boolean', description: 'Whether it is the session of this request.' },
 });
 export type SessionBody = FromSchema<typeof sessionSchema>;

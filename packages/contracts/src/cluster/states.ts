@@ -41,11 +41,11 @@ export const connectionPhases = ['Unverified', 'Ready', 'Rejected'] as const;
 export type ConnectionPhase = (typeof connectionPhases)[number];
 /** What a connection says of itself, and what to do about it. */
 export const connectionMessages: Readonly<Record<ConnectionPhase | 'ReadOnly', string>> = {
-  Unverified: 'The provider gave no usable answer about the token yet. It is asked again.',
+  Unverified: 'The provider has not yet given a usable answer about the token. The service retries.',
   Ready: '',
-  Rejected: 'The provider rejects the token. Put a valid one, with read and write access, into the connection.',
+  Rejected: 'The provider rejects the token. Replace it with a valid token with read and write access.',
   ReadOnly:
-    'The token may only read, and clusters have to be made. Put one with read and write access into the connection.',
+    'The token is read-only, which is not enough to create clusters. Replace it with a token with read and write access.',
 };
 
 export const serverArchitectures = ['amd64', 'arm64'] as const;
@@ -95,12 +95,12 @@ export const operationErrorCodes = {
   provider_token_rejected: {
     fault: 'user',
     retryable: true,
-    hint: 'Put a valid token into the connection; the cluster goes on by itself then.',
+    hint: 'Replace the token of the connection with a valid one. The cluster then continues automatically.',
   },
   provider_permission_denied: {
     fault: 'user',
     retryable: true,
-    hint: 'Put a token with read and write access into the connection; the cluster goes on by itself then.',
+    hint: 'Replace the token of the connection with one with read and write access. The cluster then continues automatically.',
   },
   provider_quota_exceeded: {
     fault: 'user',
@@ -110,7 +110,7 @@ export const operationErrorCodes = {
   provider_rate_limited: {
     fault: 'platform',
     retryable: true,
-    hint: 'Wait: the cluster tries again by itself.',
+    hint: 'Wait. The cluster retries automatically.',
   },
   provider_capacity: {
     fault: 'user',
@@ -130,33 +130,33 @@ export const operationErrorCodes = {
   webhook_blocks: {
     fault: 'user',
     retryable: true,
-    hint: 'Mend or remove the admission webhook in the cluster that blocks the system, then retry.',
+    hint: 'Fix or remove the admission webhook in the cluster that blocks the system, then retry.',
   },
   configuration_problem: {
     fault: 'user',
     retryable: false,
-    hint: 'Change the specification as the message says.',
+    hint: 'Change the specification as described in the message.',
   },
   refused_by_garden: {
     fault: 'user',
     retryable: false,
-    hint: 'Change the specification as the message says.',
+    hint: 'Change the specification as described in the message.',
   },
   platform_quota_exceeded: {
     fault: 'platform',
     retryable: true,
-    hint: 'Wait: the operators of this service are told, and the cluster goes on by itself once there is room.',
+    hint: 'Wait. The operators of this service are notified, and the cluster continues automatically once there is capacity.',
   },
   field_conflict: {
     fault: 'platform',
     retryable: true,
-    hint: 'Agree with whoever the message names, then declare it again: what is declared later wins.',
+    hint: 'Agree on the field with the other manager that the message names, then declare it again. The last declaration wins.',
   },
   name_collision: { fault: 'platform', retryable: false, hint: 'Ask the operators of this service.' },
   shoot_missing: {
     fault: 'platform',
     retryable: false,
-    hint: 'The cluster was removed behind the service. Delete it here, or ask the operators of this service.',
+    hint: 'The cluster was deleted outside this service. Delete it here, or ask the operators of this service.',
   },
   ...serverErrorCodes,
   internal_error: { fault: 'platform', retryable: true, hint: 'Ask the operators of this service.' },

@@ -76,11 +76,11 @@ export const billingEventSchema = {
   type: 'object',
   required: ['id', 'stated_at', 'team', 'subscription'],
   properties: {
-    id: { ...word, description: 'Of the event: one that was taken is not taken again.' },
+    id: { ...word, description: 'Id of the event. An event is processed only once.' },
     stated_at: {
       ...moment,
       description:
-        'When this was so, by the clock of the billing system: what is older than what is known is not taken.',
+        'Time of this state by the clock of the billing system. States older than the known one are ignored.',
     },
     team: {
       description: 'Slug or number of the team.',
@@ -90,12 +90,12 @@ export const billingEventSchema = {
       ],
     },
     subscription: {
-      description: 'As it is now; null when the team has none any more.',
+      description: 'The current subscription; null when the team no longer has one.',
       anyOf: [statedSubscriptionSchema, { type: 'null' }],
     },
     active: {
       ...flag,
-      description: `Whether it counts as active. Absent: when its status is ${activeSubscriptionStates.join(' or ')}.`,
+      description: `Whether the subscription is active. Absent: active if its status is ${activeSubscriptionStates.join(' or ')}.`,
     },
   },
 } as const;

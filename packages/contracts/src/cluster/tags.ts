@@ -5,22 +5,22 @@ interface Tag {
   readonly description: string;
 }
 
-const teams: Tag = { name: 'Teams', description: 'Teams, their people and invitations.' };
-const sessions: Tag = { name: 'Sign-in', description: 'Who is signed in, how, and since when.' };
-const billing: Tag = { name: 'Billing', description: 'What a team pays for, as the billing system says.' };
-const dns: Tag = { name: 'DNS', description: 'What a team has of the DNS record API.' };
+const teams: Tag = { name: 'Teams', description: 'Teams, their members and invitations.' };
+const sessions: Tag = { name: 'Sign-in', description: 'Sign-in and sessions.' };
+const billing: Tag = { name: 'Billing', description: 'Subscriptions of teams, as reported by the billing system.' };
+const dns: Tag = { name: 'DNS', description: 'DNS tokens and DNS usage of a team.' };
 
 /** By the word in a path that says most of what it is about. */
 const tagOfWord: Readonly<Record<string, Tag>> = {
-  clusters: { name: 'Clusters', description: 'Clusters by declared intent, and kubeconfigs to use them.' },
-  'node-pools': { name: 'Node pools', description: 'The machines of a cluster.' },
-  operations: { name: 'Operations', description: 'What became of accepted changes.' },
-  connections: { name: 'Connections', description: 'Cloud projects that clusters are made in.' },
-  'adopted-servers': { name: 'Adopted servers', description: 'Servers of a team that node pools can draw on.' },
+  clusters: { name: 'Clusters', description: 'Declarative clusters, and kubeconfigs to access them.' },
+  'node-pools': { name: 'Node pools', description: 'Node pools of a cluster.' },
+  operations: { name: 'Operations', description: 'State and outcome of accepted changes.' },
+  connections: { name: 'Connections', description: 'Cloud projects in which clusters are created.' },
+  'adopted-servers': { name: 'Adopted servers', description: 'Servers of a team that node pools can use.' },
   'dns-tokens': dns,
   'dns-usage': dns,
-  audit: { name: 'Audit', description: 'What was done, by whom, over both APIs.' },
-  events: { name: 'Events', description: 'What changes, as it changes.' },
+  audit: { name: 'Audit', description: 'Audit log of both APIs.' },
+  events: { name: 'Events', description: 'Live changes.' },
   ...{ billing, teams, members: teams, invitations: teams, me: sessions, auth: sessions },
 };
 

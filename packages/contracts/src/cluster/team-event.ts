@@ -37,28 +37,28 @@ export interface TeamEvent {
 /** @param resources the schemas of the bodies that an event can carry */
 export const teamEventSchemaOf = <const R extends readonly JSONSchema[]>(resources: R) =>
   exactly({
-    id: { ...filled, description: 'The same as `id` of the event: what `Last-Event-ID` goes on behind.' },
+    id: { ...filled, description: 'The same as `id` of the event, for `Last-Event-ID`.' },
     kind: { enum: teamEventKinds },
     change: { enum: teamEventChanges },
     name: {
       ...filled,
-      description: 'Of the resource; of an operation the name of its target, of a connection its ref.',
+      description: 'Name of the resource; for an operation, the name of its target; for a connection, its ref.',
     },
     targetId: {
       ...filled,
-      description: 'The id of the resource; of a record set `name/type`, of a member the number that paths take.',
+      description: 'Id of the resource; for a record set, `name/type`; for a member, the number used in paths.',
     },
     parent: {
       type: ['string', 'null'],
       description:
-        'The cluster of a node pool, the connection of a server, the zone of a record set; null where that is gone as well.',
+        'The cluster of a node pool, the connection of a server, the zone of a record set; null if that is deleted as well.',
     },
     at: time,
     resource: {
       anyOf: [...resources, { type: 'null' }],
       description:
-        'As a GET answers it when the event is told, of a record set the GET of the DNS API; null when it was deleted or ' +
-        'is gone by then.',
+        'As returned by GET when the event is sent; for a record set, by GET of the DNS API. Null when it was deleted or ' +
+        'no longer exists at that time.',
     },
   });
 
@@ -76,9 +76,9 @@ export const streamEventNames = {
 export const streamMarkSchema = exactly({ id: filled, at: time });
 
 export const streamEndReasons = {
-  shutdown: 'The replica ends: connect again, another one goes on.',
-  session: 'The session or the membership has ended: sign in before the next attempt.',
-  slow: 'The events were not read in time: connect again with `Last-Event-ID`.',
+  shutdown: 'This replica is shutting down. Reconnect.',
+  session: 'The session or the membership has ended. Sign in before you reconnect.',
+  slow: 'The client did not read the events in time. Reconnect with `Last-Event-ID`.',
 } as const;
 export type StreamEndReason = keyof typeof streamEndReasons;
 /** Data of `end`. */

@@ -14,7 +14,7 @@ const shownInvitation = {
   team: { ...number, description: 'The team’s number.' },
   email: filled,
   role: roleSchema,
-  invited_by: { ...filled, description: 'E-mail address of who invited last.' },
+  invited_by: { ...filled, description: 'E-mail address of the last inviter.' },
   is_accepted: { type: 'boolean' },
 } as const;
 
@@ -24,11 +24,14 @@ export const invitationSchema = exactly(shownInvitation);
 export const sentInvitationSchema = exactly({
   ...shownInvitation,
   created_at: time,
-  expires_at: { ...time, description: 'From then on it cannot be accepted until it is renewed.' },
+  expires_at: {
+    ...time,
+    description: 'When the invitation expires. It cannot be accepted after that until it is renewed.',
+  },
   mail_sent_at: {
     type: ['string', 'null'],
     pattern: time.pattern,
-    description: 'When the mail server took the mail; null while it has not.',
+    description: 'When the mail server accepted the mail; null until then.',
   },
 });
 
@@ -41,7 +44,7 @@ export const receivedInvitationSchema = exactly({
 });
 
 export const teamMemberSchema = exactly({
-  id: { ...number, description: 'Of the membership: paths take this one.' },
+  id: { ...number, description: 'Number of the membership, used in paths.' },
   user_id: number,
   first_name: text,
   last_name: text,
@@ -57,8 +60,8 @@ const leftTokens = { type: 'array', items: exactly({ id: uuid, name: filled }) }
 
 export const memberRemovalSchema = exactly({
   dns_tokens: exactly({
-    revoked: { ...leftTokens, description: 'Tokens that the person had made and that are refused from now on.' },
-    handed_over: { ...leftTokens, description: 'Those that are the team’s from now on.' },
+    revoked: { ...leftTokens, description: 'Tokens created by the member that are now revoked.' },
+    handed_over: { ...leftTokens, description: 'Tokens that now belong to the team.' },
   }),
 });
 
@@ -66,17 +69,17 @@ export const teamSchema = exactly({
   id: number,
   name: filled,
   slug: filled,
-  members: { type: 'array', items: teamMemberSchema, description: 'Longest first.' },
+  members: { type: 'array', items: teamMemberSchema, description: 'Longest membership first.' },
   invitations: {
     type: 'array',
     items: invitationSchema,
-    description: 'Those that wait for an answer, for administrators; empty for others.',
+    description: 'Open invitations, for administrators; empty for other members.',
   },
   dashboard_url: filled,
   is_admin: { type: 'boolean', description: 'Whether the caller is an administrator of the team.' },
   subscription: {
     anyOf: [subscriptionSchema, exactly({})],
-    description: 'As the billing system last stated it; `{}` without one.',
+    description: 'Last state reported by the billing system; `{}` without a subscription.',
   },
   has_active_subscription: { type: 'boolean' },
 });
@@ -90,7 +93,7 @@ const line = `^[${blank}]*[^${blank}${unshown}][^${unshown}]*$`;
 const readOnly = {
   ...compared,
   readOnly: true,
-  description: 'Cannot be changed here: leave it out, or send it as it was read.',
+  description: 'Read-only: omit it, or send it as it was read.',
 };
 
 export const teamPutSchema = {
@@ -102,7 +105,7 @@ export const teamPutSchema = {
     slug: {
       type: 'string',
       maxLength: clusterLimits.teamNameCharacters,
-      description: 'Fixed: the team’s names in the zone are made of it.',
+      description: 'Fixed: part of the team’s names in the zone.',
     },
     ...{ id: readOnly, members: readOnly, invitations: readOnly, dashboard_url: readOnly, is_admin: readOnly },
     ...{ subscription: readOnly, has_active_subscription: readOnly },
@@ -124,11 +127,11 @@ export const invitationPostSchema = {
   properties: {
     team: {
       ...number,
-      description: 'The team’s number. Absent: the team of the path, which is the only one it can be.',
+      description: 'The team’s number. Must be the team of the path, which is also the default.',
     },
     email: mailAddressSchema,
     role: { ...roleSchema, default: 'member' },
-    is_accepted: { enum: [false], description: 'Whoever is invited accepts, nobody else.' },
+    is_accepted: { enum: [false], description: 'Only the invited person can accept.' },
   },
 } as const;
 

@@ -57,7 +57,7 @@ const cluster = {
     conditions: [
       condition('SpecAccepted', 'Accepted', 'The specification was accepted.'),
       condition('ControlPlaneReady', 'Healthy', 'The control plane answers.'),
-      condition('Reconciled', 'Converged', 'The cluster is what was declared.'),
+      condition('Reconciled', 'Converged', 'The cluster matches its specification.'),
     ],
     migrationPhase: null,
     cost,
@@ -98,7 +98,7 @@ const failed = {
   state: 'failed',
   error: {
     code: 'provider_quota_exceeded',
-    message: 'The cloud project has no room for another server.',
+    message: 'The cloud project has no capacity for another server.',
     retryable: true,
     hint: 'Raise the limits of the cloud project or make the node pools smaller, then retry.',
   },
@@ -134,12 +134,12 @@ const nested = (summary: string, item: unknown): Examples => one(summary, [{ ite
 
 /** Clusters and what belongs to them. */
 export const clusterThingExamples: Readonly<Record<string, Examples>> = {
-  cluster: one('A cluster that runs', cluster),
+  cluster: one('A running cluster', cluster),
   clusterList: {
     last: { summary: 'The only page', value: { items: [cluster], next: null } },
-    first: { summary: 'More follow behind the cursor', value: { items: [cluster], next: 'WyJ3ZWIiXQ' } },
+    first: { summary: 'More items follow at the cursor', value: { items: [cluster], next: 'WyJ3ZWIiXQ' } },
   },
-  accepted: one('The change is under way', {
+  accepted: one('The change is in progress', {
     operation: { ...operation, progress: 0, state: 'queued' },
     resource: accepted,
   }),
@@ -148,14 +148,14 @@ export const clusterThingExamples: Readonly<Record<string, Examples>> = {
   },
   deletionDryRun: {
     dryRun: {
-      summary: 'What would go with it',
+      summary: 'What would be deleted',
       value: {
         dryRun: true,
         resource: cluster,
         costDifference: savings,
         deletes: [
           { kind: 'Node', name: 'general', count: null, note: 'From 1 to 3 servers of the type cpx31.' },
-          { kind: 'Volume', name: null, count: null, note: 'How many there are is not known here.' },
+          { kind: 'Volume', name: null, count: null, note: 'Their number is not known here.' },
         ],
       },
     },
@@ -172,17 +172,17 @@ export const clusterThingExamples: Readonly<Record<string, Examples>> = {
     },
   },
   operation: {
-    running: { summary: 'Under way', value: operation },
+    running: { summary: 'In progress', value: operation },
     failed: { summary: 'Failed, with what to do about it', value: failed },
   },
-  operationList: page('What was asked for', operation),
-  kubeconfig: one('A credential that ends', {
+  operationList: page('Operations', operation),
+  kubeconfig: one('A credential with an expiry', {
     kubeconfig: 'apiVersion: v1\nkind: Config\n# clusters, contexts and a client certificate follow\n',
     expiresAt: '2026-11-21T13:00:00.000Z',
     scope: 'cluster-admin',
   }),
   connection: one('A verified connection', connection),
-  connectionAccepted: one('The provider is about to be asked', {
+  connectionAccepted: one('The verification is queued', {
     operation: {
       ...{ ...operation, kind: 'connection.verify', state: 'queued', progress: 0 },
       target: { kind: 'Connection', name: 'main', id: connection.metadata.id, team: 'acme' },

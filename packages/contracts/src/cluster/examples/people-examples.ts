@@ -44,19 +44,19 @@ const membership = { id: 3, slug: 'acme', name: 'Acme', role: 'admin' };
 export const peopleAnswerExamples: Readonly<Record<string, Examples>> = {
   team: one('A team, as an administrator sees it', team),
   teamDetailList: page('The teams', team),
-  teamList: page('The teams, in short', membership),
+  teamList: page('The teams, abbreviated', membership),
   memberRemoval: one('A token was revoked', {
     dns_tokens: { revoked: [{ id: '0197b2f0-0000-7000-8000-00000000d0d0', name: 'external-dns' }], handed_over: [] },
   }),
   teamMember: one('A member', member),
   teamMemberList: page('The members', member),
   invitation: one('An invitation', invitation),
-  sentInvitationList: page('Those that wait for an answer', sent),
-  receivedInvitation: one('An invitation to whoever asks', received),
-  receivedInvitationList: page('Invitations to whoever asks', received),
+  sentInvitationList: page('Open invitations', sent),
+  receivedInvitation: one('An invitation to the caller', received),
+  receivedInvitationList: page('Invitations to the caller', received),
   billingOutcome: one('Taken', { outcome: 'applied' }),
   sessionList: page('The sessions', session),
-  me: one('A person with one team', {
+  me: one('A user with one team', {
     ...{ id: 7, email: 'ada@acme.test', displayName: 'Ada' },
     session: { createdAt: at, expiresAt: '2026-11-28T12:00:00.000Z', idleExpiresAt: '2026-11-22T00:00:00.000Z' },
     teams: [membership],
@@ -67,7 +67,7 @@ export const peopleAnswerExamples: Readonly<Record<string, Examples>> = {
 export const peopleRequestExamples: Readonly<Record<string, Examples>> = {
   putTeam: one('Another name', { name: 'Acme Industries' }),
   createInvitation: one('A new member', { email: 'grace@acme.test', role: 'member' }),
-  putMember: one('An administrator from now on', { role: 'admin' }),
+  putMember: one('Make the member an administrator', { role: 'admin' }),
   takeBillingEvent: {
     subscribed: {
       summary: 'A team subscribed',
@@ -75,5 +75,5 @@ export const peopleRequestExamples: Readonly<Record<string, Examples>> = {
     },
     ended: { summary: 'A subscription ended', value: { id: 'evt_2', stated_at: at, team: 3, subscription: null } },
   },
-  devSignIn: one('A person of the development set-up', { email: 'admin@acme.test' }),
+  devSignIn: one('A user of the development set-up', { email: 'admin@acme.test' }),
 };

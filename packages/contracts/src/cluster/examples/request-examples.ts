@@ -10,10 +10,10 @@ const project = { name: 'Production', provider: 'hcloud', token: 'the-token-of-a
 export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
   ...peopleRequestExamples,
   putCluster: {
-    small: { summary: 'One pool, all else by default', value: { spec: { ...cluster, nodePools: [pool] } } },
+    small: { summary: 'One pool, everything else by default', value: { spec: { ...cluster, nodePools: [pool] } } },
     draft: { summary: 'Without pools: a draft, which starts with its first one', value: { spec: cluster } },
     complete: {
-      summary: 'Everything said',
+      summary: 'All fields',
       value: {
         spec: {
           ...cluster,
@@ -51,7 +51,7 @@ export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
       },
     },
     dedicated: {
-      summary: 'A machine that a join command is run on',
+      summary: 'A machine to be joined by command',
       value: {
         spec: {
           serverID: 321,
@@ -67,7 +67,7 @@ export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
   createDnsToken: {
     plain: { summary: 'All of the team’s names, until it is revoked', value: { name: 'external-dns' } },
     narrow: {
-      summary: 'Challenges of one name only, for a year',
+      summary: 'Only ACME challenges of one name, for a year',
       value: {
         name: 'cert-manager',
         withinName: '_acme-challenge.www.acme',

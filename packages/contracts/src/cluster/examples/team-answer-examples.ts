@@ -50,19 +50,19 @@ const dnsWrite = {
 export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
   ...clusterThingExamples,
   ...peopleAnswerExamples,
-  adoptedServer: one('A server that nodes run on', adoptedServer),
-  joinCommand: one('For a machine that is to be the node `dedicated-321`', {
+  adoptedServer: one('A server that is a node', adoptedServer),
+  joinCommand: one('For a machine that will be the node `dedicated-321`', {
     joinCommand: "bash -s <<'END-OF-COMMAND'\n…\nEND-OF-COMMAND\n",
     ...{ nodeName: 'dedicated-321', cluster: 'web', expiresAt: at },
   }),
   adoptedServerList: one('The servers of a connection', [{ items: [adoptedServer] }]),
   dnsToken: one('A token, without its text', dnsToken),
   createdDnsToken: {
-    created: { summary: 'The token, this once', value: { ...dnsToken, lastUsedAt: null, token: 'x'.repeat(64) } },
-    repeated: { summary: 'Sent again with its `Idempotency-Key`', value: { ...dnsToken, token: null } },
+    created: { summary: 'The token, shown only once', value: { ...dnsToken, lastUsedAt: null, token: 'x'.repeat(64) } },
+    repeated: { summary: 'Repeated with the same `Idempotency-Key`', value: { ...dnsToken, token: null } },
   },
   dnsTokenList: page('The tokens', dnsToken),
-  dnsUsage: one('What is used', {
+  dnsUsage: one('Usage', {
     records: { used: 12, reserved: 0, limit: 200 },
     tokens: { active: 1, limit: 5 },
     requests: { lastHour: 340 },
@@ -74,14 +74,14 @@ export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
   },
   teamEvent: {
     pool: {
-      summary: 'A pool is gone',
+      summary: 'A pool was deleted',
       value: {
         ...{ id: 'NzQ1LjEyLjE3OTUzNDg4MDAwMDA', kind: 'NodePool', change: 'deleted', name: 'batch' },
         ...{ targetId: '0197b2f0-0000-7000-8000-00000000b0b0', parent: 'web', at, resource: null },
       },
     },
     recordSet: {
-      summary: 'A record set was made or changed',
+      summary: 'A record set was created or changed',
       value: {
         ...{ id: 'NzQ2LjMxLjE3OTUzNDg4MDEyMzQ', kind: 'RecordSet', change: 'changed', name: 'web.acme' },
         ...{ targetId: 'web.acme/A', parent: 'example.test', at },
