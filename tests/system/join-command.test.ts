@@ -73,7 +73,7 @@ describe('a machine that nothing here can rebuild', () => {
     // Let go of, it is out of the cluster, and its token of no use.
     expect((await member.insist({ method: 'DELETE', path: POOL })).status).toBe(204);
     const [left] = await serverIs('Ready');
-    expect(left?.status).toMatchObject({ message: expect.stringContaining('has to wipe it'), claimedBy: null });
+    expect(left?.status).toMatchObject({ message: expect.stringContaining('must wipe it'), claimedBy: null });
     expect(await nodes()).toEqual(before);
     await expect(run(issued.joinCommand)).rejects.toThrow('turns the machine away');
 

@@ -147,8 +147,8 @@ describe('too few servers', () => {
     };
 
     expect(messageOf([aServer(7, by('big', 'c-2')), aServer(8, { phase: 'Leaving' }), aServer(9)])).toBe(
-      'The node pool own needs 3 more adopted servers of the type cx22 and finds 1 free. In use: 7 (the node pool big of ' +
-        'the cluster shop), 8 (Leaving). Make the pools that have them smaller, or wait until the servers are Ready.',
+      'The node pool own needs 3 more adopted servers of the type cx22. Free: 1. In use: 7 (the node pool big of ' +
+        'the cluster shop), 8 (Leaving). Make the pools that use them smaller, or wait until the servers are Ready.',
     );
     expect(messageOf([aServer(7)])).toBe(
       'must be at most 1: so many adopted servers of the type cx22 there are for pooled pools. Adopt more, or lower it',

@@ -116,8 +116,8 @@ function serversFor(
   const busy = others.filter((server) => !free.has(server)).sort(byNumber);
   throw new Problem(
     'server_claimed',
-    `The node pool ${pool.name} needs ${missing} more adopted servers of the type ${machineType}, and ` +
-      `${available.length} are free. In use: ${listed(busy)}. Make the pools that use them smaller, or wait until the servers are Ready.`,
+    `The node pool ${pool.name} needs ${missing} more adopted servers of the type ${machineType}. ` +
+      `Free: ${available.length}. In use: ${listed(busy)}. Make the pools that use them smaller, or wait until the servers are Ready.`,
   );
 }
 

@@ -21,7 +21,7 @@ const verdict = (wanted: WantedServer, seen: Partial<Seen> = {}): Verdict => {
   if (taken.do !== 'settle') throw new Error(`It does ${taken.do}.`);
   return taken.verdict;
 };
-const wipe = expect.stringContaining('has to wipe it');
+const wipe = expect.stringContaining('must wipe it');
 
 describe('a machine that nothing here can rebuild', () => {
   it.each<[string, WantedServer, Partial<Seen>, string]>([

@@ -147,7 +147,7 @@ describe('a machine that was let go of', () => {
     const left = await passes();
 
     expect(left).toMatchObject({
-      ...{ phase: 'Ready', message: expect.stringContaining('has to wipe it'), node_name: null, node_ready: false },
+      ...{ phase: 'Ready', message: expect.stringContaining('must wipe it'), node_name: null, node_ready: false },
       ...{ member_of_id: null, operation: { state: 'succeeded' } },
     });
     expect(cluster.shoot.nodes.has(nodeName)).toBe(false);

@@ -130,7 +130,7 @@ describe('an adopted server, on a garden', () => {
 
     await claim(null, machine);
 
-    expect(await until('Ready', machine)).toMatchObject({ message: expect.stringContaining('has to wipe it') });
+    expect(await until('Ready', machine)).toMatchObject({ message: expect.stringContaining('must wipe it') });
     expect(await nodeOfIt('onprem-7')).toBeNull();
   });
 });
