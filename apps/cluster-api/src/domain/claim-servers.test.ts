@@ -151,7 +151,7 @@ describe('too few servers', () => {
         'the cluster shop), 8 (Leaving). Make the pools that use them smaller, or wait until the servers are Ready.',
     );
     expect(messageOf([aServer(7)])).toBe(
-      'must be at most 1: so many adopted servers of the type cx22 there are for pooled pools. Adopt more, or lower it',
+      'must be at most 1: that is the number of adopted servers of the type cx22 for pooled pools. Adopt more servers, or lower the maximum',
     );
   });
 });
