@@ -17,7 +17,7 @@ const THINK_MS = 50;
 const WRITE_EVERY = 4;
 const CHECK_EVERY_MS = 200;
 /** A new connection to Postgres may take 2 s, and a loaded machine takes longer: that says nothing about restarts. */
-const DATABASE_AWAY = /^503 .*The database is away/;
+const DATABASE_AWAY = /^503 .*The database is unavailable/;
 const DRAIN_DELAY_MS = '5s';
 const patient = { UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_WAIT_MS: '30s' };
 

@@ -61,7 +61,7 @@ describe('the tokens of a team', () => {
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(5);
     const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
     for (const refusal of refusals) expect(refusal).toBeInstanceOf(TeamRuleError);
-    expect(String(refusals[0])).toContain('holds 5 active tokens');
+    expect(String(refusals[0])).toContain('has 5 active tokens');
     expect(await database.tokens.listTokens(team)).toHaveLength(5);
   });
 
