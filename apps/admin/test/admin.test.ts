@@ -248,7 +248,7 @@ describe('migrate', () => {
     const second = await admin.runWith(env, '--json', 'migrate');
 
     expect(before).toMatchObject({ code: 1, err: expect.stringMatching(/`migrate` first/) });
-    expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/is up to date: \d+ applied/) });
+    expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/is up to date\. Migrations applied: \d+\./) });
     expect(after.out).toMatch(/no teams yet/);
     expect(JSON.parse(second.out)).toEqual({ applied: [] });
     await database.drop();

@@ -91,7 +91,7 @@ describe('secrets rotate', () => {
 
     const before = await rotate('--check');
     expect([before.code, before.err]).toEqual([
-      ...[1, 'Not under the newest key: 1. `secrets rotate` seals them anew.\n'],
+      ...[1, 'Not encrypted with the newest key: 1. Run `secrets rotate` to re-encrypt them.\n'],
     ]);
     expect(before.out).toMatch(/2025 +1 +in use/);
     expect(await tokenOf('older')).toEqual(['2025', 'token of older', 1]);
@@ -143,7 +143,7 @@ describe('a rotation that is killed in the middle', () => {
       await holder.query('SELECT FROM connection WHERE ref = $1 FOR UPDATE', [held]);
       running = await startProcess({
         ...{ command: process.execPath, args: [program, 'secrets', 'rotate', '--batch-size', '1'] },
-        ...{ env: environment(), readyLine: '3 sealed anew' },
+        ...{ env: environment(), readyLine: '3 re-encrypted' },
       });
       await running.kill('SIGKILL');
     } finally {
