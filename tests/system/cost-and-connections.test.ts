@@ -148,7 +148,7 @@ describe('a token', () => {
       env: { DATABASE_URL: system.databaseUrl, SECRET_KEYS: `${newKey},${oldKey}` },
     });
 
-    expect([code, stdout]).toEqual([0, expect.stringContaining('Nothing is sealed with old any more.')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('No secret is encrypted with old any more.')]);
     await verifyToday('main');
     await waitFor('the next verification', async () => (await statusOf('main')).verifiedAt !== before.verifiedAt, {
       timeoutMs: 60_000,

@@ -42,7 +42,7 @@ async function start(): Promise<void> {
     command: process.execPath,
     args: ['--enable-source-maps', builtFile('tools/dist/start/main.js')],
     env: { ...withoutSettings, CORRAL_STATE_DIR: join(folder, 'state') },
-    readyLine: 'Ctrl-C ends everything',
+    readyLine: 'Ctrl-C stops everything',
     readyTimeoutMs: 90_000,
   });
 }
