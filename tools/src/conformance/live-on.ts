@@ -6,8 +6,8 @@ import { isAppliedBy, type Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import { type ClusterRig, clusterSpec, startClusterRig } from '../bench/cluster-rig.js';
 import { playGardener } from './play-gardener.js';
-import { shootPath } from './probe.js';
-import { mergeType, must } from './rest.js';
+import { editPools, poolsOf, shootPath } from './probe.js';
+import { must } from './rest.js';
 import { connect, kubeconfigOf, type Target } from './target.js';
 
 interface Living {
@@ -72,9 +72,13 @@ const untilDrifted = (living: Living): Promise<{ reason: string; message: string
     patient,
   );
 
-const workersOf = (shoot: Shoot | null) =>
-  (shoot?.spec.provider as { workers: { name: string; maximum: number }[] } | undefined)?.workers ?? [];
-const maximumOf = (shoot: Shoot | null): number | undefined => workersOf(shoot)[0]?.maximum;
+async function presentShoot({ readShoot }: Living): Promise<Shoot> {
+  const shoot = await readShoot();
+  if (shoot === null) throw new Error('The Shoot is gone');
+  return shoot;
+}
+const maximumIn = async (living: Living): Promise<number | undefined> =>
+  poolsOf(await presentShoot(living))[0]?.maximum;
 
 const stages: readonly Stage[] = [
   {
@@ -82,20 +86,19 @@ const stages: readonly Stage[] = [
     expected: 'succeeded, maximum 3',
     async run(living) {
       await declare(living, 3);
-      return `${await ended(living)}, maximum ${maximumOf(await living.readShoot())}`;
+      return `${await ended(living)}, maximum ${await maximumIn(living)}`;
     },
   },
   {
     name: 'tell who has changed it, and keep that',
     expected: 'Drifted: maximum of node pool general (kubectl-edit), maximum 9',
     async run(living) {
-      const shoot = await living.readShoot();
-      const patch = { spec: { provider: { workers: workersOf(shoot).map((each) => ({ ...each, maximum: 9 })) } } };
-      const path = shootPath(shoot?.metadata.namespace ?? '', shoot?.metadata.name ?? '');
-      await must(living.target.admin, 'PATCH', `${path}?fieldManager=kubectl-edit`, patch, mergeType);
+      await editPools(living.target, await presentShoot(living), (pools) =>
+        pools.map((each) => ({ ...each, maximum: 9 })),
+      );
       const { reason, message } = await untilDrifted(living);
       const named = message.replace('Another manager changed fields that are declared here: ', '').replace(/\.$/, '');
-      return `${reason}: ${named}, maximum ${maximumOf(await living.readShoot())}`;
+      return `${reason}: ${named}, maximum ${await maximumIn(living)}`;
     },
   },
   {
@@ -109,25 +112,24 @@ const stages: readonly Stage[] = [
         [NAME],
       );
       const named = rows.flatMap(({ detail }) => detail.fields).map(({ field, manager }) => `${field} of ${manager}`);
-      return `${end}, maximum ${maximumOf(await living.readShoot())}, ${named.join(' ')}`;
+      return `${end}, maximum ${await maximumIn(living)}, ${named.join(' ')}`;
     },
   },
   {
     name: 'tell who has added a pool, and keep it over a change',
     expected: 'Drifted: node pool batch (kubectl-edit), succeeded, with batch',
     async run(living) {
-      const shoot = await living.readShoot();
-      const pools = workersOf(shoot);
-      const patch = { spec: { provider: { workers: [...pools, { ...pools[0], name: 'batch', labels: {} }] } } };
-      const path = shootPath(shoot?.metadata.namespace ?? '', shoot?.metadata.name ?? '');
       await setTimeout(CLOCK_DOUBT_MS);
-      await must(living.target.admin, 'PATCH', `${path}?fieldManager=kubectl-edit`, patch, mergeType);
+      await editPools(living.target, await presentShoot(living), (pools) => [
+        ...pools,
+        { ...pools[0], name: 'batch', labels: {} },
+      ]);
       const { reason, message } = await untilDrifted(living);
       await living.rig.call('POST', `/clusters/${NAME}/hibernate/`);
       const end = await ended(living);
       await living.rig.call('POST', `/clusters/${NAME}/resume/`);
       await ended(living);
-      const isKept = workersOf(await living.readShoot()).some(({ name }) => name === 'batch');
+      const isKept = poolsOf(await presentShoot(living)).some(({ name }) => name === 'batch');
       const named = message.replace('Another manager added fields that are not declared here: ', '').replace(/\.$/, '');
       return `${reason}: ${named}, ${end}, ${isKept ? 'with' : 'without'} batch`;
     },
@@ -140,14 +142,14 @@ const stages: readonly Stage[] = [
       await declare(living, 6);
       await restarting;
       const end = await ended(living);
-      return `${end}, maximum ${maximumOf(await living.readShoot())}`;
+      return `${end}, maximum ${await maximumIn(living)}`;
     },
   },
   {
     name: 'take hold again of what a restore has forgotten',
     expected: 'held, then succeeded, maximum 7',
     async run(living) {
-      const { namespace, name } = (await living.readShoot())?.metadata ?? { namespace: '', name: '' };
+      const { namespace, name } = (await presentShoot(living)).metadata;
       await living.target.forgetManagers(shootPath(namespace, name));
       const held = await waitFor(
         'it to be applied again',
@@ -158,7 +160,7 @@ const stages: readonly Stage[] = [
         patient,
       );
       await declare(living, 7);
-      return `${held}, then ${await ended(living)}, maximum ${maximumOf(await living.readShoot())}`;
+      return `${held}, then ${await ended(living)}, maximum ${await maximumIn(living)}`;
     },
   },
   {

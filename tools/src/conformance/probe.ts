@@ -60,20 +60,26 @@ export const aShoot = (
 export const shootPath = (namespace: string, name: string): string =>
   `/apis/core.gardener.cloud/v1beta1/namespaces/${namespace}/shoots/${name}`;
 
+/** Somebody else changes the pools. */
+export async function editPools(
+  { admin }: Target,
+  { metadata: { namespace, name }, ...shoot }: Shoot,
+  change: (pools: readonly ShownPool[]) => object[],
+): Promise<void> {
+  const patch = { spec: { provider: { workers: change(poolsOf(shoot)) } } };
+  await must(admin, 'PATCH', `${shootPath(namespace, name)}?fieldManager=kubectl-edit`, patch, mergeType);
+}
+
 /** Somebody else sets the maximum of the first pool. */
 export async function scale({ target, garden, namespace }: Probing, name: string, maximum: number): Promise<void> {
-  const { spec } = await present(garden, namespace, name);
-  const [first, ...others] = (spec.provider as { workers: object[] }).workers;
-  const patch = { spec: { provider: { workers: [{ ...first, maximum }, ...others] } } };
-  await must(target.admin, 'PATCH', `${shootPath(namespace, name)}?fieldManager=kubectl-edit`, patch, mergeType);
+  const shoot = await present(garden, namespace, name);
+  await editPools(target, shoot, ([first, ...others]) => [{ ...first, maximum }, ...others]);
 }
 
 /** Somebody else adds a pool. */
 export async function addPool({ target, garden, namespace }: Probing, name: string, pool: string): Promise<void> {
-  const { spec } = await present(garden, namespace, name);
-  const { workers } = spec.provider as { workers: object[] };
-  const patch = { spec: { provider: { workers: [...workers, worker({ name: pool, labels: {} })] } } };
-  await must(target.admin, 'PATCH', `${shootPath(namespace, name)}?fieldManager=kubectl-edit`, patch, mergeType);
+  const shoot = await present(garden, namespace, name);
+  await editPools(target, shoot, (pools) => [...pools, worker({ name: pool, labels: {} })]);
 }
 
 export async function present(garden: GardenClient, namespace: string, name: string): Promise<Shoot> {
@@ -82,7 +88,12 @@ export async function present(garden: GardenClient, namespace: string, name: str
   return shoot;
 }
 
-export const poolsOf = ({ spec }: Shoot) => (spec.provider as { workers: { name: string; maximum: number }[] }).workers;
+interface ShownPool {
+  readonly name: string;
+  readonly maximum: number;
+}
+
+export const poolsOf = ({ spec }: Pick<Shoot, 'spec'>) => (spec.provider as { workers: ShownPool[] }).workers;
 export const shownPools = (shoot: Shoot): string =>
   poolsOf(shoot)
     .map(({ name, maximum }) => `${name}=${maximum}`)
