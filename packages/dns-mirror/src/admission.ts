@@ -38,7 +38,7 @@ export function decideAdmission(
   { limit, quota }: OwnerQuota,
   ceiling = recordCountOf(current),
 ): Admission {
-  const reach = reachOf(write, current, ceiling) ?? 0;
+  const reach = reachOf(write, current, ceiling);
   const growth = reach - ceiling;
   if (growth > 0 && reach > quota.recordsPerRrset) {
     return { kind: 'refused', limit: 'recordsPerRrset', max: quota.recordsPerRrset };
@@ -48,8 +48,8 @@ export function decideAdmission(
   return { kind: 'admitted', reserve, recordsMax: Math.max(ceiling, reach) };
 }
 
-/** How many records the set may have once the write has its effect, with `before` of them until then; null when it adds none. */
-function reachOf(write: RrsetWrite, current: string | null, before: number): number | null {
+/** How many records the set may have once the write has its effect, with `before` of them until then; 0 when it adds none. */
+function reachOf(write: RrsetWrite, current: string | null, before: number): number {
   switch (write.operation) {
     case 'create':
     case 'set_records':
@@ -58,13 +58,13 @@ function reachOf(write: RrsetWrite, current: string | null, before: number): num
       // Values that are there already add nothing: the upstream will refuse them, in words that clients know.
       const present = new Set(current === null ? [] : readRrsetBody(current).records.map((record) => record.value));
       const added = write.records.filter((record) => !present.has(record.value)).length;
-      return added === 0 ? null : before + added;
+      return added === 0 ? 0 : before + added;
     }
     case 'remove_records':
     case 'change_ttl':
     case 'update':
     case 'delete':
-      return null;
+      return 0;
     default:
       return assertNever(write);
   }

@@ -28,7 +28,7 @@ export function takes(
   left: number,
 ): 'room' | 'burst' | null {
   if (own < max / owners) return inFlight < burst + max ? 'room' : null;
-  if (inFlight < Math.min(max, burst)) return 'room';
+  if (inFlight < max) return 'room';
   return inFlight < burst && left >= 1 ? 'burst' : null;
 }
 
@@ -190,11 +190,9 @@ export function workInFlight(
   };
   /** @param hasPaid whether it is part of a burst already */
   const take = (owner: string, hasPaid: boolean): 'room' | 'burst' | null => {
-    const inFlight = taken.total();
-    if (inFlight < bounds.max) return 'room';
     const own = taken.of(owner);
     const owners = taken.owners() + (own === 0 ? 1 : 0);
-    const how = takes({ inFlight, own, owners }, bounds, hasPaid ? 1 : patience.left);
+    const how = takes({ inFlight: taken.total(), own, owners }, bounds, hasPaid ? 1 : patience.left);
     if (how === 'burst' && !hasPaid) patience = { ...patience, left: patience.left - 1 };
     return how;
   };
