@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { bearerToken } from './bearer.js';
+import { bearerToken } from './dns-token-middleware.js';
 
-describe('the bearer token of a request', () => {
+describe('bearerToken', () => {
   it.each([
     ['one header', ['Authorization', 'Bearer abc'], 'abc'],
     ['any case of header and scheme', ['AUTHORIZATION', 'bEaReR abc'], 'abc'],
@@ -16,14 +16,14 @@ describe('the bearer token of a request', () => {
     ['the scheme and a space', ['Authorization', 'Bearer '], null],
     ['no scheme', ['Authorization', 'abc'], null],
     ['another scheme', ['Authorization', 'Basic abc'], null],
-    ['a scheme that begins alike', ['Authorization', 'BearerX abc'], null],
+    ['a scheme with the same beginning', ['Authorization', 'BearerX abc'], null],
     ['a token with a space', ['Authorization', 'Bearer abc def'], null],
     ['a token with a tab', ['Authorization', 'Bearer abc\tdef'], null],
-    ['a tab for the space', ['Authorization', 'Bearer\tabc'], null],
+    ['a tab instead of the space', ['Authorization', 'Bearer\tabc'], null],
     ['two headers', ['Authorization', 'Bearer abc', 'authorization', 'Bearer def'], null],
     ['the same header twice', ['Authorization', 'Bearer abc', 'Authorization', 'Bearer abc'], null],
     ['a second header that is empty', ['Authorization', 'Bearer abc', 'Authorization', ''], null],
-  ])('is read from %s', (_what, rawHeaders, token) => {
+  ])('reads %s', (_what, rawHeaders, token) => {
     expect(bearerToken(rawHeaders)).toBe(token);
   });
 });

@@ -1,12 +1,22 @@
+import { asTeamId } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { callerRoot, type DnsCaller, maySee, mayWriteType } from './dns-caller.js';
 
 const caller = (of: Partial<DnsCaller> = {}): DnsCaller => ({
-  ...{ tokenId: 't', kind: 'team', ownerId: 'a', ownerLabel: 'acme', teamId: 'a', accountId: 'a', scopes: ['dns'] },
-  ...{ withinName: null, withinTypes: [], expiresAt: null, ...of },
+  tokenId: 't',
+  kind: 'team',
+  ownerId: 'a',
+  ownerLabel: 'acme',
+  teamId: asTeamId('a'),
+  accountId: 'a',
+  scopes: ['dns'],
+  withinName: null,
+  withinTypes: [],
+  expiresAt: null,
+  ...of,
 });
 
-describe('what a caller sees', () => {
+describe('the names a caller sees', () => {
   it.each([
     ['acme', true],
     ['api.acme', true],
@@ -18,9 +28,9 @@ describe('what a caller sees', () => {
     ['globex', false],
     ['@', false],
     ['', false],
-    ['.acme', true], // no valid name: whoever parses names refuses it
+    ['.acme', true], // invalid, but rejected by the parser of names
     ['ACME', false],
-  ])('with a token of the team: %j %p', (name, seen) => {
+  ])('with a team token: %j %p', (name, seen) => {
     expect(maySee(caller(), name)).toBe(seen);
   });
 
@@ -34,18 +44,18 @@ describe('what a caller sees', () => {
     expect(maySee(caller({ withinName: 'prod.acme' }), name)).toBe(seen);
   });
 
-  it('never leaves the team, whatever a token is narrowed to', () => {
+  it('exclude other teams, whatever the token is narrowed to', () => {
     expect(maySee(caller({ withinName: 'globex' }), 'globex')).toBe(false);
   });
 
-  it('starts at the name that the token is narrowed to, else at the team', () => {
+  it('start at the name that the token is narrowed to, or else at the team', () => {
     expect(callerRoot(caller())).toBe('acme');
     expect(callerRoot(caller({ withinName: 'prod.acme' }))).toBe('prod.acme');
   });
 });
 
-describe('the types a caller writes', () => {
-  it('are all, unless the token names some', () => {
+describe('the types a caller may write', () => {
+  it('are all types unless the token lists some', () => {
     expect(mayWriteType(caller(), 'A')).toBe(true);
     expect(mayWriteType(caller({ withinTypes: ['TXT'] }), 'TXT')).toBe(true);
     expect(mayWriteType(caller({ withinTypes: ['TXT'] }), 'A')).toBe(false);

@@ -1,25 +1,25 @@
-import { isAtOrBelow } from '@corral/contracts';
+import { isAtOrBelow, type TeamId } from '@corral/contracts';
 
-/** The scope that the record-set endpoints ask for. */
+/** The scope that the record-set endpoints require. */
 export const DNS_SCOPE = 'dns';
 
-/** Who calls the DNS API: what its token says, and nothing that the token's text could be told from. */
+/** The caller of the DNS API, from its token. Contains nothing that would reveal the token's text. */
 export interface DnsCaller {
   readonly tokenId: string;
-  /** A team has its names in the zone of the teams, a demo in the demo zone. Neither sees the other zone. */
+  /** A team's names are in the team zone, a demo's in the demo zone. Neither sees the other zone. */
   readonly kind: 'team' | 'demo';
-  /** Of the team or the demo: names, quota and actions are its own. */
+  /** The team or demo that owns names, quota and actions. */
   readonly ownerId: string;
-  /** The team's slug or the demo's label, which its names end in. */
+  /** The team's slug or the demo's label: the last label of its names. */
   readonly ownerLabel: string;
-  /** The team, be it that of a demo; null for a demo made with a course code. */
-  readonly teamId: string | null;
-  /** On whose account requests and upstream calls go: the team's, or that of the course, which counts as one team. */
+  /** The team, or the team of the demo; null for a demo created with a course code. */
+  readonly teamId: TeamId | null;
+  /** Account for request and upstream budgets: the team, or the course, which counts as one team. */
   readonly accountId: string;
   readonly scopes: readonly string[];
-  /** The token sees and writes only this name and below; null: all names of the owner. */
+  /** Narrows reads and writes to this name and below; null for all names of the owner. */
   readonly withinName: string | null;
-  /** The token writes only these types; empty: every type the API writes. */
+  /** Narrows writes to these types; empty for every type the API writes. */
   readonly withinTypes: readonly string[];
   readonly expiresAt: Date | null;
 }
@@ -29,12 +29,12 @@ export function callerRoot(caller: DnsCaller): string {
   return caller.withinName ?? caller.ownerLabel;
 }
 
-/** Whether the caller sees a name at all. Foreign and absent names look the same. */
+/** Whether the caller may see a name. Foreign and absent names look the same. */
 export function maySee(caller: DnsCaller, name: string): boolean {
   return isAtOrBelow(name, callerRoot(caller)) && isAtOrBelow(name, caller.ownerLabel);
 }
 
-/** Whether the caller's token covers a record type; the types that anybody may write are a matter of the API. */
+/** Whether the token permits writing a record type. Which types the API writes at all is checked elsewhere. */
 export function mayWriteType(caller: DnsCaller, type: string): boolean {
   return caller.withinTypes.length === 0 || caller.withinTypes.includes(type);
 }

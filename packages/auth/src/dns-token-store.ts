@@ -1,9 +1,7 @@
-import { dnsLimits, type LeftTokenFate } from '@corral/contracts';
+import { dnsLimits, type LeftTokenFate, type UserId } from '@corral/contracts';
 import { lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
-import { displayNameOf } from './display-name.js';
 import { DNS_SCOPE } from './dns-caller.js';
-import { hashDnsToken, mintDnsToken } from './dns-token.js';
-import { checkNewDnsToken, DnsTokenRefused, type NewDnsToken } from './dns-token-rules.js';
+import { checkNewDnsToken, DnsTokenRefused, hashDnsToken, mintDnsToken, type NewDnsToken } from './dns-token.js';
 import type { TeamRecord } from './team-store.js';
 
 export interface DnsTokenRecord {
@@ -13,29 +11,36 @@ export interface DnsTokenRecord {
   readonly withinName: string | null;
   readonly withinTypes: readonly string[];
   readonly createdAt: Date;
-  /** Null: nobody's own. An operator made it, or it was handed over to the team. */
+  /** Null for a token created by an operator or handed over to the team. */
   readonly createdBy: { readonly id: number; readonly email: string; readonly displayName: string } | null;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly lastUsedAt: Date | null;
 }
 
-/** Who changes a team's tokens, for the audit log. */
+/** The actor of a token change, for the audit log. */
 export interface DnsTokenActor {
-  /** Null: an operator. */
-  readonly userId: string | null;
+  /** Null for an operator. */
+  readonly userId: UserId | null;
   readonly requestId: string | null;
 }
 
-/** Whoever has the database: nobody else issues tokens without being signed in. */
+/** The only actor without a signed-in user: an operator with access to the database. */
 const operator: DnsTokenActor = { userId: null, requestId: null };
 
 type Team = Pick<TeamRecord, 'id' | 'slug'>;
 
-/** What is shown of a token, for Prisma's `select`: not its hash. */
+/** Columns of a token for Prisma's `select`, without its hash. */
 export const shownOfDnsToken = {
-  ...{ id: true, name: true, scopes: true, withinName: true, withinTypes: true },
-  ...{ createdAt: true, expiresAt: true, revokedAt: true, lastUsedAt: true },
+  id: true,
+  name: true,
+  scopes: true,
+  withinName: true,
+  withinTypes: true,
+  createdAt: true,
+  expiresAt: true,
+  revokedAt: true,
+  lastUsedAt: true,
   creator: { select: { number: true, email: true, displayName: true, firstName: true, lastName: true } },
 } as const;
 
@@ -55,7 +60,7 @@ export function dnsTokenRecordOf({ creator, ...row }: DnsTokenRow): DnsTokenReco
 }
 
 /**
- * The tokens that open the team's door just now.
+ * Prisma condition for tokens that are neither revoked nor expired.
  *
  * @param now the database's clock
  */
@@ -65,9 +70,9 @@ export const inForce = (now: Date) => ({
 });
 
 /**
- * Issues a token in a transaction of the caller's, with its audit entry. Its text is in the answer and nowhere else.
+ * Issues a token within the caller's transaction, with its audit entry. The token's text is only in the result.
  *
- * @throws DnsTokenRefused when the team has its 5 active tokens, or the narrowing lies outside the team's names
+ * @throws DnsTokenRefused when the team has 5 active tokens, or the narrowing lies outside the team's names
  */
 export async function issueDnsToken(
   tx: Transaction,
@@ -75,7 +80,7 @@ export async function issueDnsToken(
   wanted: NewDnsToken & { readonly id?: string },
   by: DnsTokenActor,
 ): Promise<{ token: string; record: DnsTokenRecord }> {
-  // Counting and inserting while the team's changes are held: two issues at once cannot both be the fifth.
+  // Counts and inserts under the team's lock, so two concurrent issues cannot both be the fifth.
   const now = await lockTeamChanges(tx, team.id);
   checkNewDnsToken(team, wanted, now);
   const active = await tx.dnsToken.count({ where: { teamId: team.id, ...inForce(now) } });
@@ -92,7 +97,12 @@ export async function issueDnsToken(
   const expiresAt = wanted.expiresAt ?? null;
   const row = await tx.dnsToken.create({
     data: {
-      ...{ teamId: team.id, createdById: by.userId, name: wanted.name, createdAt: now, expiresAt, ...narrowing },
+      teamId: team.id,
+      createdById: by.userId,
+      name: wanted.name,
+      createdAt: now,
+      expiresAt,
+      ...narrowing,
       ...(wanted.id === undefined ? {} : { id: wanted.id }),
       hash: new Uint8Array(hashDnsToken(token)),
     },
@@ -104,9 +114,9 @@ export async function issueDnsToken(
 }
 
 /**
- * Revokes a token for good in a transaction of the caller's, with its audit entry; gateways learn of it at commit.
+ * Revokes a token within the caller's transaction, with its audit entry. Gateways are notified at commit.
  *
- * @returns false when the team has no such token that is not revoked yet
+ * @returns false when the team has no unrevoked token of this id
  */
 export async function revokeDnsToken(
   tx: Transaction,
@@ -130,10 +140,10 @@ export interface LeftDnsToken {
 }
 
 /**
- * Revokes a person's own tokens of a team that are in force, or makes them the team's and nobody's own, in a transaction of
- * the caller's that holds the team; each with its audit entry.
+ * Revokes a person's active tokens of a team, or hands them over to the team. Runs within the caller's transaction,
+ * which holds the team's lock, and writes an audit entry for each.
  *
- * @returns them, by name
+ * @returns the tokens, ordered by name
  */
 export async function leaveDnsTokens(
   tx: Transaction,
@@ -142,7 +152,7 @@ export async function leaveDnsTokens(
   fate: LeftTokenFate,
   by: DnsTokenActor,
 ): Promise<LeftDnsToken[]> {
-  // In the order in which everybody takes many of them.
+  // Fixed lock order, to avoid deadlocks.
   await tx.$queryRaw`
     SELECT id FROM dns_token WHERE team_id = ${team.id}::uuid AND created_by = ${createdById}::uuid AND revoked_at IS NULL
     ORDER BY id FOR NO KEY UPDATE`;
@@ -169,15 +179,15 @@ async function recordAudit(
   { action, token, detail }: TokenChange,
 ): Promise<void> {
   const target = { targetKind: 'DnsToken', targetId: token.id, targetName: token.name };
-  await tx.auditEntry.create({ data: { ...{ teamId, userId, requestId, action, detail }, ...target } });
+  await tx.auditEntry.create({ data: { teamId, userId, requestId, action, detail, ...target } });
 }
 
-/** What an operator does with tokens. */
+/** Token operations for operators. */
 export const dnsTokenStore = (prisma: Prisma) => ({
   /**
-   * Issues a token. Its text is in the answer and nowhere else.
+   * Issues a token. Its text is only in the result.
    *
-   * @throws DnsTokenRefused when the team has its 5 active tokens, or the narrowing lies outside the team's names
+   * @throws DnsTokenRefused when the team has 5 active tokens, or the narrowing lies outside the team's names
    */
   issueToken: (team: Team, wanted: NewDnsToken): Promise<{ token: string; record: DnsTokenRecord }> =>
     prisma.$transaction((tx) => issueDnsToken(tx, team, wanted, operator)),
@@ -192,7 +202,7 @@ export const dnsTokenStore = (prisma: Prisma) => ({
     return prisma.dnsToken.count({ where: { teamId: team.id, ...inForce(await readClock(prisma)) } });
   },
 
-  /** Whether a token's text opens the team's door just now. */
+  /** Whether the text is an active token of the team. */
   async isInForce(team: Team, token: string): Promise<boolean> {
     const count = await prisma.dnsToken.count({
       where: { teamId: team.id, hash: new Uint8Array(hashDnsToken(token)), ...inForce(await readClock(prisma)) },
@@ -200,7 +210,9 @@ export const dnsTokenStore = (prisma: Prisma) => ({
     return count === 1;
   },
 
-  /** Revokes for good; gateways learn of it at commit. @returns false when the team has no such token still in force */
+  /**
+   * Revokes a token; gateways are notified at commit. @returns false when the team has no unrevoked token of this id
+   */
   revokeToken: (team: Team, tokenId: string): Promise<boolean> =>
     prisma.$transaction(async (tx) => {
       await lockTeamChanges(tx, team.id);
@@ -208,3 +220,13 @@ export const dnsTokenStore = (prisma: Prisma) => ({
     }),
 });
 export type DnsTokenStore = ReturnType<typeof dnsTokenStore>;
+
+/** The display name of a person: the chosen one, else first and last name, else the e-mail address. */
+export function displayNameOf(user: {
+  readonly displayName: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly email: string;
+}): string {
+  return user.displayName || `${user.firstName} ${user.lastName}`.trim() || user.email;
+}

@@ -13,18 +13,18 @@ export interface VerifierOptions {
   readonly pool: Pool;
   readonly databaseUrl: string;
   readonly applicationName: string;
-  /** In ms, by a clock that is never put forward or back. */
+  /** Monotonic clock in ms. */
   readonly now?: () => number;
-  /** How long a token stays in memory, should a notification ever be lost. */
+  /** How long a token stays cached if a notification is lost, in ms. */
   readonly cachedMs?: number;
   readonly onListenError: (error: Error) => void;
-  /** By which the proof grows old that news arrives: monotonic, milliseconds. */
+  /** Monotonic clock in ms for the age of the proof that notifications arrive. */
   readonly tick?: () => number;
 }
 
-/** The channel that triggers tell of every change, with the token's hash in hexadecimal. */
+/** Triggers notify this channel of every change, with the token's hash in hexadecimal. */
 const CHANNEL = 'dns_token_changed';
-/** A bound on memory. */
+/** Bounds memory. */
 const CACHED_TOKENS_MAX = 10_000;
 const CACHED_MS = 30_000;
 
@@ -45,7 +45,7 @@ const findCaller = {
          WHERE token.hash = $1 AND token.revoked_at IS NULL AND coalesce(${ends}, 'infinity') > ${rowClock}`,
 };
 
-/** `leftMs`: for how long the token holds, as the database reckons; null for ever. */
+/** `leftMs`: remaining lifetime by the database's clock; null for no expiry. */
 type Row = DnsCaller & { readonly leftMs: number | null };
 
 interface Found {
@@ -54,15 +54,14 @@ interface Found {
 }
 
 /**
- * Checks tokens, with those lately seen in memory. They are dropped at once when Postgres tells of a change, and none
- * is trusted while it is not proven that such news arrives: then each is looked up. A proof is good for 1.5 s, and that
- * is how long a revoked token may be accepted in the worst case. When a token ends is for the database's clock to say: of
- * this process only counts how much time has gone by since.
+ * Verifies tokens with a cache. A cached token is dropped as soon as Postgres notifies a change. While it is unproven
+ * that notifications arrive, the cache is not used. A proof is valid for 1.5 s, which bounds how long a revoked token
+ * can be accepted. Expiry follows the database's clock; this process only measures elapsed time.
  */
 export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
   const now = options.now ?? (() => performance.now());
   const cache = new LRUCache<string, Found>({ max: CACHED_TOKENS_MAX, ttl: options.cachedMs ?? CACHED_MS });
-  // A look-up that began before a change was told may still bring the old row: it must not be kept.
+  // A look-up that began before a change was notified may return the old row and must not be cached.
   let changesSeen = 0;
   const listener: Listener = listen({
     databaseUrl: options.databaseUrl,

@@ -7,15 +7,15 @@ const minted = fc.constant(null).map(mintDnsToken);
 const position = fc.nat(63);
 
 describe('a DNS token', () => {
-  it('has 64 letters and digits, the only length that clients of the upstream take', () => {
+  it('has 64 letters and digits, the only length that clients of the upstream accept', () => {
     fc.assert(fc.property(minted, (token) => /^[A-Za-z0-9]{64}$/.test(token) && isWellFormedDnsToken(token)));
   });
 
-  it('is another one every time', () => {
+  it('is different each time', () => {
     expect(new Set(Array.from({ length: 1_000 }, mintDnsToken)).size).toBe(1_000);
   });
 
-  it('is not well formed with any one character mistyped', () => {
+  it('is malformed with any one character mistyped', () => {
     const token = mintDnsToken();
     const mistyped = [...token].flatMap((right, at) =>
       [...ALPHABET].filter((wrong) => wrong !== right).map((wrong) => token.slice(0, at) + wrong + token.slice(at + 1)),
@@ -25,7 +25,7 @@ describe('a DNS token', () => {
     expect(mistyped.filter(isWellFormedDnsToken)).toEqual([]);
   });
 
-  it('is not well formed with two characters swapped, wherever they stand', () => {
+  it('is malformed with two characters swapped at any positions', () => {
     fc.assert(
       fc.property(minted, position, position, (token, one, other) => {
         const characters = [...token];
@@ -37,7 +37,7 @@ describe('a DNS token', () => {
     );
   });
 
-  it('is not well formed with a character lost or doubled, or in other case', () => {
+  it('is malformed with a character lost or doubled, or in another case', () => {
     fc.assert(
       fc.property(minted, position, (token, at) => {
         const doubled = token.slice(0, at) + token.slice(at, at + 1).repeat(2) + token.slice(at + 1);
@@ -47,19 +47,19 @@ describe('a DNS token', () => {
     );
   });
 
-  it('is not well formed as arbitrary text', () => {
+  it('is malformed as arbitrary text', () => {
     const almost = fc.string({ unit: fc.constantFrom(...ALPHABET), minLength: 64, maxLength: 64 });
     fc.assert(fc.property(fc.oneof(fc.string(), almost), (text) => !isWellFormedDnsToken(text)));
   });
 
-  it.each(['', ' ', '\n', '\0'])('is not well formed with %j around it', (around) => {
+  it.each(['', ' ', '\n', '\0'])('is malformed with %j around it', (around) => {
     const token = mintDnsToken();
 
     expect(isWellFormedDnsToken(token + around)).toBe(around === '');
     expect(isWellFormedDnsToken(around + token)).toBe(around === '');
   });
 
-  it('is stored as 32 bytes that differ from token to token', () => {
+  it('is stored as 32 bytes that differ between tokens', () => {
     fc.assert(
       fc.property(minted, minted, (one, other) => {
         expect(hashDnsToken(one)).toHaveLength(32);

@@ -1,39 +1,41 @@
+import { asTeamId, type UserId } from '@corral/contracts';
 import { lockChangesOfTeams, type Prisma, readClock, type Transaction } from '@corral/database';
 import { leaveDnsTokens } from './dns-token-store.js';
 import { endSessions } from './session-store.js';
+import type { TeamRecord } from './team-store.js';
 import type { UserRecord } from './user-store.js';
 
-/** What a person had of one team. */
+/** What a deleted person had in one team. */
 export interface LeftTeam {
   readonly team: string;
   readonly wasMember: boolean;
-  /** Names of the DNS tokens that were revoked. */
+  /** Names of the revoked DNS tokens. */
   readonly dnsTokensRevoked: readonly string[];
-  /** Whether the team has nobody left who looks after it. */
+  /** Whether the team has no administrator left. */
   readonly lacksAdmin: boolean;
 }
 
 export interface UserEnd {
   readonly sessions: number;
   readonly identities: number;
-  /** By slug. */
+  /** Ordered by slug. */
   readonly teams: readonly LeftTeam[];
 }
 
-/** Nobody but an operator ends a person. */
+/** Only operators remove a person. */
 const operator = { userId: null, requestId: null };
 
 /**
- * Takes everything from a person that they could get in with: sessions, identities, memberships, invitations, and the DNS
- * tokens that they made, whichever team they made them for. Their name stays in the audit log.
+ * Removes all access of a person: sessions, identities, memberships, invitations, and the DNS tokens that they created,
+ * for any team. Their name stays in the audit log.
  */
 export const endUser = (prisma: Prisma, user: Pick<UserRecord, 'id' | 'email'>): Promise<UserEnd> =>
   prisma.$transaction(async (tx) => {
     await lockTeamsOf(tx, user.id);
-    // Nothing new refers to the person until the end: no session, no membership, no token.
+    // Blocks new rows that refer to the person until the end: no session, membership or token.
     await tx.$queryRaw`SELECT id FROM app_user WHERE id = ${user.id}::uuid FOR UPDATE`;
     const { id: userId, email } = user;
-    // All at once in the order of their ids, as everybody takes many of them; they are of several teams.
+    // All tokens at once in order of id across teams, to avoid deadlocks.
     await tx.$queryRaw`
       SELECT id FROM dns_token WHERE created_by = ${userId}::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE`;
     const now = await readClock(tx);
@@ -46,26 +48,26 @@ export const endUser = (prisma: Prisma, user: Pick<UserRecord, 'id' | 'email'>):
       select: { id: true, slug: true },
     });
     const left: LeftTeam[] = [];
-    for (const team of teams) left.push(await takeOut(tx, team, user));
+    for (const { id, slug } of teams) left.push(await takeOut(tx, { id: asTeamId(id), slug }, user));
     return { sessions, identities: identities.count, teams: left };
   });
 
-const concerning = (userId: string) => ({
+const concerning = (userId: UserId) => ({
   OR: [{ memberships: { some: { userId } } }, { dnsTokens: { some: { createdById: userId, revokedAt: null } } }],
 });
 
-/** Before anything else, as every change of a team begins. */
-async function lockTeamsOf(tx: Transaction, userId: string): Promise<void> {
+/** Every change of a team takes this lock first. */
+async function lockTeamsOf(tx: Transaction, userId: UserId): Promise<void> {
   const teams = await tx.team.findMany({ where: concerning(userId), select: { id: true } });
   await lockChangesOfTeams(
     tx,
-    teams.map(({ id }) => id),
+    teams.map(({ id }) => asTeamId(id)),
   );
 }
 
 async function takeOut(
   tx: Transaction,
-  { id: teamId, slug }: { readonly id: string; readonly slug: string },
+  { id: teamId, slug }: Pick<TeamRecord, 'id' | 'slug'>,
   { id: userId, email }: Pick<UserRecord, 'id' | 'email'>,
 ): Promise<LeftTeam> {
   const tokens = await leaveDnsTokens(tx, { id: teamId }, { id: userId }, 'revoke', operator);

@@ -1,19 +1,31 @@
+import { asUserId } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decideIdentity, type Holder, type IdentityClaims, type Person } from './identity-rules.js';
 
-const person = (id: string, email: string): Person => ({ id, email, firstName: '', lastName: '', displayName: '' });
+const person = (id: string, email: string): Person => ({
+  id: asUserId(id),
+  email,
+  firstName: '',
+  lastName: '',
+  displayName: '',
+});
 const ann = person('ann', 'ann@acme.test');
 const bob = person('bob', 'bob@acme.test');
 const claims: IdentityClaims = {
-  ...{ issuer: 'https://id.test', subject: 'ann', email: 'Ann@Acme.test', emailVerified: true },
-  ...{ firstName: null, lastName: null, displayName: null },
+  issuer: 'https://id.test',
+  subject: 'ann',
+  email: 'Ann@Acme.test',
+  emailVerified: true,
+  firstName: null,
+  lastName: null,
+  displayName: null,
 };
 
 const free = (person: Person): Holder => ({ person, isKnownToIssuer: false });
 const taken = (person: Person): Holder => ({ person, isKnownToIssuer: true });
 
-describe('whose sign-in it is', () => {
+describe('decideIdentity', () => {
   it.each<[string, IdentityClaims, Person | null, Holder | null, object]>([
     ['a known identity with its address', claims, ann, taken(ann), { kind: 'update', id: 'ann', changes: {} }],
     [
@@ -31,7 +43,7 @@ describe('whose sign-in it is', () => {
       { kind: 'update', id: 'ann', changes: {} },
     ],
     [
-      'a known identity with an address that is not vouched for',
+      'a known identity with an address that is not verified',
       { ...claims, email: 'new@acme.test', emailVerified: false },
       ann,
       null,
@@ -53,7 +65,7 @@ describe('whose sign-in it is', () => {
       { kind: 'refuse', reason: 'another_identity' },
     ],
     [
-      'an address that only Unicode takes for a known one',
+      'an address that equals a known one only after Unicode case folding',
       { ...claims, email: 'an\u212a@acme.test' },
       null,
       null,
@@ -61,17 +73,17 @@ describe('whose sign-in it is', () => {
     ],
     ['a new identity with a new address', claims, null, null, { kind: 'create', person: { email: 'ann@acme.test' } }],
     [
-      'a new identity whose address is not vouched for',
+      'a new identity whose address is not verified',
       { ...claims, emailVerified: false },
       null,
       null,
       { kind: 'refuse', reason: 'unverified' },
     ],
-  ])('is decided for %s', (_what, said, known, holder, decision) => {
+  ])('decides for %s', (_what, said, known, holder, decision) => {
     expect(decideIdentity(said, { known, holder })).toEqual(decision);
   });
 
-  it('never turns on an address that is not vouched for', () => {
+  it('ignores unverified addresses', () => {
     fc.assert(
       fc.property(fc.string(), fc.option(fc.constant(ann)), (email, known) => {
         const decision = decideIdentity({ ...claims, email, emailVerified: false }, { known, holder: null });
@@ -83,7 +95,7 @@ describe('whose sign-in it is', () => {
     );
   });
 
-  it('takes names that can be stored and fit a line, whatever the provider says', () => {
+  it('returns names that can be stored and fit a line, whatever the provider sends', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (displayName) => {
         const decision = decideIdentity({ ...claims, displayName }, { known: ann, holder: taken(ann) });

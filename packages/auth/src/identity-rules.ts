@@ -1,21 +1,21 @@
-import { clusterLimits, isEmail, normalEmail } from '@corral/contracts';
+import { clusterLimits, isEmail, normalEmail, type UserId } from '@corral/contracts';
 
-/** What an identity provider says of a person, its signature checked. */
+/** Verified claims of an identity provider about a person. */
 export interface IdentityClaims {
   readonly issuer: string;
-  /** Names the person for good, at this issuer. */
+  /** Stable id of the person at this issuer. */
   readonly subject: string;
   readonly email: string | null;
-  /** Whether the provider vouches that the address is the person's. */
+  /** Whether the provider has verified the address. */
   readonly emailVerified: boolean;
-  /** Null: it does not say, and what is known stays. */
+  /** Null when the provider does not state it; the known value is then kept. */
   readonly firstName: string | null;
   readonly lastName: string | null;
   readonly displayName: string | null;
 }
 
 export interface Person {
-  readonly id: string;
+  readonly id: UserId;
   /** Lower case. */
   readonly email: string;
   readonly firstName: string;
@@ -26,37 +26,38 @@ export type PersonChanges = Partial<Omit<Person, 'id'>>;
 
 export type IdentityDecision =
   /** The identity is known. */
-  | { readonly kind: 'update'; readonly id: string; readonly changes: PersonChanges }
-  /** The person is known by the address, and from now on by the identity. */
-  | { readonly kind: 'link'; readonly id: string; readonly changes: PersonChanges }
+  | { readonly kind: 'update'; readonly id: UserId; readonly changes: PersonChanges }
+  /** The person is known by the address and gets linked to the identity. */
+  | { readonly kind: 'link'; readonly id: UserId; readonly changes: PersonChanges }
   | { readonly kind: 'create'; readonly person: PersonChanges & { readonly email: string } }
   | { readonly kind: 'refuse'; readonly reason: RefusedIdentity };
 
 /**
- * Why an identity gets nobody in. `unverified`: the provider vouches for no address. `another_identity`: whoever has the
- * address is known at the same issuer as somebody else.
+ * Why a sign-in is refused. `unverified`: no verified address. `another_identity`: the owner of the address already has
+ * another identity at the same issuer.
  */
 export type RefusedIdentity = 'unverified' | 'another_identity';
 
-/** Whom the vouched address belongs to. */
+/** The owner of the verified address. */
 export interface Holder {
   readonly person: Person;
-  /** Whether the issuer knows them already, by another subject. */
+  /** Whether the owner already has an identity at the issuer. */
   readonly isKnownToIssuer: boolean;
 }
 
-/** The address that the provider vouches for; null when there is none that could be a person's here. */
+/** The verified address; null when there is none that can be stored. */
 export function vouchedEmail({ email, emailVerified }: IdentityClaims): string | null {
   const address = normalEmail(email ?? '');
   return emailVerified && isEmail(address) && !unstorable.test(address) ? address : null;
 }
 
 /**
- * Whose sign-in it is. The identity comes first, for it stays when an address changes hands; an address counts only if
- * the provider vouches for it, else anybody could take over an account by claiming its address there. And it leads to a
- * person once per issuer: a second subject is a second person, to whom the address was handed on.
+ * Decides which person signs in. A known identity takes precedence, because it stays when an address changes hands. An
+ * address counts only if the provider verified it; otherwise anybody could take over an account by claiming its
+ * address. It leads to a person once per issuer: a second subject is a different person to whom the address was passed
+ * on.
  *
- * @param known whom the identity belongs to
+ * @param known the owner of the identity
  */
 export function decideIdentity(
   claims: IdentityClaims,
@@ -64,7 +65,7 @@ export function decideIdentity(
 ): IdentityDecision {
   const email = vouchedEmail(claims);
   if (known !== null) {
-    // An address that somebody else has stays theirs.
+    // An address already owned by someone else is not moved.
     const moved = email !== null && holder === null ? { email } : {};
     return { kind: 'update', id: known.id, changes: changesOf(known, { ...moved, ...namesOf(claims) }) };
   }
@@ -84,7 +85,7 @@ function namesOf(claims: IdentityClaims): PersonChanges {
   );
 }
 
-/** Control characters, and halves of surrogate pairs, which Postgres does not take. */
+/** Control characters, and unpaired surrogates, which Postgres rejects. */
 const unstorable = /[\p{Cc}\p{Cs}]/u;
 
 function cleanName(name: string): string {

@@ -1,3 +1,4 @@
+import { asUserId } from '@corral/contracts';
 import { isUniqueViolation, type Prisma, type Transaction } from '@corral/database';
 import {
   decideIdentity,
@@ -11,10 +12,10 @@ import { endSessions } from './session-store.js';
 import type { UserRecord } from './user-store.js';
 
 const personFields = { id: true, email: true, firstName: true, lastName: true, displayName: true } as const;
-/** Each lost race means that somebody else got on, so a second try is nearly always the last. */
+/** Every lost race means another sign-in succeeded, so a second attempt nearly always does. */
 const ATTEMPTS_MAX = 5;
 
-/** A sign-in that leads to nobody here. */
+/** The sign-in was refused. */
 export class IdentityRefused extends Error {
   override readonly name = 'IdentityRefused';
   constructor(readonly reason: RefusedIdentity) {
@@ -22,17 +23,17 @@ export class IdentityRefused extends Error {
   }
 }
 
-/** How an identity provider knows a person. */
+/** A link between a person and an identity provider. */
 export interface IdentityRecord {
   readonly issuer: string;
   readonly subject: string;
   readonly createdAt: Date;
 }
 
-/** People as identity providers know them. */
+/** People and their identities at identity providers. */
 export const identityStore = (prisma: Prisma) => ({
   /**
-   * Finds the person of an identity, or makes them, and takes over what the provider says of them.
+   * Finds or creates the person of an identity and updates them from the claims.
    *
    * @throws IdentityRefused
    */
@@ -41,23 +42,23 @@ export const identityStore = (prisma: Prisma) => ({
       try {
         return await prisma.$transaction((tx) => apply(tx, claims));
       } catch (error) {
-        // The same person in another tab, or an address that was taken just now: what is so is read anew.
+        // A concurrent sign-in of the same person or a conflicting address: read again and retry.
         if (attempt === ATTEMPTS_MAX || !isUniqueViolation(error)) throw error;
       }
     }
   },
 
-  /** Those that a person was known by first, first. */
+  /** The person's identities, oldest first. */
   listIdentities({ id: userId }: Pick<UserRecord, 'id'>): Promise<IdentityRecord[]> {
     const select = { issuer: true, subject: true, createdAt: true };
     return prisma.userIdentity.findMany({ where: { userId }, orderBy: { createdAt: 'asc' }, select });
   },
 
   /**
-   * Parts a person from an identity, and ends the sessions that may have come of it. The next one with the vouched address
-   * takes its place.
+   * Removes an identity from a person and ends the person's sessions. The next identity with the verified address is
+   * linked instead.
    *
-   * @returns false when the person is not known by it
+   * @returns false when the person does not have this identity
    */
   unlink(
     { id: userId }: Pick<UserRecord, 'id'>,
@@ -80,35 +81,44 @@ async function apply(tx: Transaction, claims: IdentityClaims): Promise<Person> {
     case 'refuse':
       throw new IdentityRefused(decision.reason);
     case 'create':
-      return tx.user.create({
-        data: { ...decision.person, identities: { create: { issuer, subject } } },
-        select: personFields,
-      });
+      return personOf(
+        await tx.user.create({
+          data: { ...decision.person, identities: { create: { issuer, subject } } },
+          select: personFields,
+        }),
+      );
     case 'link':
       await tx.userIdentity.create({ data: { issuer, subject, userId: decision.id } });
-      return tx.user.update({ where: { id: decision.id }, data: decision.changes, select: personFields });
+      return personOf(
+        await tx.user.update({ where: { id: decision.id }, data: decision.changes, select: personFields }),
+      );
     case 'update':
-      return tx.user.update({ where: { id: decision.id }, data: decision.changes, select: personFields });
+      return personOf(
+        await tx.user.update({ where: { id: decision.id }, data: decision.changes, select: personFields }),
+      );
   }
 }
 
 async function readPersons(tx: Transaction, claims: IdentityClaims) {
   const { issuer, subject } = claims;
   const key = { issuer_subject: { issuer, subject } };
-  // Before the identity: a copy of this sign-in that made both in between is then found by it, and not taken for another.
+  // Read before the identity. If a concurrent copy of this sign-in creates both in between, it is then found by its
+  // identity instead of counting as another one.
   const holder = await readHolder(tx, claims);
   const identity = await tx.userIdentity.findUnique({ where: key, select: { user: { select: personFields } } });
-  return { known: identity?.user ?? null, holder };
+  return { known: identity && personOf(identity.user), holder };
 }
 
 async function readHolder(tx: Transaction, claims: IdentityClaims): Promise<Holder | null> {
   const email = vouchedEmail(claims);
   if (email === null) return null;
-  // Held until the end: of two subjects that come at once, the second one meets the first.
+  // Locked until the end, so that of two concurrent subjects the second sees the first.
   await tx.$queryRaw`SELECT id FROM app_user WHERE email = ${email} FOR NO KEY UPDATE`;
   const ofIssuer = { where: { issuer: claims.issuer }, select: { subject: true } };
   const row = await tx.user.findUnique({ where: { email }, select: { ...personFields, identities: ofIssuer } });
   if (row === null) return null;
   const { identities, ...person } = row;
-  return { person, isKnownToIssuer: identities.length > 0 };
+  return { person: personOf(person), isKnownToIssuer: identities.length > 0 };
 }
+
+const personOf = (row: Omit<Person, 'id'> & { readonly id: string }): Person => ({ ...row, id: asUserId(row.id) });

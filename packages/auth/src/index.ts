@@ -1,19 +1,18 @@
-export { bearerToken } from './bearer.js';
-export { displayNameOf } from './display-name.js';
 export { callerRoot, DNS_SCOPE, type DnsCaller, maySee, mayWriteType } from './dns-caller.js';
-export { hashDnsToken, isWellFormedDnsToken, mintDnsToken } from './dns-token.js';
+export { DnsTokenRefused, hashDnsToken, isWellFormedDnsToken, mintDnsToken, type NewDnsToken } from './dns-token.js';
 export {
+  bearerToken,
   dnsCallerOf,
   findDnsCaller,
   type RequireDnsTokenOptions,
   requireDnsToken,
   type TokenRefusal,
 } from './dns-token-middleware.js';
-export { DnsTokenRefused, type NewDnsToken } from './dns-token-rules.js';
 export {
   type DnsTokenActor,
   type DnsTokenRecord,
   type DnsTokenStore,
+  displayNameOf,
   dnsTokenRecordOf,
   dnsTokenStore,
   inForce,
@@ -27,9 +26,9 @@ export { type DnsTokenVerifier, dnsTokenVerifier } from './dns-token-verifier.js
 export { endUser, type LeftTeam, type UserEnd } from './end-user.js';
 export type { IdentityClaims, Person } from './identity-rules.js';
 export { type IdentityRecord, IdentityRefused, type IdentityStore, identityStore } from './identity-store.js';
+export type { UseRecorder } from './last-used.js';
 export { lastUsedRecorder, sessionUseRecorder } from './last-used.js';
 export { countRequests, type RequestCounter, requestCounter } from './request-counter.js';
-export { roleCovers } from './roles.js';
 export { hashSessionSecret, mintSessionSecret, SESSION_COOKIE, sessionSecretOf } from './session-cookie.js';
 export { type LoadSessionOptions, loadSession, sessionCookieOf, sessionOf } from './session-middleware.js';
 export {
@@ -42,6 +41,5 @@ export {
   type StartedSession,
   sessionStore,
 } from './session-store.js';
-export { type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './team-store.js';
-export type { UseRecorder } from './use-recorder.js';
+export { roleCovers, type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './team-store.js';
 export { type MemberRecord, type UserRecord, type UserStore, userStore } from './user-store.js';

@@ -1,10 +1,9 @@
 import type { Pool } from '@corral/database';
 import type { SessionTimes } from './session-store.js';
-import { type UseRecorder, useRecorder } from './use-recorder.js';
 
 /**
- * SQL: what was used, and when by the database's clock. The rows are taken in the order of their ids, as by everybody who
- * writes many of them: two who take the same rows in two orders wait for each other for ever.
+ * SQL for what was used and when, by the database's clock. Rows are locked in order of id, to avoid deadlocks with
+ * other batches.
  */
 const batchOf = (table: 'dns_token' | 'session') => `
   batch AS (
@@ -14,7 +13,7 @@ const batchOf = (table: 'dns_token' | 'session') => `
     SELECT id FROM ${table} WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
   )`;
 
-/** Keeps when each DNS token was last used. */
+/** Records when each DNS token was last used. */
 export function lastUsedRecorder(pool: Pool, onError: (error: Error) => void): UseRecorder {
   const text = `WITH ${batchOf('dns_token')}
                 UPDATE dns_token SET last_used_at = GREATEST(last_used_at, batch.at)
@@ -22,7 +21,7 @@ export function lastUsedRecorder(pool: Pool, onError: (error: Error) => void): U
   return useRecorder((ids, agesMs) => pool.query(text, [ids, agesMs]), onError);
 }
 
-/** Moves the idle end of sessions in use. Never past their absolute end, and never back. */
+/** Extends the idle expiry of sessions in use, never beyond their absolute expiry and never backwards. */
 export function sessionUseRecorder(
   pool: Pool,
   { idleMs }: Pick<SessionTimes, 'idleMs'>,
@@ -34,4 +33,49 @@ export function sessionUseRecorder(
                                              LEAST(expires_at, batch.at + $3::bigint * interval '1 ms'))
                 FROM held JOIN batch USING (id) WHERE session.id = held.id`;
   return useRecorder((ids, agesMs) => pool.query(text, [ids, agesMs, idleMs]), onError);
+}
+
+export interface UseRecorder {
+  note(id: string): void;
+  /** Writes the rest and stops. */
+  close(): Promise<void>;
+}
+
+const FLUSH_MS = 10_000;
+
+/**
+ * Records when things were last used, in one statement per interval whatever the traffic. A crash loses one interval.
+ *
+ * @param write takes the ids in order, and how many ms ago each was last used, because process clocks differ but
+ *   elapsed time does not. Retried with the next interval when it fails
+ */
+function useRecorder(
+  write: (ids: string[], agesMs: number[]) => Promise<unknown>,
+  onError: (error: Error) => void,
+): UseRecorder {
+  let used = new Map<string, number>();
+  const flush = async (): Promise<void> => {
+    if (used.size === 0) return;
+    const batch = used;
+    used = new Map();
+    try {
+      const ids = [...batch.keys()].sort();
+      const now = performance.now();
+      await write(
+        ids,
+        ids.map((id) => now - (batch.get(id) as number)),
+      );
+    } catch (error) {
+      for (const [id, at] of batch) if (!used.has(id)) used.set(id, at);
+      onError(error as Error);
+    }
+  };
+  const timer = setInterval(() => void flush(), FLUSH_MS).unref();
+  return {
+    note: (id) => void used.set(id, performance.now()),
+    close: async () => {
+      clearInterval(timer);
+      await flush();
+    },
+  };
 }

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
+import type { TeamId } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 
 export interface RequestCounter {
-  /** Counts a request of the team. */
-  note(teamId: string): void;
-  /** Writes what is left and stops. */
+  /** Counts one request of the team. */
+  note(teamId: TeamId): void;
+  /** Writes the rest and stops. */
   close(): Promise<void>;
 }
 
 const MINUTE_MS = 60_000;
 const FLUSH_MS = 10_000;
-/** While Postgres is away, so many minutes wait to be written; nobody asks for older ones. */
+/** Minutes kept in memory while Postgres is unavailable. Older counts are never read. */
 const MINUTES_KEPT = 60;
 
-/** What one minute had, for each team, and how much of it is written. */
+/** Counts of one minute per team, and how many of them have been written. */
 interface Minute {
   readonly startsAt: number;
   readonly counts: Map<string, number>;
@@ -21,7 +22,7 @@ interface Minute {
   written: number;
 }
 
-/** States how many there were, so that it may be said twice. A team that is gone is passed over. */
+/** Writes absolute counts, so it can be repeated. Deleted teams are skipped. */
 const writeCounts = {
   name: 'request-counts-write',
   text: `INSERT INTO dns_request_count AS known (team_id, minute, process_id, count)
@@ -32,9 +33,9 @@ const writeCounts = {
 };
 
 /**
- * Counts the requests of each team by the minute, in one statement per 10 s whatever the traffic. Each process writes
- * rows of its own, so processes never meet, and a statement whose outcome is unknown is repeated without harm. A crash
- * loses one interval. What is old is the reconciler's to delete.
+ * Counts the requests of each team per minute, in one statement per 10 s whatever the traffic. Each process writes its
+ * own rows, so processes do not conflict and a statement with unknown outcome can be repeated. A crash loses one
+ * interval. The reconciler deletes old counts.
  */
 export function requestCounter(pool: Pool, onError: (error: Error) => void): RequestCounter {
   const processId = randomUUID();
@@ -58,7 +59,7 @@ export function requestCounter(pool: Pool, onError: (error: Error) => void): Req
     const values = [rows.map(({ id }) => id), times, processId, rows.map(({ count }) => count)];
     await pool.query({ ...writeCounts, values });
     for (const { minute, noted } of batch) minute.written = noted;
-    // The present one goes on; of the others nothing more will come.
+    // Only the current minute can still change; the others are dropped once written.
     minutes = minutes.filter(({ noted, written }, at) => noted > written || at === minutes.length - 1);
   };
   const flushNext = (): Promise<void> => {
@@ -80,8 +81,11 @@ export function requestCounter(pool: Pool, onError: (error: Error) => void): Req
   };
 }
 
-/** Requests of a team in the last 60 minutes, this one included; what gateways have not written yet is missing. */
-export async function countRequests(prisma: Prisma, teamId: string): Promise<number> {
+/**
+ * Requests of a team in the last 60 minutes, including the current one. Counts that gateways have not written yet are
+ * missing.
+ */
+export async function countRequests(prisma: Prisma, teamId: TeamId): Promise<number> {
   const { _sum } = await prisma.dnsRequestCount.aggregate({
     where: { teamId, minute: { gt: new Date(Date.now() - 60 * MINUTE_MS) } },
     _sum: { count: true },

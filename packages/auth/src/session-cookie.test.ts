@@ -4,14 +4,14 @@ import { hashSessionSecret, mintSessionSecret, sessionSecretOf } from './session
 const secret = mintSessionSecret();
 const other = mintSessionSecret();
 
-describe('the session cookie of a request', () => {
+describe('sessionSecretOf', () => {
   it.each([
     ['alone', `sessionid=${secret}`],
     ['among others', `theme=dark; sessionid=${secret}; lang=de`],
     ['without spaces', `theme=dark;sessionid=${secret}`],
-    ['beside one that ends alike', `oldsessionid=${other}; sessionid=${secret}`],
+    ['beside one with the same ending', `oldsessionid=${other}; sessionid=${secret}`],
     ['beside one in another case', `SessionId=${other}; sessionid=${secret}`],
-  ])('is read %s', (_where, header) => {
+  ])('reads the cookie %s', (_where, header) => {
     expect(sessionSecretOf(header)).toBe(secret);
   });
 
@@ -28,13 +28,13 @@ describe('the session cookie of a request', () => {
     ['another one beside it', `sessionid=${secret}; sessionid=${other}`],
     ['the same one twice', `sessionid=${secret}; sessionid=${secret}`],
     ['a million semicolons', ';'.repeat(1_000_000)],
-  ])('is none with %s', (_what, header) => {
+  ])('returns null for %s', (_what, header) => {
     expect(sessionSecretOf(header)).toBeNull();
   });
 });
 
-describe('the text of a session cookie', () => {
-  it('is never the same twice, and has 256 bits', () => {
+describe('a session secret', () => {
+  it('is never the same twice and has 256 bits', () => {
     const minted = Array.from({ length: 1_000 }, mintSessionSecret);
 
     expect(new Set(minted).size).toBe(1_000);

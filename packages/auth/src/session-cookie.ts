@@ -5,12 +5,12 @@ const SECRET_BYTES = 32;
 /** 32 bytes in base64url. */
 const wellFormed = /^[\w-]{43}$/;
 
-/** The text of a session cookie: 256 random bits, and nothing that could be told from them. */
+/** Creates the text of a session cookie: 256 random bits without any meaning. */
 export function mintSessionSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url');
 }
 
-/** What is stored in place of the cookie's text. A fast hash is enough: the text is random, there is nothing to guess. */
+/** The stored form of the cookie's text. A fast hash is enough because the text is random. */
 export function hashSessionSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
@@ -18,8 +18,8 @@ export function hashSessionSecret(secret: string): Buffer {
 /**
  * Reads the session cookie of a request (RFC 6265 section 4.2.1).
  *
- * @returns null when there is none, when it cannot be one of ours, or when there is more than one: a page of a sibling
- *   domain can plant a second one, and which of the two is meant is anybody's guess
+ * @returns null when there is none, when it is malformed, or when there is more than one: a page of a sibling domain
+ *   can plant a second one, and the right one cannot be identified
  */
 export function sessionSecretOf(cookieHeader: string | undefined): string | null {
   const prefix = `${SESSION_COOKIE}=`;

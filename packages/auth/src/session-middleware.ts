@@ -4,11 +4,11 @@ import type { Session, SessionStore } from './session-store.js';
 
 export interface LoadSessionOptions {
   readonly sessions: Pick<SessionStore, 'find'>;
-  /** Told of every request with a session, to move its idle end. */
+  /** Called for every request with a session, to extend its idle expiry. */
   readonly onUse: (sessionId: string) => void;
 }
 
-/** Remembers whose request it is, if anybody's. What needs a session is for the routes to say. */
+/** Loads the session of the request, if any. Routes decide whether they require one. */
 export function loadSession({ sessions, onUse }: LoadSessionOptions): RequestHandler {
   return async (req, res, next) => {
     const secret = sessionSecretOf(req.headers.cookie);
@@ -19,12 +19,12 @@ export function loadSession({ sessions, onUse }: LoadSessionOptions): RequestHan
   };
 }
 
-/** The session that `loadSession` found; null when nobody is signed in. */
+/** The session found by `loadSession`; null when not signed in. Throws where `loadSession` has not run. */
 export function sessionOf(res: Response): Session | null {
   const session: Session | null | undefined = res.locals.session;
   if (session === undefined) throw new Error('The route asks for a session that was never looked for');
   return session;
 }
 
-/** The text of the request's session cookie, whether or not such a session exists. */
+/** The text of the request's session cookie, whether or not the session exists. */
 export const sessionCookieOf = (req: Request): string | null => sessionSecretOf(req.headers.cookie);

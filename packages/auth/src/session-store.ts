@@ -1,44 +1,44 @@
-import { clusterLimits, type Role, type SignInMethod } from '@corral/contracts';
+import { clusterLimits, type Role, type SignInMethod, type TeamId, type UserId } from '@corral/contracts';
 import { type Pool, rowClock, type Transaction } from '@corral/database';
 import { hashSessionSecret, mintSessionSecret } from './session-cookie.js';
 
 export interface Membership {
-  readonly teamId: string;
-  /** The number that answers give for the team's id. */
+  readonly teamId: TeamId;
+  /** Public id of the team in answers. */
   readonly teamNumber: number;
   readonly slug: string;
-  /** Empty: the slug serves as the name. */
+  /** Empty when the slug serves as the name. */
   readonly name: string;
   readonly role: Role;
 }
 
-/** Who is signed in, and in which teams just now: read anew for every request. */
+/** The signed-in user and current memberships, read for every request. */
 export interface Session {
   readonly id: string;
-  readonly userId: string;
+  readonly userId: UserId;
   readonly userNumber: number;
   readonly email: string;
   readonly displayName: string;
   readonly createdAt: Date;
-  /** Moves with use; what is written lags behind by the interval of the recorder. */
+  /** Extended with use; the stored value lags by the recorder's interval. */
   readonly idleExpiresAt: Date;
-  /** Never moves. */
+  /** Fixed. */
   readonly expiresAt: Date;
-  /** By slug. */
+  /** Ordered by slug. */
   readonly memberships: readonly Membership[];
 }
 
 export interface SessionTimes {
-  /** A session ends after so long without use. */
+  /** Idle time after which a session ends. */
   readonly idleMs: number;
-  /** A session ends so long after the sign-in, whatever its use. */
+  /** Lifetime of a session, whatever its use. */
   readonly absoluteMs: number;
 }
 
 /** How a session began. */
 export interface SessionOrigin {
   readonly method: SignInMethod;
-  /** The header of that name; what is too long is cut. */
+  /** The User-Agent header, truncated. */
   readonly userAgent: string;
 }
 
@@ -46,33 +46,30 @@ export interface SessionOrigin {
 export interface SessionRecord extends SessionOrigin {
   readonly id: string;
   readonly createdAt: Date;
-  /** Lags behind by the interval of the recorder. */
+  /** Lags by the recorder's interval. */
   readonly lastSeenAt: Date;
   readonly expiresAt: Date;
 }
 
 export interface StartedSession {
-  /** The text of the cookie; it is here and nowhere else. */
+  /** The only place where the text of the cookie is available. */
   readonly secret: string;
   readonly expiresAt: Date;
 }
 
 export interface SessionStore {
-  /**
-   * Starts a session and ends the one it takes the place of: a sign-in never goes on with an identifier that was
-   * known before it.
-   */
-  start(userId: string, replaced: string | null, origin?: SessionOrigin): Promise<StartedSession>;
-  /** @returns null for a session that is unknown, revoked or at its end */
+  /** Starts a session and ends the one it replaces, so that a sign-in never continues with an earlier identifier. */
+  start(userId: UserId, replaced: string | null, origin?: SessionOrigin): Promise<StartedSession>;
+  /** @returns null for a session that is unknown, revoked or expired */
   find(secret: string): Promise<Session | null>;
-  /** Ends a session for good, from the next request on. Unknown ones are none of its business. */
+  /** Revokes a session, effective with the next request. Unknown sessions are ignored. */
   revoke(secret: string): Promise<void>;
-  /** A user's sessions that have not ended, newest first: those behind `after`, at most `limit` of them. */
-  list(userId: string, page: SessionPage): Promise<SessionRecord[]>;
-  /** Ends one session of a user. @returns false when the user has no such session that goes on */
-  revokeOne(userId: string, id: string): Promise<boolean>;
-  /** Ends all sessions of a user. */
-  revokeAll(userId: string): Promise<void>;
+  /** A user's active sessions, newest first: at most `limit` after the position `after`. */
+  list(userId: UserId, page: SessionPage): Promise<SessionRecord[]>;
+  /** Revokes one session of a user. @returns false when the user has no such active session */
+  revokeOne(userId: UserId, id: string): Promise<boolean>;
+  /** Revokes all sessions of a user. */
+  revokeAll(userId: UserId): Promise<void>;
 }
 
 export interface SessionPage {
@@ -89,9 +86,9 @@ const startSession = {
          RETURNING expires_at AS "expiresAt"`,
 };
 
-const goesOn = `session.revoked_at IS NULL AND least(session.idle_expires_at, session.expires_at) > ${rowClock}`;
+const isActive = `session.revoked_at IS NULL AND least(session.idle_expires_at, session.expires_at) > ${rowClock}`;
 
-/** One look-up by an index for each request; nothing is kept in memory, so a revocation or a new role counts at once. */
+/** One indexed look-up per request without a cache, so a revocation or a changed role applies at once. */
 const findSession = {
   name: 'session-find',
   text: `SELECT session.id, session.user_id AS "userId", app_user.number AS "userNumber", app_user.email,
@@ -105,7 +102,7 @@ const findSession = {
                           FROM membership JOIN team ON team.id = membership.team_id
                           WHERE membership.user_id = session.user_id), '[]') AS memberships
          FROM session JOIN app_user ON app_user.id = session.user_id
-         WHERE session.hash = $1 AND ${goesOn}`,
+         WHERE session.hash = $1 AND ${isActive}`,
 };
 
 const revokeSession = {
@@ -118,30 +115,30 @@ const listSessions = {
   text: `SELECT id, method, user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
                 expires_at AS "expiresAt"
          FROM session
-         WHERE user_id = $1 AND ${goesOn}
+         WHERE user_id = $1 AND ${isActive}
            AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4::uuid))
          ORDER BY created_at DESC, id LIMIT $2`,
 };
 
 const revokeOneSession = {
   name: 'session-revoke-one',
-  text: `UPDATE session SET revoked_at = now() WHERE id = $2 AND user_id = $1 AND ${goesOn}`,
+  text: `UPDATE session SET revoked_at = now() WHERE id = $2 AND user_id = $1 AND ${isActive}`,
 };
 
 const revokeAllSessions = {
   name: 'session-revoke-all',
-  // In the order in which everybody takes many of them.
+  // Fixed lock order, to avoid deadlocks.
   text: `WITH held AS MATERIALIZED (
            SELECT id FROM session WHERE user_id = $1::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE
          )
          UPDATE session SET revoked_at = now() FROM held WHERE session.id = held.id`,
 };
 
-/** Ends all sessions of a user in a transaction of the caller's. @returns how many */
-export const endSessions = (tx: Pick<Transaction, '$executeRawUnsafe'>, userId: string): Promise<number> =>
+/** Revokes all sessions of a user within the caller's transaction. @returns how many */
+export const endSessions = (tx: Pick<Transaction, '$executeRawUnsafe'>, userId: UserId): Promise<number> =>
   tx.$executeRawUnsafe(revokeAllSessions.text, userId);
 
-/** Sessions on Postgres, whose clock is the only one that counts. */
+/** Sessions in Postgres. Only Postgres' clock is used. */
 export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes): SessionStore {
   return {
     async start(userId, replaced, { method, userAgent } = { method: 'development', userAgent: '' }) {

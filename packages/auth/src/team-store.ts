@@ -1,13 +1,18 @@
-import { isTeamSlug } from '@corral/contracts';
+import { asTeamId, isTeamSlug, type Role, type TeamId } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 
+/** Whether a role in a team includes another: an administrator may do everything a member may. */
+export function roleCovers(role: Role, needed: Role): boolean {
+  return role === 'admin' || needed === 'member';
+}
+
 export interface TeamRecord {
-  readonly id: string;
+  readonly id: TeamId;
   readonly slug: string;
   readonly createdAt: Date;
 }
 
-/** What an operator asked for cannot be done as asked; the message says why and what to do. */
+/** An operator's request violates a rule. The message says why and what to do. */
 export class TeamRuleError extends Error {
   override readonly name = 'TeamRuleError';
 }
@@ -22,15 +27,17 @@ export const teamStore = (prisma: Prisma) => ({
     }
     const created = await prisma.team.createMany({ data: [{ slug }], skipDuplicates: true });
     if (created.count === 0) throw new TeamRuleError(`A team "${slug}" already exists.`);
-    return prisma.team.findUniqueOrThrow({ where: { slug } });
+    return teamOf(await prisma.team.findUniqueOrThrow({ where: { slug } }));
   },
 
-  findTeam(slug: string): Promise<TeamRecord | null> {
-    return prisma.team.findUnique({ where: { slug } });
+  async findTeam(slug: string): Promise<TeamRecord | null> {
+    const row = await prisma.team.findUnique({ where: { slug } });
+    return row && teamOf(row);
   },
 
-  listTeams(): Promise<TeamRecord[]> {
-    return prisma.team.findMany({ orderBy: { slug: 'asc' } });
+  async listTeams(): Promise<TeamRecord[]> {
+    return (await prisma.team.findMany({ orderBy: { slug: 'asc' } })).map(teamOf);
   },
 });
+const teamOf = <Row extends { readonly id: string }>(row: Row) => ({ ...row, id: asTeamId(row.id) });
 export type TeamStore = ReturnType<typeof teamStore>;

@@ -1,9 +1,9 @@
-import { isEmail, normalEmail, type Role } from '@corral/contracts';
+import { asUserId, isEmail, normalEmail, type Role, type UserId } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { type TeamRecord, TeamRuleError } from './team-store.js';
 
 export interface UserRecord {
-  readonly id: string;
+  readonly id: UserId;
   /** Lower case. */
   readonly email: string;
   readonly displayName: string;
@@ -19,28 +19,30 @@ export interface MemberRecord {
 
 const shown = { id: true, email: true, displayName: true, createdAt: true } as const;
 
-/** People, known by their e-mail addresses, and the teams they belong to. */
+/** People, identified by e-mail address, and their team memberships. */
 export const userStore = (prisma: Prisma) => ({
-  findUser(email: string): Promise<UserRecord | null> {
-    return prisma.user.findUnique({ where: { email: normalEmail(email) }, select: shown });
+  async findUser(email: string): Promise<UserRecord | null> {
+    const row = await prisma.user.findUnique({ where: { email: normalEmail(email) }, select: shown });
+    return row && { ...row, id: asUserId(row.id) };
   },
 
-  /** @throws TeamRuleError when the address is none, or taken */
+  /** @throws TeamRuleError when the address is invalid or taken */
   async createUser({ email, displayName = '' }: { email: string; displayName?: string }): Promise<UserRecord> {
     const address = normalEmail(email);
     if (!isEmail(address)) throw new TeamRuleError(`"${email}" is not an e-mail address.`);
     const created = await prisma.user.createMany({ data: [{ email: address, displayName }], skipDuplicates: true });
     if (created.count === 0) throw new TeamRuleError(`A user "${address}" already exists.`);
-    return prisma.user.findUniqueOrThrow({ where: { email: address }, select: shown });
+    const row = await prisma.user.findUniqueOrThrow({ where: { email: address }, select: shown });
+    return { ...row, id: asUserId(row.id) };
   },
 
-  /** Makes the user a member of the team, or changes the role of one. */
+  /** Adds the user to the team, or changes the role of an existing member. */
   async saveMember(team: Pick<TeamRecord, 'id'>, user: Pick<UserRecord, 'id'>, role: Role): Promise<void> {
     const key = { teamId: team.id, userId: user.id };
     await prisma.membership.upsert({ where: { teamId_userId: key }, create: { ...key, role }, update: { role } });
   },
 
-  /** By address. */
+  /** Ordered by address. */
   async listMembers(team: Pick<TeamRecord, 'id'>): Promise<MemberRecord[]> {
     const rows = await prisma.membership.findMany({
       where: { teamId: team.id },

@@ -11,7 +11,7 @@ export interface AuthDatabase {
   close(): Promise<void>;
 }
 
-/** A database of its own for one test file, with both ways to it. */
+/** A database for one test file, with a pool and a Prisma client. */
 export async function openAuthDatabase(): Promise<AuthDatabase> {
   const database = await createTestDatabase();
   const pool = connectPool({
@@ -22,7 +22,11 @@ export async function openAuthDatabase(): Promise<AuthDatabase> {
   });
   const prisma = connectPrisma(database.url, patientTransactions);
   return {
-    ...{ url: database.url, pool, prisma, teams: teamStore(prisma), tokens: dnsTokenStore(prisma) },
+    url: database.url,
+    pool,
+    prisma,
+    teams: teamStore(prisma),
+    tokens: dnsTokenStore(prisma),
     async close() {
       await pool.end();
       await prisma.$disconnect();

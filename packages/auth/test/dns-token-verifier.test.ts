@@ -16,17 +16,24 @@ beforeAll(async () => {
 afterAll(() => database.close());
 afterEach(() => open.verifier.close());
 
-describe('a token', () => {
-  it('is known by its text: whose it is, and what it may', async () => {
+describe('a DNS token', () => {
+  it('yields its owner and its narrowing', async () => {
     await start('known');
     const expiresAt = new Date(Date.now() + 3_600_000);
     const narrowing = { withinName: 'api.known', withinTypes: ['TXT'], expiresAt };
     const { token, record } = await database.tokens.issueToken(team, { name: 'narrow', ...narrowing });
 
     expect(await open.verifier.verify(token)).toEqual({
-      ...{ tokenId: record.id, kind: 'team', ownerId: team.id, ownerLabel: 'known', teamId: team.id },
-      ...{ accountId: team.id, scopes: ['dns'] },
-      ...{ withinName: 'api.known', withinTypes: ['TXT'], expiresAt },
+      tokenId: record.id,
+      kind: 'team',
+      ownerId: team.id,
+      ownerLabel: 'known',
+      teamId: team.id,
+      accountId: team.id,
+      scopes: ['dns'],
+      withinName: 'api.known',
+      withinTypes: ['TXT'],
+      expiresAt,
     });
   });
 
@@ -39,7 +46,7 @@ describe('a token', () => {
     expect(open.lookUps()).toBe(1);
   });
 
-  it('that was never issued is refused, and costs no look-up where its checksum is wrong', async () => {
+  it('that was never issued is refused, without a look-up when its checksum is wrong', async () => {
     await start('never');
 
     expect(await open.verifier.verify('x'.repeat(64))).toBeNull();
@@ -49,7 +56,7 @@ describe('a token', () => {
     expect(open.lookUps()).toBe(1);
   });
 
-  it('that is issued after it was refused is accepted', async () => {
+  it('issued after it was refused is accepted', async () => {
     await start('late');
     const { token, id } = await issue();
     await sql(`UPDATE dns_token SET revoked_at = now() WHERE id = '${id}'`);
@@ -60,7 +67,7 @@ describe('a token', () => {
     expect(await open.verifier.verify(token)).not.toBeNull();
   });
 
-  it('ends at its expiry, warm or not', async () => {
+  it('ends at its expiry, cached or not', async () => {
     let now = 0;
     await start('expiring', { now: () => now });
     const { token, id } = await issue(new Date(Date.now() + 60_000));
@@ -73,7 +80,7 @@ describe('a token', () => {
     expect(await open.verifier.verify(token)).toBeNull();
 
     await sql(`UPDATE dns_token SET expires_at = clock_timestamp() WHERE id = '${id}'`);
-    await waitFor('the change to be told', async () => {
+    await waitFor('the notification of the change', async () => {
       const before = open.lookUps();
       await open.verifier.verify(token);
       return open.lookUps() > before;
@@ -81,7 +88,7 @@ describe('a token', () => {
     expect(await open.verifier.verify(token)).toBeNull();
   });
 
-  it('holds by the database’s clock, whatever that of the process says', async () => {
+  it('expires by the database’s clock, whatever the clock of the process shows', async () => {
     await start('skewed', { now: () => Date.UTC(2199, 0, 1) });
     const { token } = await issue(new Date(Date.now() + 60_000));
 
@@ -90,12 +97,12 @@ describe('a token', () => {
   });
 });
 
-describe('a change of a warm token', () => {
+describe('a change of a cached token', () => {
   it.each([
     ['its revocation by another process', 'UPDATE dns_token SET revoked_at = now()'],
     ['its expiry being moved to the past', `UPDATE dns_token SET expires_at = now() - interval '1 s'`],
     ['its deletion', 'DELETE FROM dns_token'],
-  ])('takes effect as soon as Postgres tells: %s', async (_what, statement) => {
+  ])('takes effect as soon as Postgres notifies it: %s', async (_what, statement) => {
     await start(`change-${statement.length}`);
     const { token, id } = await issue();
     expect(await open.verifier.verify(token)).not.toBeNull();
@@ -105,7 +112,7 @@ describe('a change of a warm token', () => {
     await waitFor('the token to be refused', async () => (await open.verifier.verify(token)) === null);
   });
 
-  it('of its scopes is seen', async () => {
+  it('of its scopes is applied', async () => {
     await start('scopes');
     const { token, id } = await issue();
     await open.verifier.verify(token);
@@ -116,7 +123,7 @@ describe('a change of a warm token', () => {
     await waitFor('the new scopes', changed);
   });
 
-  it('drops no other token from memory', async () => {
+  it('drops no other token from the cache', async () => {
     await start('others');
     const [one, other] = [await issue(), await issue()];
     await open.verifier.verify(one.token);
@@ -131,18 +138,18 @@ describe('a change of a warm token', () => {
   });
 });
 
-describe('a look-up that a revocation overtakes', () => {
-  it('is not remembered', async () => {
+describe('a look-up overtaken by a revocation', () => {
+  it('is not cached', async () => {
     await start('race');
     const [raced, witness] = [await issue(), await issue()];
     await open.verifier.verify(witness.token);
     const release = open.holdNext();
-    const verdict = open.verifier.verify(raced.token); // has read its row, and waits
+    const verdict = open.verifier.verify(raced.token); // has read its row and is waiting
     await waitFor('the row to be read', () => open.lookUps() === 2);
 
     await sql(`UPDATE dns_token SET revoked_at = now() WHERE id IN ('${raced.id}', '${witness.id}')`);
     const heard = async () => (await open.verifier.verify(witness.token)) === null;
-    await waitFor('the verifier to hear of the change', heard);
+    await waitFor('the verifier to receive the notification', heard);
     release();
 
     expect(await verdict).not.toBeNull(); // it was valid when the request came
@@ -151,21 +158,30 @@ describe('a look-up that a revocation overtakes', () => {
 });
 
 describe('the token of a demo', () => {
-  it('is known by its demo: whose it is, and on whose account it goes', async () => {
+  it('yields the demo as owner, and the account to charge', async () => {
     await start('maker');
     const ofTeam = await issueDemo({ teamId: team.id });
     const ofCourse = await issueDemo({ courseCode: 'WORKSHOP' });
 
     expect(await open.verifier.verify(ofTeam.token)).toMatchObject({
-      ...{ kind: 'demo', ownerId: ofTeam.demoId, ownerLabel: ofTeam.label, teamId: team.id, accountId: team.id },
-      ...{ scopes: ['dns'], withinName: null, withinTypes: [] },
+      kind: 'demo',
+      ownerId: ofTeam.demoId,
+      ownerLabel: ofTeam.label,
+      teamId: team.id,
+      accountId: team.id,
+      scopes: ['dns'],
+      withinName: null,
+      withinTypes: [],
     });
     expect(await open.verifier.verify(ofCourse.token)).toMatchObject({
-      ...{ kind: 'demo', ownerId: ofCourse.demoId, teamId: null, accountId: ofCourse.courseCodeId },
+      kind: 'demo',
+      ownerId: ofCourse.demoId,
+      teamId: null,
+      accountId: ofCourse.courseCodeId,
     });
   });
 
-  it('ends with the demo, warm or not, whatever else happens', async () => {
+  it("ends with the demo, cached or not, whatever the token's own expiry", async () => {
     let now = 0;
     await start('moment', { now: () => now });
     const { token, demoId } = await issueDemo({ teamId: team.id });
@@ -177,7 +193,7 @@ describe('the token of a demo', () => {
 
     await sql(`UPDATE demo SET expires_at = clock_timestamp() WHERE id = '${demoId}'`);
     await sql(`UPDATE dns_token SET expires_at = now() + interval '1 year' WHERE demo_id IS NOT NULL`);
-    await waitFor('the change to be told', async () => {
+    await waitFor('the notification of the change', async () => {
       const before = open.lookUps();
       await open.verifier.verify(token);
       return open.lookUps() > before;
@@ -185,7 +201,7 @@ describe('the token of a demo', () => {
     expect(await open.verifier.verify(token)).toBeNull();
   });
 
-  it('goes on after an extension, though it was warm', async () => {
+  it('stays valid after an extension even if it was cached', async () => {
     let now = 0;
     await start('extended', { now: () => now });
     const { token, demoId } = await issueDemo({ teamId: team.id });
@@ -194,10 +210,10 @@ describe('the token of a demo', () => {
 
     await sql(`UPDATE demo SET expires_at = expires_at + interval '1 hour' WHERE id = '${demoId}'`);
 
-    await waitFor('the extension to be told', async () => (await open.verifier.verify(token)) !== null);
+    await waitFor('the notification of the extension', async () => (await open.verifier.verify(token)) !== null);
   });
 
-  it('ends when the demo does, before its time', async () => {
+  it('is refused once the demo ends early', async () => {
     await start('deleted');
     const { token, demoId } = await issueDemo({ teamId: team.id });
     await open.verifier.verify(token);
@@ -208,8 +224,8 @@ describe('the token of a demo', () => {
   });
 });
 
-describe('while nobody listens for changes', () => {
-  it('no token is trusted from memory, and all is as before once somebody does', async () => {
+describe('while the listening connection is lost', () => {
+  it('no cached token is trusted until it is restored', async () => {
     await start('gap');
     const [revoked, kept] = [await issue(), await issue()];
     await open.verifier.verify(revoked.token);
@@ -226,8 +242,8 @@ describe('while nobody listens for changes', () => {
   });
 });
 
-describe('while the connection that listens swallows everything', () => {
-  it('a revoked token is refused after 2 s, though nobody was told', async () => {
+describe('while the listening connection hangs', () => {
+  it('a revoked token is refused after 2 s without a notification', async () => {
     let tick = 0;
     const { proxy, listenUrl } = await listenThroughProxy();
     try {
@@ -249,7 +265,7 @@ describe('while the connection that listens swallows everything', () => {
     }
   });
 
-  it('a revocation takes effect all the same, and other tokens go on', async () => {
+  it('a revocation takes effect and other tokens stay valid', async () => {
     const { proxy, listenUrl } = await listenThroughProxy();
     try {
       await start('half-dead', { listenUrl });
@@ -263,7 +279,7 @@ describe('while the connection that listens swallows everything', () => {
       await waitFor('the token to be refused', refused);
 
       expect(await open.verifier.verify(kept.token)).not.toBeNull();
-      expect(open.errors).toEqual([]); // nobody noticed that the connection is dead
+      expect(open.errors).toEqual([]); // the dead connection was not detected
       proxy.restore();
       await waitUntilWarm(kept.token);
       expect(await open.verifier.verify(revoked.token)).toBeNull();
@@ -284,7 +300,7 @@ async function listenThroughProxy() {
 interface StartOptions {
   readonly now?: () => number;
   readonly tick?: () => number;
-  /** Where the verifier listens. */
+  /** Database URL for the listening connection. */
   readonly listenUrl?: string;
 }
 
@@ -307,8 +323,11 @@ async function start(
   } as unknown as Pool;
   const errors: Error[] = [];
   const verifier = dnsTokenVerifier({
-    ...{ pool, now, databaseUrl: listenUrl, applicationName: LISTENER },
-    cachedMs: 3_600_000, // no test lasts so long: what leaves the memory was told of
+    pool,
+    now,
+    databaseUrl: listenUrl,
+    applicationName: LISTENER,
+    cachedMs: 3_600_000, // longer than any test, so tokens leave the cache only by notification
     onListenError: (error) => errors.push(error),
     ...(tick === undefined ? {} : { tick }),
   });
@@ -327,9 +346,9 @@ async function start(
   lookUps = 0;
 }
 
-/** Only a verifier that listens keeps tokens in memory. */
+/** Only a verifier that is listening caches tokens. */
 async function waitUntilWarm(token: string): Promise<void> {
-  await waitFor('the verifier to keep a token', async () => {
+  await waitFor('the verifier to cache a token', async () => {
     const before = open.lookUps();
     await open.verifier.verify(token);
     return open.lookUps() === before;
@@ -345,7 +364,7 @@ const sql = (statement: string) => database.pool.query(statement);
 
 let demos = 0;
 
-/** A demo that expires in an hour, with its token. */
+/** Creates a demo that expires in an hour, with its token. */
 async function issueDemo(maker: { teamId: string } | { courseCode: string }) {
   demos += 1;
   const token = mintDnsToken();

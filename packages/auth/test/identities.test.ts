@@ -11,13 +11,18 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 const claimsOf = (subject: string, more: Partial<IdentityClaims> = {}): IdentityClaims => ({
-  ...{ issuer: 'https://id.test', subject, email: `${subject}@acme.test`, emailVerified: true },
-  ...{ firstName: null, lastName: null, displayName: null },
+  issuer: 'https://id.test',
+  subject,
+  email: `${subject}@acme.test`,
+  emailVerified: true,
+  firstName: null,
+  lastName: null,
+  displayName: null,
   ...more,
 });
 
-describe('a person known by an identity', () => {
-  it('is another one at another issuer, unless the address is the same', async () => {
+describe('a sign-in', () => {
+  it('finds another person at another issuer unless the address is the same', async () => {
     const here = await identities.signIn(claimsOf('ann'));
     const elsewhere = { issuer: 'https://other.test' };
 
@@ -28,7 +33,7 @@ describe('a person known by an identity', () => {
     expect(same?.id).toBe(here?.id);
   });
 
-  it('is made once by many sign-ins at once', async () => {
+  it('creates one person for many concurrent attempts', async () => {
     const tries = Array.from({ length: 6 }, () => identities.signIn(claimsOf('bob')));
 
     const people = await Promise.all(tries);
@@ -37,7 +42,7 @@ describe('a person known by an identity', () => {
     expect(await database.prisma.userIdentity.count({ where: { subject: 'bob' } })).toBe(1);
   });
 
-  it('has an address that two want at once for one of them only, and both get in', async () => {
+  it('succeeds for both when two people move to the same address, which one of them gets', async () => {
     const [one, other] = [await identities.signIn(claimsOf('eve')), await identities.signIn(claimsOf('fay'))];
 
     const moved = await Promise.all(
@@ -48,7 +53,7 @@ describe('a person known by an identity', () => {
     expect(moved.filter((person) => person?.email === 'wanted@acme.test')).toHaveLength(1);
   });
 
-  it('keeps names of which the provider says nothing', async () => {
+  it('keeps names that the provider does not state', async () => {
     const { id } = await userStore(database.prisma).createUser({ email: 'gil@acme.test', displayName: 'Gil' });
 
     const person = await identities.signIn(claimsOf('gil', { firstName: 'Gilbert', displayName: ' ' }));
@@ -56,7 +61,7 @@ describe('a person known by an identity', () => {
     expect(person).toMatchObject({ id, firstName: 'Gilbert', displayName: 'Gil' });
   });
 
-  it('is not another one who was given the address, until an operator parts the two', async () => {
+  it('is refused for a new subject with a known address until an operator unlinks the old one', async () => {
     const first = await identities.signIn(claimsOf('ida'));
     const handedOn = () => identities.signIn(claimsOf('ida-2', { email: 'ida@acme.test' }));
     const known = { issuer: 'https://id.test', subject: 'ida' };
@@ -74,7 +79,7 @@ describe('a person known by an identity', () => {
     await expect(identities.signIn(claimsOf('ida'))).rejects.toMatchObject({ reason: 'another_identity' });
   });
 
-  it('is taken by one of many subjects that come at once with the address of somebody made before', async () => {
+  it("links one of many concurrent subjects to an existing person's address", async () => {
     const { id } = await userStore(database.prisma).createUser({ email: 'jo@acme.test' });
     const subjects = Array.from({ length: 6 }, (_, index) => claimsOf(`jo-${index}`, { email: 'jo@acme.test' }));
 
@@ -85,13 +90,13 @@ describe('a person known by an identity', () => {
   });
 
   it.each([
-    ['the Kelvin sign is no k', 'kim@acme.test', '\u212aim@acme.test'],
-    ['a long s is no s', 'sam@acme.test', '\u017fam@acme.test'],
-    ['an i without a dot is no i', 'ian@acme.test', '\u0131an@acme.test'],
-    ['an I with a dot is no i', 'ivy@acme.test', '\u0130vy@acme.test'],
-    ['a letter is another in capitals beyond ASCII', '\u00e9va@acme.test', '\u00c9va@acme.test'],
-    ['a blank of another script is no blank', 'nia@acme.test', '\u3000nia@acme.test'],
-  ])('is found by an address in which %s by nobody else', async (_what, own, other) => {
+    ['the Kelvin sign is not a k', 'kim@acme.test', '\u212aim@acme.test'],
+    ['a long s is not an s', 'sam@acme.test', '\u017fam@acme.test'],
+    ['a dotless i is not an i', 'ian@acme.test', '\u0131an@acme.test'],
+    ['a dotted I is not an i', 'ivy@acme.test', '\u0130vy@acme.test'],
+    ['the case of a letter beyond ASCII differs', '\u00e9va@acme.test', '\u00c9va@acme.test'],
+    ['a space of another script is not trimmed', 'nia@acme.test', '\u3000nia@acme.test'],
+  ])('does not match an address where %s', async (_what, own, other) => {
     const users = userStore(database.prisma);
     const { id } = await users.createUser({ email: own });
 
@@ -101,7 +106,7 @@ describe('a person known by an identity', () => {
     expect((await users.findUser(` ${own.replace('acme', 'ACME')} `))?.id).toBe(id);
   });
 
-  it('is gone with the user', async () => {
+  it('creates a new person after the user was deleted', async () => {
     const person = await identities.signIn(claimsOf('hal'));
     await database.prisma.user.delete({ where: { id: person?.id as string } });
 
@@ -109,13 +114,13 @@ describe('a person known by an identity', () => {
   });
 });
 
-describe('somebody new', () => {
+describe('a sign-in by an unknown person', () => {
   it.each<[string, Partial<IdentityClaims>]>([
     ['without an address', { email: null }],
-    ['whose address is not vouched for', { emailVerified: false }],
-    ['whose address is none', { email: 'nobody' }],
-    ['whose address cannot be stored', { email: 'a\0@acme.test' }],
-  ])('%s does not get in, and leaves nothing behind', async (_who, more) => {
+    ['with an unverified address', { emailVerified: false }],
+    ['with an invalid address', { email: 'nobody' }],
+    ['with an address that cannot be stored', { email: 'a\0@acme.test' }],
+  ])('%s is refused and leaves nothing behind', async (_who, more) => {
     const before = await database.prisma.user.count();
 
     await expect(identities.signIn(claimsOf('mallory', more))).rejects.toMatchObject({ reason: 'unverified' });

@@ -1,13 +1,22 @@
+import { asUserId } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { lastUsedRecorder, sessionStore, sessionUseRecorder } from '../src/index.js';
 import { type AuthDatabase, openAuthDatabase } from './auth-database.js';
 
-/** All but `Date`: the database is waited for. */
+/** All but `Date`, because the test waits for the database. */
 const notFaked = [
-  ...(['nextTick', 'setImmediate', 'clearImmediate', 'queueMicrotask', 'performance', 'hrtime'] as const),
-  ...(['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const),
-];
+  'nextTick',
+  'setImmediate',
+  'clearImmediate',
+  'queueMicrotask',
+  'performance',
+  'hrtime',
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+] as const;
 
 let database: AuthDatabase;
 let ids: string[];
@@ -38,7 +47,7 @@ describe('the last use of tokens', () => {
     expect(await lastUse(2)).toBeNull();
   });
 
-  it('never goes back', async () => {
+  it('never moves backwards', async () => {
     const ahead = new Date(Date.now() + 60_000);
     await database.pool.query('UPDATE dns_token SET last_used_at = $2 WHERE id = $1', [ids[1], ahead]);
     const recorder = lastUsedRecorder(database.pool, fail);
@@ -49,7 +58,7 @@ describe('the last use of tokens', () => {
     expect(await lastUse(1)).toEqual(ahead);
   });
 
-  it('is told of when it cannot be written', async () => {
+  it('reports an error when it cannot be written', async () => {
     const errors: Error[] = [];
     const away = { query: () => Promise.reject(new Error('away')) } as unknown as Pool;
     const recorder = lastUsedRecorder(away, (error) => errors.push(error));
@@ -60,7 +69,7 @@ describe('the last use of tokens', () => {
     expect(errors.map(String)).toEqual(['Error: away']);
   });
 
-  it('is reckoned by the database’s clock: of a process only counts how long ago it was', async () => {
+  it("uses the database's clock and only elapsed time of the process", async () => {
     const recorder = lastUsedRecorder(database.pool, fail);
     jest.useFakeTimers({ now: Date.UTC(2199, 0, 1), doNotFake: [...notFaked] });
     try {
@@ -75,8 +84,8 @@ describe('the last use of tokens', () => {
   });
 });
 
-describe('uses that many processes write at once', () => {
-  /** Enough that two statements meet half-way. */
+describe('concurrent updates of last use by many processes', () => {
+  /** Enough rows for two statements to overlap. */
   const ROWS = 500;
   let tokens: string[];
   let sessions: string[];
@@ -94,7 +103,7 @@ describe('uses that many processes write at once', () => {
     userId = (await database.prisma.user.findFirstOrThrow()).id;
   });
 
-  /** Runs statements against each other for a while, each of them with the rows in another order. @returns what failed */
+  /** Runs statements concurrently, each with the rows in another order. @returns the errors */
   async function rounds(work: (order: <T>(of: readonly T[]) => T[], fail: (error: Error) => void) => Promise<unknown>) {
     const errors: Error[] = [];
     for (let round = 0; round < 5; round += 1) {
@@ -108,7 +117,7 @@ describe('uses that many processes write at once', () => {
     return errors;
   }
 
-  it('of tokens never wait for each other in a circle', async () => {
+  it('do not deadlock for tokens', async () => {
     const errors = await rounds(async (order, onError) => {
       const recorder = lastUsedRecorder(database.pool, onError);
       for (const id of order(tokens)) recorder.note(id);
@@ -119,13 +128,13 @@ describe('uses that many processes write at once', () => {
     expect(await database.prisma.dnsToken.count({ where: { id: { in: tokens }, lastUsedAt: null } })).toBe(0);
   });
 
-  it('of sessions never do either, nor with the end of all sessions of their user', async () => {
+  it('do not deadlock for sessions, nor with the revocation of all sessions of their user', async () => {
     const times = { idleMs: 7_200_000, absoluteMs: 7_200_000 };
     const store = sessionStore(database.pool, times);
     const errors = await rounds(async (order, onError) => {
       const recorder = sessionUseRecorder(database.pool, times, onError);
       for (const id of order(sessions)) recorder.note(id);
-      await Promise.all([recorder.close(), store.revokeAll(userId).catch(onError)]);
+      await Promise.all([recorder.close(), store.revokeAll(asUserId(userId)).catch(onError)]);
       await database.pool.query('UPDATE session SET revoked_at = NULL WHERE id = $1', [sessions[0]]);
     });
 

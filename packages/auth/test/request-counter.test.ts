@@ -25,12 +25,12 @@ const fail = (error: Error): never => {
 const noteTimes = (counter: RequestCounter, { id }: TeamRecord, times: number): void => {
   for (let time = 0; time < times; time += 1) counter.note(id);
 };
-/** One moment for all of a test: the minute does not end on the way. */
+/** A fixed time for the whole test, so that the minute cannot end during it. */
 let now: number;
 beforeEach(() => {
   now = Date.now();
 });
-/** What happens in `work`, before it waits for anything, happens so many minutes ago. */
+/** Runs the synchronous part of `work` as if it happened this many minutes ago. */
 function ago<T>(minutes: number, work: () => T): T {
   const clock = jest.spyOn(Date, 'now').mockReturnValue(now - minutes * MINUTE_MS);
   const result = work();
@@ -39,7 +39,7 @@ function ago<T>(minutes: number, work: () => T): T {
 }
 const lastHour = ({ id }: TeamRecord) => ago(0, () => countRequests(database.prisma, id));
 
-/** A counter whose statements can be counted and made to fail. */
+/** A counter whose statements are counted and can be made to fail. */
 function start({ answerIsLost = false } = {}) {
   let statements = 0;
   let isAway = false;
@@ -53,15 +53,17 @@ function start({ answerIsLost = false } = {}) {
   };
   const counter = requestCounter({ query } as unknown as Pool, (error) => errors.push(error));
   return {
-    ...{ counter, errors, statements: () => statements },
+    counter,
+    errors,
+    statements: () => statements,
     setAway: (to: boolean) => {
       isAway = to;
     },
   };
 }
 
-describe('the requests of a team', () => {
-  it('are counted in one statement, whatever the traffic', async () => {
+describe('the request counts of a team', () => {
+  it('are written in one statement, whatever the traffic', async () => {
     const { counter, statements } = start();
 
     noteTimes(counter, team, 1_000);
@@ -72,7 +74,7 @@ describe('the requests of a team', () => {
     expect([await lastHour(team), await lastHour(other)]).toEqual([1_000, 7]);
   });
 
-  it('are the sum of what all processes took', async () => {
+  it('are summed over all processes', async () => {
     const counters = [1, 2, 3].map(() => requestCounter(database.pool, fail));
 
     for (const counter of counters) noteTimes(counter, team, 10);
@@ -81,7 +83,7 @@ describe('the requests of a team', () => {
     expect(await lastHour(team)).toBe(30);
   });
 
-  it('are those of the last sixty minutes', async () => {
+  it('cover the last sixty minutes', async () => {
     const counter = requestCounter(database.pool, fail);
 
     for (const minutes of [61, 59, 0]) ago(minutes, () => noteTimes(counter, team, minutes + 1));
@@ -90,7 +92,7 @@ describe('the requests of a team', () => {
     expect(await lastHour(team)).toBe(61);
   });
 
-  it('count once, also when it is not known whether they were written', async () => {
+  it('are not doubled when the outcome of a statement is unknown', async () => {
     const { counter, errors, setAway } = start({ answerIsLost: true });
 
     noteTimes(counter, team, 5);
@@ -104,7 +106,7 @@ describe('the requests of a team', () => {
     expect(await lastHour(team)).toBe(7);
   });
 
-  it('wait to be written while Postgres is away, an hour of them at the most', async () => {
+  it('are kept for at most an hour while Postgres is unavailable', async () => {
     const { counter, errors, setAway } = start();
 
     setAway(true);
@@ -117,7 +119,7 @@ describe('the requests of a team', () => {
     expect(await lastHour(team)).toBe(60);
   });
 
-  it('do not keep those of others from being written when their team is gone', async () => {
+  it('are written even when another team was deleted', async () => {
     const counter = requestCounter(database.pool, fail);
     noteTimes(counter, team, 3);
     noteTimes(counter, other, 4);

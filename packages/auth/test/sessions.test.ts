@@ -1,3 +1,4 @@
+import { asUserId } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   hashSessionSecret,
@@ -28,7 +29,7 @@ afterAll(() => database.close());
 
 const rowOf = (secret: string) =>
   database.prisma.session.findUniqueOrThrow({ where: { hash: new Uint8Array(hashSessionSecret(secret)) } });
-/** Moves a session back in time: as if it had been started and used that much earlier. */
+/** Moves a session back in time, as if it had been started and used that much earlier. */
 const age = (secret: string, ms: number) =>
   database.pool.query(
     `UPDATE session SET created_at = created_at - $2 * interval '1 ms', last_seen_at = last_seen_at - $2 * interval '1 ms',
@@ -38,7 +39,7 @@ const age = (secret: string, ms: number) =>
   );
 
 describe('a session', () => {
-  it('is found by its cookie, with its user and the ends it will have', async () => {
+  it('is found by its cookie, with its user and expiry times', async () => {
     const before = Date.now();
     const { secret, expiresAt } = await sessions.start(ann.id, null);
 
@@ -59,11 +60,11 @@ describe('a session', () => {
     for (const text of texts) expect(JSON.stringify(rows)).not.toContain(text);
   });
 
-  it('is not found by a text that nobody was given', async () => {
+  it('is not found by a secret that was never issued', async () => {
     expect(await sessions.find(mintSessionSecret())).toBeNull();
   });
 
-  it('ends when it was not used for the idle time', async () => {
+  it('ends after the idle time without use', async () => {
     const { secret } = await sessions.start(ann.id, null);
     await age(secret, times.idleMs - 60_000);
     expect(await sessions.find(secret)).not.toBeNull();
@@ -73,7 +74,7 @@ describe('a session', () => {
     expect(await sessions.find(secret)).toBeNull();
   });
 
-  it('ends at its absolute end, however much it is used', async () => {
+  it('ends at its absolute expiry, however much it is used', async () => {
     const { secret } = await sessions.start(ann.id, null);
     const pauseMs = 10 * HOUR_MS;
     for (let passedMs = pauseMs; passedMs < times.absoluteMs; passedMs += pauseMs) {
@@ -88,7 +89,7 @@ describe('a session', () => {
     expect(await sessions.find(secret)).toBeNull();
   });
 
-  it('has no longer idle time than it lasts', async () => {
+  it('has no idle time beyond its absolute expiry', async () => {
     const short = sessionStore(database.pool, { idleMs: 10 * HOUR_MS, absoluteMs: HOUR_MS });
 
     const session = await short.find((await short.start(ann.id, null)).secret);
@@ -96,7 +97,7 @@ describe('a session', () => {
     expect(session?.idleExpiresAt).toEqual(session?.expiresAt);
   });
 
-  it('ends when it is revoked, and only it', async () => {
+  it('ends when it is revoked, without affecting others', async () => {
     const [one, other] = [await sessions.start(ann.id, null), await sessions.start(ann.id, null)];
 
     await sessions.revoke(one.secret);
@@ -116,7 +117,7 @@ describe('a session', () => {
     expect((await sessions.find(second.secret))?.userId).toBe(ann.id);
   });
 
-  it('tells the teams of its user as they are now, by slug', async () => {
+  it("contains the user's current teams, ordered by slug", async () => {
     const ben = await users.createUser({ email: 'ben@acme.test' });
     const { secret } = await sessions.start(ben.id, null);
     const [zeta, alpha] = [await database.teams.createTeam('zeta'), await database.teams.createTeam('alpha')];
@@ -140,17 +141,17 @@ describe('a session', () => {
     [{ firstName: 'First', lastName: 'Last' }, 'First Last'],
     [{ lastName: 'Last' }, 'Last'],
     [{}, 'the address'],
-  ])('calls a user with %j by the best name there is', async (names, shown) => {
+  ])('shows the best available name for a user with %j', async (names, shown) => {
     const email = `user-${Math.random()}@acme.test`;
     const user = await database.prisma.user.create({ data: { email, ...names } });
 
-    const session = await sessions.find((await sessions.start(user.id, null)).secret);
+    const session = await sessions.find((await sessions.start(asUserId(user.id), null)).secret);
 
     expect(session?.displayName).toBe(shown === 'the address' ? email : shown);
   });
 });
 
-/** One request with the session, written down. */
+/** Records one request with the session. */
 async function use(secret: string): Promise<void> {
   const recorder = sessionUseRecorder(database.pool, times, (error) => {
     throw error;
@@ -160,7 +161,7 @@ async function use(secret: string): Promise<void> {
 }
 
 describe('the use of a session', () => {
-  it('moves its idle end, and when it was last seen', async () => {
+  it('extends its idle expiry and its last-seen time', async () => {
     const { secret } = await sessions.start(ann.id, null);
     await age(secret, HOUR_MS);
     const before = await rowOf(secret);
@@ -173,7 +174,7 @@ describe('the use of a session', () => {
     expect(after.expiresAt).toEqual(before.expiresAt);
   });
 
-  it('never moves its idle end past its absolute one', async () => {
+  it('never extends its idle expiry beyond the absolute one', async () => {
     const { secret } = await sessions.start(ann.id, null);
     await age(secret, times.absoluteMs - HOUR_MS);
 
@@ -185,7 +186,7 @@ describe('the use of a session', () => {
 });
 
 describe('a user', () => {
-  it('is one person in any spelling of the address', async () => {
+  it('is the same person in any spelling of the address', async () => {
     expect(await users.findUser(' ANN@acme.TEST ')).toEqual(ann);
     await expect(users.createUser({ email: 'ANN@acme.test' })).rejects.toThrow('already exists');
   });
@@ -197,7 +198,7 @@ describe('a user', () => {
     },
   );
 
-  it('is created by one of many who try at once', async () => {
+  it('is created by one of many concurrent attempts', async () => {
     const tries = Array.from({ length: 8 }, () => users.createUser({ email: 'wanted@acme.test' }));
 
     const ends = await Promise.allSettled(tries);
@@ -205,7 +206,7 @@ describe('a user', () => {
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('is listed among the members of a team, by address', async () => {
+  it('is listed among the members of a team, ordered by address', async () => {
     const team = await database.teams.createTeam('listed');
     for (const [email, role] of [
       ['z@listed.test', 'admin'],

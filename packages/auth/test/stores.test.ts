@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe('a team', () => {
-  it('is created once, found by its slug and listed in the order of slugs', async () => {
+  it('is created once, found by its slug and listed in order of slugs', async () => {
     const { teams } = database;
     const created = await teams.createTeam('zeta');
     await teams.createTeam('alpha');
@@ -23,7 +23,7 @@ describe('a team', () => {
     await expect(teams.createTeam('zeta')).rejects.toThrow('A team "zeta" already exists.');
   });
 
-  it('is created by one of many who try at once', async () => {
+  it('is created by one of many concurrent attempts', async () => {
     const tries = Array.from({ length: 8 }, () => database.teams.createTeam('wanted'));
 
     const ends = await Promise.allSettled(tries);
@@ -35,13 +35,13 @@ describe('a team', () => {
   it.each([
     ['', 'A', 'Acme', '-acme', 'acme-', 'ac me', 'ac.me', '_dmarc', 'ä', 'a'.repeat(64), '@', '*'],
     reservedSlugs,
-  ])('cannot be called %j or the like', async (...slugs) => {
+  ])('cannot have an invalid or reserved slug such as %j', async (...slugs) => {
     for (const slug of slugs) await expect(database.teams.createTeam(slug)).rejects.toThrow(TeamRuleError);
   });
 });
 
 describe('the tokens of a team', () => {
-  it('are told once as text, and stored as a hash', async () => {
+  it('are returned as text once and stored as a hash', async () => {
     const team = await database.teams.createTeam('hashed');
 
     const { token, record } = await database.tokens.issueToken(team, { name: 'ci' });
@@ -52,7 +52,7 @@ describe('the tokens of a team', () => {
     expect(JSON.stringify({ row, record, listed: await database.tokens.listTokens(team) })).not.toContain(token);
   });
 
-  it('are five active ones at the most, however many are issued at once', async () => {
+  it('never exceed five active ones, even when issued concurrently', async () => {
     const team = await database.teams.createTeam('crowded');
     const tries = Array.from({ length: 20 }, (_, at) => database.tokens.issueToken(team, { name: `t${at}` }));
 
@@ -65,7 +65,7 @@ describe('the tokens of a team', () => {
     expect(await database.tokens.listTokens(team)).toHaveLength(5);
   });
 
-  it('do not count when they are revoked or expired', async () => {
+  it('no longer count once revoked or expired', async () => {
     const team = await database.teams.createTeam('renewing');
     const issued = [];
     for (let at = 0; at < 5; at += 1) issued.push(await database.tokens.issueToken(team, { name: `t${at}` }));
@@ -80,7 +80,7 @@ describe('the tokens of a team', () => {
     await expect(database.tokens.issueToken(team, { name: 'eighth' })).rejects.toThrow(TeamRuleError);
   });
 
-  it('are revoked by their own team, once', async () => {
+  it('can be revoked once, and only by their own team', async () => {
     const [owner, stranger] = [await database.teams.createTeam('owner'), await database.teams.createTeam('stranger')];
     const { record } = await database.tokens.issueToken(owner, { name: 'ci' });
 
@@ -90,7 +90,7 @@ describe('the tokens of a team', () => {
     expect((await database.tokens.listTokens(owner))[0]?.revokedAt).toBeInstanceOf(Date);
   });
 
-  it('leave a trace in the audit log when they come and when they go, once each', async () => {
+  it('have one audit entry each for issue and revocation', async () => {
     const team = await database.teams.createTeam('traced');
     const { token, record } = await database.tokens.issueToken(team, { name: 'ci', withinTypes: ['TXT'] });
     await database.tokens.revokeToken(team, record.id);
@@ -109,7 +109,7 @@ describe('the tokens of a team', () => {
     );
   });
 
-  it('are neither issued nor revoked without it', async () => {
+  it('are neither issued nor revoked when the audit entry fails', async () => {
     const team = await database.teams.createTeam('untraced');
     const { record } = await database.tokens.issueToken(team, { name: 'kept' });
     await database.pool.query(
@@ -130,11 +130,11 @@ describe('the tokens of a team', () => {
 
   it.each([
     ['the name of another team', { withinName: 'globex' }],
-    ['a name that only ends alike', { withinName: 'xnarrow' }],
+    ['a name with the same ending', { withinName: 'xnarrow' }],
     ['a name that is not valid', { withinName: 'a b.narrow' }],
-    ['a type nobody may write', { withinTypes: ['NS'] }],
-    ['a time that is past', { expiresAt: new Date(0) }],
-    ['no time at all', { expiresAt: new Date(Number.NaN) }],
+    ['a type the API does not write', { withinTypes: ['NS'] }],
+    ['a time in the past', { expiresAt: new Date(0) }],
+    ['an invalid time', { expiresAt: new Date(Number.NaN) }],
   ])('cannot be narrowed to %s', async (_what, narrowing) => {
     const team = (await database.teams.findTeam('narrow')) ?? (await database.teams.createTeam('narrow'));
 

@@ -7,14 +7,14 @@ import { type DnsRoute, dnsRoutes } from './dns/routes.js';
 const file = new URL('../../../docs/access.md', import.meta.url);
 const HOW = 'CORRAL_WRITE_DOCS=1 npm test -- contracts access';
 
-describe('the table of who gets what', () => {
-  it(`is in docs/access.md as the route tables make it; after a change of those: ${HOW}`, () => {
+describe('docs/access.md', () => {
+  it(`matches the route tables; after changing them, run: ${HOW}`, () => {
     if (process.env.CORRAL_WRITE_DOCS) writeFileSync(file, renderAccess());
 
     expect(readFileSync(file, 'utf8')).toBe(renderAccess());
   });
 
-  it('serves nobody without a session but what is public', () => {
+  it('serves requests without a session on public routes only', () => {
     for (const route of clusterRoutes as readonly ClusterRoute[]) {
       expect([route.path, clusterVerdictsOf(route).nobody === 'served']).toEqual([
         route.path,
@@ -23,7 +23,7 @@ describe('the table of who gets what', () => {
     }
   });
 
-  it('knows a team in every path that is for members or administrators only', () => {
+  it('has a team in every path for members or administrators, and in no other', () => {
     for (const { path, access } of clusterRoutes as readonly ClusterRoute[]) {
       expect([path, access]).toEqual([
         path,
@@ -34,7 +34,7 @@ describe('the table of who gets what', () => {
     }
   });
 
-  it('shares nothing of the DNS API but the zone', () => {
+  it('shares only the zone of the DNS API between teams', () => {
     const shared = (dnsRoutes as readonly DnsRoute[]).filter((route) => dnsStrangerVerdictOf(route) === 'shared');
 
     expect(shared.map(({ operationId }) => operationId)).toEqual(['listZones', 'getZone']);

@@ -3,11 +3,11 @@ import { type ClusterRoute, clusterRoutes, type RouteAccess } from './cluster/ro
 import { type DnsRoute, dnsRoutes } from './dns/routes.js';
 
 /*
- * Who gets what, decided once: the table in docs/access.md is made of it, and the tests of both services hold every
- * route against it.
+ * The access decisions, made once: docs/access.md is generated from them, and the tests of both services check every
+ * route against them.
  */
 
-/** What a caller is answered who may not; `served` for whoever may. */
+/** The answer to a caller without access; `served` for a caller with access. */
 export type Verdict = 'served' | 'authentication_required' | 'permission_denied' | 'not_found';
 export interface ClusterVerdicts {
   readonly nobody: Verdict;
@@ -27,8 +27,9 @@ const verdicts: Readonly<Record<RouteAccess, ClusterVerdicts>> = {
 export const clusterVerdictsOf = ({ access }: Pick<ClusterRoute, 'access'>): ClusterVerdicts => verdicts[access];
 
 /**
- * What a valid token of another team is answered. `hidden`: as for what does not exist. `forbidden`: the name is not
- * theirs, whether it exists or not. `left out`: served, without the team's things. `shared`: served, the same to all.
+ * The answer to a valid token of another team. `hidden`: as for a missing resource. `forbidden`: the name belongs to
+ * another owner, whether it exists or not. `left out`: served without the team's resources. `shared`: the same answer
+ * for all.
  */
 export type StrangerVerdict = 'hidden' | 'forbidden' | 'left out' | 'shared';
 
@@ -45,16 +46,18 @@ function clusterCell(route: ClusterRoute, verdict: Verdict): string {
   return successesOf(route);
 }
 
-/** Members are served, but not with everything. */
-const forSome = (route: ClusterRoute): string =>
+/** Routes where members have access to a part only. */
+const partialRefusal = (route: ClusterRoute): string =>
   route.access === 'member' && route.problems.includes('permission_denied') ? ', or 403 `permission_denied`' : '';
 
 function clusterRow(route: ClusterRoute): string[] {
   const { nobody, stranger, member, admin } = clusterVerdictsOf(route);
   return [
     `\`${route.method.toUpperCase()} ${route.path}\``,
-    ...[clusterCell(route, nobody), clusterCell(route, stranger)],
-    ...[clusterCell(route, member) + (member === 'served' ? forSome(route) : ''), clusterCell(route, admin)],
+    clusterCell(route, nobody),
+    clusterCell(route, stranger),
+    clusterCell(route, member) + (member === 'served' ? partialRefusal(route) : ''),
+    clusterCell(route, admin),
   ];
 }
 
@@ -80,33 +83,33 @@ function markdownTable(head: readonly string[], rows: readonly (readonly string[
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
-/** The text of docs/access.md. */
+/** Renders docs/access.md. */
 export function renderAccess(): string {
-  return `# Who gets what
+  return `# Access by route
 
-Made of the route tables (\`packages/contracts\`), by \`CORRAL_WRITE_DOCS=1 npm test -- contracts access\`. Tests of both services
-walk every row of it.
+Generated from the route tables (\`packages/contracts\`) by \`CORRAL_WRITE_DOCS=1 npm test -- contracts access\`. Tests of both services
+check every row.
 
-A number is the status of a success. A request that is admitted may be refused for what it asks: with the codes that
-\`/openapi.json\` and \`/docs/\` name for the route.
+A number is the status of a success. A request with access may still be refused for its content, with the codes that \`/openapi.json\`
+and \`/docs/\` list for the route.
 
 ## Cluster-management API
 
-A team that the caller does not belong to does not exist for them: the answer is that of a missing thing, the same but for
-\`instance\`. What is refused here is refused before the query and the body are looked at.
+A foreign team is answered like a team that does not exist: the same answer except for \`instance\`. Access is checked before the query
+and the body.
 
 ${markdownTable(['route', 'no session', 'foreign team', 'member', 'administrator'], clusterRoutes.map(clusterRow))}
 
-Routes without a team in their path show what is the caller’s own. Members see and revoke their own DNS tokens, for others’
-the answer is 404; administrators see those of the whole team. A member may leave the team, and remove nobody else.
+Routes without a team in their path show the caller’s own data. Members see and revoke their own DNS tokens, and get 404 for those of
+others; administrators see all of the team. A member may leave the team, but not remove others.
 
 ## DNS record API
 
-An absent, unknown, expired or revoked token is no token. A token of another team gets the answer that a name or an id
-has which nobody holds, to the byte.
+An unknown, expired or revoked token is treated like a missing one. A token of another team gets, to the byte, the answer of a name or an
+id that does not exist.
 
 ${markdownTable(['route', 'no token', 'no scope `dns`', 'token of another team', 'token of the team'], dnsRoutes.map(dnsRow))}
 
-Beside the APIs, \`/healthz\`, \`/readyz\`, \`/openapi.json\`, \`/docs/\` and the pages of problem codes at \`/problems/\` are for everybody.
+\`/healthz\`, \`/readyz\`, \`/openapi.json\`, \`/docs/\` and the pages of problem codes at \`/problems/\` are public.
 `;
 }

@@ -1,11 +1,11 @@
-/** What the body of a request may cost before anything in it is looked at. */
+/** Bounds of a request body, checked before its contents. */
 export interface BodyLimits {
   readonly bytes: number;
-  /** Objects and arrays that are open at once. */
+  /** Nesting depth of objects and arrays. */
   readonly depth: number;
-  /** Members of objects and elements of arrays, counted over the whole body. */
+  /** Object members and array elements in total. */
   readonly entries: number;
 }
 
-/** Twice as deep as any body of ours is. */
+/** Twice the depth of our deepest body. */
 export const bodyDepth = 16;

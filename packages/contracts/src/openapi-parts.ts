@@ -1,10 +1,10 @@
-/* What the OpenAPI documents of both APIs are made of. */
+/* Building blocks of the OpenAPI documents of both APIs. */
 
 export interface Example {
   readonly summary: string;
   readonly value: unknown;
 }
-/** By a name that is unique within one body. */
+/** Keyed by a name that is unique within one body. */
 export type Examples = Readonly<Record<string, Example>>;
 
 export interface AnswerHeader {
@@ -14,7 +14,7 @@ export interface AnswerHeader {
 
 const count = { type: 'integer', minimum: 0 } as const;
 
-/** Headers that several answers have, by name. */
+/** Headers shared by several answers, by name. */
 export const answerHeaders = {
   'X-Correlation-Id': {
     description: 'Id of the request. Include it in problem reports.',
@@ -33,7 +33,7 @@ export const refTo = (section: 'schemas' | 'headers' | 'examples', name: string)
   $ref: `#/components/${section}/${name}`,
 });
 
-/** References to the headers of an answer: those that every answer has, those of its status, and `more`. */
+/** References to the headers of an answer: the common ones, those of its status, and `more`. */
 export function headersOf(status: number, more: readonly string[] = []): object {
   const names = [
     ...always,
@@ -44,11 +44,11 @@ export function headersOf(status: number, more: readonly string[] = []): object 
   return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]));
 }
 
-/** The names in braces, in their order. */
+/** The names in braces, in order. */
 export const pathParametersOf = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
 
-/** Groups codes by their status, which both keep the order they have. */
+/** Groups codes by status and keeps the order of both. */
 export function byStatus<C extends string>(codes: readonly C[], statusOf: (code: C) => number): [number, C[]][] {
   const groups = new Map<number, C[]>();
   for (const code of codes) groups.set(statusOf(code), [...(groups.get(statusOf(code)) ?? []), code]);

@@ -6,7 +6,7 @@ import { clusterRoutes } from './cluster/routes.js';
 import { dnsOpenApi } from './dns/openapi.js';
 import { dnsRoutes } from './dns/routes.js';
 
-/* What holds for the documents of both APIs. */
+/* Checks that apply to the documents of both APIs. */
 
 interface Media {
   readonly schema: object;
@@ -43,13 +43,13 @@ const documents = [
   ['DNS API', dnsOpenApi('https://dns.example.org/v1', dnsRoutes) as Document, dnsRoutes],
 ] as const;
 
-/** The same schema, whose references lead to the schema `document`. */
+/** The schema with its references redirected to the schema `document`. */
 const atDocument = <T extends object>(schema: T): T =>
   JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/')) as T;
 
 describe.each(documents)('the OpenAPI document of the %s', (_api, document, routes) => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
-  // Each component is compiled once, whatever refers to it.
+  // Compiles each component once.
   ajv.addSchema({ $id: 'document', ...atDocument({ components: document.components }) });
   const validators = new Map<object, ValidateFunction>();
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
@@ -59,7 +59,7 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
       Object.values(content).map((media): [string, Media] => [`${operationId} answers ${status}`, media]),
     ),
   ];
-  /** What is wrong with a value, as the schema sees it. */
+  /** The validation errors of a value; null when it is valid. */
   const wrongWith = (schema: object, value: unknown): unknown => {
     const validate = validators.get(schema) ?? ajv.compile(atDocument(schema));
     validators.set(schema, validate);
@@ -68,7 +68,7 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
   const shownBy = ({ $ref, value }: { $ref?: string; value?: unknown }): unknown =>
     $ref === undefined ? value : document.components.examples[$ref.replace('#/components/examples/', '')]?.value;
 
-  it('is valid OpenAPI 3.1, and all its references lead somewhere', async () => {
+  it('is valid OpenAPI 3.1 with resolvable references', async () => {
     const validator = new Validator();
 
     expect(await validator.validate(structuredClone(document) as object as Record<string, unknown>)).toEqual({
@@ -78,7 +78,7 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
     expect(JSON.stringify(validator.resolveRefs())).not.toContain('$ref');
   });
 
-  it('holds every row of the route table, and nothing that is none', () => {
+  it('contains exactly the rows of the route table', () => {
     const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId }]) => `${operationId}: ${method} ${path}`),
     );
@@ -89,7 +89,7 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
   });
 
-  it('has an example of everything that is sent and answered, each as its schema wants it', () => {
+  it('has a valid example for every request and answer body', () => {
     for (const [what, { schema, examples }] of operations.flatMap(bodiesOf)) {
       expect([what, Object.keys(examples ?? {})]).toEqual([what, expect.arrayContaining([expect.any(String)])]);
       for (const [name, example] of Object.entries(examples ?? {})) {
@@ -98,7 +98,7 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
     }
   });
 
-  it('describes every parameter, with an example that fits where it has one', () => {
+  it('describes every parameter, with a valid example if it has one', () => {
     for (const { operationId, parameters } of operations) {
       for (const { name, in: place, schema, description, example } of parameters) {
         expect([operationId, name, description]).toEqual([operationId, name, expect.stringMatching(/./)]);
@@ -108,7 +108,7 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
     }
   });
 
-  it('names the parameters of each path, in their order', () => {
+  it('lists the parameters of each path in order', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const { parameters } of Object.values(methods)) {
         const named = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
@@ -117,7 +117,7 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
     }
   });
 
-  it('says of every answer what it means and which headers it has', () => {
+  it('describes every answer and its headers', () => {
     for (const { operationId, responses } of operations) {
       for (const [status, { description, headers = {} }] of Object.entries(responses)) {
         expect([operationId, status, description]).toEqual([operationId, status, expect.stringMatching(/./)]);
@@ -128,14 +128,14 @@ describe.each(documents)('the OpenAPI document of the %s', (_api, document, rout
     }
   });
 
-  it('sorts every operation under a tag that it explains, and explains none that is not used', () => {
+  it('gives every operation one tag, and describes exactly the tags in use', () => {
     const used = [...new Set(operations.flatMap(({ tags }) => tags))];
 
     expect(used.sort()).toEqual(document.tags.map(({ name }) => name).sort());
     for (const { tags } of operations) expect(tags).toHaveLength(1);
   });
 
-  it('names the address it was made for', () => {
+  it('names its server', () => {
     expect(document.servers).toEqual([expect.objectContaining({ url: expect.stringMatching(/^https:/) })]);
   });
 });

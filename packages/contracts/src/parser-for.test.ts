@@ -22,15 +22,15 @@ function refusal(body: unknown): InvalidBody {
   throw new Error('The body was accepted');
 }
 
-describe('a parser', () => {
-  it('hands back the very object it was given, unknown fields and all', () => {
+describe('parserFor', () => {
+  it('returns the same object, including unknown fields', () => {
     const body = { a: 1, later: { deep: [1] } };
 
     expect(parse(body)).toBe(body);
     expect(body).toEqual({ a: 1, later: { deep: [1] } });
   });
 
-  it('turns no text into a number', () => {
+  it('does not convert strings to numbers', () => {
     expect(refusal({ a: '1' }).fields).toEqual([{ name: 'a', pointer: '/a', message: 'must be integer' }]);
   });
 
@@ -42,19 +42,19 @@ describe('a parser', () => {
     ['a member of a map', { a: 1, map: { 'x/y~z': 1 } }, ['map.x/y~z']],
     ['two wrong places at once', { a: 'x', map: 3 }, ['a', 'map']],
     ['the body itself, with no name', 'text', ['']],
-  ])('names the place of %s', (_what, body, names) => {
+  ])('names the location of %s', (_what, body, names) => {
     expect(refusal(body).fields.map((field) => field.name)).toEqual(names);
   });
 
-  it('says of a wrong body as a whole that it is the body', () => {
+  it('says "body" when the body as a whole is wrong', () => {
     expect(refusal(7).message).toBe('body must be object');
   });
 
-  it('never quotes what was sent', () => {
+  it('never quotes the input', () => {
     expect(refusal({ a: 'secret-value', list: 'secret-value' }).message).not.toContain('secret-value');
   });
 
-  it('lists a bounded number of wrong places, however many there are', () => {
+  it('limits the number of reported fields', () => {
     const list = Array.from({ length: 3_000 }, () => ({}));
 
     expect(refusal({ a: 1, list }).fields).toHaveLength(20);
@@ -63,24 +63,24 @@ describe('a parser', () => {
   it.each<[string, object]>([
     ['many elements', { a: 1, list: Array(4_001).fill({}) }],
     ['much text', { a: 1, list: [{}, {}], text: 'x'.repeat(65_537) }],
-  ])('names the first wrong place of a body with %s, and looks for no other', (_what, body) => {
+  ])('reports only the first error of a body with %s', (_what, body) => {
     expect(refusal(body).fields.map(({ name }) => name)).toEqual(['list[0].b']);
   });
 
-  it('says of a list that is too long nothing else, for nobody looks into it', () => {
+  it('reports only the length of a list that is too long', () => {
     const { fields } = refusal({ a: 1, map: 3, few: Array.from({ length: 3_000 }, () => ({})) });
 
     expect(fields).toEqual([{ name: 'few', pointer: '/few', message: 'must NOT have more than 2 items' }]);
   });
 
-  it('names places at a length that fits a message', () => {
+  it('truncates long pointers', () => {
     const [field] = refusal({ a: 1, map: { ['x'.repeat(10_000)]: 1 } }).fields;
 
     expect(field?.pointer).toHaveLength(256);
   });
 });
 
-describe('a strict parser', () => {
+describe('strictParserFor', () => {
   const parseStrictly = strictParserFor<{ spec: { size: number; kind: string } }>({
     type: 'object',
     additionalProperties: false,
@@ -103,20 +103,20 @@ describe('a strict parser', () => {
     throw new Error('The body was accepted');
   };
 
-  it('fills in defaults, in a copy', () => {
+  it('fills in defaults in a copy', () => {
     const body = { spec: {} };
 
     expect(parseStrictly(body)).toEqual({ spec: { size: 3, kind: 'small' } });
     expect(body).toEqual({ spec: {} });
   });
 
-  it('names a field that is not known, by pointer', () => {
+  it('names an unknown field by pointer', () => {
     expect(fieldsOf({ spec: { 'a/b~c': 1 } })).toEqual([
       { name: 'spec.a/b~c', pointer: '/spec/a~1b~0c', message: 'is not a known field' },
     ]);
   });
 
-  it('says which values there are to choose from', () => {
+  it('lists the permitted values', () => {
     expect(fieldsOf({ spec: { kind: 'huge' } })).toEqual([
       { name: 'spec.kind', pointer: '/spec/kind', message: 'must be one of small, large' },
     ]);

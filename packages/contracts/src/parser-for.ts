@@ -1,15 +1,15 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 
-/** One wrong place in a body, and what is wrong with it. */
+/** An invalid location in a body, and why it is invalid. */
 export interface InvalidField {
-  /** An indexed path such as `records[0].value`; empty for the body itself. */
+  /** Indexed path such as `records[0].value`; empty for the body itself. */
   readonly name: string;
-  /** The same place as a JSON pointer (RFC 6901), such as `/records/0/value`. */
+  /** The same location as a JSON pointer (RFC 6901), such as `/records/0/value`. */
   readonly pointer: string;
   readonly message: string;
 }
 
-/** A body that does not fit its schema. `fields` names every wrong place; it never quotes what was sent. */
+/** A body does not match its schema. `fields` lists the invalid locations and never quotes the input. */
 export class InvalidBody extends Error {
   override readonly name = 'InvalidBody';
   constructor(readonly fields: readonly InvalidField[]) {
@@ -19,12 +19,12 @@ export class InvalidBody extends Error {
 
 const options = { strict: true, allowUnionTypes: true } as const;
 
-/** No coercion and no defaults: what passes is what was sent. */
+/** No coercion and no defaults: the body passes unchanged. */
 const compilers = compilersFor(options);
-/** No coercion, but the defaults of the schema are filled in. */
+/** No coercion, but fills in the schema's defaults. */
 const compilersWithDefaults = compilersFor({ ...options, useDefaults: true });
 
-/** The first stops at the first wrong place, and looks how much there is before it looks at what it is; the other goes on. */
+/** `first` stops at the first error and checks sizes before contents; `all` reports every error. */
 interface Compilers {
   readonly first: Ajv;
   readonly all: Ajv;
@@ -34,16 +34,16 @@ function compilersFor(given: Options): Compilers {
   return { first: new Ajv(given), all: new Ajv({ ...given, allErrors: true }) };
 }
 
-/** Enough to mend a body by. */
+/** Enough to correct a body. */
 const fieldsMax = 20;
-/** What a body may have for all its wrong places to be looked for: of a larger one the first is told. */
-const explained = { entries: 4_000, characters: 65_536 };
-/** Of members that a client made up. */
+/** Bodies up to this size get all errors reported; larger ones only the first. */
+const fullCheckLimits = { entries: 4_000, characters: 65_536 };
+/** Bounds pointers with member names chosen by the client. */
 const pointerCharacters = 256;
 
 /**
- * Makes a schema a function that hands back its argument, typed, or throws `InvalidBody`.
- * Unknown fields are left where they are. `T` is the type inferred from the same schema.
+ * Compiles a schema into a function that returns its argument typed, or throws `InvalidBody`. Unknown fields are kept.
+ * `T` is the type inferred from the same schema.
  */
 export function parserFor<T>(schema: object): (body: unknown) => T {
   const check = checkerOf<T>(compilers, schema);
@@ -54,8 +54,8 @@ export function parserFor<T>(schema: object): (body: unknown) => T {
 }
 
 /**
- * As `parserFor`, but for bodies that are wholly ours: hands back a copy with the schema's defaults filled in. A member that
- * is null where the schema knows no null is one that is absent. That unknown fields are refused is for the schema to say.
+ * Like `parserFor`, for bodies that are entirely ours: returns a copy with the schema's defaults. A null member counts
+ * as absent unless the schema allows null. The schema decides whether unknown fields are rejected.
  */
 export function strictParserFor<T>(schema: object): (body: unknown) => T {
   const check = checkerOf<T>(compilersWithDefaults, schema);
@@ -67,7 +67,7 @@ export function strictParserFor<T>(schema: object): (body: unknown) => T {
   };
 }
 
-/** What of a schema says where null is a value of its own. */
+/** The parts of a schema that decide where null is a value. */
 interface NullableSchema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
@@ -77,7 +77,7 @@ interface NullableSchema {
   readonly items?: NullableSchema;
 }
 
-/** Whether null is a value of its own, and not only another word for absent. */
+/** Whether null is a value, rather than a synonym for absent. */
 export function admitsNull({ type = [], enum: values = [], anyOf = [] }: NullableSchema): boolean {
   return [type].flat().includes('null') || values.includes(null) || anyOf.some(admitsNull);
 }
@@ -102,7 +102,7 @@ function memberSchema({ properties = {}, additionalProperties }: NullableSchema,
   return typeof additionalProperties === 'object' ? additionalProperties : null;
 }
 
-/** Two looks at a wrong body: a bounded one that tells whether the second, at all its wrong places, is bounded as well. */
+/** Checks an invalid body twice: a bounded check first, and the complete one only if it is bounded as well. */
 function checkerOf<T>({ first, all }: Compilers, schema: object): (body: unknown) => void {
   const validateFirst = compiledOnce<T>(first, schema);
   const validateAll = compiledOnce<T>(all, schema);
@@ -110,15 +110,15 @@ function checkerOf<T>({ first, all }: Compilers, schema: object): (body: unknown
     const validate = validateFirst();
     if (validate(body)) return;
     const tooMany = validate.errors?.some(({ keyword }) => keyword === 'maxItems' || keyword === 'maxProperties');
-    if (tooMany || !isExplained(body)) throw new InvalidBody(fieldsOf(validate));
+    if (tooMany || !isSmallEnough(body)) throw new InvalidBody(fieldsOf(validate));
     const validateAgain = validateAll();
     validateAgain(body);
     throw new InvalidBody(fieldsOf(validateAgain));
   };
 }
 
-function isExplained(body: unknown): boolean {
-  let { entries, characters } = explained;
+function isSmallEnough(body: unknown): boolean {
+  let { entries, characters } = fullCheckLimits;
   const left = [body];
   while (left.length > 0) {
     const value = left.pop();
@@ -136,7 +136,7 @@ function isExplained(body: unknown): boolean {
   return true;
 }
 
-/** At its first use: to compile all schemas takes a process longer than all else that it does at its start. */
+/** Compiles on first use: compiling all schemas would dominate the start-up time of a process. */
 function compiledOnce<T>(compiler: Ajv, schema: object): () => ValidateFunction<T> {
   let compiled: ValidateFunction<T> | null = null;
   return () => {
@@ -146,7 +146,7 @@ function compiledOnce<T>(compiler: Ajv, schema: object): () => ValidateFunction<
 }
 
 function fieldsOf({ errors }: ValidateFunction): InvalidField[] {
-  // What is wrong with a name is said once, of the object that has it.
+  // An invalid member name is reported once, for the object that has it.
   const places = (errors ?? []).filter(({ propertyName }) => propertyName === undefined);
   return places.slice(0, fieldsMax).map(fieldOf);
 }
@@ -169,7 +169,7 @@ function messageOf(keyword: string, params: ErrorObject['params'], otherwise = '
 
 const escaped = (member: string): string => member.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** `/records/0/value` becomes `records[0].value`, the way the upstream names fields. */
+/** Converts `/records/0/value` to `records[0].value`, the upstream's notation. */
 function indexedPath(pointer: string): string {
   return pointer
     .split('/')

@@ -17,10 +17,10 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/** Bodies that may hold what is not listed, because somebody else says what is sent: none of it is kept. */
+/** Bodies that accept unlisted members because a third party defines them. Those members are not stored. */
 const open = new Set(['takeBillingEvent', ...dnsRoutes.map(({ operationId }) => operationId as string)]);
 
-/** The places of a schema that a client may fill without an end. */
+/** The locations of a schema without an upper bound. */
 function unbounded(schema: Schema, mayBeOpen: boolean, at = ''): string[] {
   if (schema.enum !== undefined || schema.const !== undefined) return [];
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap((one) => unbounded(one, mayBeOpen, at));
@@ -49,12 +49,12 @@ function unboundedObject(schema: Schema, mayBeOpen: boolean, at: string): string
   return mayBeOpen ? wrong : [...wrong, `${at}: may have any members`];
 }
 
-describe('the schema of the body of', () => {
+describe('the body schema of', () => {
   const routes: readonly (DnsRoute | ClusterRoute)[] = [...dnsRoutes, ...clusterRoutes];
 
   it.each(
     routes.flatMap(({ operationId, body }) => (body === undefined ? [] : ([[operationId, body as Schema]] as const))),
-  )('%s bounds every array, object and text', (operationId, schema) => {
+  )('%s bounds every array, object and string', (operationId, schema) => {
     expect(unbounded(schema, open.has(operationId))).toEqual([]);
   });
 });

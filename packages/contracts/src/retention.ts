@@ -1,30 +1,29 @@
-/**
- * For how long what nobody will ask for any more is kept. The days of the audit log are the default of the configuration;
- * the others cannot be configured.
- */
+/** How long data is kept. The days of the audit log are the default of the configuration; the others are fixed. */
 export const retentionLimits = {
-  /** Of both logs, and of whatever their entries refer to: actions, ended demos and their tokens. */
+  /** Both logs, and everything their entries refer to: actions, ended demos and their tokens. */
   auditDays: 400,
-  /** Of one body in the audit log, in UTF-8. What is longer is cut, and known by its length and SHA-256. */
+  /**
+   * Size of one body in the audit log, in UTF-8 bytes. Longer bodies are truncated, with their length and SHA-256 kept.
+   */
   auditBodyBytes: 16_384,
-  /** Bodies are whole for so long after the outcome of their write: a request that is sent again gets the same answer. */
+  /** How long bodies are kept whole after the write's outcome, so that a repeated request gets the same answer. */
   auditBodyWholeSeconds: 600,
-  /** How long a client's next try is known for one. */
+  /** How long a client's retry is recognised. */
   replaySeconds: 60,
-  /** The rates of kubeconfigs and join commands and a team's mails are counted in the log, over an hour. */
+  /** Lower bound, because kubeconfigs, join commands and a team's mails are counted in the log over an hour. */
   auditDaysMin: 1,
   auditDaysMax: 3_650,
-  /** After their end, for questions about who was signed in. */
+  /** After the end of a session, for questions about who was signed in. */
   sessionDays: 30,
-  /** After they were accepted or revoked, or ran out. */
+  /** After acceptance, revocation or expiry. */
   invitationDays: 30,
-  /** After the last one of a cluster, server or connection that is gone. */
+  /** After the last operation of a deleted cluster, server or connection. */
   operationDays: 90,
   syncRunDays: 30,
-  /** A request that is sent again after so long is a new one. */
+  /** A request repeated after this time is a new one. */
   idempotencyKeyHours: 48,
-  /** Nobody sends an event for so long; and if so, what it states is older than what is known. */
+  /** Events older than this are not expected again, and would be older than the known state. */
   billingEventDays: 90,
-  /** Answers tell of the last sixty. */
+  /** Answers cover the last sixty minutes. */
   requestCountMinutes: 70,
 } as const;

@@ -4,7 +4,7 @@ import { type ClusterRoute, clusterRoutes } from './cluster/routes.js';
 import { dnsAnswerSchemas } from './dns/answers.js';
 import { dnsRoutes } from './dns/routes.js';
 
-/** Names of members that only a secret has. */
+/** Member names that indicate a secret. */
 const secret = /^(token|kubeconfig|join_?command|secret|password|private_?key)$/i;
 
 function holdsSecret(schema: unknown): boolean {
@@ -13,8 +13,8 @@ function holdsSecret(schema: unknown): boolean {
   return Object.keys(properties ?? {}).some((name) => secret.test(name)) || Object.values(schema).some(holdsSecret);
 }
 
-/* Tests of these routes assert that nobody on the way keeps the answer; a new one needs such a test, too. */
-it('the routes that answer a secret are known', () => {
+/* The tests of these routes check that the answer is not cached. A new route needs such a test too. */
+it('lists all routes whose answers contain a secret', () => {
   const routes: readonly ClusterRoute[] = clusterRoutes;
   const ofClusters = routes.filter(({ answers }) =>
     Object.values(answers).some((answer) => answer !== null && holdsSecret(clusterAnswerSchemas[answer])),
@@ -22,6 +22,9 @@ it('the routes that answer a secret are known', () => {
   const ofDns = dnsRoutes.filter(({ answer }) => answer !== null && holdsSecret(dnsAnswerSchemas[answer]));
 
   expect([...ofDns, ...ofClusters].map(({ operationId }) => operationId as string).sort()).toEqual([
-    ...['createDemo', 'createDnsToken', 'issueJoinCommand', 'issueKubeconfig'],
+    'createDemo',
+    'createDnsToken',
+    'issueJoinCommand',
+    'issueKubeconfig',
   ]);
 });

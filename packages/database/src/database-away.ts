@@ -1,22 +1,30 @@
 import { types } from 'node:util';
 
-/** SQLSTATE classes that mean "the database is away or starting or overloaded", not "the statement is wrong". */
+/** SQLSTATE classes for an unavailable, starting or overloaded server, as opposed to an invalid statement. */
 const awayStates = /^(08|53|57P0[1-5]|57014|25P03)/;
 const awayErrnos = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'],
-  ...['ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
 ]);
 /** "The database is not currently accepting connections", as during a restore. */
 const CLOSED_TO_CONNECTIONS = '55000';
 const awayMessages =
   /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error/i;
 
-/** Prisma's words for it: not reachable, too slow to connect or answer, closed, no free connection, no transaction in time. */
+/** Prisma error codes: unreachable, timed out, connection closed, pool exhausted, transaction not started in time. */
 const awayPrismaCodes = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
-/** What its adapter calls failures that have no SQLSTATE. */
+/** The adapter's kinds for failures without SQLSTATE. */
 const awayAdapterKinds = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections']);
 
-/** True when the statement failed because Postgres cannot be reached or used just now: a matter of waiting. */
+/** Whether the statement failed because Postgres is currently unavailable, so that a retry can help. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
   const { code, severity } = error as Error & { code?: unknown; severity?: unknown };
@@ -26,7 +34,7 @@ export function isDatabaseAway(error: unknown): boolean {
   return awayMessages.test(error.message) || isAwayBelowPrisma(error);
 }
 
-/** What Prisma's adapter makes of an error of the driver. */
+/** The adapter's view of a driver error. */
 interface AdapterCause {
   readonly kind?: string;
   readonly code?: string;
@@ -35,8 +43,8 @@ interface AdapterCause {
 }
 
 /**
- * Prisma wraps what its adapter said, and for raw queries gives all of it one code. Of a transaction that cannot begin or
- * end, the adapter's error comes as it is.
+ * Prisma wraps the adapter's error and gives all failures of raw queries the same code. Errors at the start or end of a
+ * transaction come unwrapped.
  */
 function isAwayBelowPrisma(error: Error): boolean {
   const { meta } = error as { meta?: { driverAdapterError?: { cause?: AdapterCause } } };

@@ -9,8 +9,17 @@ export {
   type PoolOptions,
   type Queryable,
 } from './pool.js';
-export { connectPrisma, noJson, type Prisma, type Sql, sql, type Transaction } from './prisma.js';
+export {
+  connectPrisma,
+  noJson,
+  type Prisma,
+  readClock,
+  rowClock,
+  type Sql,
+  sql,
+  sqlText,
+  type Transaction,
+} from './prisma.js';
 export { type ProcessRegister, type ProcessRegisterOptions, registerProcess } from './process-register.js';
-export { readClock, rowClock } from './row-clock.js';
-export { lockChangesOfTeams, lockTeamChanges } from './team-change-lock.js';
+export { lockChangesOfTeams, lockTeamChanges, teamRowLock } from './team-locks.js';
 export { isLockTimeout, isUniqueViolation } from './violations.js';

@@ -3,8 +3,8 @@ import pg from 'pg';
 
 export interface Listener {
   /**
-   * True while notifications surely arrive: all that was told until `PROVEN_MS` ago has been handed on. While false,
-   * what they would have told is unknown.
+   * True while notifications provably arrive: all sent until `PROVEN_MS` ago have been delivered. While false,
+   * notifications may have been missed.
    */
   isConnected(): boolean;
   close(): Promise<void>;
@@ -14,28 +14,33 @@ export interface ListenOptions {
   readonly databaseUrl: string;
   readonly applicationName: string;
   readonly channels: Record<string, (payload: string) => void>;
-  /** Called whenever notifications may have been missed: the connection was lost, made anew, or silent for a while. */
+  /**
+   * Called whenever notifications may have been missed: the connection was lost, re-established, or silent for a while.
+   */
   readonly onGap: () => void;
   readonly onError: (error: Error) => void;
-  /** By which proofs grow old: monotonic, milliseconds. */
+  /** Monotonic clock in ms for the age of proofs. */
   readonly tick?: () => number;
 }
 
 const RECONNECT_MS = 500;
 /**
- * A connection can die without a word (a cable, a NAT, a frozen server), so it is asked again and again. Postgres hands
- * a session what it was notified of before it answers the session's next statement: an answer proves that nothing told
- * before the question is still on its way.
+ * A connection can die silently (cable, NAT, frozen server), so it is probed. Postgres delivers a session's
+ * notifications before the answer to its next statement, so an answer proves that nothing sent before the question is
+ * still in transit.
  */
 const PROBE_MS = 500;
-/** For how long such a proof is good. Two probes fit in, so that a slow answer alone is no gap. */
+/** How long a proof is valid. Covers two probes, so one slow answer is not a gap. */
 const PROVEN_MS = 1_500;
-/** A probe without an answer for so long ends the connection. */
+/** Timeout of a probe. The connection is then replaced. */
 const ANSWER_MS = 5_000;
-/** A dead connection does not say goodbye either. */
-const GOODBYE_MS = 1_000;
+/** Longest wait for closing a connection that may be dead. */
+const CLOSE_MS = 1_000;
 
-/** Holds one connection that listens on `channels` (names are ours, never input) and makes it anew when it breaks. */
+/**
+ * Keeps one connection listening on `channels`, and reconnects when it breaks. Channel names are not escaped and must
+ * not come from input.
+ */
 export function listen(options: ListenOptions): Listener {
   const stopped = new AbortController();
   let provenAt = Number.NEGATIVE_INFINITY;
@@ -59,17 +64,17 @@ export function listen(options: ListenOptions): Listener {
       keepAlive: true,
     });
     const over = new AbortController();
-    const sayGoodbye = () => client.end().catch(() => undefined);
+    const endClient = () => client.end().catch(() => undefined);
     const stop = (): void => {
       over.abort(stopped.signal.reason);
-      void sayGoodbye(); // a statement under way is given up
+      void endClient(); // aborts a running statement
     };
     stopped.signal.addEventListener('abort', stop);
     client.on('error', (error) => over.abort(error));
     client.on('end', () => over.abort(new Error('The connection for notifications ended')));
     client.on('notification', ({ channel, payload }) => options.channels[channel]?.(payload ?? ''));
     try {
-      // A client that is told to end while it connects never says how connecting went.
+      // `connect` never settles when `end` is called meanwhile.
       await Promise.race([client.connect(), untilAborted(over.signal)]);
       const channels = Object.keys(options.channels).map((channel) => `LISTEN "${channel}"`);
       await prove(client, channels.join(';'));
@@ -81,7 +86,7 @@ export function listen(options: ListenOptions): Listener {
     } finally {
       provenAt = Number.NEGATIVE_INFINITY;
       stopped.signal.removeEventListener('abort', stop);
-      await Promise.race([sayGoodbye(), delay(GOODBYE_MS, null, { ref: false })]);
+      await Promise.race([endClient(), delay(CLOSE_MS, null, { ref: false })]);
     }
   };
 
@@ -107,7 +112,7 @@ export function listen(options: ListenOptions): Listener {
   };
 }
 
-/** Rejects with the reason. */
+/** Rejects with the abort reason. */
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -1,13 +1,14 @@
 import pg from 'pg';
+import { PreparingClient } from './prepared-statements.js';
 
 /**
- * 64-bit numbers arrive as strings from `pg`; all of ours (upstream ids, counts) stay below 2^53 by contract. What does not,
- * such as the bounds of sequences that the schema engine reads, stays a string rather than to become another number.
+ * `pg` returns 64-bit integers as strings. Ours (upstream ids, counts) stay below 2^53 by contract. Larger values, such
+ * as sequence bounds read by the schema engine, stay strings rather than lose precision.
  */
 const INT8_OID = 20;
 pg.types.setTypeParser(INT8_OID, (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : text));
 
-/** Where a statement can run: the pool, or one connection inside a transaction. */
+/** Runs statements: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.ClientBase, 'query'>;
 export type Pool = pg.Pool;
 
@@ -16,19 +17,20 @@ export interface PoolOptions {
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   readonly connectionsMax?: number;
-  /** How long a statement may wait for a free connection before it fails. */
+  /** Longest wait for a free connection in ms. */
   readonly connectTimeoutMs?: number;
-  /** The longest a statement may run on the server. */
+  /** Longest run time of a statement on the server in ms. */
   readonly statementTimeoutMs?: number;
-  /** The longest a statement may wait for a row that others hold (`isLockTimeout`). Default: as long as it may run. */
+  /** Longest wait for a locked row in ms (`isLockTimeout`). Default: unlimited within the statement timeout. */
   readonly lockTimeoutMs?: number;
-  /** Told about connections that broke while idle; the pool replaces them by itself. */
+  /** Called when an idle connection breaks. The pool replaces it. */
   readonly onIdleError: (error: Error) => void;
 }
 
-/** The pool for hot paths and transactions. Connects lazily and recovers by itself when Postgres was away. */
+/** Creates the pool for hot paths and transactions. Connects lazily and reconnects after outages. */
 export function connectPool(options: PoolOptions): Pool {
   const pool = new pg.Pool({
+    Client: PreparingClient,
     connectionString: options.databaseUrl,
     application_name: options.applicationName,
     max: options.connectionsMax ?? 10,
@@ -38,19 +40,19 @@ export function connectPool(options: PoolOptions): Pool {
     query_timeout: (options.statementTimeoutMs ?? 5_000) + 1_000,
     idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,
-    // Statements of one connection are sent without waiting for each other's results: transactions gain most.
+    // Sends statements of one connection without waiting for earlier results. Transactions benefit most.
     pipeline: true,
   } as pg.PoolConfig);
   pool.on('error', options.onIdleError);
-  // Whoever has a connection learns by its statements that it broke. Without a listener of its own the connection would
-  // end the whole process, and not everything that borrows one listens all the time (Prisma's adapter does not).
+  // The borrower of a connection sees the failure in its next statement. Without a listener an error event would end
+  // the process, and not every borrower listens all the time (Prisma's adapter does not).
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
 /**
- * Runs `work` in one transaction (READ COMMITTED) and hands its value back; rolls back when it throws. A connection
- * that cannot even roll back is thrown away rather than given to the next caller.
+ * Runs `work` in one transaction (READ COMMITTED) and returns its value; rolls back when it throws. A connection that
+ * fails to roll back is discarded.
  */
 export async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect();
@@ -60,7 +62,7 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Prom
   };
   client.on('error', noteBroken);
   try {
-    // Not waited for: it travels with the first statement of `work`, and fails only where that fails too.
+    // Not awaited: it is sent along with the first statement of `work`, and fails only if that fails too.
     const begun = client.query('BEGIN');
     const [value] = await Promise.all([work(client), begun]);
     await client.query('COMMIT');

@@ -3,25 +3,27 @@ import { Prisma as Generated, PrismaClient } from './generated/client.js';
 import type { Pool } from './pool.js';
 
 export type Prisma = PrismaClient;
-/** Writes no value at all into a column of JSON, where `null` would leave it open which of the two is meant. */
+/** Writes SQL NULL into a JSON column, where `null` would be ambiguous. */
 export const noJson = Generated.DbNull;
-/** A part of a statement with the values in it, for `$queryRaw`. */
+/** A statement fragment with its values, for `$queryRaw`. */
 export const sql = Generated.sql;
 export type Sql = Generated.Sql;
-/** Prisma inside of a transaction. */
+/** A constant statement fragment, such as column names or an expression. Not escaped: never pass input. */
+export const sqlText = Generated.raw;
+/** Prisma inside a transaction. */
 export type Transaction = Parameters<Parameters<Prisma['$transaction']>[0]>[0];
 
-/** How long a transaction may wait to begin, and how long it may take. */
-export interface TransactionBounds {
+/** Longest wait for a transaction to begin, and longest duration, in ms. */
+interface TransactionBounds {
   readonly maxWait: number;
   readonly timeout: number;
 }
 
 /**
- * Prisma on the `pg` driver, for everything that is not hot. Connects on first use; close with `$disconnect()`.
+ * Prisma on the `pg` driver, for everything off the hot paths. Connects on first use; close with `$disconnect()`.
  *
- * @param database its address, or a pool to share, which stays open and whose deadlines hold
- * @param transactions for those that have no bounds of their own; default: Prisma's, 2 s and 5 s
+ * @param database a URL, or a pool to share, which is left open and whose timeouts apply
+ * @param transactions default bounds of transactions; Prisma's own are 2 s and 5 s
  */
 export function connectPrisma(database: string | Pool, transactions?: TransactionBounds): Prisma {
   const source = typeof database === 'string' ? { connectionString: database } : database;
@@ -29,4 +31,17 @@ export function connectPrisma(database: string | Pool, transactions?: Transactio
     adapter: new PrismaPg(source),
     ...(transactions === undefined ? {} : { transactionOptions: transactions }),
   });
+}
+
+/**
+ * SQL for the database's clock at the precision of our columns, milliseconds. Columns round to nearest, so a time
+ * stored as due "now" may be half a millisecond ahead of the unrounded clock and would not be found at once. Rounded
+ * alike, the clock is never behind a stored time.
+ */
+export const rowClock = 'clock_timestamp()::timestamptz(3)';
+
+/** The database's clock, for values that are written or compared through Prisma. */
+export async function readClock(db: Pick<Transaction, '$queryRawUnsafe'>): Promise<Date> {
+  const [clock] = await db.$queryRawUnsafe<{ now: Date }[]>(`SELECT ${rowClock} AS now`);
+  return (clock as { now: Date }).now;
 }

@@ -2,22 +2,22 @@ import { randomUUID } from 'node:crypto';
 import type { Queryable } from './pool.js';
 
 export interface ProcessRegister {
-  /** How many processes of the service live, this one included, as far as is known. */
+  /** The last known number of live processes of the service, this one included. */
   count(): number;
-  /** Takes this process out. */
+  /** Removes this process. */
   close(): Promise<void>;
 }
 
 export interface ProcessRegisterOptions {
   readonly pool: Queryable;
-  /** Processes of one service count together. */
+  /** Processes of the same service are counted together. */
   readonly service: string;
   readonly onError: (error: Error) => void;
 }
 
 const BEAT_MS = 5_000;
 
-/** Who was not heard of for three beats is taken for dead, and rows of the dead are swept by whoever beats next. */
+/** A process that missed three beats counts as dead. Any beat deletes rows older than an hour. */
 const beat = {
   name: 'service-process-beat',
   text: `WITH own AS (
@@ -33,8 +33,8 @@ const beat = {
 };
 
 /**
- * Enters this process among the live ones of its service, and learns at each beat how many there are. What was known
- * last holds while Postgres is away.
+ * Registers this process among the live ones of its service, and counts them at each beat. The last count stays valid
+ * while Postgres is unavailable.
  */
 export async function registerProcess({ pool, service, onError }: ProcessRegisterOptions): Promise<ProcessRegister> {
   const id = randomUUID();

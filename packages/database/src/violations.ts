@@ -1,16 +1,16 @@
-/** What Prisma's adapter says of an error of the driver. */
+/** The adapter's view of a driver error. */
 interface Cause {
   readonly kind?: unknown;
   readonly originalCode?: unknown;
 }
 
-/** Of statements that are not its own Prisma says only that they failed; its adapter says why. */
+/** For raw statements Prisma reports only that they failed (P2010); its adapter has the cause. */
 function causeOf(error: Error): Cause | undefined {
   const { code, meta } = error as { code?: unknown; meta?: { driverAdapterError?: { cause?: Cause } } };
   return code === 'P2010' ? meta?.driverAdapterError?.cause : undefined;
 }
 
-/** Whether Prisma found that a row with that key exists already. */
+/** Whether Prisma failed because a row with the key exists already. */
 export function isUniqueViolation(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (error as { code?: unknown }).code === 'P2002' || causeOf(error)?.kind === 'UniqueConstraintViolation';
@@ -19,7 +19,7 @@ export function isUniqueViolation(error: unknown): boolean {
 /** SQLSTATE `lock_not_available`. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** Whether a statement of Prisma waited for a row that others hold for as long as it may: `lockTimeoutMs` of its pool. */
+/** Whether a Prisma statement exceeded its pool's `lockTimeoutMs`. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && causeOf(error)?.originalCode === LOCK_NOT_AVAILABLE;
 }

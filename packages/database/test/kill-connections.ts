@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Ends every connection to a database that carries this application name. @returns how many */
+/** Terminates all connections to the database with this application name. @returns how many */
 export async function killConnections(databaseUrl: string, applicationName: string): Promise<number> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -2,7 +2,7 @@ import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-// As others import it: Prisma's engine has one instance in a process, and files that ran before have made it.
+// Imported like other users do: Prisma's engine has one instance per process, which earlier files may have created.
 import { applyMigrations, createMigration, diffMigrations } from '@corral/database';
 import { createEmptyDatabase, createTestDatabase, freePort, startPostgres, type TestDatabase } from '@corral/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -39,13 +39,13 @@ describe('applyMigrations', () => {
     );
   });
 
-  it('lets several processes migrate at once: each migration is applied by one of them', async () => {
+  it('applies each migration once when several processes migrate concurrently', async () => {
     const all = await Promise.all([1, 2, 3].map(() => applyMigrations({ databaseUrl: database.url, migrationsDir })));
 
     expect(all.flat()).toEqual(await migrationNames(migrationsDir));
   });
 
-  it('keeps the rows that are there', async () => {
+  it('keeps existing rows', async () => {
     await cp(migrationsDir, folder, { recursive: true });
     await applyMigrations({ databaseUrl: database.url, migrationsDir: folder });
     await query(database.url, 'CREATE TABLE keeps AS SELECT 41 AS answer');
@@ -57,7 +57,7 @@ describe('applyMigrations', () => {
     expect(await query(database.url, 'SELECT answer FROM keeps')).toEqual([{ answer: 42 }]);
   });
 
-  it('runs a script whole: semicolons in comments and function bodies do not cut it', async () => {
+  it('runs scripts whole despite semicolons in comments and function bodies', async () => {
     await addMigration(
       folder,
       '20200101000000_function',
@@ -69,7 +69,7 @@ describe('applyMigrations', () => {
     expect(await query(database.url, 'SELECT one()')).toEqual([{ one: 1 }]);
   });
 
-  it('leaves nothing of a migration that fails, names it, and refuses to go on without a person', async () => {
+  it('rolls back a failed migration, names it, and refuses to continue without manual repair', async () => {
     await addMigration(folder, '20200101000000_half', 'CREATE TABLE half (); SELECT no_such_function();');
     const migrate = () => applyMigrations({ databaseUrl: database.url, migrationsDir: folder });
 
@@ -86,7 +86,7 @@ describe('applyMigrations', () => {
     await expect(migration).resolves.toEqual(await migrationNames(migrationsDir));
   });
 
-  it('gives up on a Postgres that never comes', async () => {
+  it('gives up on a Postgres that never starts', async () => {
     const databaseUrl = `postgresql://nobody@127.0.0.1:${await freePort()}/none`;
 
     const migration = applyMigrations({ databaseUrl, migrationsDir, connectTimeoutMs: 300 });
@@ -96,11 +96,11 @@ describe('applyMigrations', () => {
 });
 
 describe('the migrations of this repository', () => {
-  it('lead to schema.prisma: when this fails, run `node packages/database/dist/migrate/main.js new <name>`', async () => {
+  it('match schema.prisma; if this fails, run `node packages/database/dist/migrate/main.js new <name>`', async () => {
     expect(await diffMigrations({ databaseUrl: database.url, migrationsDir, schemaFile })).toBe('');
   });
 
-  it('are what createTestDatabase applies: a process that migrates there finds nothing to do', async () => {
+  it('are what createTestDatabase applies, so nothing is pending there', async () => {
     const copy = await createTestDatabase();
     await applyMigrations({ databaseUrl: database.url, migrationsDir });
 
@@ -131,7 +131,7 @@ describe('createMigration', () => {
     expect(await diffMigrations(options)).toBe('');
   });
 
-  it('refuses a name that would make a strange folder', async () => {
+  it('rejects a name that would create an invalid folder', async () => {
     const schema = join(folder, 'schema.prisma');
     await writeFile(schema, modelled);
     const options = { databaseUrl: database.url, migrationsDir: folder, schemaFile: schema, now: new Date() };
@@ -167,7 +167,7 @@ async function query(connectionString: string, sql: string): Promise<unknown[]> 
   }
 }
 
-/** Only the port is known before the server is: its password is fixed by the data of an earlier start. */
+/** The password is fixed by an earlier start, because the URL must be known before the server runs. */
 async function startPostgresAfterFirstRefusal(port: number): Promise<string[]> {
   const dataDir = join(folder, 'postgres');
   const earlier = await startPostgres({ dataDir, port });

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 describe('listen', () => {
-  it('hands every payload to the function of its channel', async () => {
+  it('passes every payload to the handler of its channel', async () => {
     const { listener, heard } = start();
     await waitFor('the listener to connect', listener.isConnected);
 
@@ -38,7 +38,7 @@ describe('listen', () => {
     expect(heard).toEqual(['first a', 'second c']);
   });
 
-  it('tells of a gap once it listens, so that nothing from before is trusted', async () => {
+  it('reports a gap once it listens, so that nothing earlier is trusted', async () => {
     const { listener, gaps } = start();
     expect(listener.isConnected()).toBe(false);
 
@@ -47,7 +47,7 @@ describe('listen', () => {
     expect(gaps()).toBe(1);
   });
 
-  it('connects anew when its connection is killed, telling of the gap at both of its ends', async () => {
+  it('reconnects when its connection is killed, and reports a gap at both ends', async () => {
     const { listener, gaps, heard, errors } = start();
     await waitFor('the listener to connect', listener.isConnected);
 
@@ -62,7 +62,7 @@ describe('listen', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('keeps trying while the server is away', async () => {
+  it('keeps trying while the server is unavailable', async () => {
     const server = await startPostgres();
     const { listener, errors } = start(server.url);
     await waitFor('the listener to connect', listener.isConnected);
@@ -73,8 +73,8 @@ describe('listen', () => {
     expect(listener.isConnected()).toBe(false);
   });
 
-  describe('on a connection that swallows everything and stays open', () => {
-    it('counts as connected for 1.5 s after the last question that was answered, and no longer', async () => {
+  describe('on a connection that hangs but stays open', () => {
+    it('counts as connected for 1.5 s after the last answered probe', async () => {
       let now = 0;
       const { listener, proxy } = await startBehindProxy({ tick: () => now });
 
@@ -86,17 +86,17 @@ describe('listen', () => {
       expect([before, listener.isConnected()]).toEqual([true, false]);
     });
 
-    it('does not count as connected any more, and closes', async () => {
+    it('stops counting as connected, and closes', async () => {
       const { listener, errors, proxy } = await startBehindProxy();
 
       proxy.hang();
       await waitFor('the silence to be noticed', () => !listener.isConnected());
 
-      expect(errors).toEqual([]); // it may yet come back
+      expect(errors).toEqual([]); // it may still come back
       await listener.close();
     });
 
-    it('connects anew, and hears again', async () => {
+    it('reconnects and receives again', async () => {
       const { listener, heard, gaps, proxy } = await startBehindProxy();
       proxy.hang();
       await waitFor('the silence to be noticed', () => !listener.isConnected());
@@ -122,7 +122,7 @@ describe('listen', () => {
     expect(errors).toEqual([]);
   });
 
-  it('closes while it is connected, and while it cannot connect', async () => {
+  it('closes while connected and while unable to connect', async () => {
     const connected = start();
     await waitFor('the listener to connect', connected.listener.isConnected);
     const lost = start('postgresql://nobody@127.0.0.1:1/nowhere');

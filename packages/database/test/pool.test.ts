@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 describe('inTransaction', () => {
-  it('commits what the work did and hands its value back', async () => {
+  it('commits the work and returns its value', async () => {
     const pool = opened();
 
     const value = await inTransaction(pool, async (tx) => {
@@ -31,7 +31,7 @@ describe('inTransaction', () => {
     expect(await countOf(pool, 1)).toBe(1);
   });
 
-  it('rolls back when the work throws, passes the error on and keeps the connection', async () => {
+  it('rolls back when the work throws, rethrows the error and keeps the connection', async () => {
     const pool = opened({ connectionsMax: 1 });
     const before = await backendOf(pool);
     const failure = new Error('no');
@@ -58,7 +58,7 @@ describe('inTransaction', () => {
     expect(await countOf(pool, 3)).toBe(0);
   });
 
-  it('drops a connection that was killed under a statement; the next caller gets a new one', async () => {
+  it('discards a connection that was killed during a statement', async () => {
     const pool = opened({ connectionsMax: 1 });
     const before = await backendOf(pool);
 
@@ -89,7 +89,7 @@ describe('inTransaction', () => {
   });
 });
 
-describe('a connection that somebody borrowed', () => {
+describe('a borrowed connection', () => {
   it('breaks without ending the process, and fails the next statement', async () => {
     const pool = opened({ applicationName: 'borrowed' });
     const client = await pool.connect();
@@ -111,7 +111,7 @@ describe('isDatabaseAway', () => {
     expect(isDatabaseAway(await failureOf(opened({ databaseUrl: url })))).toBe(true);
   });
 
-  it('is true for a server that was stopped under an open connection, and after that', async () => {
+  it('is true for a server that was stopped during a statement, and afterwards', async () => {
     const server = await startPostgres();
     const pool = opened({ databaseUrl: server.url });
     const running = endOf(pool.query('SELECT pg_sleep(30)'));
@@ -121,13 +121,13 @@ describe('isDatabaseAway', () => {
     expect(isDatabaseAway(await failureOf(pool))).toBe(true);
   });
 
-  it('is true for a statement that ran into its time limit', async () => {
+  it('is true for a statement that exceeded its time limit', async () => {
     const pool = opened({ statementTimeoutMs: 20 });
 
     expect(isDatabaseAway(await failureOf(pool, 'SELECT pg_sleep(5)'))).toBe(true);
   });
 
-  it('is true when no connection of the pool came free in time', async () => {
+  it('is true when no connection of the pool became free in time', async () => {
     const pool = opened({ connectionsMax: 1, connectTimeoutMs: 500 });
     const holder = await pool.connect();
 
@@ -135,7 +135,7 @@ describe('isDatabaseAway', () => {
     holder.release();
   });
 
-  it('is true when the database is closed to connections', async () => {
+  it('is true when the database does not accept connections', async () => {
     const closed = await createEmptyDatabase();
     await alter(closed, false);
 
@@ -156,10 +156,10 @@ describe('isDatabaseAway', () => {
   });
 
   it.each([
-    ['a statement that is wrong', 'SELEC 1'],
-    ['a table that is not there', 'SELECT * FROM nothing_here'],
-    ['a row that is there already', 'INSERT INTO thing VALUES (100), (100)'],
-    ['a state that the statement does not fit', `SELECT currval('lonely')`],
+    ['an invalid statement', 'SELEC 1'],
+    ['a missing table', 'SELECT * FROM nothing_here'],
+    ['a row that exists already', 'INSERT INTO thing VALUES (100), (100)'],
+    ['an object in the wrong state', `SELECT currval('lonely')`],
   ])('is false for %s', async (_what, statement) => {
     const pool = opened();
     await pool.query('CREATE SEQUENCE IF NOT EXISTS lonely');
@@ -168,7 +168,7 @@ describe('isDatabaseAway', () => {
   });
 
   it.each([null, undefined, 'ECONNREFUSED', { code: '57P01' }, new TypeError('x is not a function')])(
-    'is false for %p, which is no failure of Postgres',
+    'is false for %p, which is not an error of Postgres',
     (value) => {
       expect(isDatabaseAway(value)).toBe(false);
     },

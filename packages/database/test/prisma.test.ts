@@ -10,7 +10,9 @@ let prisma: Prisma;
 beforeAll(async () => {
   server = await createEmptyDatabase();
   pool = connectPool({
-    ...{ databaseUrl: server.url, applicationName: APPLICATION, connectionsMax: 2 },
+    databaseUrl: server.url,
+    applicationName: APPLICATION,
+    connectionsMax: 2,
     ...patientPool,
     onIdleError: () => undefined,
   });
@@ -22,7 +24,7 @@ afterAll(async () => {
   await server.drop();
 });
 
-/** The error that work ends with, which has to be one. */
+/** The error that `work` rejects with. Throws if it succeeds. */
 const errorOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => {
@@ -31,11 +33,14 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** On a pool that soon gives up. Whatever it gives up, a connection that is not there in time included, is what is tested. */
+/** The error of `work` on a pool with short timeouts. Any of them may fire, including the wait for a connection. */
 async function errorOfHasty(work: (prisma: Prisma, pool: Pool) => Promise<unknown>): Promise<unknown> {
   const hasty = connectPool({
-    ...{ databaseUrl: server.url, applicationName: 'hasty pool', connectionsMax: 2 },
-    ...{ connectTimeoutMs: 300, statementTimeoutMs: 300 },
+    databaseUrl: server.url,
+    applicationName: 'hasty pool',
+    connectionsMax: 2,
+    connectTimeoutMs: 300,
+    statementTimeoutMs: 300,
     onIdleError: () => undefined,
   });
   const own = connectPrisma(hasty);
@@ -50,11 +55,14 @@ const holdAll = (on: Pool): Promise<unknown> =>
   Promise.all([1, 2].map(() => on.query('SELECT pg_sleep(10)'))).catch(() => undefined);
 
 describe('Prisma on a shared pool', () => {
-  it('uses no connections beside the pool’s, and leaves it open', async () => {
-    // Twenty wait for two: as long as it takes.
+  it('uses only the pool’s connections and leaves it open', async () => {
+    // Twenty wait for two, so the wait may take long.
     const pool = connectPool({
-      ...{ databaseUrl: server.url, applicationName: `${APPLICATION} of many`, connectionsMax: 2 },
-      ...{ connectTimeoutMs: 30_000, onIdleError: () => undefined },
+      databaseUrl: server.url,
+      applicationName: `${APPLICATION} of many`,
+      connectionsMax: 2,
+      connectTimeoutMs: 30_000,
+      onIdleError: () => undefined,
     });
     const own = connectPrisma(pool);
     await Promise.all(Array.from({ length: 20 }, () => own.$transaction((tx) => tx.$queryRaw`SELECT 1`)));
@@ -65,7 +73,7 @@ describe('Prisma on a shared pool', () => {
     await pool.end();
   });
 
-  it('goes on after its connection was cut within a transaction', async () => {
+  it('recovers after its connection was killed within a transaction', async () => {
     const cut = prisma.$transaction(async (tx) => {
       await tx.$queryRaw`SELECT 1`;
       await killConnections(server.url, APPLICATION);
@@ -77,7 +85,7 @@ describe('Prisma on a shared pool', () => {
   });
 });
 
-describe('an error of Prisma means that the database is away', () => {
+describe('isDatabaseAway for errors of Prisma', () => {
   it.each<[string, (prisma: Prisma, pool: Pool) => Promise<unknown>]>([
     ['when a statement takes too long', (prisma) => prisma.$queryRaw`SELECT pg_sleep(5)::text`],
     [
@@ -88,11 +96,11 @@ describe('an error of Prisma means that the database is away', () => {
       'when none comes free for a transaction',
       (prisma, pool) => Promise.all([holdAll(pool), prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`)]),
     ],
-  ])('%s', async (_when, work) => {
+  ])('is true %s', async (_when, work) => {
     expect(isDatabaseAway(await errorOfHasty(work))).toBe(true);
   });
 
-  it('when nothing listens there', async () => {
+  it('is true when nothing listens at the address', async () => {
     const nowhere = connectPrisma('postgresql://nobody@127.0.0.1:9/none');
     const works = [
       () => nowhere.team.count(),
@@ -104,7 +112,7 @@ describe('an error of Prisma means that the database is away', () => {
     await nowhere.$disconnect();
   });
 
-  it('when the database lets nobody in', async () => {
+  it('is true when the database does not accept connections', async () => {
     const door = databaseDoor(server.url);
     await door.shut();
     const works = [
@@ -119,7 +127,7 @@ describe('an error of Prisma means that the database is away', () => {
     }
   });
 
-  it('whenever a connection is cut: before, within, at the begin and at the end of a transaction', async () => {
+  it('is true whenever a connection is killed: before, at the begin, within or at the end of a transaction', async () => {
     let isOver = false;
     const failures: unknown[] = [];
     const work = async (): Promise<void> => {
@@ -134,7 +142,7 @@ describe('an error of Prisma means that the database is away', () => {
     expect(failures.filter((failure) => !isDatabaseAway(failure))).toEqual([]);
   });
 
-  it('but not when a statement is wrong, or the work of a transaction fails', async () => {
+  it('is false when a statement is invalid or the work of a transaction fails', async () => {
     const works = [
       () => prisma.$queryRaw`SELECT 1/0`,
       () => prisma.team.count(), // no such table here
@@ -145,8 +153,8 @@ describe('an error of Prisma means that the database is away', () => {
   });
 });
 
-describe('a key that is taken', () => {
-  it('is told from other failures, also of a statement that is not Prisma’s own', async () => {
+describe('isUniqueViolation', () => {
+  it('recognises a duplicate key among other failures, for raw statements too', async () => {
     await prisma.$executeRaw`CREATE TABLE taken (key int PRIMARY KEY)`;
     await prisma.$executeRaw`INSERT INTO taken VALUES (1)`;
 

@@ -7,7 +7,9 @@ let pool: Pool;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = connectPool({
-    ...{ databaseUrl: database.url, applicationName: 'test', onIdleError: () => undefined },
+    databaseUrl: database.url,
+    applicationName: 'test',
+    onIdleError: () => undefined,
     ...patientPool,
   });
 });
@@ -29,15 +31,15 @@ async function start(service = 'gateway', through: Pick<Pool, 'query'> = pool) {
 const rows = async (): Promise<number> =>
   Number((await pool.query('SELECT count(*) AS count FROM service_process')).rows[0].count);
 
-describe('a process that enters the register', () => {
-  it('learns how many live processes its service has, itself included', async () => {
+describe('a process in the register', () => {
+  it('sees the number of live processes of its service, itself included', async () => {
     const counts: number[] = [];
     for (const service of ['gateway', 'gateway', 'api', 'gateway']) counts.push((await start(service)).count());
 
     expect(counts).toEqual([1, 2, 1, 3]);
   });
 
-  it('is counted no more once it has left', async () => {
+  it('is not counted once it has left', async () => {
     const first = await start();
 
     await first.close();
@@ -46,7 +48,7 @@ describe('a process that enters the register', () => {
     expect(await rows()).toBe(1);
   });
 
-  it('does not count those that were not heard of lately, and sweeps those that are long gone', async () => {
+  it('ignores processes that were silent lately, and deletes the rows of those long gone', async () => {
     await start();
     await start();
     await pool.query(`UPDATE service_process SET seen_at = clock_timestamp() - interval '16 seconds'`);
@@ -57,7 +59,7 @@ describe('a process that enters the register', () => {
     expect(await rows()).toBe(1);
   });
 
-  it('goes on as one while the database is away', async () => {
+  it('counts as one process while the database is unavailable', async () => {
     const away = { query: () => Promise.reject(new Error('away')) } as unknown as Pool;
 
     const { count, errors } = await start('gateway', away);

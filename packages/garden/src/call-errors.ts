@@ -1,32 +1,49 @@
-import { type Access, type AnswerHeaders, classify } from './classify.js';
-import type { Verb } from './client.js';
+import { type AnswerHeaders, type Broken, type JsonObject, mayHaveArrived } from '@corral/wire';
+import { type Access, classify } from './classify.js';
 import { GardenError, type GardenErrorDetails, type GardenErrorKind } from './errors.js';
-import type { Broken } from './exchange.js';
-import type { JsonObject } from './json.js';
 import { parseStatus } from './status.js';
 
-/** What an error says of the call it comes from. */
+export type Verb = 'get' | 'list' | 'watch' | 'apply' | 'patch' | 'create' | 'delete';
+
+/** Describes a call in its errors and metrics. */
 export interface CallName {
   verb: Verb;
   /** with the subresource, e.g. `shoots/adminkubeconfig` */
   resource: string;
   access: Access;
-  /** what is sent or fetched is secret, and the garden may quote it: none of its words are kept */
+  /** the call sends or fetches a secret, which the garden may quote: errors keep none of the garden's text */
   confidential?: boolean;
-  /** what is answered is a credential: a lost answer may be in somebody's hands, though the call may be repeated */
+  /** the answer is a credential: the call may be repeated, but a lost answer may have issued one (`uncertain`) */
   grants?: boolean;
-  /** it is for a Shoot's own API server */
+  /** the call goes to a Shoot's own API server */
   fromShoot?: boolean;
 }
 
-export function brokenError(call: CallName, { stage, reason, untrusted = false }: Broken): GardenError {
-  const what = `${nameOf(call)}: ${reason}`;
-  if (stage === 'answering') return errorOf(call, 'unusable', what);
-  const mayBeDone = stage === 'waiting' && (call.access === 'write' || call.grants === true);
+/** The error of a call without a usable answer. */
+export function brokenError(call: CallName, broken: Broken): GardenError {
+  const what = `${nameOf(call)}: ${reasonOf(broken)}`;
+  if (broken.stage === 'answering') return errorOf(call, 'unusable', what);
+  const mayBeDone = mayHaveArrived(broken) && (call.access === 'write' || call.grants === true);
+  const untrusted = broken.cause === 'error' && broken.untrusted;
   return errorOf(call, mayBeDone ? 'uncertain' : 'unreachable', what, { untrusted });
 }
 
-/** The error of a failure answer, or of an ERROR event, which is a Status with a code inside a stream. */
+function reasonOf(broken: Broken): string {
+  const isConnected = mayHaveArrived(broken);
+  switch (broken.cause) {
+    case 'caller':
+      return 'the caller gave up';
+    case 'time':
+      return isConnected ? 'no answer in time' : 'no connection in time';
+    case 'too_large':
+      return `the answer has more than ${broken.bytesMax} bytes`;
+    case 'error':
+      if (!isConnected) return `no connection (${broken.code})`;
+      return `${broken.stage === 'answering' ? 'the answer broke off' : 'the connection broke'} (${broken.code})`;
+  }
+}
+
+/** The error of a failure response, or of an ERROR event: a Status with a code inside a stream. */
 export function failureError(
   call: CallName,
   failure: { status: number; headers: AnswerHeaders; body: JsonObject | null },
@@ -40,7 +57,7 @@ export function unusableError(call: CallName, why: string): GardenError {
   return errorOf(call, 'unusable', `${nameOf(call)}: ${why}`);
 }
 
-/** It refused everybody: nothing has happened. */
+/** The garden refuses every user while it starts: nothing has happened. */
 export function notReadyError(call: CallName): GardenError {
   return errorOf(call, 'server_error', `${nameOf(call)}: 403 of a garden that is not ready`);
 }

@@ -1,5 +1,22 @@
-import { orAborted, sleep } from '@corral/service';
-import { fullJitterMs } from './backoff.js';
+import type { Log } from '@corral/service';
+import {
+  type Answered,
+  type Bounds,
+  type Broken,
+  collect,
+  consume,
+  type Deadline,
+  exchange,
+  fullJitterMs,
+  type JsonObject,
+  type Opened,
+  type Outgoing,
+  openExchange,
+  orAborted,
+  parseJsonObject,
+  sleep,
+  startDeadline,
+} from '@corral/wire';
 import {
   brokenError,
   type CallName,
@@ -8,22 +25,24 @@ import {
   notReadyError,
   unreachableError,
   unusableError,
+  type Verb,
 } from './call-errors.js';
-import type { GardenCall, GardenLog } from './client.js';
 import type { Credentials, Identity } from './credentials.js';
-import { type Deadline, startDeadline } from './deadline.js';
 import { isGardenError } from './errors.js';
-import {
-  type Bounds,
-  collect,
-  consume,
-  type Exchange,
-  exchange,
-  type Opened,
-  type Outgoing,
-  open,
-} from './exchange.js';
-import { type JsonObject, parseJsonObject } from './json.js';
+
+/** The logger functions in use. Messages are constant, and no field holds a token, Secret or kubeconfig. */
+export type GardenLog = Pick<Log, 'warn' | 'error'>;
+
+/** One HTTP call, for metrics. Every text comes from a small set and may be a label. */
+export interface GardenCall {
+  verb: Verb;
+  /** with the subresource, e.g. `shoots/adminkubeconfig`; of a Shoot's own API server e.g. `shoot nodes` */
+  resource: string;
+  /** `ok` or the kind of the error */
+  outcome: string;
+  /** until the answer was read; for a watch, until it was open */
+  seconds: number;
+}
 
 export interface CallDeps {
   credentials: Credentials;
@@ -34,7 +53,7 @@ export interface CallDeps {
   fieldManager: string;
   log: GardenLog;
   onCall: (call: GardenCall) => void;
-  /** told of a call that our newest credentials do not open */
+  /** called when the garden refuses a call with our newest credentials */
   onLockedOut: (call: CallName, error: unknown) => void;
 }
 
@@ -43,16 +62,16 @@ export type Call = CallName & Outgoing;
 export interface Answer {
   status: number;
   body: JsonObject;
-  /** the garden's clock, to the second; null when it does not tell */
+  /** the garden's clock, to the second; null when the answer does not state it */
   date: Date | null;
 }
 
 const readAttemptsMax = 3;
-const readBackoff = { firstMs: 100, capMs: 1_000 };
+const readBackoff = { firstMs: 100, maxMs: 1_000 };
 
 /**
- * Makes a call within `timeoutMs`, repetitions included. Repeated are reads that may succeed a moment later, and
- * anything that a 401 refused when our credentials have changed meanwhile.
+ * Makes a call within `timeoutMs`, retries included. Retries reads after transient failures, and any call that a 401
+ * refused if newer credentials are available.
  *
  * @throws GardenError
  */
@@ -64,13 +83,13 @@ export function perform(deps: CallDeps, call: Call, signal?: AbortSignal): Promi
   );
 }
 
-/** Makes something of a body that is not to be there as a whole. */
+/** Reads a body in chunks, without holding all of it in memory. */
 export interface BodyReader<T> {
   take(chunk: Buffer): void;
   end(): T;
 }
 
-/** The same as `perform` for an answer that is read as it comes. */
+/** As `perform`, for a response that is parsed while it arrives. */
 export function performReading<T>(
   deps: CallDeps,
   call: Call,
@@ -91,8 +110,8 @@ export function performReading<T>(
 /**
  * Opens a stream, one attempt.
  *
- * @param deadline bounds the stream too, so the caller ends it
- * @throws GardenError when the answer is no 200
+ * @param deadline also bounds the stream; the caller must end it
+ * @throws GardenError when the status is not 200
  */
 export function openStream(deps: CallDeps, call: Call, deadline: Deadline): Promise<Opened> {
   const { bodyBytesMax } = deps;
@@ -100,7 +119,7 @@ export function openStream(deps: CallDeps, call: Call, deadline: Deadline): Prom
 }
 
 async function openFor(call: Call, identity: Identity, bounds: Bounds): Promise<Opened> {
-  const opened = await open(identity, call, bounds.deadline);
+  const opened = await openExchange(identity, call, bounds);
   if (opened.kind === 'broken') throw brokenError(call, opened);
   if (opened.status === 200) return opened;
   const { status } = answerOf(call, identity, await collect(opened, bounds));
@@ -120,7 +139,7 @@ async function repeated<T>(
       try {
         return await attemptOnce({ deadline, bodyBytesMax });
       } catch (error) {
-        // What an attempt may have done, no failure of a later one undoes.
+        // An uncertain attempt may have taken effect, whatever later attempts return.
         if (isGardenError(error, 'uncertain')) lost ??= error;
         const isPassing = isGardenError(error, 'unreachable', 'server_error', 'uncertain');
         const delayMs = fullJitterMs(attempt, readBackoff);
@@ -133,7 +152,7 @@ async function repeated<T>(
   }
 }
 
-/** Runs an attempt, and a second one if the garden refused credentials that are not the newest. */
+/** Runs an attempt, and a second one if the garden refused outdated credentials. */
 async function authenticated<T>(
   deps: CallDeps,
   call: Call,
@@ -164,8 +183,8 @@ async function authenticated<T>(
 const readinessBytesMax = 65_536;
 
 /**
- * A garden that has just started has not loaded anybody's rights yet, and says so of all of them. Everybody who is
- * authenticated may ask whether it is ready (kubernetes: `system:public-info-viewer`).
+ * A garden that has just started has not loaded RBAC rules yet and denies every user. Any authenticated user may ask
+ * whether it is ready (kubernetes: `system:public-info-viewer`).
  */
 async function isReady(identity: Identity, deadline: Deadline): Promise<boolean> {
   const asked = await exchange(
@@ -189,7 +208,7 @@ async function measured<T>({ onCall }: CallDeps, { verb, resource }: Call, attem
   }
 }
 
-/** A plugin that hangs must not hold a call for longer than its time. */
+/** A hanging exec plugin must not delay a call beyond its deadline. */
 function inTime<T>(credentials: Promise<T>, call: Call, { signal, cause }: Deadline): Promise<T> {
   return orAborted(credentials, signal, () =>
     cause() === 'time'
@@ -198,7 +217,7 @@ function inTime<T>(credentials: Promise<T>, call: Call, { signal, cause }: Deadl
   );
 }
 
-function answerOf(call: Call, identity: Identity, done: Exchange): Answer {
+function answerOf(call: Call, identity: Identity, done: Answered | Broken): Answer {
   if (done.kind === 'broken') throw brokenError(call, done);
   const { status, headers } = done;
   if (status < 200 || status > 299) {
@@ -210,7 +229,7 @@ function answerOf(call: Call, identity: Identity, done: Exchange): Answer {
   return { status, body, date: Number.isNaN(date.getTime()) ? null : date };
 }
 
-/** Words of a failure go into errors and logs, and what stands between us and the garden may echo what it refuses. */
+/** Text of a failure goes into errors and logs, and a proxy may echo the request that it refuses. */
 function withoutToken(body: Buffer, { headers }: Identity): Buffer {
   const token = headers.Authorization?.split(' ').at(-1);
   return token && body.includes(token) ? Buffer.from(body.toString().replaceAll(token, '[redacted]')) : body;

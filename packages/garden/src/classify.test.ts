@@ -1,5 +1,6 @@
+import type { AnswerHeaders } from '@corral/wire';
 import { describe, expect, it } from '@jest/globals';
-import { type Access, type AnswerHeaders, classify } from './classify.js';
+import { type Access, classify } from './classify.js';
 import { parseStatus } from './status.js';
 
 const aStatus = (code: number, reason: string, message: string, details: object = {}, metadata: object = {}) =>

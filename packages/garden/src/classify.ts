@@ -1,3 +1,4 @@
+import type { AnswerHeaders } from '@corral/wire';
 import type { GardenErrorDetails, GardenErrorKind } from './errors.js';
 import type { Status } from './status.js';
 import { conflictsOf, fieldsOf, isRefusedPatch, sentencesOf } from './status-words.js';
@@ -5,19 +6,17 @@ import { conflictsOf, fieldsOf, isRefusedPatch, sentencesOf } from './status-wor
 /** Whether the call could have changed something. */
 export type Access = 'read' | 'write';
 
-export type AnswerHeaders = Readonly<Partial<Record<'retry-after' | 'date', string>>>;
-
 export interface Verdict {
   kind: GardenErrorKind;
   details: GardenErrorDetails;
 }
 
 /**
- * Says what a failure answer means. Pure.
+ * Classifies a failure response. Pure.
  *
  * @param httpStatus anything but 2xx; for an ERROR event of a watch the code inside it
- * @param status the body, or null when it is no Status. Then only 401, 429 and 5xx count: gateways give these too,
- *   and the API server itself answers 429 in plain text when it is full
+ * @param status the body, or null when it is not a Status. Then only 401, 429 and 5xx count: gateways send these too,
+ *   and an overloaded API server itself answers 429 in plain text
  */
 export function classify(httpStatus: number, status: Status | null, headers: AnswerHeaders, access: Access): Verdict {
   const kind = kindOf(httpStatus, status, access);
@@ -48,7 +47,7 @@ function kindOf(httpStatus: number, status: Status | null, access: Access): Gard
     case 403:
       return forbiddenKind(status);
     case 404:
-      // Without a name it is the path that is unknown: an API that is not served must not look like an absent object.
+      // Without a name, the path is unknown: an API that is not served must not look like an absent object.
       return status.details.name === null ? 'unusable' : 'not_found';
     case 409:
       return status.reason === 'AlreadyExists' ? 'exists' : 'conflict';
@@ -67,22 +66,22 @@ function kindOf(httpStatus: number, status: Status | null, access: Access): Gard
 }
 
 // kubernetes: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go. Gardener: plugin/pkg/global/
-// {customverbauthorizer,resourcereferencemanager,deletionconfirmation}, where a right is missing but admission says so.
+// {customverbauthorizer,resourcereferencemanager,deletionconfirmation}: admission plugins that report missing rights.
 const missingRight =
   /\buser "[^"]*" (cannot|is not allowed to) |\byou are not allowed to (read|both confirm the deletion)\b/i;
-// What each admission plugin of Gardener says with a 403 until its caches are filled.
+// Gardener's admission plugins answer 403 with this text until their caches are filled.
 const notReady = 'not yet ready to handle request';
 
-// The reference manager of Gardener looks bindings up in its cache only, where a new one appears a moment later.
+// Gardener's reference manager looks up bindings only in its cache, where a new one appears with a short delay.
 const missingReference = /: [\w.]+ "[^"]*" not found$/;
 
-// A server that has just started knows nobody yet. Ours is sent along with every call, and a wrong one is a 401.
+// A server that has just started authenticates no user yet. We always send credentials, and wrong ones lead to a 401.
 const asNobody = /\buser "system:anonymous" (cannot|is not allowed to) /i;
 
 // kubernetes: plugin/pkg/admission/resourcequota; gardener: plugin/pkg/shoot/quotavalidator.
 const quotaExceeded = /\bexceeded quota: |\bquota limits exceeded\b/;
 
-/** A 403 is no word about rights by itself: validators of Gardener refuse bad input with it. */
+/** A 403 does not always mean missing rights: Gardener's validators use it to refuse bad input. */
 function forbiddenKind({ message }: Status): GardenErrorKind {
   if (message.includes(notReady)) return 'server_error';
   if (quotaExceeded.test(message)) return 'quota_exceeded';
@@ -90,15 +89,15 @@ function forbiddenKind({ message }: Status): GardenErrorKind {
   return missingRight.test(message) ? 'rbac' : 'refused';
 }
 
-/** What looks like a fault of the server and is none. */
+/** Recognizes 5xx answers that are caused by the request. */
 function internalKind({ message }: Status): GardenErrorKind | null {
   if (message.includes('could not find referenced')) return 'stale_reference';
   return isRefusedPatch(message) ? 'refused' : null;
 }
 
 /**
- * A precondition on the uid failed. Besides 409 there is 422: that is how the immutability of `metadata.uid` shows when
- * a patch carries another one.
+ * Whether a precondition on the uid failed. Besides 409 there is 422: `metadata.uid` is immutable, so validation rejects
+ * a patch with another one.
  */
 function isUidMismatch({ causes, message }: Status): boolean {
   if (causes.length > 0) return causes.every(({ field }) => field === 'metadata.uid');
@@ -109,7 +108,7 @@ function retryAfterOf(status: Status | null, headers: AnswerHeaders): number | n
   const text = headers['retry-after'];
   if (text !== undefined && /^\d{1,6}$/.test(text)) return Number(text);
   const until = text === undefined ? Number.NaN : Date.parse(text);
-  // Both times are the server's: our clock may differ from its.
+  // Both times are by the server's clock, which may differ from ours.
   const from = Date.parse(headers.date ?? '');
   if (!Number.isNaN(until) && !Number.isNaN(from)) return Math.max(0, Math.ceil((until - from) / 1_000));
   return status?.details.retryAfterSeconds ?? null;

@@ -1,38 +1,22 @@
-/** The door of this package as types: what callers may ask of the garden cluster, and what they get. */
-import type { Log } from '@corral/service';
+/* The interface of the garden client. */
+import type { GardenCall, GardenLog } from './call.js';
 import type { CloudProfile } from './cloud-profile.js';
 import type { NodeReading, ShootNodes } from './nodes/client.js';
 import type { Named } from './paths.js';
 import type { Shoot } from './shoot.js';
 
-/** The part of a logger that is needed: messages are constant, and no token, Secret or kubeconfig is among the fields. */
-export type GardenLog = Pick<Log, 'warn' | 'error'>;
-
-export type Verb = 'get' | 'list' | 'watch' | 'apply' | 'patch' | 'create' | 'delete';
-
-/** One HTTP call, for metrics: every value comes from a small set, so each may be a label. */
-export interface GardenCall {
-  verb: Verb;
-  /** with the subresource, e.g. `shoots/adminkubeconfig`; of a Shoot's own API server e.g. `shoot nodes` */
-  resource: string;
-  /** `ok` or the kind of the error */
-  outcome: string;
-  /** until the answer was read, of a watch until it was open */
-  seconds: number;
-}
-
 export interface GardenOptions {
-  /** a kubeconfig file; without it and `kubeconfigText` the service account of the pod */
+  /** a kubeconfig file. Without it and `kubeconfigText`, the pod's service account is used */
   kubeconfigPath?: string | undefined;
   kubeconfigText?: string | undefined;
   cloudProfileName: string;
-  /** longest time of one request, its repetitions included, default 15,000 */
+  /** maximum duration of one request, retries included. Default: 15,000 */
   timeoutMs?: number;
-  /** largest answer that is read, default 64 MiB */
+  /** maximum response size. Default: 64 MiB */
   bodyBytesMax?: number;
-  /** the owner of what is applied, default `corral`. Another one loses hold of all fields that this one set */
+  /** field manager of applies. Default: `corral`. A changed name does not own the fields that the old one set */
   fieldManager?: string;
-  /** for how many Shoots kubeconfigs are kept in memory, those of `nodes` and of `listNodes` each, default 500 */
+  /** maximum number of Shoot kubeconfigs in memory, separately for `nodes` and `listNodes`. Default: 500 */
   shootKubeconfigsMax?: number;
   log: GardenLog;
   onCall?: (call: GardenCall) => void;
@@ -46,19 +30,19 @@ export interface ProjectDeclaration {
 }
 
 export interface CredentialsDeclaration extends Named {
-  /** takes the fields over from whoever holds them; else that is a `conflict` with `causes` */
+  /** takes fields over from other managers. Without it, fields of others are a `conflict` with `causes` */
   force?: boolean;
   /** token of the provider's API; becomes the key `hcloudToken` of the Secret */
   token: string;
   labels: Record<string, string>;
 }
 
-/** Only the fields that shall be owned: what is left out later is removed, what never was here is left to others. */
+/** The fields to own. An apply removes fields that an earlier one set and leaves the fields of others alone. */
 export interface ShootManifest {
   metadata: Named & {
-    /** with it an absent Shoot, or another one under the name, is a `conflict` and never created anew */
+    /** with it, an absent Shoot or another Shoot of that name is a `conflict`, and none is created */
     uid?: string;
-    /** with it the apply is one of what was read, and of nothing newer */
+    /** with it, the apply fails if the Shoot has changed since that version */
     resourceVersion?: string;
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
@@ -70,19 +54,19 @@ export interface AppliedShoot {
   shoot: Shoot;
   created: boolean;
   /**
-   * When an apply of ours last changed something, by the garden's clock, to the second: this one, or an earlier one if
-   * this one changed nothing. Null when the garden does not tell.
+   * When our applies last changed something, by the garden's clock, to the second: this apply, or an earlier one if
+   * this one changed nothing. Null when the garden does not state it.
    */
   appliedAt: Date | null;
 }
 
-/** A Shoot, and when that was so by the garden's clock; null when the garden does not tell. */
-export interface HeldShoot {
+/** A Shoot, and when it was read by the garden's clock; null when the garden does not state it. */
+export interface OwnedShoot {
   shoot: Shoot;
   at: Date | null;
 }
 
-/** What identifies one Shoot, and no later one under its name. */
+/** Identifies one Shoot, as opposed to a later one of the same name. */
 export interface ShootIdentity extends Named {
   uid: string;
 }
@@ -90,13 +74,13 @@ export interface ShootIdentity extends Named {
 export interface ShootPage {
   shoots: Shoot[];
   resourceVersion: string;
-  /** leads to the next page; null on the last */
+  /** token of the next page; null on the last */
   continue: string | null;
 }
 
 export interface ShootEvent {
   type: 'changed' | 'gone';
-  /** of one that is gone: its last state */
+  /** the last state of a Shoot that is gone */
   shoot: Shoot;
 }
 
@@ -108,32 +92,32 @@ export type WatchState =
 
 export interface ShootWatch {
   labelSelector: string;
-  /** every Shoot that exists, page by page: first, and again with each relist */
+  /** receives every existing Shoot, page by page, at the start and with each relist */
   onPage: (shoots: Shoot[]) => Promise<void> | void;
-  /** all pages of a list were handed over: what was in none of them is gone */
+  /** called after the last page of a list: a Shoot on none of its pages is gone */
   onListed: () => Promise<void> | void;
-  /** a change after the list. Events come one at a time and may repeat what is known */
+  /** receives changes after the list, one at a time. Events may repeat a known state */
   onEvent: (event: ShootEvent) => Promise<void> | void;
   signal: AbortSignal;
-  /** time between two full lists: what events failed to tell is found that much later at the latest */
+  /** interval of full lists, and so the maximum delay for a change without an event */
   relistEveryMs: number;
   onState?: (state: WatchState) => void;
   /** Shoots per page, default 500 */
   pageSize?: number;
-  /** how long the garden shall keep one watch open; a random part is added. Default 300 */
+  /** how long the garden keeps one watch open, plus a random part. Default: 300 */
   watchSeconds?: number;
-  /** a watch on which nothing arrives for that long, not even a bookmark, is given up. Default 150,000 */
+  /** a watch is abandoned after this time without any event, bookmarks included. Default: 150,000 */
   silenceMsMax?: number;
 }
 
 export interface AdminKubeconfig {
-  /** YAML; grants all rights in the cluster. Neither to be stored nor logged */
+  /** YAML; grants all rights in the cluster. Never store or log it */
   kubeconfig: string;
-  /** what the garden granted, which may be less than was asked for */
+  /** as granted by the garden, possibly earlier than requested */
   expiresAt: Date;
 }
 
-/** Every call throws GardenError and nothing else, but for TypeError on names that cannot be names. */
+/** Every call throws only GardenError, and TypeError for names that cannot be a path segment. */
 export interface GardenClient {
   /**
    * Creates or updates a Project.
@@ -145,37 +129,36 @@ export interface GardenClient {
     signal?: AbortSignal,
   ): Promise<{ namespace: string | null; ready: boolean }>;
   /**
-   * Creates the Secret and then the CredentialsBinding, or exchanges the token in place. Running clusters take up a new
-   * token with their next reconcile only.
+   * Creates the Secret and then the CredentialsBinding, or replaces the token in place. Running clusters use a new
+   * token only after their next reconcile.
    */
   applyCredentials(credentials: CredentialsDeclaration, signal?: AbortSignal): Promise<void>;
   /**
-   * Deletes binding and Secret, in that order; what is absent is fine. `accepted` is only the beginning: both stay until
-   * no Shoot needs them.
+   * Deletes binding and Secret, in that order; absent ones are ignored. After `accepted`, both remain until no Shoot
+   * needs them.
    */
   deleteCredentials(credentials: Named, signal?: AbortSignal): Promise<'accepted' | 'absent'>;
-  /** @returns null only when the garden says that this very Shoot is absent */
+  /** @returns null only when the garden reports that this Shoot is absent */
   readShoot(shoot: Named, signal?: AbortSignal): Promise<Shoot | null>;
-  /** The same with the time at which it was so, to tell what happened before what. */
-  readHeld(shoot: Named, signal?: AbortSignal): Promise<HeldShoot | null>;
+  /** As `readShoot`, with the time of the reading, to order it against other events. */
+  readHeld(shoot: Named, signal?: AbortSignal): Promise<OwnedShoot | null>;
   /**
-   * Reads what the certificate of a Shoot's API server is proved by, as the garden keeps it beside the Shoot.
+   * Reads the certificate authority of a Shoot's API server, which the garden stores beside the Shoot.
    *
-   * @returns PEM, several certificates while they are exchanged; null while the garden has none
+   * @returns PEM, several certificates during a rotation; null while the garden has none
    */
   readAuthority(shoot: Named, signal?: AbortSignal): Promise<string | null>;
-  /** Creates or updates a Shoot by server-side apply. What others hold is a `conflict` with `causes`. */
+  /** Creates or updates a Shoot by server-side apply. Fields owned by others are a `conflict` with `causes`. */
   applyShoot(manifest: ShootManifest, signal?: AbortSignal): Promise<AppliedShoot>;
-  /** The same by force: takes every field in the manifest over from whoever holds it. */
+  /** As `applyShoot`, by force: takes every field in the manifest over from its owner. */
   overrideShoot(
     manifest: ShootManifest & { metadata: { resourceVersion: string } },
     signal?: AbortSignal,
   ): Promise<AppliedShoot>;
   /**
-   * Puts these in the place of all workers. For pools that no apply removes, because somebody else holds
-   * them.
+   * Replaces all workers. For pools that an apply does not remove because another manager owns them.
    *
-   * @param shoot resourceVersion: nothing happens unless the Shoot is what was read
+   * @param shoot resourceVersion: fails if the Shoot has changed since that version
    */
   replaceWorkers(
     shoot: ShootIdentity & { resourceVersion: string; workers: readonly object[] },
@@ -184,7 +167,7 @@ export interface GardenClient {
   /**
    * Sets annotations; null removes one.
    *
-   * @param shoot resourceVersion: sets them only on what was read, for slots that others may have filled since
+   * @param shoot resourceVersion: fails if the Shoot has changed since, for annotations that others may also set
    * @throws GardenError `conflict` with `uidMismatch` when another Shoot has the name, `not_found` when none has
    */
   annotateShoot(
@@ -192,7 +175,7 @@ export interface GardenClient {
     signal?: AbortSignal,
   ): Promise<Shoot>;
   /**
-   * Confirms the deletion and deletes. `accepted` is only the beginning: the Shoot stays until all of it is cleaned up.
+   * Confirms the deletion and deletes. After `accepted`, the Shoot remains until its resources are cleaned up.
    *
    * @throws GardenError `conflict` with `uidMismatch` when another Shoot has the name
    */
@@ -203,29 +186,28 @@ export interface GardenClient {
     signal?: AbortSignal,
   ): Promise<ShootPage>;
   /**
-   * Lists and watches until `signal` is aborted or the client closes. Failures, those of handlers included, lead to
-   * another attempt and never to an end: it resolves, and never rejects. A handler that failed meets the same event or
-   * list again.
+   * Lists and watches until `signal` is aborted or the client closes. It retries after every failure, including those
+   * of handlers, and never rejects. A failed handler receives the same event or list again.
    */
   watchShoots(watch: ShootWatch): Promise<void>;
   readCloudProfile(signal?: AbortSignal): Promise<CloudProfile>;
   /**
-   * Has a client certificate made; the garden keeps nothing of it and cannot revoke it.
+   * Issues a client certificate. The garden does not store it and cannot revoke it.
    *
-   * @param request expirationSeconds: 600 at least
+   * @param request expirationSeconds: at least 600
    * @throws GardenError `refused` while the control plane has no address
    */
   adminKubeconfig(request: Named & { expirationSeconds: number }, signal?: AbortSignal): Promise<AdminKubeconfig>;
   /**
-   * Lists the nodes of a Shoot by its own API server, with a kubeconfig that is good for reading and not for Secrets.
+   * Lists the nodes of a Shoot through its own API server, with a kubeconfig that can read everything but Secrets.
    *
    * @throws GardenError `unreachable` while the Shoot has no address or does not answer, `unusable` for more than 2,000
    */
   listNodes(shoot: Named, signal?: AbortSignal): Promise<NodeReading[]>;
-  /** What is done with single nodes of Shoots, by their own API servers. It takes all rights there. */
+  /** Works on single nodes through the API servers of Shoots, with all rights there. */
   readonly nodes: ShootNodes;
-  /** Proves that the garden is there, takes our credentials and has the CloudProfile. */
+  /** Checks that the garden is reachable, accepts our credentials and has the CloudProfile. */
   ping(signal?: AbortSignal): Promise<void>;
-  /** Ends all calls and watches, and resolves when watches have let go. */
+  /** Ends all calls and watches. Resolves when all watches have ended. */
   close(): Promise<void>;
 }

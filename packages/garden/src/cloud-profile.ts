@@ -1,6 +1,11 @@
-import { type JsonObject, objectIn, objectsIn, textIn, textsIn, wholeIn } from './json.js';
+import type { JsonObject } from '@corral/wire';
+import { type CallDeps, perform } from './call.js';
+import { unusableError } from './call-errors.js';
+import { objectIn, objectsIn, textIn, textsIn, wholeIn } from './json.js';
+import { cloudProfilePath } from './paths.js';
+import { getCall } from './requests.js';
 
-/** The part of a CloudProfile that says what a Shoot may ask for. Quantities are Kubernetes texts such as `4`, `8Gi`. */
+/** The part of a CloudProfile that lists what a Shoot may use. Quantities are Kubernetes texts such as `4`, `8Gi`. */
 export interface CloudProfile {
   name: string;
   /** provider type, e.g. `hcloud` */
@@ -9,7 +14,7 @@ export interface CloudProfile {
   machineTypes: MachineType[];
   images: { name: string; versions: ImageVersion[] }[];
   regions: { name: string; zones: { name: string; unavailableMachineTypes: string[] }[] }[];
-  /** most nodes of one Shoot; null: no limit */
+  /** maximum number of nodes of one Shoot; null: no limit */
   maxNodesTotal: number | null;
 }
 
@@ -17,7 +22,7 @@ export interface CatalogueVersion {
   version: string;
   /** `preview`, `supported`, `deprecated`, or with lifecycles also `unavailable` and `expired` */
   classification: string;
-  /** RFC 3339; from then on it cannot be newly chosen */
+  /** RFC 3339; from then on, new selections are refused */
   expirationDate: string | null;
 }
 
@@ -34,9 +39,9 @@ export interface MachineType {
 }
 
 /**
- * Reads a CloudProfile; what Gardener leaves out gets Gardener's own default.
+ * Reads a CloudProfile. Absent fields get Gardener's defaults.
  *
- * @param now decides which stage of a version's lifecycle holds
+ * @param now selects the current stage of a version's lifecycle
  * @returns null when it has no name
  */
 export function parseCloudProfile(value: JsonObject, now: Date): CloudProfile | null {
@@ -70,7 +75,7 @@ function named(value: JsonObject, key: string): [JsonObject, string][] {
   });
 }
 
-/** Newer gardens say with `lifecycle` what older ones say with `classification` and `expirationDate`. */
+/** Newer gardens have `lifecycle` in place of `classification` and `expirationDate`. */
 function parseVersion(value: JsonObject, now: Date): CatalogueVersion[] {
   const version = textIn(value, 'version');
   if (version === null) return [];
@@ -89,7 +94,7 @@ function parseImageVersion(value: JsonObject, now: Date): ImageVersion[] {
   return parseVersion(value, now).map((version) => ({ ...version, architectures: architecturesOf(value) }));
 }
 
-/** With machine capabilities, the architectures stand in the flavors of an image and not beside them. */
+/** With machine capabilities, the flavors of an image list its architectures. */
 function architecturesOf(image: JsonObject): string[] {
   const flavors = objectsIn(image, 'capabilityFlavors').flatMap((flavor) => textsIn(flavor, 'architecture'));
   const architectures = [...new Set([...textsIn(image, 'architectures'), ...flavors])];
@@ -109,4 +114,20 @@ function parseMachineType(value: JsonObject): MachineType[] {
 /** A quantity may come as a number. */
 function quantity(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '0';
+}
+
+export async function readCloudProfile(deps: CallDeps, name: string, signal?: AbortSignal): Promise<CloudProfile> {
+  const call = getCall('cloudprofiles', cloudProfilePath(name));
+  const { body, date } = await perform(deps, call, signal);
+  const profile = parseCloudProfile(body, date ?? new Date());
+  if (profile === null) throw unusableError(call, "the answer has no object's metadata");
+  return profile;
+}
+
+/** Reads the CloudProfile, which every authenticated user may do; only its metadata where the server supports that. */
+export async function ping(deps: CallDeps, name: string, signal?: AbortSignal): Promise<void> {
+  const accept = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
+  const call = { ...getCall('cloudprofiles', cloudProfilePath(name)), accept };
+  const { body } = await perform(deps, call, signal);
+  if (objectIn(body, 'metadata').name !== name) throw unusableError(call, 'the answer is about something else');
 }

@@ -1,20 +1,20 @@
-import type { CallDeps } from './call.js';
-import { ping, readCloudProfile } from './catalogue.js';
+import type { Metrics } from '@corral/service';
+import type { CallDeps, GardenCall } from './call.js';
 import type { GardenClient, GardenOptions } from './client.js';
+import { ping, readCloudProfile } from './cloud-profile.js';
 import { openCredentials } from './credentials.js';
 import { defaultFieldManager } from './field-managers.js';
 import { listShoots } from './list-shoots.js';
-import { listNodes, nodeListBytesMax } from './nodes/list-nodes.js';
 import { openShootAccesses } from './nodes/shoot-access.js';
-import { shootNodes } from './nodes/shoot-nodes.js';
+import { listNodes, nodeListBytesMax, shootNodes } from './nodes/shoot-nodes.js';
 import { ensureProject } from './projects.js';
 import { applyCredentials, deleteCredentials } from './provider-credentials.js';
-import { readAuthority } from './shoot-authority.js';
 import {
   annotateShoot,
   applyShoot,
   deleteShoot,
   issueKubeconfig,
+  readAuthority,
   readHeld,
   readShoot,
   replaceWorkers,
@@ -77,4 +77,14 @@ export function connectGarden(options: GardenOptions): GardenClient {
       credentials.close();
     },
   };
+}
+
+/** An `onCall` that records duration and outcome of calls. */
+export function gardenCallMetrics(metrics: Pick<Metrics, 'histogram'>): (call: GardenCall) => void {
+  const histogram = metrics.histogram({
+    name: 'corral_garden_call_seconds',
+    help: 'Duration of garden cluster calls in seconds',
+    labelNames: ['verb', 'resource', 'outcome'],
+  });
+  return ({ seconds, ...labels }) => histogram.observe(labels, seconds);
 }

@@ -9,14 +9,14 @@
  * | `credentials` | no: ours are refused (401), missing or unreadable |
  * | `rbac` | no: the garden lacks a right for our user |
  * | `refused` | no: admission or validation, see `sentences` and `fields` |
- * | `quota_exceeded` | no: a quota of the garden is used up. The platform's matter: later, and wake somebody |
- * | `stale_reference` | no: a referenced object is absent, or too new to be known. Retry briefly, then it is an input error |
- * | `conflict` | no: other owners of fields (`causes`), or another object under the name (`uidMismatch`) |
+ * | `quota_exceeded` | no: a quota of the garden is used up. For operators: alert, and retry later |
+ * | `stale_reference` | no: a referenced object is absent, or not cached yet. Retry briefly, then it is an input error |
+ * | `conflict` | no: other owners of fields (`causes`), or another object of that name (`uidMismatch`) |
  * | `exists` | no: the name is taken |
  * | `not_found` | no: the object, or its namespace, is absent |
  * | `expired` | no: 410, the resource version or continue token is too old |
- * | `server_error` | no: a read met 5xx, or the garden has just started: it admits nobody or nothing yet |
- * | `unusable` | maybe: the answer is none that an API server gives: not JSON, half, too large, without metadata |
+ * | `server_error` | no: a read met 5xx, or the garden is still starting and refuses all users or requests |
+ * | `unusable` | maybe: not an API server's answer: not JSON, incomplete, too large or without metadata |
  */
 export type GardenErrorKind =
   | 'unreachable'
@@ -40,7 +40,7 @@ export interface GardenErrorDetails {
   /** the `reason` of a Kubernetes Status, e.g. `Forbidden` */
   reason?: string | null;
   retryAfterSeconds?: number | null;
-  /** the garden's own words, without the prefix that names the object. Not fit for tenants as they are */
+  /** the garden's text, without the prefix that names the object. Not suitable for tenants unchanged */
   sentences?: readonly string[];
   fields?: readonly FieldProblem[];
   causes?: readonly FieldConflict[];
@@ -60,15 +60,15 @@ export interface FieldProblem {
 export interface FieldConflict {
   /** e.g. `.spec.kubernetes.version` */
   field: string;
-  /** the field manager that owns it, e.g. `gardener-controller-manager`; null when the message has another form */
+  /** the field manager that owns it, e.g. `gardener-controller-manager`; null when the message cannot be parsed */
   manager: string | null;
 }
 
 /**
  * The one error of this package.
  *
- * Carries no cause: errors of the HTTP layer hold headers and bodies, and so tokens. Texts of the garden are bounded,
- * and there are none for calls that send or fetch secrets.
+ * It has no cause, because errors of the HTTP layer hold headers and bodies, and so tokens. The garden's texts are
+ * bounded in length, and absent for calls that send or fetch secrets.
  */
 export class GardenError extends Error {
   override readonly name = 'GardenError';
@@ -78,13 +78,13 @@ export class GardenError extends Error {
   readonly sentences: readonly string[];
   readonly fields: readonly FieldProblem[];
   readonly causes: readonly FieldConflict[];
-  /** true when the object under the name is not the one that was meant */
+  /** true when another object has the name */
   readonly uidMismatch: boolean;
-  /** a token with which an expired list may be continued on newer data */
+  /** continues an expired list on newer data */
   readonly continueToken: string | null;
-  /** true when there was no connection because the server has no certificate that we trust */
+  /** true when the connection failed because the server's certificate is not trusted */
   readonly untrusted: boolean;
-  /** true when the right is one that nobody has who is not known: our credentials were not looked at */
+  /** true when the garden treated us as anonymous: it did not check our credentials */
   readonly asNobody: boolean;
   /** true when a Shoot's own API server failed, which says nothing about the garden */
   readonly fromShoot: boolean;
@@ -119,13 +119,7 @@ export class GardenError extends Error {
   }
 }
 
-/** @param kinds any unless given */
+/** @param kinds the kinds to match. Default: all */
 export function isGardenError(error: unknown, ...kinds: readonly GardenErrorKind[]): error is GardenError {
   return error instanceof GardenError && (kinds.length === 0 || kinds.includes(error.kind));
-}
-
-/** The code of a system error, e.g. `ECONNRESET`: all of it that may go on, since messages may quote anything. */
-export function codeOf(error: unknown): string {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : 'no code';
 }

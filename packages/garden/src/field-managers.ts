@@ -1,18 +1,19 @@
-import { isObject, type JsonObject, objectIn, objectsIn, textIn } from './json.js';
+import { isObject, type JsonObject } from '@corral/wire';
+import { objectIn, objectsIn, textIn } from './json.js';
 
-/** Whoever holds fields of an object, as its `managedFields` say (kubernetes.io/docs/reference/using-api/server-side-apply). */
+/** An owner of fields, an entry of `managedFields` (kubernetes.io/docs/reference/using-api/server-side-apply). */
 export interface FieldManager {
   readonly manager: string;
   readonly operation: string;
-  /** RFC 3339, by the garden's clock, to the second: when it last changed one of its fields */
+  /** when it last changed one of its fields: RFC 3339, by the garden's clock, to the second */
   readonly time: string | null;
-  /** a tree of steps such as `f:spec` and `k:{"name":"p1"}`; what ends in `{}` or has `.` is held */
+  /** a tree of steps such as `f:spec` and `k:{"name":"p1"}`; nodes that are `{}` or have `.` are owned */
   readonly fields: JsonObject;
 }
 
-/** Who applies as this client does unless told otherwise. */
+/** The default field manager of this client. */
 export const defaultFieldManager = 'corral';
-/** To whom the API server gives what nobody holds when something is applied for the first time. */
+/** The API server assigns unowned fields to this manager at the first apply. */
 export const nobodysManager = 'before-first-apply';
 
 export function parseManagers(metadata: JsonObject): FieldManager[] {
@@ -24,15 +25,15 @@ export function parseManagers(metadata: JsonObject): FieldManager[] {
   }));
 }
 
-/** Whether our applies are known: after a restore from a backup they may not be. */
+/** Whether `managedFields` lists our applies. After a restore from a backup it may not. */
 export function isAppliedBy(managers: readonly FieldManager[], name: string = defaultFieldManager): boolean {
   return managers.some(({ manager, operation }) => manager === name && operation === 'Apply');
 }
 
 /**
- * Who else holds a field, or something in it; the latest first.
+ * Finds the other owners of a field or of parts of it, latest first.
  *
- * @param path as a conflict names it, e.g. `.spec.provider.workers[name="p1"].maximum`
+ * @param path in the form of a conflict, e.g. `.spec.provider.workers[name="p1"].maximum`
  */
 export function othersHolding(
   managers: readonly FieldManager[],
@@ -45,7 +46,7 @@ export function othersHolding(
     .sort((one, other) => (other.time ?? '').localeCompare(one.time ?? ''));
 }
 
-/** Whether an apply of ours that leaves this out removes it: nobody else holds anything in it, and what we hold is known. */
+/** Whether omitting the field from our next apply removes it: no other manager owns a part, and our applies are known. */
 export function isRemovable(
   managers: readonly FieldManager[],
   path: string,
@@ -59,18 +60,18 @@ function holds(fields: JsonObject, [step, ...rest]: readonly string[]): boolean 
   if (step === undefined) return true;
   const below = fields[step];
   if (!isObject(below)) return false;
-  // A leaf is held as a whole, whatever is in it.
+  // A leaf is owned with everything in it.
   return Object.keys(below).length === 0 || holds(below, rest);
 }
 
-/** A step into an object, or to an item of a list whose items have names. */
-export type FieldStep = string | { readonly name: string };
+/** A step into an object, or to a named item of a list. */
+export type FieldPathPart = string | { readonly name: string };
 
 /**
- * Reads a path as a conflict has it, e.g. `.spec.provider.workers[name="p1"].maximum`. Labels and annotations have dots in
- * their names, and are the last step.
+ * Parses the path of a conflict, e.g. `.spec.provider.workers[name="p1"].maximum`. Names of labels and annotations
+ * contain dots; they are always the last step.
  */
-export function fieldSteps(path: string): FieldStep[] {
+export function fieldSteps(path: string): FieldPathPart[] {
   const [, before = path, key] = /^(.*\.(?:labels|annotations))\.(.+)$/.exec(path) ?? [];
   const steps = [...before.matchAll(/\.([^.[\]]+)|\[name="([^"]*)"\]/g)].map(([, field, name]) =>
     field === undefined ? { name: name ?? '' } : field,

@@ -1,8 +1,8 @@
 import { wordsOf } from '@corral/service';
 
 /**
- * What gardens can do that not all of them do. `existing-network`, `image-options` and `private-nodes` want a provider
- * extension that takes the fields which a Shoot then has.
+ * Optional features of gardens. `existing-network`, `image-options` and `private-nodes` need a provider extension that
+ * accepts the corresponding fields of a Shoot.
  */
 export const gardenFeatures = [
   ...(['adopted-nodes', 'arm64', 'control-plane-ha'] as const),
@@ -10,7 +10,7 @@ export const gardenFeatures = [
 ] as const;
 export type GardenFeature = (typeof gardenFeatures)[number];
 
-/** The variable of every service that judges specifications or renders them. Those of an installation have the same. */
+/** For every service that validates or renders specifications. Set the same value for all services of an installation. */
 export const gardenFeaturesVariable = wordsOf(gardenFeatures, {
   default: ['control-plane-ha'],
   desc: `Comma-separated list of optional features that this garden supports: ${gardenFeatures.map((name) => `\`${name}\``).join(', ')}.`,

@@ -1,29 +1,27 @@
-export { gardenCallMetrics } from './call-metrics.js';
+export type { GardenCall, GardenLog } from './call.js';
+export type { Verb } from './call-errors.js';
 export type {
   AdminKubeconfig,
   AppliedShoot,
   CredentialsDeclaration,
-  GardenCall,
   GardenClient,
-  GardenLog,
   GardenOptions,
-  HeldShoot,
+  OwnedShoot,
   ProjectDeclaration,
   ShootEvent,
   ShootIdentity,
   ShootManifest,
   ShootPage,
   ShootWatch,
-  Verb,
   WatchState,
 } from './client.js';
 export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './cloud-profile.js';
-export { connectGarden } from './connect-garden.js';
+export { connectGarden, gardenCallMetrics } from './connect-garden.js';
 export { type FieldConflict, type FieldProblem, GardenError, type GardenErrorKind, isGardenError } from './errors.js';
 export {
   defaultFieldManager,
   type FieldManager,
-  type FieldStep,
+  type FieldPathPart,
   fieldSteps,
   isAppliedBy,
   isRemovable,
@@ -35,8 +33,7 @@ export { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
 export { nameContexts } from './name-contexts.js';
 export type { JoinData, JoinRequest, NodeMarks, NodeReading, ShootNodes } from './nodes/client.js';
 export { isHostName } from './nodes/join-rules.js';
-export { renderJoinCommand } from './nodes/render-join-command.js';
-export { renderJoinUserData } from './nodes/render-join-user-data.js';
+export { renderJoinCommand, renderJoinUserData } from './nodes/render-join-command.js';
 export {
   type LastError,
   type LastOperation,

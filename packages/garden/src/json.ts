@@ -1,10 +1,6 @@
-export type JsonObject = Record<string, unknown>;
+import { isObject, type JsonObject } from '@corral/wire';
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-// Kubernetes grows: what is missing or of another type than expected reads as absent and harms nothing else.
+// The Kubernetes API evolves: a member of an unexpected type reads as absent and does not affect others.
 
 export function objectIn(value: unknown, key: string): JsonObject {
   const member = isObject(value) ? value[key] : undefined;
@@ -37,16 +33,4 @@ export function textMapIn(value: JsonObject, key: string): Record<string, string
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
   return Object.fromEntries(entries);
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Reads a body that has to be a JSON object in UTF-8; null for everything else. */
-export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(utf8.decode(bytes));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-// Of the package as a whole, every model of Kubernetes would be loaded.
+import { codeOf } from '@corral/wire';
+// The package's index would load every Kubernetes model.
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { User } from '@kubernetes/client-node/dist/config_types.js';
 import { parse } from 'yaml';
-import { codeOf } from './errors.js';
 import { objectIn, objectsIn, textIn } from './json.js';
 
 export interface KubeconfigSource {
-  /** a file, looked at again and again; without it and `text` the service account of the pod */
+  /** a file, checked for changes. Without it and `text`, the pod's service account is used */
   path?: string | undefined;
   text?: string | undefined;
 }
 
-/** @returns null for the service account of the pod, which has no text @throws Error when the file cannot be read */
+/** @returns null for the pod's service account, which has no text @throws Error when the file cannot be read */
 export function readKubeconfig({ path, text }: KubeconfigSource): string | null {
   if (text !== undefined) return text;
   if (path === undefined) return null;
@@ -25,10 +25,10 @@ export function readKubeconfig({ path, text }: KubeconfigSource): string | null 
 }
 
 /**
- * Gives what the current context names, and nothing else of the file.
+ * Loads only the current context with its cluster and user.
  *
- * @param text null for the service account of the pod
- * @throws Error that says what is wrong and quotes nothing of the file
+ * @param text null for the pod's service account
+ * @throws Error with the reason, without any content of the file
  */
 export function loadKubeconfig({ path }: KubeconfigSource, text: string | null): KubeConfig {
   const loaded = text === null ? loadServiceAccount() : loadText(text);
@@ -45,7 +45,7 @@ export function loadKubeconfig({ path }: KubeconfigSource, text: string | null):
   const tokenFile = text === null ? null : tokenFileOf(text, user.name);
   const chosen = new KubeConfig();
   chosen.loadFromOptions({
-    // client-node makes connections without TLS only where its verification is waived.
+    // client-node allows connections without TLS only if verification is off.
     clusters: [{ ...cluster, skipTLSVerify: cluster.skipTLSVerify || isPlain }],
     users: [tokenFile === null ? user : withTokenFile(user, resolve(dirname(path ?? ''), tokenFile))],
     contexts: [{ name: 'garden', cluster: cluster.name, user: user.name }],
@@ -69,12 +69,12 @@ function loadText(text: string): KubeConfig {
     config.loadFromString(text);
     return config;
   } catch {
-    // Errors of YAML quote the lines around them.
+    // YAML errors quote the lines around them.
     throw new Error('The kubeconfig of the garden is no valid kubeconfig.');
   }
 }
 
-/** @returns whether connections go without TLS, which is for this machine only, or for whoever waives TLS in writing */
+/** @returns whether connections use plain HTTP: only allowed on loopback or with `insecure-skip-tls-verify` */
 function checkProtocol({ protocol, hostname }: URL, skipTLSVerify: boolean): boolean {
   if (protocol === 'https:') return false;
   if (protocol !== 'http:') throw new Error('The server in the kubeconfig of the garden is no http(s) address.');
@@ -83,14 +83,14 @@ function checkProtocol({ protocol, hostname }: URL, skipTLSVerify: boolean): boo
   throw new Error('The kubeconfig of the garden names http, where its token would travel in the open. Use https.');
 }
 
-/** client-node 1.4 overlooks `tokenFile`; it has `token-file`, which kubectl does not know, and reads that only once. */
+/** client-node 1.4 ignores `tokenFile`. It supports `token-file`, unknown to kubectl, and reads that only once. */
 function tokenFileOf(text: string, userName: string): string | null {
   const entry = objectsIn(parse(text), 'users').find(({ name }) => name === userName);
   const user = objectIn(entry, 'user');
   return textIn(user, 'tokenFile') ?? textIn(user, 'token-file');
 }
 
-/** As with kubectl, the file wins over a token beside it. */
+/** As in kubectl, the file takes precedence over a token. */
 function withTokenFile(user: User, tokenFile: string): User {
   const { token: _, ...rest } = user;
   return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };

@@ -1,8 +1,8 @@
+import { createElementCutter, parseJsonObject } from '@corral/wire';
 import { type BodyReader, type Call, type CallDeps, performReading } from './call.js';
 import { unusableError } from './call-errors.js';
 import type { ShootPage } from './client.js';
-import { objectIn, parseJsonObject, textIn } from './json.js';
-import { createElementCutter } from './list-elements.js';
+import { objectIn, textIn } from './json.js';
 import { query, shootsPath } from './paths.js';
 import { listCall } from './requests.js';
 import { parseShoot, type Shoot } from './shoot.js';
@@ -18,7 +18,7 @@ export function listShoots(
   return performReading(deps, call, () => readPage(call), signal);
 }
 
-/** Each Shoot is parsed and reduced to what we read while the others still come. */
+/** Parses each Shoot as soon as it has arrived, and keeps only the fields in use. */
 function readPage(call: Call): BodyReader<ShootPage> {
   const cutter = createElementCutter('items');
   const shoots: Shoot[] = [];
@@ -26,7 +26,7 @@ function readPage(call: Call): BodyReader<ShootPage> {
     take(chunk) {
       for (const text of cutter.cut(chunk)) {
         const shoot = parseShoot(parseJsonObject(text));
-        // Whoever compares the list with what is known would take a missing one for gone.
+        // Skipping it would make callers treat the Shoot as deleted.
         if (shoot === null) throw unusableError(call, 'an element is no object with metadata');
         shoots.push(shoot);
       }
@@ -35,7 +35,7 @@ function readPage(call: Call): BodyReader<ShootPage> {
       const body = parseJsonObject(cutter.remainder());
       const metadata = objectIn(body, 'metadata');
       const resourceVersion = textIn(metadata, 'resourceVersion');
-      // An empty list of Go may come as null.
+      // Go may encode an empty list as null.
       const isList = body !== null && (Array.isArray(body.items) || body.items === null);
       if (resourceVersion === null || !isList) throw unusableError(call, 'the answer is no list');
       return { shoots, resourceVersion, continue: textIn(metadata, 'continue') };

@@ -1,11 +1,12 @@
+import { isObject, type JsonObject } from '@corral/wire';
 import { parse, stringify } from 'yaml';
-import { isObject, type JsonObject, objectIn } from './json.js';
+import { objectIn } from './json.js';
 
 /**
- * Names the contexts of an issued kubeconfig, so that whoever merges those of many clusters can tell them apart: the current
- * one gets the name, others the name and a number from 2 on.
+ * Names the contexts of an issued kubeconfig, to keep them apart when kubeconfigs of many clusters are merged. The
+ * current context gets the name, others the name and a number from 2 on.
  *
- * @returns what is no kubeconfig as it is
+ * @returns any other text unchanged
  */
 export function nameContexts(kubeconfig: string, name: string): string {
   const config = parsed(kubeconfig);
@@ -18,7 +19,7 @@ export function nameContexts(kubeconfig: string, name: string): string {
   });
   const isCurrentKnown = contexts.some((context) => objectIn({ context }, 'context').name === name);
   const renamed = { ...config, contexts, ...(isCurrentKnown ? { 'current-context': name } : {}) };
-  // Certificates are long: broken lines would still be YAML, but not what people copy.
+  // No line wrapping: people copy certificates as one line.
   return stringify(renamed, { lineWidth: 0 });
 }
 

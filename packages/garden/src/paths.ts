@@ -24,7 +24,7 @@ export interface Named {
   name: string;
 }
 
-/** @throws TypeError for what would lead elsewhere: an empty segment addresses the whole collection */
+/** @throws TypeError for segments that change the path: an empty one addresses the whole collection */
 function segment(text: string): string {
   if (text === '' || text === '.' || text === '..') throw new TypeError(`A name must not be ${JSON.stringify(text)}.`);
   return encodeURIComponent(text);

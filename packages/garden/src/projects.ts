@@ -5,7 +5,7 @@ import { objectIn, textIn } from './json.js';
 import { namespacePath, projectPath } from './paths.js';
 import { applyCall, mergePatchCall } from './requests.js';
 
-/** @param kept the namespaces that were seen to already, so that this costs one call per process and Project */
+/** @param kept namespaces that have the annotation already: it costs one call per process and Project */
 export async function ensureProject(
   deps: CallDeps,
   kept: Set<string>,
@@ -18,7 +18,7 @@ export async function ensureProject(
     metadata: { name, labels, annotations },
     spec: { description },
   };
-  // All of it is ours: names and marks, which nobody else has a reason to change.
+  // By force: other managers have no reason to change these fields.
   const call = applyCall('projects', projectPath(name), deps.fieldManager, project, { force: true });
   const { body } = await perform(deps, call, signal);
 
@@ -34,9 +34,9 @@ export async function ensureProject(
 }
 
 /**
- * Gardener removes Projects that were without Shoots for long, unless the namespace (not the Project) says otherwise
- * (gardener: docs/concepts/controller-manager.md, "Stale Projects Reconciler"). Members of a Project may not patch
- * its namespace, so this right may be missing; a Project that was removed is made anew when a Shoot needs it.
+ * Gardener removes Projects that have no Shoots for a long time, unless an annotation of the namespace (not the Project)
+ * prevents it (gardener: docs/concepts/controller-manager.md, "Stale Projects Reconciler"). Members of a Project may not
+ * patch its namespace, so this right may be missing. A removed Project is created again when a Shoot needs it.
  */
 async function keepProject(deps: CallDeps, namespace: string, signal?: AbortSignal): Promise<void> {
   const patch = { metadata: { annotations: { 'project.gardener.cloud/skip-stale-check': 'true' } } };

@@ -6,7 +6,7 @@ import { applyCall, confidential, deleteCall } from './requests.js';
 
 const providerType = 'hcloud';
 
-/** The binding comes second: admission refuses one whose Secret it does not find. */
+/** The binding comes second: admission refuses a binding to an unknown Secret. */
 export async function applyCredentials(
   deps: CallDeps,
   { namespace, name, token, labels, force = false }: CredentialsDeclaration,
@@ -36,7 +36,7 @@ export async function applyCredentials(
   await perform(deps, applyCall('credentialsbindings', path, deps.fieldManager, binding, { force }), signal);
 }
 
-/** The binding goes first, for it refers to the Secret. */
+/** The binding goes first, because it refers to the Secret. */
 export async function deleteCredentials(
   deps: CallDeps,
   credentials: Named,

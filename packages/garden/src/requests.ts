@@ -1,8 +1,8 @@
+import type { JsonObject } from '@corral/wire';
 import type { Call } from './call.js';
-import type { JsonObject } from './json.js';
 import { query } from './paths.js';
 
-/** The calls of the Kubernetes API as data (kubernetes.io/docs/reference/using-api/api-concepts). */
+/** Calls of the Kubernetes API as data (kubernetes.io/docs/reference/using-api/api-concepts). */
 
 export function getCall(resource: string, path: string): Call {
   return { verb: 'get', resource, access: 'read', method: 'GET', path };
@@ -13,11 +13,10 @@ export function listCall(resource: string, path: string): Call {
 }
 
 /**
- * Server-side apply: sets the fields in the manifest, removes those that it owned before and leaves out now, and
+ * Server-side apply: sets the fields in the manifest, removes fields that an earlier apply set and this one omits, and
  * touches no others.
  *
- * @param options force: takes fields over from others. Else who owns one by other means keeps it, and we are told
- *   (`conflict`)
+ * @param options force: takes fields over from other managers. Without it, fields of others are a `conflict`
  */
 export function applyCall(
   resource: string,
@@ -32,12 +31,12 @@ export function applyCall(
     access: 'write',
     method: 'PATCH',
     path: `${path}${query({ fieldManager, force: String(force) })}`,
-    // JSON is YAML.
+    // Every JSON text is valid YAML.
     body: json('application/apply-patch+yaml', manifest),
   };
 }
 
-/** A JSON merge patch: for maps only, since it replaces lists as a whole. */
+/** A JSON merge patch. It replaces lists as a whole. */
 export function mergePatchCall(resource: string, path: string, fieldManager: string, patch: JsonObject): Call {
   return {
     verb: 'patch',
@@ -53,13 +52,13 @@ export function createCall(resource: string, path: string, object: JsonObject): 
   return { verb: 'create', resource, access: 'write', method: 'POST', path, body: json('application/json', object) };
 }
 
-/** @param uid deletes nothing but the object that was meant */
+/** @param uid precondition: deletes only the object with this uid */
 export function deleteCall(resource: string, path: string, uid?: string): Call {
   const options = { apiVersion: 'v1', kind: 'DeleteOptions', ...(uid !== undefined && { preconditions: { uid } }) };
   return { verb: 'delete', resource, access: 'write', method: 'DELETE', path, body: json('application/json', options) };
 }
 
-/** For calls with Secrets: errors of decoding and validation quote what was sent. */
+/** For calls with Secrets: decoding and validation errors quote the request. */
 export function confidential(call: Call): Call {
   return { ...call, confidential: true };
 }

@@ -1,12 +1,13 @@
+import { isObject, type JsonObject } from '@corral/wire';
 import { type FieldManager, parseManagers } from './field-managers.js';
-import { isObject, type JsonObject, objectIn, objectsIn, textIn, textMapIn, textsIn, wholeIn } from './json.js';
+import { objectIn, objectsIn, textIn, textMapIn, textsIn, wholeIn } from './json.js';
 
-/** What we read of any object's metadata. Times are RFC 3339 texts of the garden's clock. */
+/** The metadata in use. Times are RFC 3339 texts of the garden's clock. */
 export interface ObjectMeta {
   name: string;
   namespace: string;
   uid: string;
-  /** opaque: only equality means something */
+  /** opaque: only compare for equality */
   resourceVersion: string;
   generation: number;
   creationTimestamp: string | null;
@@ -16,34 +17,34 @@ export interface ObjectMeta {
   finalizers: string[];
 }
 
-/** A Shoot as the garden stores it, reduced to what we read, with nothing undefined in it. */
+/** A Shoot as the garden stores it, reduced to the fields in use. No member is undefined. */
 export interface Shoot {
   metadata: ObjectMeta;
-  /** who holds which of its fields */
+  /** the owners of its fields */
   managers: FieldManager[];
-  /** as it came: defaults and fields of other owners included */
+  /** unchanged, including defaults and fields of other owners */
   spec: JsonObject;
   status: ShootStatus;
 }
 
 export interface ShootStatus {
-  /** generation whose flow has begun (not ended); 0 before the first */
+  /** generation whose reconciliation has begun (not ended); 0 before the first */
   observedGeneration: number;
   technicalID: string | null;
   uid: string | null;
   seedName: string | null;
   clusterIdentity: string | null;
-  /** what was last reconciled, while `spec.hibernation.enabled` is what is wished */
+  /** the reconciled state; `spec.hibernation.enabled` is the desired one */
   hibernated: boolean;
   lastOperation: LastOperation | null;
-  /** stay visible during the next attempt and go with success only */
+  /** stay during the next attempt and are removed only on success */
   lastErrors: LastError[];
   conditions: ShootCondition[];
   constraints: ShootCondition[];
   advertisedAddresses: { name: string; url: string }[];
-  /** what the garden did in its last maintenance; null before the first */
+  /** result of the last maintenance; null before the first */
   lastMaintenance: { triggeredTime: string | null; state: string } | null;
-  /** of its certificate authorities; null before the first */
+  /** rotation of the certificate authorities; null before the first */
   authorityRotation: { phase: string; initiatedAt: string | null; completedAt: string | null } | null;
   retryCycleStartTime: string | null;
   migrationStartTime: string | null;
@@ -54,7 +55,7 @@ export interface LastOperation {
   type: string;
   /** `Pending`, `Processing`, `Succeeded`, `Error`, `Failed`, `Aborted` */
   state: string;
-  /** 0 to 100 of this attempt; falls when a new one begins */
+  /** percent of this attempt, 0 to 100; falls when a new attempt begins */
   progress: number;
   /** free text of the provider, not fit for tenants */
   description: string;
@@ -82,9 +83,9 @@ export interface ShootCondition {
 }
 
 /**
- * Reads a Shoot; unknown fields pass.
+ * Parses a Shoot. Unknown fields are ignored.
  *
- * @returns null without the metadata that every stored object has: then the body is broken
+ * @returns null when metadata that every stored object has is missing: the body is broken
  */
 export function parseShoot(value: unknown): Shoot | null {
   const metadata = parseMetadata(value);
@@ -97,7 +98,7 @@ export function parseShoot(value: unknown): Shoot | null {
   };
 }
 
-/** @returns null when the name or one of the identities is missing */
+/** @returns null when name, namespace, uid or resource version is missing */
 function parseMetadata(value: unknown): ObjectMeta | null {
   const meta = isObject(value) ? objectIn(value, 'metadata') : {};
   const name = textIn(meta, 'name');

@@ -1,10 +1,11 @@
 import { type Answer, type Call, type CallDeps, perform } from './call.js';
 import { unusableError } from './call-errors.js';
-import type { AppliedShoot, HeldShoot, ShootIdentity, ShootManifest } from './client.js';
+import { areCertificates } from './certificates.js';
+import type { AppliedShoot, OwnedShoot, ShootIdentity, ShootManifest } from './client.js';
 import { isGardenError } from './errors.js';
 import { objectIn, objectsIn, textIn } from './json.js';
-import { type Named, shootPath } from './paths.js';
-import { applyCall, createCall, deleteCall, getCall, mergePatchCall } from './requests.js';
+import { configMapPath, type Named, secretPath, shootPath } from './paths.js';
+import { applyCall, confidential, createCall, deleteCall, getCall, mergePatchCall } from './requests.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
 export async function readShoot(deps: CallDeps, shoot: Named, signal?: AbortSignal): Promise<Shoot | null> {
@@ -13,7 +14,7 @@ export async function readShoot(deps: CallDeps, shoot: Named, signal?: AbortSign
   return answer === null ? null : shootOf(call, answer);
 }
 
-export async function readHeld(deps: CallDeps, shoot: Named, signal?: AbortSignal): Promise<HeldShoot | null> {
+export async function readHeld(deps: CallDeps, shoot: Named, signal?: AbortSignal): Promise<OwnedShoot | null> {
   const call = getCall('shoots', shootPath(shoot));
   const answer = await orAbsent(perform(deps, call, signal));
   return answer === null ? null : { shoot: shootOf(call, answer), at: answer.date };
@@ -33,7 +34,7 @@ export async function applyShoot(
   return { shoot, created: answer.status === 201, appliedAt: appliedAtOf(answer, deps.fieldManager) };
 }
 
-/** The entry of our manager keeps its time while applies change nothing. */
+/** The API server updates the time of our entry only when an apply changes something. */
 function appliedAtOf({ body, date }: Answer, fieldManager: string): Date | null {
   const ours = objectsIn(objectIn(body, 'metadata'), 'managedFields').find(
     ({ manager, operation, subresource }) => manager === fieldManager && operation === 'Apply' && !subresource,
@@ -67,7 +68,7 @@ export async function replaceWorkers(
   return shootOf(call, await perform(deps, call, signal));
 }
 
-/** Admission looks for the annotation in storage, so both calls may follow each other at once. */
+/** Admission reads the annotation from storage, so no wait is needed between the calls. */
 export async function deleteShoot(
   deps: CallDeps,
   shoot: ShootIdentity,
@@ -80,12 +81,12 @@ export async function deleteShoot(
   return deleted === null ? 'absent' : 'accepted';
 }
 
-/** What a kubeconfig of a Shoot is good for: everything, or reading all but Secrets. */
+/** The rights of a Shoot kubeconfig: all, or reading everything except Secrets. */
 export type ShootRole = 'admin' | 'viewer';
 
 const requestKinds = { admin: 'AdminKubeconfigRequest', viewer: 'ViewerKubeconfigRequest' } as const;
 
-/** @throws GardenError `uncertain` when an answer was lost, whatever became of the attempts after it */
+/** @throws GardenError `uncertain` when an answer was lost and no later attempt succeeded */
 export async function issueKubeconfig(
   deps: CallDeps,
   role: ShootRole,
@@ -98,7 +99,7 @@ export async function issueKubeconfig(
     kind: requestKinds[role],
     spec: { expirationSeconds },
   });
-  // Stores nothing, so it may be repeated as a read may.
+  // Nothing is stored, so it may be repeated like a read.
   const call: Call = { ...request, access: 'read', grants: true };
   const { body } = await perform(deps, call, signal);
   const status = objectIn(body, 'status');
@@ -110,7 +111,7 @@ export async function issueKubeconfig(
   return { kubeconfig, expiresAt };
 }
 
-/** @returns null for what the API server says is absent */
+/** @returns null when the API server reports the object as absent */
 export async function orAbsent<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call;
@@ -124,4 +125,27 @@ function shootOf(call: Call, { body, status }: Answer): Shoot {
   const shoot = parseShoot(body);
   if (shoot === null) throw unusableError(call, `${status} without an object's metadata`);
   return shoot;
+}
+
+const entry = 'ca.crt';
+/** During a rotation there are two authorities. */
+const charactersMax = 32_768;
+
+/**
+ * Reads the certificate authority that Gardener stores beside a Shoot in its Project: in a ConfigMap, or in older gardens
+ * in a Secret of the same name (gardener: pkg/apiserver/registry/core/shoot/storage/kubeconfig.go).
+ *
+ * @returns PEM; null when there is none or it is not a certificate
+ */
+export async function readAuthority(deps: CallDeps, shoot: Named, signal?: AbortSignal): Promise<string | null> {
+  const kept = { namespace: shoot.namespace, name: `${shoot.name}.ca-cluster` };
+  const inMap = await orAbsent(perform(deps, getCall('configmaps', configMapPath(kept)), signal));
+  if (inMap !== null) return authorityOf(textIn(objectIn(inMap.body, 'data'), entry));
+  const inSecret = await orAbsent(perform(deps, confidential(getCall('secrets', secretPath(kept))), signal));
+  const encoded = inSecret && textIn(objectIn(inSecret.body, 'data'), entry);
+  return encoded === null ? null : authorityOf(Buffer.from(encoded, 'base64').toString());
+}
+
+function authorityOf(text: string | null): string | null {
+  return text !== null && areCertificates(text, charactersMax) ? text : null;
 }

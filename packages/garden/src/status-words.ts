@@ -5,14 +5,14 @@ const sentencesMax = 20;
 const conflictsMax = 100;
 const charsMax = 500;
 
-/** What a Status says, without what names the object: the caller knows that, and by names of its own. */
+/** The messages of a Status, without the prefix that names the object, which the caller knows. */
 export function sentencesOf(status: Status): string[] {
   const named = status.causes.filter(({ message }) => message !== '');
   if (named.length === 0) return splitWords(status.message).map(bounded);
   return named.slice(0, sentencesMax).map(({ field, message }) => bounded(field ? `${field}: ${message}` : message));
 }
 
-/** Which fields are at fault: from the causes of a 422, or from the words of a 403, where validators have no causes. */
+/** The invalid fields: from the causes of a 422, or from the text of a 403, where validators send no causes. */
 export function fieldsOf({ causes, message }: Status): FieldProblem[] {
   if (isRefusedPatch(message)) return fieldOfRefusedPatch(message);
   const named = causes.filter(({ field }) => field !== '');
@@ -24,7 +24,7 @@ export function fieldsOf({ causes, message }: Status): FieldProblem[] {
 }
 
 /**
- * An apply of a field that the garden does not have. It answers 500, though no repetition helps
+ * An apply of a field that the garden does not have. The garden answers 500, but a retry cannot succeed
  * (structured-merge-diff: typed/validate.go; apimachinery: managedfields/internal/structuredmerge.go).
  */
 export const isRefusedPatch = (message: string): boolean => /^failed to create typed patch object \(/.test(message);
@@ -43,7 +43,7 @@ export function conflictsOf({ causes }: Status): FieldConflict[] {
     .map(({ field, message }) => ({ field, manager: /conflict with "([^"]*)"/.exec(message)?.[1] ?? null }));
 }
 
-/** Several errors come as `[spec.a: words, spec.b: words]`; words may hold commas (apimachinery: util/errors). */
+/** Several errors come as `[spec.a: words, spec.b: words]`; words may contain commas (apimachinery: util/errors). */
 function splitWords(message: string): string[] {
   const words = message
     .replace(/^[\w.]+ "[^"]*" is (forbidden|invalid): /, '')

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, objectIn, objectsIn, textIn, wholeIn } from './json.js';
+import { isObject, type JsonObject } from '@corral/wire';
+import { objectIn, objectsIn, textIn, wholeIn } from './json.js';
 
 /** The `Status` object with which an API server explains a failure (kubernetes API conventions, "Response Status Kind"). */
 export interface Status {
@@ -9,7 +10,7 @@ export interface Status {
   /** what the failure is about */
   details: { name: string | null; kind: string | null; retryAfterSeconds: number | null };
   causes: StatusCause[];
-  /** in a 410 of a list: where it may go on */
+  /** in a 410 of a list: continues it on newer data */
   continueToken: string | null;
 }
 
@@ -19,7 +20,7 @@ export interface StatusCause {
   message: string;
 }
 
-/** @returns null when the value is no failure Status: then something on the way answered, or a broken server */
+/** @returns null when the value is not a failure Status: it came from a proxy or a broken server */
 export function parseStatus(value: unknown): Status | null {
   if (!isObject(value) || value.kind !== 'Status' || value.status === 'Success') return null;
   const details = objectIn(value, 'details');
@@ -45,7 +46,7 @@ function parseCause(cause: JsonObject): StatusCause {
   };
 }
 
-/** Reasons go to logs and labels: one in another shape than Kubernetes' own could hold anything. */
+/** Reasons go to logs. Replaces those that do not have Kubernetes' format, as they could contain anything. */
 function printable(reason: string | null): string {
   return reason !== null && /^[A-Za-z]{1,64}$/.test(reason) ? reason : 'Unknown';
 }

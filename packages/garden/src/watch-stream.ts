@@ -1,15 +1,13 @@
 import type { IncomingMessage } from 'node:http';
+import { codeOf, createLineCutter, type Deadline, type JsonObject, parseJsonObject, startDeadline } from '@corral/wire';
 import { type Call, type CallDeps, openStream } from './call.js';
 import { failureError, unreachableError, unusableError } from './call-errors.js';
-import { type Deadline, startDeadline } from './deadline.js';
-import { codeOf } from './errors.js';
-import { type JsonObject, objectIn, parseJsonObject, textIn, wholeIn } from './json.js';
-import { createLineCutter } from './json-lines.js';
+import { objectIn, textIn, wholeIn } from './json.js';
 import { query, shootsPath } from './paths.js';
 import { getCall } from './requests.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
-/** What a watch tells; a later watch goes on from the newest version. */
+/** An item of a watch. The next watch continues from the newest version. */
 export type WatchItem =
   | { type: 'changed' | 'gone'; resourceVersion: string; shoot: Shoot }
   | { type: 'bookmark'; resourceVersion: string };
@@ -17,19 +15,19 @@ export type WatchItem =
 export interface WatchRequest {
   labelSelector: string;
   resourceVersion: string;
-  /** after which the garden ends it */
+  /** the garden ends the watch after this time */
   timeoutSeconds: number;
   silenceMsMax: number;
   signal: AbortSignal;
   onOpen: () => void;
 }
 
-/** A garden that does not end a watch in time has lost it. */
+/** Time after which a watch counts as lost if the garden has not ended it. */
 const graceMs = 5_000;
 
 /**
- * Follows one watch until the garden ends it or the signal is aborted. While an item is worked on nothing is read, and
- * the garden feels that.
+ * Follows one watch until the garden ends it or the signal is aborted. Reads nothing while an item is processed, which
+ * applies backpressure to the garden.
  *
  * @throws GardenError `expired` when the version is too old, `unreachable` when it breaks or falls silent
  */
@@ -58,7 +56,7 @@ export async function* streamShoots(deps: CallDeps, request: WatchRequest): Asyn
   }
 }
 
-/** Gives the chunks of a body, each of which has to come within the time that silence may last. */
+/** Yields the chunks of a body. Fails when the next chunk takes longer than `silenceMsMax`. */
 async function* chunksOf(
   body: IncomingMessage,
   { call, deadline, endsAt, silenceMsMax }: { call: Call; deadline: Deadline; endsAt: number; silenceMsMax: number },
@@ -87,7 +85,7 @@ function cutOf(lines: ReturnType<typeof createLineCutter>, chunk: Buffer, call: 
   }
 }
 
-/** @returns null for an event of a kind that is not known today */
+/** @returns null for an event of an unknown type */
 function itemOf(call: Call, line: Buffer): WatchItem | null {
   const event = parseJsonObject(line);
   if (event === null) throw unusableError(call, 'an event is no JSON object');

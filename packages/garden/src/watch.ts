@@ -1,5 +1,4 @@
-import { sleep } from '@corral/service';
-import { fullJitterMs } from './backoff.js';
+import { fullJitterMs, sleep } from '@corral/wire';
 import type { CallDeps } from './call.js';
 import { unreachableError } from './call-errors.js';
 import type { ShootPage, ShootWatch, WatchState } from './client.js';
@@ -7,34 +6,34 @@ import { isGardenError } from './errors.js';
 import { listShoots } from './list-shoots.js';
 import { streamShoots } from './watch-stream.js';
 
-/** Everybody who waits for the garden learns from the watch that it is back: so one call tries often. */
-const backoff = { firstMs: 500, capMs: 2_500 };
-/** Of a garden that asks for fewer calls. */
-const slowBackoff = { firstMs: 500, capMs: 30_000 };
-/** However long a garden asks us to stay away, we are blind meanwhile. */
+/** Short, because all waiting clusters learn from the watch that the garden is back. */
+const backoff = { firstMs: 500, maxMs: 2_500 };
+/** Used when the garden throttles. */
+const slowBackoff = { firstMs: 500, maxMs: 30_000 };
+/** Upper bound for the garden's Retry-After, because no events arrive in the meantime. */
 const retryAfterMsMax = 300_000;
-/** A watch that ends sooner and without a word was cut off by something on the way. */
+/** A watch that ends sooner and without an item counts as a failure, probably of a proxy. */
 const watchMsMin = 1_000;
-/** A list that failed beside a good watch is tried again after this time at the latest. */
+/** Maximum time until a failed list is retried while the watch still works. */
 const relistRetryMs = 30_000;
 
-/** Failures that leave the version good from which to go on. After all others only a list can tell. */
+/** After these failures the watch may resume from its version. After all others a new list is needed. */
 const resumable = ['unreachable', 'throttled', 'credentials', 'rbac'] as const;
 
 interface Progress {
-  /** from which the next watch goes on; null before the first list and when only a list can tell */
+  /** where the next watch continues; null when a list is needed first */
   version: string | null;
   /** when the next list is due, on the monotonic clock */
   relistAt: number;
-  /** in a row, without a word in a watch between them */
+  /** consecutive failures since the last watch item or the last watch that ended normally */
   failures: number;
 }
 
 /**
- * Keeps a caller told of all Shoots: a list, then watches from its version, then a list again.
+ * Reports all Shoots and their changes: a list, then watches from its version, then a list again.
  *
- * The periodic list is what makes it right, the watch only makes it quick. They take turns, so that no page of a list
- * overtakes an event.
+ * The periodic list guarantees correctness, the watch only reduces latency. They never run concurrently, so a page of a
+ * list cannot overtake an event.
  */
 export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<void> {
   const ending = new AbortController();
@@ -76,16 +75,16 @@ async function relist(deps: CallDeps, watch: Told, progress: Progress): Promise<
     progress.version = await handOverList(deps, watch);
   } catch (error) {
     if (progress.version === null || watch.signal.aborted) throw error;
-    // Lists burden a garden more than watches do: where only the list fails, events shall still come.
+    // Lists cost the garden more than watches: if only the list fails, keep receiving events.
     watch.onState({ phase: 'waiting', error, delayMs: 0 });
     deps.log.warn('list of shoots failed', { error });
     nextMs = Math.min(nextMs, relistRetryMs);
   }
-  // Replicas that began together must not list together for ever.
+  // Jitter, because replicas that started together would otherwise always list together.
   progress.relistAt = performance.now() + nextMs * (0.9 + 0.1 * Math.random());
 }
 
-/** @returns the version from which to watch; null when it was ended before all was handed over */
+/** @returns the version to watch from; null when the signal was aborted before the end of the list */
 async function handOverList(deps: CallDeps, watch: Told): Promise<string | null> {
   const { labelSelector, pageSize: limit = 500, signal } = watch;
   let token: string | null = null;
@@ -104,8 +103,8 @@ async function handOverList(deps: CallDeps, watch: Told): Promise<string | null>
 type PageRequest = { labelSelector: string; limit: number; continue: string | null };
 
 /**
- * Handlers may take longer than a garden keeps the state that a list began with. It then offers to go on with newer
- * data: each Shoot is still seen once, and what changed on earlier pages meanwhile the next list tells (kubernetes.io/
+ * Handlers may take longer than a garden keeps the snapshot of a list. The garden then offers to continue on newer data:
+ * each Shoot is still seen once, and the next list reports changes on earlier pages (kubernetes.io/
  * docs/reference/using-api/api-concepts, "Retrieving large results sets in chunks").
  */
 async function listPage(deps: CallDeps, request: PageRequest, signal: AbortSignal): Promise<ShootPage> {
@@ -129,7 +128,7 @@ async function handOverEvents(deps: CallDeps, watch: Told, progress: Progress, v
   for await (const item of streamShoots(deps, request)) {
     if (signal.aborted) return;
     if (item.type !== 'bookmark') await watch.onEvent({ type: item.type, shoot: item.shoot });
-    // Only what was handed over counts: when a handler fails, the same event comes again.
+    // Advance only after the handler succeeded: after a failure the same event comes again.
     progress.version = item.resourceVersion;
     progress.failures = 0;
     items += 1;

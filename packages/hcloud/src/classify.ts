@@ -27,7 +27,7 @@ export function classifyWrite(exchange: Exchange): WriteCall {
     return { kind: exchange.reached ? 'uncertain' : 'unreached', reason: exchange.reason };
   }
   const { status } = exchange;
-  // Whoever answers 429 refused to take the request, whatever the body looks like.
+  // A 429 means that the request was not taken, whatever the body looks like.
   if (status === 429) return { kind: 'rate_limited' };
 
   const body = readJsonObject(exchange.body);

@@ -1,8 +1,4 @@
-import type { BudgetReading } from './budget/budget-state.js';
-import type { BudgetStore } from './budget/budget-store.js';
-import type { CallClass } from './budget/call-class.js';
-import type { UsedUp } from './budget/promise-turns.js';
-import type { TurnTaken } from './budget/scheduler.js';
+import type { BudgetReading, BudgetStore, CallClass, TurnTaken, UsedUp } from '@corral/upstream-budget';
 
 /** The door of this package as types: what callers may ask of the upstream, and everything that may come of it. */
 
@@ -29,7 +25,7 @@ export interface HcloudOptions {
   timeoutMs?: number;
   /** how long after its start a request may still begin a call (waits for budget, pauses, retries), default 8,000 */
   waitMsMax?: number;
-  /** how long a read for a sync waits for its turn: it comes last, and to begin anew costs more; default 600,000 */
+  /** how long a read for a sync waits for its turn: it comes last, and a new sync costs more; default 600,000 */
   syncWaitMsMax?: number;
   log: HcloudLog;
   /** where all processes that use the token share its budget; default: this process has it to itself */

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { memoryStore } from './budget/budget-store.js';
-import { lender } from './budget/lender.js';
-import { startScheduler } from './budget/scheduler.js';
-import type { ActionReading, HcloudClient, HcloudOptions, ReadOptions } from './client.js';
+import type { Metrics } from '@corral/service';
+import { openBudget } from '@corral/upstream-budget';
+import type { ActionReading, HcloudClient, HcloudOptions, ReadOptions, UpstreamCall } from './client.js';
 import { UpstreamUnavailable } from './errors.js';
 import { openWire } from './exchange.js';
 import type { JsonBody } from './json-body.js';
@@ -14,10 +13,8 @@ import { type CallDeps, sendWrite } from './write.js';
 const rrsetsPerPage = 100;
 /** A full page of the upstream's lists. */
 const idsPerCall = 50;
-/** Who waits for an action asks again soon: a poll that comes late is of no use. */
+/** Clients that wait for an action ask again soon, so a late poll is of no use. */
 const pollWaitMsMax = 2_000;
-/** Longest wait for the store of the budget. */
-const storeTimeoutMs = 1_000;
 
 /**
  * Wires a client of the upstream DNS API; makes no call.
@@ -35,15 +32,19 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
     now = Date.now,
   } = options;
   const wire = openWire({ baseUrl, token, timeoutMs });
-  const tick = () => performance.now();
-  const { renew } = lender({
-    ...{ store: options.budgetStore ?? memoryStore(), project: projectOf(baseUrl, token), tick },
-    timeoutMs: storeTimeoutMs,
+  const scheduler = openBudget({
+    project: projectOf(baseUrl, token),
+    store: options.budgetStore,
     onAway: (error) => log.warn('upstream budget not shared for now', { error }),
+    onTurn: options.onTurn,
+    now,
   });
-  const scheduler = startScheduler({ renew, onTurn: options.onTurn ?? (() => {}), now, tick });
   const deps: CallDeps = {
-    ...{ wire, scheduler, waitMsMax, log, now },
+    wire,
+    scheduler,
+    waitMsMax,
+    log,
+    now,
     onCall: options.onCall ?? (() => {}),
   };
   const turnOf = ({ purpose = 'settle', signal }: ReadOptions = {}) => {
@@ -103,10 +104,20 @@ function idSegment(value: number): string {
   return String(value);
 }
 
-/** Names the upstream project in the store: whoever has the token is in the same one. It does not tell the token. */
+/** Names the upstream project in the store: the same token, the same project. The token cannot be derived from it. */
 function projectOf(baseUrl: string, token: string): string {
   return createHash('sha256')
     .update(`${baseUrl.replace(/\/+$/, '')} ${token}`)
     .digest('hex')
     .slice(0, 32);
+}
+
+/** A place for `onCall` that keeps how long the calls take and how they end. */
+export function upstreamCallMetrics(metrics: Pick<Metrics, 'histogram'>): (call: UpstreamCall) => void {
+  const seconds = metrics.histogram({
+    name: 'corral_upstream_call_seconds',
+    help: 'Calls of the upstream API',
+    labelNames: ['route', 'outcome'],
+  });
+  return ({ route, outcome, ms }) => seconds.observe({ route, outcome }, ms / 1_000);
 }

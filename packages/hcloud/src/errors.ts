@@ -1,7 +1,7 @@
 /**
  * The upstream gave no usable answer to a read, after all safe retries.
  *
- * Never carries the axios error as its cause: that holds the request's headers, and so the token.
+ * Carries no cause: errors of the HTTP layer may hold the request's headers, and so the token.
  */
 export class UpstreamUnavailable extends Error {
   override readonly name: string = 'UpstreamUnavailable';
@@ -18,7 +18,7 @@ export class UpstreamUnavailable extends Error {
   }
 }
 
-/** The upstream refuses our own token: no retry helps until somebody replaces it. */
+/** The upstream refuses our own token: no retry helps until it is replaced. */
 export class UpstreamCredentialsRefused extends UpstreamUnavailable {
   override readonly name = 'UpstreamCredentialsRefused';
 

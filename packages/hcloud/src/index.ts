@@ -1,11 +1,3 @@
-export { upstreamBudgetMetrics } from './budget/budget-metrics.js';
-export type { BudgetReading } from './budget/budget-state.js';
-export type { BudgetStore, KeptReading } from './budget/budget-store.js';
-export type { CallClass } from './budget/call-class.js';
-export { connectBudgetStore } from './budget/connect-budget-store.js';
-export type { RunStatement } from './budget/postgres-store.js';
-export type { TurnTaken } from './budget/scheduler.js';
-export { upstreamCallMetrics } from './call-metrics.js';
 export type {
   ActionReading,
   HcloudClient,
@@ -20,7 +12,7 @@ export type {
   WriteOutcome,
   ZoneReading,
 } from './client.js';
-export { connectHcloud } from './connect-hcloud.js';
+export { connectHcloud, upstreamCallMetrics } from './connect-hcloud.js';
 export { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
 export {
   connectProjects,

@@ -1,6 +1,5 @@
+import type { Scheduler, Turn, Turned } from '@corral/upstream-budget';
 import { describe, expect, it } from '@jest/globals';
-import type { Scheduler, Turned } from './budget/scheduler.js';
-import type { Turn } from './budget/turn-keeper.js';
 import { performRead } from './read.js';
 import { type CallDeps, sendWrite } from './write.js';
 
@@ -14,8 +13,12 @@ function lateDeps(first: Turned = { kind: 'go', turn }): CallDeps {
   const wire = { exchange: async () => ({ kind: 'broken', reached: false, reason: 'no connection' }) as const };
   const log = { error: () => undefined, warn: () => undefined };
   return {
-    ...{ scheduler, wire: { ...wire, close: () => undefined }, log },
-    ...{ waitMsMax: 60_000, onCall: () => undefined, now: () => 0 },
+    scheduler,
+    wire: { ...wire, close: () => undefined },
+    log,
+    waitMsMax: 60_000,
+    onCall: () => undefined,
+    now: () => 0,
   };
 }
 

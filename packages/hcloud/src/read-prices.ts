@@ -1,5 +1,6 @@
+import { isObject, type JsonObject } from '@corral/wire';
 import { type Exchange, openWire } from './exchange.js';
-import { isObject, type JsonObject, readJsonObject } from './json-body.js';
+import { readJsonObject } from './json-body.js';
 
 export interface ReadPricesOptions {
   readonly baseUrl: string;
@@ -31,7 +32,7 @@ export type PricesReading =
   /** `reason` for the log; holds no token. */
   | { readonly kind: 'unavailable'; readonly reason: string };
 
-/** Reads the price list as the project of a token sees it. One call; whoever wants to know, asks again. */
+/** Reads the price list as the project of a token sees it. One call, no repetition. */
 export async function readPrices({ baseUrl, token, timeoutMs = 10_000 }: ReadPricesOptions): Promise<PricesReading> {
   const wire = openWire({ baseUrl, token, timeoutMs });
   try {

@@ -1,8 +1,5 @@
-import { sleep } from '@corral/service';
-import { backoffMs, startPatience } from './backoff.js';
-import type { CallClass } from './budget/call-class.js';
-import { flowOf } from './budget/call-class.js';
-import type { Turn } from './budget/turn-keeper.js';
+import { type CallClass, flowOf, type Turn } from '@corral/upstream-budget';
+import { equalJitterMs, sleep, startPatience } from '@corral/wire';
 import { classifyRead, printable, type ReadCall } from './classify.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from './errors.js';
 import type { JsonBody } from './json-body.js';
@@ -22,7 +19,7 @@ export interface Reading<T> {
 
 /** Every repetition after an answer costs budget that writes may need. */
 const attemptsMax = 5;
-const readBackoff = { firstMs: 200, capMs: 2_000 };
+const readBackoff = { firstMs: 200, maxMs: 2_000 };
 
 /**
  * Reads, and repeats what may pass.
@@ -59,7 +56,7 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
     }
     if (call.kind === 'lasting') throw new UpstreamUnavailable(call.reason);
 
-    const delayMs = backoffMs(attempt, readBackoff);
+    const delayMs = equalJitterMs(attempt, readBackoff);
     attempt += 1;
     if (attempt === attemptsMax || delayMs > patience.leftMs()) throw new UpstreamUnavailable(call.reason);
     failure = call.reason;

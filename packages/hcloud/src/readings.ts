@@ -1,5 +1,6 @@
+import { isObject, type JsonObject } from '@corral/wire';
 import type { ActionReading, RrsetPage, ZoneReading } from './client.js';
-import { isObject, type JsonBody, type JsonObject } from './json-body.js';
+import type { JsonBody } from './json-body.js';
 import { sliceElements, sliceMember } from './spans.js';
 
 /**
@@ -24,7 +25,7 @@ export function parseRrset(body: JsonBody, name: string, type: string): { kind: 
 }
 
 /**
- * Demands the pagination: without it a first page would look like the whole zone, and whoever compares would take the
+ * Demands the pagination: without it a first page would look like the whole zone, and a comparison would take the
  * rest for deleted.
  */
 export function parseRrsetPage(body: JsonBody, page: number): RrsetPage | undefined {

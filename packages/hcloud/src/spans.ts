@@ -1,6 +1,6 @@
 import { createScanner } from 'jsonc-parser';
 
-/** Deeper than any body of the upstream. What lies deeper could exhaust the stack of whoever reads it after us. */
+/** Deeper than any body of the upstream. What lies deeper could exhaust the stack of a later reader. */
 export const nestingMax = 100;
 
 interface Child {

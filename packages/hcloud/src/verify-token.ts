@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type Exchange, type Outgoing, openWire } from './exchange.js';
-import { errorCodeOf, isObject, type JsonBody, readJsonObject } from './json-body.js';
+import { isObject, startDeadline } from '@corral/wire';
+import axios, { type AxiosRequestConfig } from 'axios';
+import { bodyBytesMax, type Outgoing, openEndpoint, repeats } from './exchange.js';
+import { errorCodeOf, type JsonBody, readJsonObject } from './json-body.js';
 
 export interface VerifyTokenOptions {
   readonly baseUrl: string;
@@ -54,7 +56,7 @@ async function twice<T>(look: () => Promise<T>): Promise<T> {
   return refusals.includes(first) ? look() : first;
 }
 
-/** @returns the ids of probes that were left behind: whoever may list them may read */
+/** @returns the ids of probes that were left behind. A token that may list them may read */
 async function findLeftOvers(ask: Ask): Promise<readonly number[] | 'rejected' | 'unknown'> {
   const answer = await ask({ method: 'GET', path: leftOvers, body: null });
   if (answer === 'none') return 'unknown';
@@ -77,7 +79,7 @@ async function probe(ask: Ask): Promise<Exclude<TokenVerdict, 'rejected'>> {
 
 /**
  * What a probe that was not made says of the token. Refused for the state of the project (as many groups as it may have)
- * or for its shape, it was refused by somebody who had let it in.
+ * or for its shape, the token had been accepted before.
  */
 function refusalOf(status: number, code: string | null): Exclude<TokenVerdict, 'rejected'> {
   if (code === 'token_readonly' || (status === 403 && code === 'forbidden')) return 'read-only';
@@ -95,12 +97,41 @@ function idOf(group: unknown): number[] {
   return typeof id === 'number' && Number.isSafeInteger(id) ? [id] : [];
 }
 
-async function askOnce(options: Required<VerifyTokenOptions>, outgoing: Outgoing): Promise<Answer> {
-  const wire = openWire(options);
+/** Every answer counts as it came: no redirect, no proxy, no parsing, no more bytes than elsewhere. */
+const asItComes = {
+  responseType: 'arraybuffer',
+  validateStatus: () => true,
+  maxRedirects: 0,
+  maxContentLength: bodyBytesMax,
+  decompress: false,
+  proxy: false,
+} as const satisfies AxiosRequestConfig;
+
+/** One call on a connection of its own. Nothing depends on whether a call without an answer arrived. */
+async function askOnce(
+  { baseUrl, token, timeoutMs }: Required<VerifyTokenOptions>,
+  { method, path, body }: Outgoing,
+): Promise<Answer> {
+  const { server, headers, agent } = openEndpoint({ baseUrl, token });
+  const deadline = startDeadline(timeoutMs);
+  const type = body === null ? {} : { 'Content-Type': 'application/json' };
   try {
-    const answer: Exchange = await wire.exchange(outgoing);
-    return answer.kind === 'broken' ? 'none' : { status: answer.status, body: readJsonObject(answer.body) };
+    const { status, data } = await axios.request<Buffer>({
+      ...asItComes,
+      method,
+      url: `${server.href.replace(/\/+$/, '')}${path}`,
+      data: body ?? undefined,
+      headers: { ...headers, ...type, Accept: 'application/json', 'User-Agent': 'corral' },
+      httpAgent: agent,
+      httpsAgent: agent,
+      signal: deadline.signal,
+    });
+    return repeats(data, token) ? 'none' : { status, body: readJsonObject(data) };
+  } catch {
+    // The error holds the request's headers, and so the token.
+    return 'none';
   } finally {
-    wire.close();
+    deadline.end();
+    agent.destroy();
   }
 }

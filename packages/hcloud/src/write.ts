@@ -1,8 +1,5 @@
-import { sleep } from '@corral/service';
-import { backoffMs, startPatience } from './backoff.js';
-import { parseStatement, retryAfterMs } from './budget/rate-limit-headers.js';
-import type { Scheduler } from './budget/scheduler.js';
-import type { CallEnd } from './budget/turn-keeper.js';
+import { type CallEnd, parseStatement, retryAfterMs, type Scheduler } from '@corral/upstream-budget';
+import { equalJitterMs, sleep, startPatience } from '@corral/wire';
 import { classifyWrite, printable } from './classify.js';
 import type { HcloudLog, UpstreamCall, UpstreamWrite, WriteOptions, WriteOutcome } from './client.js';
 import type { Exchange, Wire } from './exchange.js';
@@ -17,7 +14,7 @@ export interface CallDeps {
   now: () => number;
 }
 
-const unreachedBackoff = { firstMs: 100, capMs: 1_000 };
+const unreachedBackoff = { firstMs: 100, maxMs: 1_000 };
 const aborted: WriteOutcome = { kind: 'unreached', reason: 'the caller gave up before it was sent' };
 
 /** Sends one write: one call that reaches the upstream, however many attempts that takes. */
@@ -37,7 +34,7 @@ export async function sendWrite(
   for (let attempt = 0; ; attempt += 1) {
     const turned = await scheduler.turn(want, { patienceMs: patience.leftMs(), again, signal, enterQueue });
     if (turned.kind === 'aborted') return aborted;
-    // Time that went by while nobody was there to be reached says nothing of the budget.
+    // When the upstream was out of reach meanwhile, the wait says nothing about the budget.
     if (turned.kind === 'too_long') return unreached ?? { ...turned, kind: 'throttled' };
 
     const startedAt = performance.now();
@@ -51,7 +48,7 @@ export async function sendWrite(
     if (call.kind === 'rate_limited') continue;
     if (call.kind === 'unreached') {
       unreached = call;
-      const delayMs = backoffMs(attempt, unreachedBackoff);
+      const delayMs = equalJitterMs(attempt, unreachedBackoff);
       if (delayMs > patience.leftMs()) return call;
       if (!(await sleep(delayMs, signal))) return aborted;
       continue;

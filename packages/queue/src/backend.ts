@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Log } from '@corral/service';
 import {
   Queue as BullQueue,
   Worker as BullWorker,
@@ -11,34 +12,34 @@ import {
 import pg from 'pg';
 import type { QueueName } from './jobs.js';
 
-/** Where jobs wait. */
+/** The job store. */
 export interface BackendOptions {
-  /** Redis carries the jobs when this is given, else Postgres does. */
+  /** Redis URL; without one, jobs are stored in Postgres. */
   redisUrl?: string | undefined;
   databaseUrl: string;
-  /** Postgres connections for each queue of a process, one listener of a worker not counted. Default: 3. */
+  /** Postgres connections per queue and process, excluding a worker's listener. Default: 3. */
   poolSize?: number;
 }
 
-/** What we use of BullMQ's objects, whichever backend they stand on. */
+/** The subset of BullMQ's queue that we use, on either backend. */
 export interface Producer {
   waitUntilReady(): Promise<unknown>;
   close(): Promise<void>;
   add(name: string, payload: unknown, options: JobsOptions): Promise<unknown>;
 }
 
-export interface Consumer {
+interface Consumer {
   waitUntilReady(): Promise<unknown>;
-  /** Fetches no more jobs; resolves when none runs. */
+  /** Stops fetching jobs; resolves when no job is running. */
   close(): Promise<void>;
 }
 
 const CONNECT_MS = 2_000;
 const SCHEMA = 'bullmq';
 
-/** A queue to put jobs into. Its commands fail at once while the backend is away. */
+/** Opens a queue for sending. Its commands fail fast while the backend is unavailable. */
 export function openProducer(queue: QueueName, options: BackendOptions, onError: (error: Error) => void): Producer {
-  // Jobs leave the store when they end: a kept one would make its id unusable, and the log tells what happened.
+  // Ended jobs are removed: a stored job would block its id, and outcomes are in the log.
   const shared = { defaultJobOptions: { removeOnComplete: true, removeOnFail: true } };
   if (options.redisUrl !== undefined) {
     const connection = { ...redisOptions(options.redisUrl), enableOfflineQueue: false, maxRetriesPerRequest: 1 };
@@ -51,7 +52,7 @@ export function openProducer(queue: QueueName, options: BackendOptions, onError:
   return producer;
 }
 
-/** A worker that is fetching jobs. It waits for a backend that is away, without end. */
+/** Starts a worker that fetches jobs. It waits indefinitely for an unavailable backend. */
 export function openWorker(
   queue: QueueName,
   process: Processor,
@@ -81,29 +82,32 @@ function postgresOptions({ databaseUrl, poolSize = 3 }: BackendOptions): Postgre
     migrate: true,
     max: poolSize,
     connectionTimeoutMillis: CONNECT_MS,
-    // A server that vanished without a word must give its place in the pool back.
+    // A server that disappeared without closing the connection must not occupy the pool.
     query_timeout: 10_000,
     keepAlive: true,
     application_name: 'corral-queue',
-    Client: HeardClient,
+    Client: ErrorTolerantClient,
   };
 }
 
 /**
- * BullMQ and its pool listen to idle connections only. One that breaks while it is in use, between two statements of a
- * transaction, would end the process.
+ * BullMQ and its pool listen for errors of idle connections only. Without a listener, a connection that breaks between
+ * two statements of a transaction would end the process.
  */
-class HeardClient extends pg.Client {
+class ErrorTolerantClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
-    // The statement that meets the broken connection reports it.
+    // The next statement on the connection reports the error.
     this.on('error', () => undefined);
   }
 }
 
 const REFUSED_PAUSE_MS = 500;
 
-/** BullMQ asks again at once when Postgres fails in any way but ECONNREFUSED, a busy loop for as long as it is away. */
+/**
+ * BullMQ retries at once on Postgres errors other than ECONNREFUSED, a busy loop for the whole outage. This adds a
+ * pause.
+ */
 const patientBackend: typeof createPostgresBackend = (...args) => {
   const backend = createPostgresBackend(...args);
   const moveToActive = backend.moveToActive.bind(backend);
@@ -117,3 +121,24 @@ const patientBackend: typeof createPostgresBackend = (...args) => {
   };
   return backend;
 };
+
+const QUIET_MS = 10_000;
+
+/**
+ * Clients report each failed reconnect, several per second and connection. This logs the first, then at most one per
+ * ten seconds with the number of suppressed ones.
+ */
+export function connectionErrorLog(log: Log): (error: unknown) => void {
+  let quietUntil = 0;
+  let kept = 0;
+  return (error) => {
+    const now = performance.now();
+    if (now < quietUntil) {
+      kept += 1;
+      return;
+    }
+    log.warn('queue connection failed', kept > 0 ? { error, similar: kept } : { error });
+    quietUntil = now + QUIET_MS;
+    kept = 0;
+  };
+}

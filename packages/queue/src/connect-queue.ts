@@ -1,8 +1,7 @@
 import type { Log } from '@corral/service';
+import { answerWithin } from '@corral/wire';
 import type { JobsOptions } from 'bullmq';
-import { type BackendOptions, openProducer, type Producer } from './backend.js';
-import { connectionErrorLog } from './connection-log.js';
-import { answerWithin } from './deadline.js';
+import { type BackendOptions, connectionErrorLog, openProducer, type Producer } from './backend.js';
 import { type JobName, type JobPayloads, type JobRule, jobRules, type QueueName } from './jobs.js';
 
 export interface QueueOptions extends BackendOptions {
@@ -11,33 +10,33 @@ export interface QueueOptions extends BackendOptions {
 
 export interface SendOptions {
   /**
-   * Jobs of one name and id coalesce: while one waits, another adds nothing; while one runs, one more run follows it,
-   * so that no wake-up is lost to a run that has already read what it works on. Default: nothing coalesces.
+   * Coalesces jobs of the same name and id: while one waits, another adds nothing; while one runs, one more run
+   * follows, so that no wake-up is lost to a run that has already read its data. Default: no coalescing.
    */
   jobId?: string;
-  /** Default: 0. A job without delay takes the place of a delayed one with its id. */
+  /** Delay in ms. Default: 0. A job without delay replaces a delayed one with the same id. */
   delayMs?: number;
-  /** What a job with delay does to one that waits delayed with its id. Default: `keep`, and add nothing. */
+  /** Whether a delayed job replaces a delayed one with the same id. Default: `keep`. */
   delayed?: 'keep' | 'replace';
 }
 
-/** The end of the queue where jobs go in. */
+/** The sending side of the queue. */
 export interface Queue {
-  /** @throws QueueUnavailable within about two seconds when the job was not taken */
+  /** @throws QueueUnavailable within about two seconds when the job was not accepted */
   send<N extends JobName>(name: N, payload: JobPayloads[N], options?: SendOptions): Promise<void>;
-  /** As `send`, but a failure is only logged: for hints whose work a sweep finds anyway. Never rejects. */
+  /** Like `send`, but a failure is only logged: for hints whose work a sweep finds anyway. Never rejects. */
   nudge<N extends JobName>(name: N, payload: JobPayloads[N], options?: SendOptions): Promise<void>;
   /**
-   * Sends the job now and every `everyMs`; among all processes that do so, one job goes through per interval. Runs
-   * until `close`.
+   * Sends the job now and every `everyMs`, until `close`. With several processes, one job is sent per interval in
+   * total.
    */
   schedule<N extends JobName>(name: N, payload: JobPayloads[N], everyMs: number): void;
-  /** Resolves while the backend takes jobs: for readiness. */
+  /** Resolves when the backend accepts jobs. For readiness checks. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The backend did not take a job. Nothing is known to be lost: the job may even have arrived. */
+/** The backend did not confirm a job in time. The job may still have arrived. */
 export class QueueUnavailable extends Error {
   override readonly name = 'QueueUnavailable';
 }
@@ -47,7 +46,7 @@ const SCHEDULE_RETRY_MS = 5_000;
 const CLOSE_MS_MAX = 2_000;
 const LATE = Symbol('late');
 
-/** Does not wait for the backend: the first job does, and each later one if need be. */
+/** Connects on the first job, and reconnects when needed. */
 export function connectQueue({ log, ...backend }: QueueOptions): Queue {
   const producers = new Map<QueueName, Promise<Producer>>();
   const timers = new Set<NodeJS.Timeout>();
@@ -59,7 +58,7 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
     try {
       await producer.waitUntilReady();
     } catch (error) {
-      // BullMQ remembers a failed start on Postgres for good, so the next job starts anew.
+      // BullMQ caches a failed start on Postgres, so the next job opens a new producer.
       producers.delete(name);
       await producer.close().catch(() => undefined);
       throw error;
@@ -77,7 +76,7 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
     const rule: JobRule = jobRules[name];
     const endsAt = performance.now() + SEND_MS_MAX;
     try {
-      // Two waits, so that no job is added behind the back of one who was told that it is not.
+      // Connecting and adding have separate waits, so that no job is added after the caller received an error.
       const producer = await answerWithin(readyProducer(rule.queue), SEND_MS_MAX, LATE);
       if (producer === LATE) throw new Error(`no connection within ${SEND_MS_MAX} ms`);
       const added = producer.add(name, payload, { ...retriesOf(rule), ...options });
@@ -122,7 +121,7 @@ export function connectQueue({ log, ...backend }: QueueOptions): Queue {
     nudge,
     schedule,
     async ping() {
-      // A process that only ever sends jobs of one queue need not connect for the others.
+      // A process that sends jobs of one queue only need not connect to the others.
       const names = producers.size > 0 ? [...producers.keys()] : [jobRules['settle-writes'].queue];
       for (const name of names) {
         const producer = await answerWithin(readyProducer(name), SEND_MS_MAX, LATE);
@@ -151,15 +150,15 @@ function retriesOf({ attempts, backoffMs }: JobRule): JobsOptions {
 function coalescing(name: JobName, { jobId, delayMs = 0, delayed = 'keep' }: SendOptions): JobsOptions {
   const delay = delayMs > 0 ? { delay: delayMs } : {};
   if (jobId === undefined) return delay;
-  // Not BullMQ's own jobId: that one would also swallow what is sent while the job runs.
+  // Not BullMQ's jobId, which would also drop jobs sent while the job runs.
   const deduplication = { id: `${name}/${jobId}`, keepLastIfActive: true };
   const replaces = delayMs === 0 || delayed === 'replace';
   return { ...delay, deduplication: replaces ? { ...deduplication, replace: true } : deduplication };
 }
 
 /**
- * The time to live keeps other processes quiet for the interval, even after the job is done; it is a little shorter so
- * that the next tick of the same process is not taken for one of them. The id keeps jobs from piling up while no
+ * The TTL suppresses other processes' jobs for the interval, even after the job is done. It is a little shorter than
+ * the interval so that it does not suppress this process's next tick. The id prevents jobs from piling up while no
  * worker runs.
  */
 function oncePerInterval(name: JobName, everyMs: number): JobsOptions {

@@ -1,49 +1,50 @@
-/** The queues, and what travels in them. A payload names things by id and holds no state: what changed is read anew. */
+import type { ClusterId, ServerId } from '@corral/contracts';
+/** The payload of each job. Payloads identify things by id and hold no state; handlers read the current state. */
 export interface JobPayloads {
-  /** Find out what became of DNS writes whose answer never came. */
+  /** Settle DNS writes with an unknown outcome. */
   'settle-writes': Record<string, never>;
-  /** Ask how actions got on whose end no client asks for. */
+  /** Check running actions that no client polls. */
   'look-up-actions': Record<string, never>;
-  /** Compare the mirror with the upstream's zone. `runId`: the requested run, whose outcome somebody waits for. */
+  /** Compare the mirror with the upstream's zone. `runId`: a requested run whose outcome a client follows. */
   'zone-sync': { readonly runId?: string; readonly reason: 'schedule' | 'start' | 'request' };
-  /** Give the demos whose time is over their end. */
+  /** End demos that have expired. */
   'expire-demos': Record<string, never>;
-  /** Delete the records that ended demos left behind. */
+  /** Delete the records of ended demos. */
   'clear-demos': Record<string, never>;
-  /** Let one pass look at a cluster. `foundBy` is for metrics only: this cluster was due and no wake-up of it waited. */
-  'reconcile-cluster': { readonly clusterId: string; readonly foundBy?: 'sweep' };
-  /** Let one pass look at an adopted server. */
-  'reconcile-server': { readonly serverId: string; readonly foundBy?: 'sweep' };
+  /** Run one pass for a cluster. `foundBy` is for metrics only: the sweep found the cluster due without a wake-up. */
+  'reconcile-cluster': { readonly clusterId: ClusterId; readonly foundBy?: 'sweep' };
+  /** Run one pass for an adopted server. */
+  'reconcile-server': { readonly serverId: ServerId; readonly foundBy?: 'sweep' };
   /** Send wake-ups for all adopted servers that are due. */
   'sweep-servers': Record<string, never>;
   /** Send wake-ups for all clusters that are due. */
   'sweep-clusters': Record<string, never>;
-  /** Ask the provider about the tokens of connections that are to be verified. */
+  /** Verify connection tokens with the provider where due. */
   'verify-connections': Record<string, never>;
-  /** Read the price lists of connections that are due. */
+  /** Refresh the price lists of connections where due. */
   'refresh-prices': Record<string, never>;
-  /** Count the nodes of clusters that are due. */
+  /** Count the nodes of clusters where due. */
   'count-nodes': Record<string, never>;
-  /** Remove from the garden what deleted connections left there. */
+  /** Remove what deleted connections left in the garden. */
   'clean-up-garden': Record<string, never>;
-  /** Delete rows that nobody will ask for any more. */
+  /** Delete rows past their retention. */
   'sweep-retention': Record<string, never>;
-  /** Send the mails of invitations that are due. */
+  /** Send the due mails of invitations. */
   'send-mails': Record<string, never>;
 }
 export type JobName = keyof JobPayloads;
 
 export interface JobRule {
   readonly queue: QueueName;
-  /** Runs in all until one succeeds. With 1 the next wake-up or schedule is the retry. */
+  /** Maximum number of runs. With 1, the next wake-up or schedule is the retry. */
   readonly attempts: number;
-  /** Before the second run; doubles from run to run, with jitter. */
+  /** Delay before the second run in ms; doubles with each run, with jitter. */
   readonly backoffMs: number;
 }
 /**
- * `clusters` holds passes and nothing else, as many as there are clusters due, and stands still while the garden is
- * away. What must go on then is in `upkeep`. `servers` holds the passes of adopted servers, which wait for providers; `mail` is served by
- * those who know a mail server; `retention` by all, and a long sweep keeps nothing else waiting.
+ * `clusters` holds passes only, up to one per due cluster, and stalls while the garden is unavailable. Work that must
+ * continue then is in `upkeep`. `servers` holds the passes of adopted servers, which wait for providers. `mail` is
+ * served only by processes with a mail server. `retention` is separate so that a long sweep blocks no other job.
  */
 export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 'retention';
 
@@ -65,7 +66,7 @@ export const jobRules = {
   'send-mails': { queue: 'mail', attempts: 1, backoffMs: 0 },
 } as const satisfies Record<JobName, JobRule>;
 
-/** The jobs that travel in a queue. */
+/** The jobs of a queue. */
 export type JobOf<Q extends QueueName> = {
   [N in JobName]: (typeof jobRules)[N]['queue'] extends Q ? N : never;
 }[JobName];

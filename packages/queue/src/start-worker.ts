@@ -1,45 +1,44 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log, Metrics } from '@corral/service';
+import { answerWithin } from '@corral/wire';
 import { type Job, WaitingError } from 'bullmq';
-import { type BackendOptions, openWorker } from './backend.js';
-import { connectionErrorLog } from './connection-log.js';
-import { answerWithin } from './deadline.js';
+import { type BackendOptions, connectionErrorLog, openWorker } from './backend.js';
 import { type JobName, type JobOf, type JobPayloads, jobRules, type QueueName } from './jobs.js';
 
 export interface JobContext {
   /** 1 for the first run. */
   readonly attempt: number;
-  /** Aborted when the process cannot wait any longer for this job. */
+  /** Aborted when the process can no longer wait for this job. */
   readonly signal: AbortSignal;
   readonly log: Log;
 }
-/** What the jobs of a queue do; without `Q`, those of all queues. */
+/** The handlers for the jobs of a queue; without `Q`, of all queues. */
 export type JobHandlers<Q extends QueueName = QueueName> = {
   readonly [N in JobOf<Q>]: (payload: JobPayloads[N], context: JobContext) => Promise<unknown>;
 };
 
 export interface ServedQueue<Q extends QueueName> {
   readonly handlers: JobHandlers<Q>;
-  /** Jobs of this queue that run at the same time in this process. */
+  /** Concurrent jobs of this queue in this process. */
   readonly concurrency: number;
 }
 
 export interface WorkerOptions extends BackendOptions {
-  /** The others are left to other processes. A queue whose jobs all hang takes nothing from another one. */
+  /** The queues this process serves. Each has its own worker, so a queue whose jobs hang does not block another. */
   queues: { readonly [Q in QueueName]?: ServedQueue<Q> };
   log: Log;
   metrics?: Metrics;
-  /** How long running jobs may go on after `close`. Default: 20,000. */
+  /** How long running jobs may continue after `close`, in ms. Default: 20,000. */
   closeMs?: number;
-  /** After so long without a sign of life of its worker a job is given to another one. Default: 30,000. */
+  /** A job whose worker is silent for this long is given to another one, in ms. Default: 30,000. */
   lockMs?: number;
 }
 
 export interface StartedWorker {
   /** Resolves when every queue is being served for the first time. */
   readonly ready: Promise<void>;
-  /** Fetches no more jobs and waits for those that run, up to `closeMs`. Never rejects. */
+  /** Stops fetching jobs and waits for the running ones, up to `closeMs`. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -47,10 +46,10 @@ const LATE = Symbol('late');
 const REOPEN_MS = 1_000;
 const IDLE_MS_MAX = 1_000;
 const ABORTED_MS_MAX = 1_000;
-/** A job is a hint that is safe to repeat, so workers that die over it are no reason to forget it soon. */
+/** A job is a hint and safe to repeat, so it is not dropped soon when its workers die. */
 const STALLED_MAX = 10;
 
-/** Serves the given queues. The backend may be away, now or later: the worker goes on when it is back. */
+/** Serves the given queues. Waits for an unavailable backend, at start and later. */
 export function startWorker(options: WorkerOptions): StartedWorker {
   const { closeMs = 20_000, log } = options;
   const jobs = jobRunner(options);
@@ -61,7 +60,7 @@ export function startWorker(options: WorkerOptions): StartedWorker {
   const close = async (): Promise<void> => {
     jobs.stop();
     const closed = Promise.all(serving.map((queue) => queue.close()));
-    // Without a job there is nothing to wait for but connections, which may be those of a backend that is away.
+    // Without running jobs only connections are left to close, perhaps to an unavailable backend.
     if ((await answerWithin(closed, Math.min(closeMs, IDLE_MS_MAX), LATE)) !== LATE) return;
     if (jobs.running() > 0 && (await answerWithin(closed, closeMs - IDLE_MS_MAX, LATE)) !== LATE) return;
     jobs.abort();
@@ -76,7 +75,7 @@ export function startWorker(options: WorkerOptions): StartedWorker {
   };
 }
 
-/** Until the loop of a worker is begun again after its connection broke. */
+/** Delay before a worker's loop restarts after its connection broke. */
 const RETRY_MS = 1_000;
 
 type RunJob = (job: Job, token?: string) => Promise<void>;
@@ -84,8 +83,11 @@ type RunJob = (job: Job, token?: string) => Promise<void>;
 function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options: WorkerOptions) {
   const { log, lockMs = 30_000 } = options;
   const settings = {
-    ...{ concurrency, lockDuration: lockMs, stalledInterval: lockMs, maxStalledCount: STALLED_MAX },
-    // BullMQ's own 15 s after a broken loop would be most of what an outage costs.
+    concurrency,
+    lockDuration: lockMs,
+    stalledInterval: lockMs,
+    maxStalledCount: STALLED_MAX,
+    // BullMQ's default of 15 s would dominate the recovery time.
     runRetryDelay: RETRY_MS,
   };
   const reportError = connectionErrorLog(log.child({ queue }));
@@ -100,7 +102,7 @@ function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options:
         return;
       } catch (error) {
         reportError(error);
-        // BullMQ remembers a failed start on Postgres for good.
+        // BullMQ caches a failed start on Postgres.
         await worker.close().catch(reportError);
         await pause(REOPEN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
         if (!stop.signal.aborted) worker = open();
@@ -120,13 +122,13 @@ function serveQueue(queue: QueueName, run: RunJob, concurrency: number, options:
 function jobRunner({ log, metrics }: WorkerOptions) {
   const aborter = new AbortController();
   const cutter = new AbortController();
-  // All jobs share these, and whatever a job waits for: many listeners at a time are no leak to warn of.
+  // Shared by all jobs and their calls, so many listeners are not a leak.
   setMaxListeners(Number.POSITIVE_INFINITY, aborter.signal, cutter.signal);
   let running = 0;
   let stopped = false;
   const seconds = metrics?.histogram({
     name: 'corral_job_duration_seconds',
-    help: 'Time of one run of a job, by outcome',
+    help: 'Duration of one run of a job, by outcome',
     labelNames: ['job', 'outcome'],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300],
   });
@@ -134,12 +136,12 @@ function jobRunner({ log, metrics }: WorkerOptions) {
   const handle = async (handlers: Partial<JobHandlers>, job: Job, attempt: number, jobLog: Log): Promise<void> => {
     const name = job.name as JobName;
     const handler = handlers[name] as ((payload: unknown, context: JobContext) => Promise<unknown>) | undefined;
-    // A release that is newer may have sent what this one does not know.
+    // A newer release may send jobs that this one does not have.
     if (handler === undefined) throw new Error(`No handler for the job ${name}: is another release running?`);
     await unlessCut(handler(job.data, { attempt, signal: aborter.signal, log: jobLog }), cutter.signal);
   };
   const run = async (handlers: Partial<JobHandlers>, job: Job, token?: string): Promise<void> => {
-    // BullMQ may still fetch one job while it closes.
+    // BullMQ may fetch one more job while it closes.
     if (stopped) return giveBack(job, token);
     const attempt = job.attemptsMade + 1;
     const jobLog = log.child({ job: job.name, jobId: job.id });
@@ -177,7 +179,7 @@ function jobRunner({ log, metrics }: WorkerOptions) {
   };
 }
 
-/** Another worker takes the job at once, instead of when its lock expires. */
+/** Lets another worker take the job at once, instead of when its lock expires. */
 async function giveBack(job: Job, token?: string): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();

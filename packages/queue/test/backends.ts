@@ -18,17 +18,17 @@ import type { JobHandlers, WorkerOptions } from '../src/start-worker.js';
 export type TestBackend = {
   title: 'Redis' | 'Postgres';
   missing: Missing | null;
-  /** A server for one test file. */
+  /** Starts the server for one test file. */
   open(): Promise<OpenBackend>;
 };
 
 export type OpenBackend = {
-  /** Empty, and behind a gate that a test may close. */
+  /** Returns an empty store behind a gate. */
   start(): Promise<{ options: BackendOptions; gate: Gate; stop(): Promise<void> }>;
   close(): Promise<void>;
 };
 
-/** A way to a server that can be cut, as when the server is restarted or the network fails. */
+/** A connection to a server that a test can cut, like a restart or a network failure. */
 export type Gate = { close(): Promise<void>; open(): Promise<void> };
 
 export const testBackends: TestBackend[] = [
@@ -78,7 +78,7 @@ async function gateTo(target: string): Promise<{ url: string; gate: Gate }> {
       [outer, inner],
     ] as const) {
       sockets.add(from);
-      from.on('error', () => undefined); // both ends learn of it by the close
+      from.on('error', () => undefined); // reported by the close event
       from.on('close', () => {
         sockets.delete(from);
         to.destroy();
@@ -98,7 +98,7 @@ async function gateTo(target: string): Promise<{ url: string; gate: Gate }> {
   return { url: url.toString(), gate: { open, close } };
 }
 
-/** Sends one command to the server behind an address. */
+/** Sends one command to the server at `url`. */
 export async function redisCommand(url: string, command: string): Promise<void> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -111,7 +111,7 @@ export async function redisCommand(url: string, command: string): Promise<void> 
   socket.destroy();
 }
 
-/** A log that a test reads. */
+/** A log that records its lines. */
 export function memoryLog(): { log: Log; lines: { level: string; message: string; fields: object }[] } {
   const lines: { level: string; message: string; fields: object }[] = [];
   const at =
@@ -126,17 +126,17 @@ const refuse = async (): Promise<never> => {
   throw new Error('This test expects no such job.');
 };
 
-/** Handlers that mention only the job a test is about. */
+/** Handlers where all jobs except the given ones fail. */
 export const someHandlers = (handlers: Partial<JobHandlers>): JobHandlers =>
   ({ ...Object.fromEntries(Object.keys(jobRules).map((name) => [name, refuse])), ...handlers }) as JobHandlers;
 
-/** All queues, each with `concurrency` jobs at once. */
+/** Queues that share the handlers, each with `concurrency` concurrent jobs. */
 export function someQueues(handlers: Partial<JobHandlers>, concurrency = 4): WorkerOptions['queues'] {
   const served = { handlers: someHandlers(handlers), concurrency };
   return { dns: served, clusters: served, upkeep: served };
 }
 
-/** A job that a test holds and lets go. */
+/** A job that waits until the test releases it. */
 export function heldJob() {
   let runs = 0;
   const waiting: (() => void)[] = [];

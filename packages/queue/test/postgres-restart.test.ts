@@ -9,7 +9,7 @@ import { startWorker } from '../src/start-worker.js';
 import { memoryLog, someQueues } from './backends.js';
 
 describe('a restart of Postgres', () => {
-  it('loses no waiting job, and the worker goes on without many words', async () => {
+  it('loses no waiting job and floods no log', async () => {
     const home = await mkdtemp(join(tmpdir(), 'corral-queue-restart-'));
     const dataDir = join(home, 'postgres');
     const first = await startPostgres({ dataDir });
@@ -35,8 +35,8 @@ describe('a restart of Postgres', () => {
   });
 });
 
-describe('a connection that is ended while it is in use', () => {
-  it('does not end the process, and jobs are taken once Postgres is well', async () => {
+describe('a connection that is terminated while in use', () => {
+  it('does not end the process, and jobs are accepted once Postgres recovers', async () => {
     const database = await createEmptyDatabase();
     const [locker, operator] = [0, 1].map(() => new pg.Client({ connectionString: database.url })) as [
       pg.Client,

@@ -1,5 +1,6 @@
 import { getMaxListeners } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { asClusterId } from '@corral/contracts';
 import { createMetrics, silentLog } from '@corral/service';
 import { describeEachNeeding, startProcess, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -36,12 +37,12 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
 
   function aWorker(handlers: Partial<JobHandlers>, { concurrency, ...more }: Settings = {}): StartedWorker {
     const queues = someQueues(handlers, concurrency);
-    const worker = startWorker({ ...options, ...{ queues, log: silentLog, closeMs: 200 }, ...more });
+    const worker = startWorker({ ...options, queues, log: silentLog, closeMs: 200, ...more });
     open.push(worker);
     return worker;
   }
 
-  it('carries the payload from the sender to the worker', async () => {
+  it('passes the payload from the sender to the worker', async () => {
     const seen: unknown[] = [];
     aWorker({ 'zone-sync': async (payload, { attempt }) => seen.push({ payload, attempt }) });
 
@@ -51,7 +52,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(seen).toEqual([{ payload: { reason: 'request', runId: 'r1' }, attempt: 1 }]);
   });
 
-  it('makes one of the jobs that wait with the same id', async () => {
+  it('coalesces waiting jobs with the same id', async () => {
     const queue = aQueue();
     for (let sent = 0; sent < 5; sent += 1) await queue.send('settle-writes', {}, { jobId: 'all' });
     await queue.send('zone-sync', { reason: 'start' });
@@ -67,7 +68,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(done).toEqual(['settle 1', 'sync']);
   });
 
-  it('runs a job once more when its like was sent while it ran, and then takes the id again', async () => {
+  it('runs a job once more when it was sent again while running, and then accepts the id again', async () => {
     const queue = aQueue();
     const job = heldJob();
     aWorker({ 'settle-writes': job.handler });
@@ -88,7 +89,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(job.runs()).toBe(3);
   });
 
-  it('runs a job at once although one with its id waits for later', async () => {
+  it('runs a job at once although a delayed one has the same id', async () => {
     const queue = aQueue();
     let runs = 0;
     aWorker({ 'settle-writes': async () => (runs += 1) });
@@ -99,25 +100,29 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the job', () => runs === 1);
   });
 
-  it('keeps or replaces a job that waits for later, as it is told', async () => {
+  it('keeps or replaces a delayed job as requested', async () => {
     const queue = aQueue();
     const seen: unknown[] = [];
     aWorker({ 'reconcile-cluster': async ({ clusterId }) => seen.push(clusterId) });
     const later = { jobId: 'timer', delayMs: 3_600_000 };
-    await queue.send('reconcile-cluster', { clusterId: 'first' }, later);
+    await queue.send('reconcile-cluster', { clusterId: asClusterId('first') }, later);
 
-    await queue.send('reconcile-cluster', { clusterId: 'second' }, { jobId: 'timer', delayMs: 20 });
-    await queue.send('reconcile-cluster', { clusterId: 'third' }, { jobId: 'timer', delayMs: 50, delayed: 'replace' });
+    await queue.send('reconcile-cluster', { clusterId: asClusterId('second') }, { jobId: 'timer', delayMs: 20 });
+    await queue.send(
+      'reconcile-cluster',
+      { clusterId: asClusterId('third') },
+      { jobId: 'timer', delayMs: 50, delayed: 'replace' },
+    );
 
     await waitFor('the job', () => seen.length > 0);
     expect(seen).toEqual(['third']);
   });
 
-  it('lets a job plan its own next run, and move it', async () => {
+  it('lets a job schedule its own next run and move it', async () => {
     const queue = aQueue();
     const ranAt: number[] = [];
     const again = (delayMs: number) =>
-      queue.send('reconcile-cluster', { clusterId: '1' }, { jobId: 'timer', delayMs, delayed: 'replace' });
+      queue.send('reconcile-cluster', { clusterId: asClusterId('1') }, { jobId: 'timer', delayMs, delayed: 'replace' });
     const handler: JobHandlers['reconcile-cluster'] = async () => {
       ranAt.push(performance.now());
       if (ranAt.length < 3) await again(150);
@@ -131,12 +136,12 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(Math.min(second - first, third - second)).toBeGreaterThan(140);
   });
 
-  it('runs jobs of one queue although those of another one hang', async () => {
+  it('runs the jobs of one queue while those of another hang', async () => {
     const queue = aQueue();
     const poison = heldJob();
     let sweeps = 0;
     aWorker({ 'reconcile-cluster': poison.handler, 'sweep-clusters': async () => (sweeps += 1) }, { concurrency: 2 });
-    for (const clusterId of ['1', '2', '3']) await queue.send('reconcile-cluster', { clusterId });
+    for (const id of ['1', '2', '3']) await queue.send('reconcile-cluster', { clusterId: asClusterId(id) });
     await waitFor('all places to be taken', () => poison.runs() === 2);
 
     await queue.send('sweep-clusters', {});
@@ -148,12 +153,13 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     poison.release();
   });
 
-  it('leaves the jobs of queues that it does not serve to others', async () => {
+  it('leaves jobs of other queues to other workers', async () => {
     const queue = aQueue();
     let settled = 0;
     const only = startWorker({
       ...options,
-      ...{ log: silentLog, closeMs: 200 },
+      log: silentLog,
+      closeMs: 200,
       queues: {
         dns: {
           handlers: {
@@ -178,7 +184,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the other job', () => sweeps === 1);
   });
 
-  it('logs a failing job and runs it again where its rule says so', async () => {
+  it('logs a failed job and retries it according to its rule', async () => {
     const { log, lines } = memoryLog();
     const attempts: number[] = [];
     const metrics = createMetrics({ service: 'test' });
@@ -199,7 +205,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(await metrics.registry.metrics()).toMatch(/corral_job_duration_seconds_count\{.*outcome="failed"\} 1/);
   });
 
-  it('gives the job of a worker that was killed to another one', async () => {
+  it('gives the job of a killed worker to another one', async () => {
     const queue = aQueue();
     await queue.send('settle-writes', {}, { jobId: 'all' });
     const killed = await startProcess({
@@ -217,7 +223,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the other worker to run it', () => runs === 1);
   });
 
-  it('lets one scheduled job through per interval, however many processes schedule it', async () => {
+  it('sends one scheduled job per interval, however many processes schedule it', async () => {
     const runs: number[] = [];
     aWorker({ 'settle-writes': async () => runs.push(performance.now()) });
 
@@ -249,7 +255,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(settled).toBe(1);
   });
 
-  it('waits for running jobs at close, and starts no other', async () => {
+  it('waits for running jobs at close and starts no others', async () => {
     const queue = aQueue();
     const job = heldJob();
     const worker = aWorker({ 'settle-writes': job.handler }, { closeMs: 10_000 });
@@ -268,7 +274,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(job.runs()).toBe(1);
   });
 
-  it('tells a job that outlasts the close to stop, then gives it to another worker', async () => {
+  it('aborts a job that outlasts the close, then gives it to another worker', async () => {
     const { log, lines } = memoryLog();
     const job = heldJob();
     let aborted = false;
@@ -291,7 +297,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the other worker to run it', () => runs === 1);
   });
 
-  it('gives jobs a signal that any number of calls may wait on without a warning', async () => {
+  it('gives jobs a signal that accepts any number of listeners without a warning', async () => {
     const seen: number[] = [];
     aWorker({ 'settle-writes': async (_payload, { signal }) => seen.push(getMaxListeners(signal)) });
 
@@ -301,7 +307,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(seen).toEqual([Number.POSITIVE_INFINITY]);
   });
 
-  it('fails instead of waiting while the backend is away, and sends again when it is back', async () => {
+  it('fails fast while the backend is unavailable, and sends again once it is back', async () => {
     const { log, lines } = memoryLog();
     const queue = aQueue(log);
     await queue.send('settle-writes', {}, { jobId: 'all' });
@@ -315,7 +321,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('a job to be taken', () => queue.send('settle-writes', {}, { jobId: 'all' }).then(() => true));
   });
 
-  it('starts while the backend is away and works once it is there', async () => {
+  it('starts while the backend is unavailable and works once it is there', async () => {
     await gate.close();
     const queue = aQueue();
     let runs = 0;
@@ -331,11 +337,11 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the job', () => runs >= 1);
   });
 
-  it('survives lost connections, without many words', async () => {
+  it('survives lost connections without flooding the log', async () => {
     const { log, lines } = memoryLog();
     const queue = aQueue(log);
     let runs = 0;
-    // A job that the cut caught between being taken and being run comes back when its lock runs out.
+    // A job that was fetched but not started when the connection broke comes back when its lock expires.
     const worker = aWorker({ 'settle-writes': async () => (runs += 1) }, { log, lockMs: 1_000 });
     await worker.ready;
 
@@ -352,7 +358,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
   });
 
   if (title === 'Redis') {
-    it('goes on with a schedule and with running workers after FLUSHALL', async () => {
+    it('continues a schedule and running workers after FLUSHALL', async () => {
       const queue = aQueue();
       let runs = 0;
       const worker = aWorker({ 'settle-writes': async () => (runs += 1) });

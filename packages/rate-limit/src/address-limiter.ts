@@ -1,27 +1,31 @@
-import { peerOf } from '@corral/service';
 import type { Request } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
 import type { Buckets } from './buckets.js';
 import { type RequestLimit, type RequestLimiter, requestLimiter } from './request-limiter.js';
 
-/** A site gets a /48 at most, which is 65,536 times what a host gets. */
+/** Prefix length of one IPv6 client: a host or household gets a /64, which has 2^64 addresses. */
+const HOST_BITS = 64;
+/** A site gets a /48 at most, which has 65,536 times the /64 networks of a host. */
 const SITE_BITS = 48;
-/** A site of IPv6 may do as much as so many single addresses. */
+/** The limit of an IPv6 site in multiples of a single address's limit. */
 export const ADDRESSES_PER_SITE = 4;
 
-/** The address of a client, as far as one client can be told from another by it. */
+/** A client's address, as precisely as clients can be told apart by it (IPv6 by /64). */
+export const peerOf = (address: string): string => ipKeyGenerator(address, HOST_BITS);
+
+/** The same for a request. */
 export const addressOf = (req: Request): string => peerOf(req.ip ?? '');
 
 export interface AddressLimit extends Pick<RequestLimit, 'perMinute'> {
-  /** Before the key of each bucket. */
+  /** Prefix of each bucket's key. */
   readonly prefix: string;
-  /** Makes the API's own error, of an address or of its /48. */
+  /** Creates the API's error for an address or its /48. */
   readonly refuse: (retryAfterSeconds: number, whose: 'address' | 'network') => Error;
 }
 
 /**
- * A limit per address: of IPv6 per /64, and beside it per /48, for who holds that has addresses without an end. A request
- * that turns out to be somebody's is given its charge back; what is left counts attempts.
+ * Limits requests per address. IPv6 is limited per /64 and also per /48, because the holder of a /48 has practically
+ * unlimited addresses. Requests that turn out to be authenticated get their charge back, so only failed attempts count.
  */
 export function addressLimiter(buckets: Buckets, { prefix, perMinute, refuse }: AddressLimit): RequestLimiter {
   const address = requestLimiter(buckets, {
@@ -47,7 +51,7 @@ export function addressLimiter(buckets: Buckets, { prefix, perMinute, refuse }: 
   };
 }
 
-/** Null for IPv4. */
+/** The client's /48; null for IPv4. */
 function siteOf(req: Request): string | null {
   const site = ipKeyGenerator(req.ip ?? '', SITE_BITS);
   return site.includes(':') ? site : null;

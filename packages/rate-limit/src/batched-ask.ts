@@ -1,10 +1,11 @@
+import { orLate } from '@corral/wire';
 import type { Redis } from 'ioredis';
 import type { BucketRule } from './token-bucket.js';
 
 /**
- * For each key: fills the bucket up, takes what is asked for as far as it goes, or as far as may be promised ahead (a
- * negative number gives back), and answers the grant and what is left. Redis' own clock, so that the replicas' clocks
- * do not matter.
+ * For each key: refills the bucket, grants as many of the requested tokens as it has or as may be promised ahead (a
+ * negative amount gives tokens back), and returns the grant and the rest. Uses Redis' clock, so that the replicas'
+ * clocks do not matter.
  */
 const takeScript = `
 local time = redis.call('TIME')
@@ -28,15 +29,15 @@ end
 return answer`;
 
 export interface Question {
-  /** Tokens; a negative number gives back. */
+  /** Tokens; negative to give back. */
   readonly amount: number;
-  /** Tokens that may be taken before they flow in. */
+  /** Tokens that may be taken before they have flowed in. */
   readonly ahead: number;
 }
 
 export interface Answer {
   readonly grant: number;
-  /** What Redis has left, below zero by what was promised ahead. */
+  /** Tokens left in Redis; negative by the number promised ahead. */
   readonly rest: number;
 }
 
@@ -47,9 +48,10 @@ interface Asked extends Question {
   readonly failed: (error: Error) => void;
 }
 
-/** Asks Redis for tokens; what is asked in the same moment goes in one call, in the order in which it was asked. */
+/** Requests tokens from Redis. Requests of the same moment share one call, in order. */
 export function batchedAsk(redis: Redis, timeoutMs: number) {
   let batch: Asked[] = [];
+  const lateError = () => new Error(`Redis gave no answer within ${timeoutMs} ms`);
 
   const send = async (): Promise<void> => {
     const asked = batch;
@@ -57,7 +59,7 @@ export function batchedAsk(redis: Redis, timeoutMs: number) {
     try {
       const keys = asked.map(({ key }) => `corral:limit:${key}`);
       const args = asked.flatMap(({ rule, amount, ahead }) => [rule.capacity, rule.periodMs, amount, ahead]);
-      const reply = await within(redis.eval(takeScript, keys.length, ...keys, ...args), timeoutMs);
+      const reply = await orLate(redis.eval(takeScript, keys.length, ...keys, ...args), timeoutMs, lateError);
       const values = reply as (number | string)[];
       for (const [index, { answered }] of asked.entries()) {
         answered({ grant: Number(values[2 * index]), rest: Number(values[2 * index + 1]) });
@@ -72,16 +74,4 @@ export function batchedAsk(redis: Redis, timeoutMs: number) {
       if (batch.length === 0) setImmediate(() => void send());
       batch.push({ key, rule, ...question, answered, failed });
     });
-}
-
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`Redis gave no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

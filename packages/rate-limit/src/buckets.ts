@@ -1,20 +1,20 @@
 import { LRUCache } from 'lru-cache';
 import { type Bucket, type BucketRule, returnToken, type Taken, takeToken } from './token-bucket.js';
 
-/** Where the state of token buckets lives. */
+/** The state of token buckets. */
 export interface Buckets {
   /**
    * Takes one token.
    *
-   * @param patienceMs for a caller who would wait: a token that flows in within so long is taken ahead, and `waitMs` says
-   *   when it is there. Default: 0
+   * @param patienceMs how long the caller would wait: a token that flows in within this time is taken ahead, and
+   *   `waitMs` is the wait for it. Default: 0
    */
   take(key: string, rule: BucketRule, patienceMs?: number): Taken | Promise<Taken>;
-  /** Puts back what one `take` took, as if it had never been asked. @returns what is left then */
+  /** Returns a token taken by `take`, as if it had never been taken. @returns the state afterwards */
   giveBack(key: string, rule: BucketRule): Taken | Promise<Taken>;
 }
 
-/** Bounds memory. What is forgotten is the bucket unused for longest, which has filled up again by then. */
+/** Bounds memory. Evicts the least recently used bucket, which has refilled by then. */
 const KEYS_MAX = 50_000;
 
 /** Buckets of one process. */
@@ -31,10 +31,10 @@ export function memoryBuckets(now: () => number): Buckets {
 }
 
 /**
- * Buckets of one process that grant its part of each limit: all processes together grant no more than the whole. A
- * part is one request at least.
+ * Buckets that grant this process its share of each limit, so that all processes together stay within the whole. A
+ * share is at least one request.
  *
- * @param processes how many live processes share the limits
+ * @param processes number of live processes that share the limits
  */
 export function partOf(buckets: Buckets, processes: () => number): Buckets {
   const part = ({ capacity, periodMs }: BucketRule): BucketRule => ({

@@ -1,8 +1,8 @@
-/** Time as those who wait see it. Tests have one of their own. */
+/** A monotonic clock with timers, replaceable in tests. */
 export interface Clock {
   /** Milliseconds; never goes back. */
   now(): number;
-  /** Calls once, after so long. @returns what calls it off */
+  /** Calls `run` once after `ms`. @returns a function that cancels the call */
   after(ms: number, run: () => void): () => void;
 }
 

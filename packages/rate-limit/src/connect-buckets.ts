@@ -4,12 +4,12 @@ import { redisBuckets } from './redis-buckets.js';
 
 export interface ConnectBucketsOptions {
   readonly redisUrl: string | undefined;
-  /** How many live processes share the limits: without Redis each grants its part. */
+  /** Number of live processes that share the limits. Without Redis each grants its share. */
   readonly processes: () => number;
   readonly onError: (error: Error) => void;
 }
 
-/** Request limits shared through Redis where there is one, else by parts. */
+/** Connects request limits: shared through Redis if configured, else divided among processes. */
 export function connectBuckets({
   redisUrl,
   processes,
@@ -17,7 +17,7 @@ export function connectBuckets({
 }: ConnectBucketsOptions): Buckets & { close(): Promise<void> } {
   const alone = partOf(memoryBuckets(Date.now), processes);
   if (redisUrl === undefined) return { ...alone, close: async () => undefined };
-  // Fail fast rather than queue: while Redis is away, limits count per process.
+  // Fail fast rather than queue: while Redis is unavailable, limits count per process.
   const redis = new Redis(redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 2_000 });
   redis.on('error', onError);
   const buckets = redisBuckets({ redis, fallback: alone, now: Date.now, onError });

@@ -1,23 +1,24 @@
-import { setAside } from '@corral/service';
 import type { Response } from 'express';
 import type { Buckets } from './buckets.js';
+import { budgetOf, tellBudget } from './budget-headers.js';
 import { type RequestLimit, type RequestLimiter, refusalOf, ruleOf } from './request-limiter.js';
 import type { Taken } from './token-bucket.js';
-import { budgetOf, tellBudget } from './told-budgets.js';
 import type { PlacesPerKey, WaitingLines } from './waiting-lines.js';
 
 export interface PatientLimiterOptions {
   readonly buckets: Buckets;
   readonly lines: WaitingLines;
   readonly places: PlacesPerKey;
-  /** All have to have room for a request; told of in this order. */
+  /** A request needs a token of each. They are reported in this order. */
   readonly limits: readonly RequestLimit[];
-  /** Whose places the waiting requests of a client take. */
+  /** Key whose waiting places the client's requests take. */
   readonly placeOf: (res: Response) => string;
-  /** How much longer a request may wait. */
+  /** How much longer a request may wait, in ms. */
   readonly leftMs: (res: Response) => number;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly goneOf: (res: Response) => AbortSignal;
+  /** Does not count a request as work in flight while it waits. @returns counts it again */
+  readonly setAside: (res: Response) => () => void;
 }
 
 interface Charge {
@@ -27,8 +28,8 @@ interface Charge {
 }
 
 /**
- * Request limits for what waits rather than to be refused: a token that is not there yet is promised, and the request
- * goes on when it is. Nothing of its body is read until then. What cannot be promised in time is refused at once.
+ * Request limits for requests that wait rather than fail: a missing token is promised, and the request continues when
+ * it is available. Its body is not read until then. A token that cannot be promised in time is refused at once.
  */
 export function patientLimiter(options: PatientLimiterOptions): RequestLimiter {
   const { buckets, limits } = options;
@@ -64,12 +65,12 @@ export function patientLimiter(options: PatientLimiterOptions): RequestLimiter {
         throw refusalOf(res, longest.limit, longest);
       }
       const gone = options.goneOf(res);
-      const goOn = setAside(res);
+      const goOn = options.setAside(res);
       const turns = await Promise.all(waits.map(({ key, taken }) => options.lines.wait(key, taken.waitMs, gone)));
       leavePlace();
       goOn();
       if (turns.every(Boolean) && !gone.aborted) next();
-      // Nobody is there to be answered.
+      // The client has disconnected.
       else giveBack(res);
     },
     giveBack,

@@ -4,21 +4,21 @@ import { type Answer, batchedAsk, type Question } from './batched-ask.js';
 import type { Buckets } from './buckets.js';
 import { type BucketRule, describe, promisable, type Taken } from './token-bucket.js';
 
-interface Lease {
+interface BucketPortion {
   readonly rule: BucketRule;
   granted: number;
-  /** What Redis had left beside the grant. */
+  /** Tokens left in Redis besides the grant. */
   rest: number;
   at: number;
 }
 
 export interface RedisBucketsOptions {
   readonly redis: Redis;
-  /** Used while Redis is away: this process' part of the limits. */
+  /** Used while Redis is unavailable: this process's share of the limits. */
   readonly fallback: Buckets;
   readonly now: () => number;
   readonly onError: (error: Error) => void;
-  /** Longest wait for Redis. */
+  /** Longest wait for Redis in ms. Default: 250. */
   readonly timeoutMs?: number;
 }
 
@@ -26,22 +26,22 @@ export interface RedisBuckets extends Buckets {
   close(): Promise<void>;
 }
 
-/** A process fetches a twentieth of a bucket at a time, so that most requests need no Redis at all. */
+/** A process fetches a twentieth of a bucket at a time, so that most requests need no call to Redis. */
 const LEASE_SHARE = 20;
-/** What a process has fetched and not used goes back after so long, for the other replicas to use. */
+/** Age at which unused fetched tokens are given back for other replicas. */
 const LEASE_MS = 1_000;
-/** After a failure Redis is left alone for so long. */
+/** How long Redis is not called after a failure. */
 const BACKOFF_MS = 1_000;
 
 /**
- * Buckets shared by all replicas through Redis: together they never allow more than the rule. All keys asked for in
- * the same moment go in one call.
+ * Buckets shared by all replicas through Redis. Together they never allow more than the rule. All keys of the same
+ * moment share one call.
  */
 export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
   const { redis, fallback, now, timeoutMs = 250 } = options;
-  const leases = new LRUCache<string, Lease>({ max: 50_000 });
+  const leases = new LRUCache<string, BucketPortion>({ max: 50_000 });
   const ask = batchedAsk(redis, timeoutMs);
-  /** Requests of this process that wait for Redis, by key. */
+  /** Number of this process's requests waiting for Redis, by key. */
   const askingOf = new Map<string, number>();
   let downUntil = Number.NEGATIVE_INFINITY;
 
@@ -70,12 +70,12 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
       Object.assign(lease, { granted: lease.granted + grant, rest, at: now() });
       const taken = takeLeased(key, rule);
       if (taken !== null) return taken;
-      // What was fetched for this request went to one that came later: it asks once more.
+      // A later request took the fetched tokens, so fetch again.
       if (rest < 1) return describe(false, Math.min(rest, 0.999), rule);
     }
   };
 
-  /** One token, there or promised: each who waits asks once, and is told when. */
+  /** Takes one token, available or promised. Each waiting request makes its own call. */
   const takeAhead = async (key: string, rule: BucketRule, patienceMs: number): Promise<Taken> => {
     const { grant, rest } = await ask(key, rule, { amount: 1, ahead: promisable(rule, patienceMs) });
     const lease = leases.get(key);
@@ -83,7 +83,7 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
     return describe(grant === 1, rest, rule);
   };
 
-  /** Requests that come at once share one lease: a burst here must not empty the bucket for the other replicas. */
+  /** Concurrent requests share one lease, so that a burst here does not empty the bucket for other replicas. */
   const amountFor = (key: string, rule: BucketRule): number => {
     const share = shareOf(rule);
     const asking = askingOf.get(key) ?? 0;
@@ -122,7 +122,8 @@ export function redisBuckets(options: RedisBucketsOptions): RedisBuckets {
       const alone = () => fallback.giveBack(key, rule);
       if (now() < downUntil) return alone();
       const lease = leases.get(key);
-      // Into the lease, at no call of Redis, unless others may wait for it, or this process would hold too much.
+      // Into the lease without a call to Redis, unless requests may be waiting for the token or this process would hold
+      // too much.
       if (lease !== undefined && lease.granted < shareOf(rule) && lease.rest >= 1) {
         lease.granted += 1;
         return describe(true, Math.min(rule.capacity, lease.granted + lease.rest), rule);

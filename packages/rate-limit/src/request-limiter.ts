@@ -1,21 +1,21 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { rateLimit, type Store } from 'express-rate-limit';
 import type { Buckets } from './buckets.js';
+import { budgetOf, tellBudget, tellOnly } from './budget-headers.js';
 import type { BucketRule, Taken } from './token-bucket.js';
-import { budgetOf, tellBudget, tellOnly } from './told-budgets.js';
 
 export interface RequestLimit {
   readonly perMinute: number;
-  /** Names whose bucket a request is taken from; begins with a word of its own for each limit of an installation. */
+  /** Key of the bucket for a request. Starts with a word that is unique to the limit within the installation. */
   readonly keyOf: (req: Request, res: Response) => string;
-  /** Makes the API's own error of a request that finds the bucket empty. */
+  /** Creates the API's error for a request that finds the bucket empty. */
   readonly refuse: (retryAfterSeconds: number) => Error;
 }
 
 export interface RequestLimiter {
-  /** Counts a request, or refuses it. */
+  /** Charges a request or refuses it. */
   readonly check: RequestHandler;
-  /** Gives back what a request was charged: as far as this limit goes, it was never sent. */
+  /** Gives back a request's charge, as if the request had never been made. */
   giveBack(res: Response): void;
 }
 
@@ -24,8 +24,8 @@ const MINUTE_MS = 60_000;
 export const ruleOf = ({ perMinute }: RequestLimit): BucketRule => ({ capacity: perMinute, periodMs: MINUTE_MS });
 
 /**
- * A request limit as a token bucket: `n` per minute means a burst of `n` and `n / 60` per second after it. A fixed
- * window would lock a client out for up to a minute, and many clients give up sooner.
+ * A request limit as a token bucket: `n` per minute allows a burst of `n`, then `n / 60` per second. A fixed window
+ * would lock a client out for up to a minute, and many clients give up sooner.
  */
 export function requestLimiter(buckets: Buckets, limit: RequestLimit): RequestLimiter {
   const rule = ruleOf(limit);
@@ -35,7 +35,7 @@ export function requestLimiter(buckets: Buckets, limit: RequestLimit): RequestLi
     limit: limit.perMinute,
     store: bucketStore(buckets, rule),
     keyGenerator: limit.keyOf,
-    // The headers have the meaning of the DNS API's upstream, which is none of this library's: see `tellBudget`.
+    // The headers follow the DNS API's upstream, which the library does not support: see `tellBudget`.
     standardHeaders: false,
     legacyHeaders: false,
     requestPropertyName: INFO,
@@ -60,7 +60,7 @@ export function requestLimiter(buckets: Buckets, limit: RequestLimit): RequestLi
       charged.delete(res);
       const { key, taken } = charge;
       const left = buckets.giveBack(key, rule);
-      // Nobody waits for Redis here: what it will say is known well enough.
+      // Does not wait for Redis: the answer can be predicted well enough.
       if (left instanceof Promise) left.catch(() => undefined);
       const known = left instanceof Promise ? { ...taken, remaining: taken.remaining + 1 } : left;
       tellBudget(res, key, { ...budgetOf(limit.perMinute, known), isFree: true });
@@ -68,7 +68,7 @@ export function requestLimiter(buckets: Buckets, limit: RequestLimit): RequestLi
   };
 }
 
-/** Tells of the limit that refuses a request, in headers and as the API's own error. */
+/** Reports the limit that refuses a request, in headers and as the API's error. */
 export function refusalOf(res: Response, limit: RequestLimit, { key, taken }: { key: string; taken: Taken }): Error {
   tellOnly(res, key, budgetOf(limit.perMinute, taken));
   return limit.refuse(Math.max(1, Math.ceil(taken.retryInMs / 1_000)));
@@ -76,7 +76,7 @@ export function refusalOf(res: Response, limit: RequestLimit, { key, taken }: { 
 
 const INFO = 'requestLimit';
 
-/** What a bucket said, in the place of the only thing that the library passes on as it is. */
+/** Carries the bucket's state through `resetTime`, the only value that the library passes on unchanged. */
 class BucketTime extends Date {
   constructor(readonly taken: Taken) {
     super(Date.now() + taken.fullInMs);
@@ -88,7 +88,7 @@ function infoOf(req: Request): { key: string; taken: Taken } {
   return { key, taken: resetTime.taken };
 }
 
-/** express-rate-limit counts hits in a window; a bucket says the same in those words: hits are tokens that are gone. */
+/** Adapts a bucket to express-rate-limit, which counts hits in a window: hits are the tokens used. */
 function bucketStore(buckets: Buckets, rule: BucketRule): Store {
   return {
     localKeys: false,

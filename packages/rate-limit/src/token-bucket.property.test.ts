@@ -9,7 +9,7 @@ const rule: fc.Arbitrary<BucketRule> = fc.record({
 });
 const pauses = fc.array(fc.oneof(fc.constant(0), fc.nat(3_000)), { minLength: 1, maxLength: 150 });
 
-/** Takes after each pause. @returns the time of each token that was given */
+/** Takes a token after each pause. @returns the times of the granted tokens */
 function grantsOf(of: BucketRule, after: readonly number[]): number[] {
   let now = 1_000_000;
   let bucket: Bucket | undefined;
@@ -24,7 +24,7 @@ function grantsOf(of: BucketRule, after: readonly number[]): number[] {
 }
 
 describe('a token bucket', () => {
-  it('gives in any span at most its capacity and what flows in during it', () => {
+  it('grants in any span at most its capacity plus what flows in', () => {
     fc.assert(
       fc.property(rule, pauses, (of, after) => {
         const grants = grantsOf(of, after);
@@ -39,11 +39,11 @@ describe('a token bucket', () => {
     );
   });
 
-  it('loses nothing by a refusal: asking in vain in between changes no later answer', () => {
+  it('loses nothing by refusals: failed attempts in between do not change later answers', () => {
     fc.assert(
       fc.property(rule, pauses, fc.nat(20), (of, after, inVain) => {
         const impatient = after.flatMap((pause) => [pause, ...Array.from({ length: inVain }, () => 0)]);
-        // All that is there at a moment is taken at that moment, however often one asks.
+        // Everything available at a moment is taken at that moment, however often it is requested.
         expect(grantsOf(of, impatient).length).toBeGreaterThanOrEqual(grantsOf(of, after).length);
 
         let bucket: Bucket = { tokens: 0.5, at: 0 };
@@ -53,7 +53,7 @@ describe('a token bucket', () => {
     );
   });
 
-  it('always gives after the time it names, and is full after the time it names', () => {
+  it('grants after `retryInMs`, and is full after `fullInMs`', () => {
     fc.assert(
       fc.property(rule, fc.double({ min: 0, max: 1, noNaN: true }), (of, share) => {
         const now = 5_000;
@@ -66,7 +66,7 @@ describe('a token bucket', () => {
     );
   });
 
-  it('is full when it was never used, and counts down from there', () => {
+  it('is full when unused and counts down from there', () => {
     const of = { capacity: 3, periodMs: 60_000 };
     const first = takeToken(undefined, of, 7);
 
@@ -77,7 +77,7 @@ describe('a token bucket', () => {
     expect(takeToken(third.bucket, of, 7).taken).toEqual({ ...third.taken, allowed: false });
   });
 
-  it('gives nothing for a clock that goes back', () => {
+  it('grants nothing when the clock goes back', () => {
     const of = { capacity: 1, periodMs: 1_000 };
     const { bucket } = takeToken(undefined, of, 10_000);
 
@@ -90,7 +90,10 @@ const steps = fc.array(
   { minLength: 1, maxLength: 100 },
 );
 
-/** Takes, or gives one back of what was taken, after each pause. @returns each state, with the times at which tokens are there */
+/**
+ * Takes a token, or gives back one of those taken, after each pause. @returns each state, with the times at which
+ * tokens are available
+ */
 function walk(of: BucketRule, through: readonly { pause: number; gives: boolean; patienceMs: number }[]) {
   let now = 0;
   let bucket: Bucket | undefined;
@@ -106,8 +109,8 @@ function walk(of: BucketRule, through: readonly { pause: number; gives: boolean;
   });
 }
 
-describe('a token bucket that takes tokens back', () => {
-  it('never holds more than its capacity, and never owes more than that', () => {
+describe('a token bucket with returned tokens', () => {
+  it('never holds more than its capacity, nor owes more than that', () => {
     fc.assert(
       fc.property(rule, steps, (of, through) => {
         for (const { bucket } of walk(of, through)) {
@@ -118,7 +121,7 @@ describe('a token bucket that takes tokens back', () => {
     );
   });
 
-  it('is as if what came back had never been taken', () => {
+  it('behaves as if a returned token had never been taken', () => {
     fc.assert(
       fc.property(rule, fc.double({ min: 1, max: 50, noNaN: true }), (of, level) => {
         const before = { tokens: Math.min(of.capacity, level), at: 0 };
@@ -129,7 +132,7 @@ describe('a token bucket that takes tokens back', () => {
     );
   });
 
-  it('tells what is left as it is then', () => {
+  it('reports the state after the return', () => {
     const of = { capacity: 3, periodMs: 60_000 };
     const { bucket } = takeToken(undefined, of, 0);
 
@@ -139,7 +142,7 @@ describe('a token bucket that takes tokens back', () => {
 });
 
 describe('a token taken ahead', () => {
-  it('is there within the patience, and not before as much has flowed in', () => {
+  it('is available within the patience, and not before enough has flowed in', () => {
     fc.assert(
       fc.property(rule, steps, (of, through) => {
         const taken = walk(
@@ -160,7 +163,7 @@ describe('a token taken ahead', () => {
     );
   });
 
-  it('makes whoever does not wait come back after all who do', () => {
+  it('makes impatient callers come back after all waiting ones', () => {
     const of = { capacity: 2, periodMs: 60_000 };
     const empty: Bucket = { tokens: 0, at: 0 };
 
@@ -173,7 +176,7 @@ describe('a token taken ahead', () => {
     expect(takeToken(second.bucket, of, 90_000).taken.allowed).toBe(true);
   });
 
-  it('is refused, and costs nothing, when it would not be there in time', () => {
+  it('is refused at no cost when it would not be available in time', () => {
     const of = { capacity: 2, periodMs: 60_000 };
     const { bucket, taken } = takeToken({ tokens: 0, at: 0 }, of, 0, 29_000);
 
@@ -181,7 +184,7 @@ describe('a token taken ahead', () => {
   });
 });
 
-describe('the part of a process', () => {
+describe('the share of a process', () => {
   const take = (buckets: ReturnType<typeof partOf>, of: BucketRule) => (buckets.take('a', of) as Taken).allowed;
   const granted = (processes: number, capacity: number): number => {
     const buckets = partOf(
@@ -193,7 +196,7 @@ describe('the part of a process', () => {
     return count;
   };
 
-  it('adds up to no more than the whole, and is one request at least', () => {
+  it('adds up to no more than the whole, and is at least one request', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 600 }), (processes, capacity) => {
         const part = granted(processes, capacity);
@@ -222,7 +225,7 @@ describe('the part of a process', () => {
 });
 
 describe('buckets in memory', () => {
-  it('are one for each key', () => {
+  it('are separate for each key', () => {
     const buckets = memoryBuckets(() => 0);
     const of = { capacity: 1, periodMs: 1_000 };
 
@@ -231,7 +234,7 @@ describe('buckets in memory', () => {
     expect(taken).toMatchObject([{ allowed: true }, { allowed: false }, { allowed: true }, { allowed: false }]);
   });
 
-  it('fill up as time passes', () => {
+  it('refill over time', () => {
     let now = 0;
     const buckets = memoryBuckets(() => now);
     const of = { capacity: 2, periodMs: 1_000 };

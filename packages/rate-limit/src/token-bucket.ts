@@ -1,11 +1,11 @@
-/** What a bucket allows: a burst of `capacity`, and on the long run `capacity` per `periodMs`. */
+/** The rule of a bucket: a burst of `capacity`, and `capacity` per `periodMs` in the long run. */
 export interface BucketRule {
   readonly capacity: number;
   readonly periodMs: number;
 }
 
 export interface Bucket {
-  /** Below zero by what was promised to those who wait. */
+  /** Negative by the number of tokens promised ahead. */
   readonly tokens: number;
   readonly at: number;
 }
@@ -14,20 +14,20 @@ export interface Taken {
   readonly allowed: boolean;
   /** Whole tokens left. */
   readonly remaining: number;
-  /** Until the bucket is full again. */
+  /** Time until the bucket is full, in ms. */
   readonly fullInMs: number;
-  /** Until one token is there for whoever comes next; 0 when one is left. */
+  /** Time until a token is available for the next request, in ms; 0 when one is left. */
   readonly retryInMs: number;
-  /** Until the token that was taken has flowed in; 0 when it was there. */
+  /** Time until the token taken has flowed in, in ms; 0 when it was available. */
   readonly waitMs: number;
 }
 
-/** Sums of fractions may fall short of a whole token by a rounding error. */
+/** Tolerance for rounding errors in sums of fractions. */
 const ROUNDING = 1e-9;
 
 /**
- * Takes one token, if there is one, or if there will be one within the patience. A refusal takes nothing, so waiting
- * always helps. Times in milliseconds.
+ * Takes one token if one is available now or within the patience. A refusal takes nothing, so waiting always helps.
+ * Times in milliseconds.
  */
 export function takeToken(
   bucket: Bucket | undefined,
@@ -42,7 +42,7 @@ export function takeToken(
   return { bucket: { tokens, at: now }, taken: describe(allowed, tokens, rule) };
 }
 
-/** Puts one token back that was taken: never more than the bucket holds. */
+/** Returns one token, up to the bucket's capacity. */
 export function returnToken(
   bucket: Bucket | undefined,
   rule: BucketRule,
@@ -52,12 +52,12 @@ export function returnToken(
   return { bucket: { tokens, at: now }, taken: describe(true, tokens, rule) };
 }
 
-/** How many tokens may be promised ahead to those who wait: what flows in meanwhile, and at most a bucket full. */
+/** Number of tokens that may be promised ahead: those that flow in during the patience, at most one full bucket. */
 export function promisable(rule: BucketRule, patienceMs: number): number {
   return Math.min(rule.capacity, (patienceMs * rule.capacity) / rule.periodMs);
 }
 
-/** @param tokens left in the bucket, fractions included */
+/** @param tokens left in the bucket, including fractions */
 export function describe(allowed: boolean, tokens: number, rule: BucketRule): Taken {
   const perMs = rule.capacity / rule.periodMs;
   return {

@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Clock } from './clock.js';
 import { type Bucket, type BucketRule, returnToken, takeToken } from './token-bucket.js';
-import { enter, leave, nobodyWaits, serve, type WaitingLine } from './waiting-line.js';
-import { placesPerKey, waitingLines } from './waiting-lines.js';
+import { emptyLine, enter, leave, placesPerKey, serve, type WaitingLine, waitingLines } from './waiting-lines.js';
 
 const rule: BucketRule = { capacity: 4, periodMs: 4_000 };
 const PATIENCE_MS = 10_000;
@@ -19,11 +18,11 @@ const events: fc.Arbitrary<Event[]> = fc.array(
   { maxLength: 120 },
 );
 
-/** A bucket with its line, as requests come, leave and are served. */
+/** Simulates a bucket and its line through the events. */
 function play(through: readonly Event[]) {
   let now = 0;
   let bucket: Bucket | undefined;
-  let line: WaitingLine<number> = nobodyWaits;
+  let line: WaitingLine<number> = emptyLine;
   let arrivals = 0;
   const served: { id: number; at: number }[] = [];
   const left: number[] = [];
@@ -62,8 +61,8 @@ function play(through: readonly Event[]) {
   return { served, left, arrivedAt, arrivals, line };
 }
 
-describe('those who wait for one bucket', () => {
-  it('are served in the order of their arrival, whoever leaves in between', () => {
+describe('requests waiting for one bucket', () => {
+  it('are served in order of arrival, even when others leave', () => {
     fc.assert(
       fc.property(events, (through) => {
         const ids = play(through).served.map(({ id }) => id);
@@ -72,7 +71,7 @@ describe('those who wait for one bucket', () => {
     );
   });
 
-  it('are all served within their patience, but for those who leave', () => {
+  it('are all served within their patience unless they leave', () => {
     fc.assert(
       fc.property(events, (through) => {
         const { served, left, arrivedAt, arrivals, line } = play(through);
@@ -83,7 +82,7 @@ describe('those who wait for one bucket', () => {
     );
   });
 
-  it('are together never served more than the rule allows', () => {
+  it('are never served beyond the rule', () => {
     fc.assert(
       fc.property(events, (through) => {
         const { served } = play(through);
@@ -91,7 +90,7 @@ describe('those who wait for one bucket', () => {
           for (const [last, { at: to }] of served.entries()) {
             if (last < first) continue;
             const most = rule.capacity + ((to - from) * rule.capacity) / rule.periodMs;
-            // Waits are told in whole milliseconds.
+            // Waits are rounded to whole milliseconds.
             expect(last - first + 1).toBeLessThanOrEqual(most + 0.01);
           }
         }
@@ -99,8 +98,8 @@ describe('those who wait for one bucket', () => {
     );
   });
 
-  it('move up when one of them leaves: nobody behind waits longer for it', () => {
-    const three = [1, 2, 3].reduce<WaitingLine<number>>((line, id) => enter(line, id, id * 1_000), nobodyWaits);
+  it('move up when one of them leaves', () => {
+    const three = [1, 2, 3].reduce<WaitingLine<number>>((line, id) => enter(line, id, id * 1_000), emptyLine);
 
     const two = leave(three, 1);
 
@@ -109,7 +108,7 @@ describe('those who wait for one bucket', () => {
   });
 });
 
-/** Time that passes when the test says so. */
+/** A clock that the test advances. */
 function aClock(): Clock & { pass(ms: number): void; timers(): number } {
   let now = 0;
   const timers = new Map<object, { at: number; run: () => void }>();
@@ -135,8 +134,8 @@ function aClock(): Clock & { pass(ms: number): void; timers(): number } {
   };
 }
 
-describe('the lines of a process', () => {
-  it('have one timer each, whoever waits, and none when nobody does', async () => {
+describe('the waiting lines of a process', () => {
+  it('have one timer each, and none when no request waits', async () => {
     const clock = aClock();
     const lines = waitingLines(clock);
     const here = new AbortController().signal;
@@ -149,7 +148,7 @@ describe('the lines of a process', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('let go who leaves, and give the turn to who is behind', async () => {
+  it('release a request that leaves, and pass its turn to the next', async () => {
     const clock = aClock();
     const lines = waitingLines(clock);
     const gone = new AbortController();
@@ -164,7 +163,7 @@ describe('the lines of a process', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('are not joined by who has left before', async () => {
+  it('are not joined by a request that was aborted before', async () => {
     const clock = aClock();
 
     expect(await waitingLines(clock).wait('a', 1_000, AbortSignal.abort())).toBe(false);
@@ -172,8 +171,8 @@ describe('the lines of a process', () => {
   });
 });
 
-describe('places to wait in', () => {
-  it('are so many for each, and a place given back twice is one', () => {
+describe('placesPerKey', () => {
+  it('limits the places per key, and counts a place released twice once', () => {
     const places = placesPerKey(2);
     const leave = places.enter('a') as () => void;
     expect(places.enter('a')).not.toBeNull();

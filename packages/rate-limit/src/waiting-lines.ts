@@ -1,11 +1,46 @@
 import type { Clock } from './clock.js';
-import { enter, leave, nobodyWaits, serve, type WaitingLine } from './waiting-line.js';
+
+/**
+ * The requests that wait for tokens of one bucket. A slot is the time at which a promised token is available. Slots
+ * belong to the line: the first waiter always gets the earliest slot, and when one leaves, the last slot is dropped.
+ */
+export interface WaitingLine<W> {
+  /** In order of arrival. */
+  readonly waiters: readonly W[];
+  /** One per waiter, earliest first. */
+  readonly slots: readonly number[];
+}
+
+export const emptyLine: WaitingLine<never> = { waiters: [], slots: [] };
+
+/** Joins the line at its end, and adds the slot promised to the waiter. */
+export function enter<W>({ waiters, slots }: WaitingLine<W>, waiter: W, slot: number): WaitingLine<W> {
+  return { waiters: [...waiters, waiter], slots: [...slots, slot].sort((one, other) => one - other) };
+}
+
+/** @returns null when the waiter is not in the line; otherwise its token must be given back */
+export function leave<W>({ waiters, slots }: WaitingLine<W>, waiter: W): WaitingLine<W> | null {
+  if (!waiters.includes(waiter)) return null;
+  return { waiters: waiters.filter((each) => each !== waiter), slots: slots.slice(0, -1) };
+}
+
+/** Removes the waiters whose tokens are available. */
+export function serve<W>(
+  { waiters, slots }: WaitingLine<W>,
+  now: number,
+): { line: WaitingLine<W>; served: readonly W[] } {
+  const count = slots.filter((slot) => slot <= now).length;
+  return {
+    line: { waiters: waiters.slice(count), slots: slots.slice(count) },
+    served: waiters.slice(0, count),
+  };
+}
 
 export interface WaitingLines {
   /**
-   * Waits for a token that was promised in so long, behind all who came earlier for tokens of the same key.
+   * Waits for a token promised in `waitMs`, behind earlier requests for the same key.
    *
-   * @returns false when the signal came first: the token is to be given back
+   * @returns false when the signal aborted first; the token must then be given back
    */
   wait(key: string, waitMs: number, signal: AbortSignal): Promise<boolean>;
 }
@@ -16,21 +51,21 @@ interface Waiter {
 
 interface Line {
   waiting: WaitingLine<Waiter>;
-  callOff: () => void;
+  cancelTimer: () => void;
 }
 
-/** The lines of this process, one for each key, with their timers. */
+/** The waiting lines of this process, one per key, with their timers. */
 export function waitingLines(clock: Clock): WaitingLines {
   const lines = new Map<string, Line>();
 
   const keep = (key: string, waiting: WaitingLine<Waiter>): void => {
-    lines.get(key)?.callOff();
+    lines.get(key)?.cancelTimer();
     const [first] = waiting.slots;
     if (first === undefined) lines.delete(key);
-    else lines.set(key, { waiting, callOff: clock.after(Math.max(0, first - clock.now()), () => serveDue(key)) });
+    else lines.set(key, { waiting, cancelTimer: clock.after(Math.max(0, first - clock.now()), () => serveDue(key)) });
   };
   const serveDue = (key: string): void => {
-    const { line, served } = serve(lines.get(key)?.waiting ?? nobodyWaits, clock.now());
+    const { line, served } = serve(lines.get(key)?.waiting ?? emptyLine, clock.now());
     keep(key, line);
     for (const { go } of served) go();
   };
@@ -43,7 +78,7 @@ export function waitingLines(clock: Clock): WaitingLines {
           return;
         }
         const giveUp = (): void => {
-          const left = leave(lines.get(key)?.waiting ?? nobodyWaits, waiter);
+          const left = leave(lines.get(key)?.waiting ?? emptyLine, waiter);
           if (left === null) return;
           keep(key, left);
           resolve(false);
@@ -55,17 +90,17 @@ export function waitingLines(clock: Clock): WaitingLines {
           },
         };
         signal.addEventListener('abort', giveUp, { once: true });
-        keep(key, enter(lines.get(key)?.waiting ?? nobodyWaits, waiter, clock.now() + waitMs));
+        keep(key, enter(lines.get(key)?.waiting ?? emptyLine, waiter, clock.now() + waitMs));
       }),
   };
 }
 
 export interface PlacesPerKey {
-  /** @returns what gives the place free again; null when all are taken */
+  /** @returns a function that releases the place; null when all are taken */
   enter(who: string): (() => void) | null;
 }
 
-/** So many may wait at once for each of them. */
+/** Limits how many may wait at once per key. */
 export function placesPerKey(max: number): PlacesPerKey {
   const taken = new Map<string, number>();
   return {

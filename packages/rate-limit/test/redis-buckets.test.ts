@@ -16,7 +16,7 @@ import type { BucketRule, Taken } from '../src/token-bucket.js';
 
 const server = await redisForTests();
 
-/** Next to nothing flows in while a test runs. */
+/** So slow that practically nothing flows in during a test. */
 const slow: BucketRule = { capacity: 60, periodMs: 36_000_000 };
 
 interface Replica extends RedisBuckets {
@@ -79,7 +79,7 @@ async function takeInTurn(replica: Replica, times: number, rule = slow): Promise
 }
 
 describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
-  it('never give more than the rule to two replicas together, and all of it in the end', async () => {
+  it('never grant more than the rule to two replicas together, and all of it in the end', async () => {
     const [one, other] = [await startReplica(), await startReplica()];
 
     const ends = await Promise.all(
@@ -92,7 +92,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(allowed(ends) + allowed(late)).toBe(60);
   });
 
-  it('give to replicas that ask in turn exactly what the rule allows', async () => {
+  it('grant exactly the rule to replicas that take turns', async () => {
     const [one, other] = [await startReplica(), await startReplica()];
     const taken: Taken[] = [];
 
@@ -102,7 +102,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(errorsOf(one, other)).toEqual([]);
   });
 
-  it('get back what a replica fetched and did not use, soon and when it ends', async () => {
+  it('get unused tokens back, soon and when the replica closes', async () => {
     const [idle, ending] = [await startReplica(), await startReplica()];
     await takeInTurn(idle, 1);
     await takeInTurn(ending, 1);
@@ -113,7 +113,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     await waitFor('the unused tokens to come back', async () => Math.floor(await tokensLeft()) === 58);
   });
 
-  it('keep for the other replicas what a burst at one of them does not use', async () => {
+  it('keep for other replicas what a burst at one does not use', async () => {
     const [bursting, other] = [await startReplica(), await startReplica()];
     const rule = { capacity: 120, periodMs: 36_000_000 };
 
@@ -124,7 +124,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(allowed(await takeInTurn(other, 1, rule))).toBe(0);
   });
 
-  it('refuse none of many requests at once while there is something left', async () => {
+  it('refuse no concurrent request while tokens are left', async () => {
     const replica = await startReplica();
 
     const taken: Taken[] = [];
@@ -136,7 +136,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect((await replica.take(key, slow)).allowed).toBe(false);
   });
 
-  it('cost one call for all keys of a moment', async () => {
+  it('need one call for all keys of a moment', async () => {
     const replica = await startReplica();
 
     await Promise.all(['a', 'b', 'c'].map((suffix) => replica.take(`${key}:${suffix}`, slow)));
@@ -144,7 +144,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(replica.calls).toEqual([['a', 'b', 'c'].map((suffix) => `corral:limit:${key}:${suffix}`)]);
   });
 
-  it('are not asked for most requests of a client that goes on', async () => {
+  it('need no call for most requests of a steady client', async () => {
     const replica = await startReplica();
     const perMinute = (capacity: number): BucketRule => ({ capacity, periodMs: 60_000 });
 
@@ -154,10 +154,10 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
       await replica.take(`${key}:team`, perMinute(600));
     }
 
-    expect(replica.calls.length).toBeLessThanOrEqual(40); // of 360 questions
+    expect(replica.calls.length).toBeLessThanOrEqual(40); // for 360 requests
   });
 
-  it('take nothing for a refusal, and say when to come back', async () => {
+  it('take nothing for a refusal, and report when to retry', async () => {
     const replica = await startReplica();
     const rule = { capacity: 2, periodMs: 3_600_000 };
     await takeInTurn(replica, 2, rule);
@@ -171,7 +171,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(refusals[0]?.retryInMs).toBeLessThan(1_801_000);
   });
 
-  it('take back what was charged at no call of their own, and never hold more than the rule', async () => {
+  it('accept returned tokens without a call, and never hold more than the rule', async () => {
     const replica = await startReplica();
     const [{ remaining: before }] = (await takeInTurn(replica, 1)) as [Taken];
     const calls = replica.calls.length;
@@ -188,7 +188,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(Math.floor(await tokensLeft())).toBe(60);
   });
 
-  it('take back at any replica, and never more than fits', async () => {
+  it('accept returned tokens at any replica, and never more than fit', async () => {
     const [one, other] = [await startReplica(), await startReplica()];
     await takeInTurn(one, 10);
 
@@ -199,7 +199,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(allowed(await takeInTurn(await startReplica(), 70))).toBe(60);
   });
 
-  it('promise tokens to those who wait at any replica, in the order in which they ask', async () => {
+  it('promise tokens across replicas in the order of the requests', async () => {
     const [one, other] = [await startReplica(), await startReplica()];
     await takeInTurn(one, 60);
     const patienceMs = 3 * 600_000;
@@ -209,15 +209,15 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
 
     expect(promised.map(({ waitMs }) => Math.round(waitMs / 600_000))).toEqual([1, 2, 3]);
     expect(await other.take(key, slow, patienceMs)).toMatchObject({ allowed: false, remaining: 0 });
-    // Who does not wait comes after them.
+    // A request that does not wait comes after them.
     const read = await other.take(key, slow);
     expect([read.allowed, Math.round(read.retryInMs / 600_000)]).toEqual([false, 4]);
-    // Who leaves the line makes room at its end.
+    // A request that leaves frees a slot at the end.
     await one.giveBack(key, slow);
     expect(Math.round((await other.take(key, slow, patienceMs)).waitMs / 600_000)).toBe(3);
   });
 
-  it('ask once for each who waits', async () => {
+  it('make one request for tokens per waiting request', async () => {
     const replica = await startReplica();
     await takeInTurn(replica, 60);
     const calls = replica.calls.length;
@@ -227,7 +227,7 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     expect(replica.calls.slice(calls).flat()).toHaveLength(20);
   });
 
-  it('are forgotten by Redis when they are full again', async () => {
+  it('expire in Redis once they are full again', async () => {
     const replica = await startReplica();
 
     await takeInTurn(replica, 1, { capacity: 2, periodMs: 5_000 });
@@ -242,8 +242,8 @@ const waysToBeAway = [
   { how: 'hang', missing: missingRedis() },
 ] as const;
 
-describeEachNeeding(describe, waysToBeAway, 'while Redis is away ($how)', ({ how }) => {
-  it('each process counts by itself, and with the others again when Redis is back', async () => {
+describeEachNeeding(describe, waysToBeAway, 'while Redis is unavailable ($how)', ({ how }) => {
+  it('each process counts alone, and shares again when Redis is back', async () => {
     let now = Date.now();
     const { hostname: host, port } = new URL(server?.url as string);
     const proxy = await startFlakyProxy({ host, port: Number(port) });
@@ -255,12 +255,12 @@ describeEachNeeding(describe, waysToBeAway, 'while Redis is away ($how)', ({ how
     const away = await takeInTurn(replica, 15, rule);
 
     expect(allowed(away)).toBe(10);
-    expect(replica.errors).toHaveLength(1); // it is not asked again for a second
+    expect(replica.errors).toHaveLength(1); // it is not called again for a second
     expect(await direct.exists(`corral:limit:${key}`)).toBe(0);
 
     proxy.restore();
-    // By itself it has none left to give. On a machine that is busy, an answer may come too late once or twice.
-    await waitFor('the connection to be made anew', async () => {
+    // Its own share is used up. On a busy machine an answer may come too late once or twice.
+    await waitFor('the connection to be restored', async () => {
       now += 1_001;
       return (await replica.take(key, rule)).allowed;
     });

@@ -20,7 +20,7 @@ function reasonOf(open: () => unknown): string {
 }
 
 describe('a sealed text', () => {
-  it('opens to what it was, for the same owner', () => {
+  it('opens to the original for the same owner', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, owner) => {
         expect(ring.open(ring.seal(text, owner), owner)).toBe(text);
@@ -28,7 +28,7 @@ describe('a sealed text', () => {
     );
   });
 
-  it('does not open once any one bit of it has changed', () => {
+  it('does not open after any one bit has changed', () => {
     const sealed = ring.seal('a-provider-token', OWNER);
     for (let bit = 0; bit < sealed.bytes.length * 8; bit += 1) {
       const bytes = Uint8Array.from(sealed.bytes);
@@ -38,20 +38,20 @@ describe('a sealed text', () => {
     }
   });
 
-  it('does not open cut short', () => {
+  it('does not open when truncated', () => {
     const sealed = ring.seal('token', OWNER);
     for (let length = 0; length < sealed.bytes.length; length += 1) {
       expect(reasonOf(() => ring.open({ ...sealed, bytes: sealed.bytes.slice(0, length) }, OWNER))).toBe('altered');
     }
   });
 
-  it('does not open in another row', () => {
+  it('does not open for another owner', () => {
     const sealed = ring.seal('token', OWNER);
 
     expect(reasonOf(() => ring.open(sealed, 'c0c5d1a2-0000-4000-8000-000000000002'))).toBe('altered');
   });
 
-  it('does not open with a key that is gone, and says which one that was', () => {
+  it('does not open with a removed key, and the error names the key', () => {
     const sealed = ring.seal('token', OWNER);
     const later = new KeyRing([key('2027')]);
 
@@ -63,7 +63,7 @@ describe('a sealed text', () => {
     expect(reasonOf(() => new KeyRing([key('2026')]).open(ring.seal('token', OWNER), OWNER))).toBe('altered');
   });
 
-  it('is never the same twice, and does not hold the text', () => {
+  it('is never the same twice, and does not contain the text', () => {
     const [one, other] = [ring.seal('token-token-token', OWNER), ring.seal('token-token-token', OWNER)];
 
     expect(Buffer.from(one.bytes)).not.toEqual(Buffer.from(other.bytes));
@@ -71,8 +71,8 @@ describe('a sealed text', () => {
   });
 });
 
-describe('a ring of keys', () => {
-  it('seals with the newest key and opens what older ones have sealed', () => {
+describe('a key ring', () => {
+  it('seals with the newest key and opens texts sealed by older ones', () => {
     const before: Sealed = new KeyRing([old]).seal('token', OWNER);
 
     expect(ring.seal('token', OWNER).keyId).toBe('2026');
@@ -80,7 +80,7 @@ describe('a ring of keys', () => {
     expect([ring.isOutdated(before), ring.isOutdated(ring.seal('token', OWNER))]).toEqual([true, false]);
   });
 
-  it('shows the names of its keys and nothing else, however it is printed', () => {
+  it('shows only the names of its keys, however it is printed', () => {
     const shown = `${JSON.stringify({ ring })} ${inspect(ring, { depth: 10, showHidden: true })} ${ring}`;
 
     for (const secret of [old, current]) {

@@ -6,15 +6,15 @@ export interface Key {
   readonly bytes: Buffer;
 }
 
-/** A text as it is stored. */
+/** A text in its stored form. */
 export interface Sealed {
-  /** Which key of the ring opens it. */
+  /** Id of the key that opens it. */
   readonly keyId: string;
   /** Nonce (12), ciphertext, tag (16). */
   readonly bytes: Uint8Array;
 }
 
-/** A stored text cannot be had back: its key is not in the ring, or it is not what was sealed there. */
+/** A stored text cannot be decrypted: its key is not in the ring, or the text, its owner or the key was changed. */
 export class SecretUnreadable extends Error {
   override readonly name = 'SecretUnreadable';
   constructor(
@@ -25,11 +25,11 @@ export class SecretUnreadable extends Error {
   }
 }
 
-/** Seals with its first key, opens with any. Printed or serialised, it shows the names of its keys and no more. */
+/** Seals with the first key and opens with any. Printing or serialising it shows only the names of its keys. */
 export class KeyRing {
   readonly #keys: readonly Key[];
 
-  /** @param keys newest first, at least one, names unique */
+  /** @param keys newest first, at least one, with unique ids */
   constructor(keys: readonly [Key, ...Key[]]) {
     this.#keys = keys;
   }
@@ -38,10 +38,10 @@ export class KeyRing {
     return this.#keys.map(({ id }) => id);
   }
 
-  /** @param owner what the text belongs to, such as the id of its row: it opens there and nowhere else */
+  /** @param owner what the text belongs to, such as the id of its row; required to open it */
   seal(text: string, owner: string): Sealed {
     const { id, bytes: key } = this.#keys[0] as Key;
-    // Random nonces are safe for 2^32 texts per key, which is more than there will be connections.
+    // Random nonces are safe for 2^32 texts per key, far more than there are connections.
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(owner));
     const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
@@ -77,7 +77,7 @@ export class KeyRing {
     }
   }
 
-  /** Null for what cannot be had back. */
+  /** Like `open`, but null for a text that cannot be decrypted. */
   openOrNull(sealed: Sealed, owner: string): string | null {
     try {
       return this.open(sealed, owner);
@@ -87,7 +87,7 @@ export class KeyRing {
     }
   }
 
-  /** Whether a text should be sealed anew, so that older keys can be dropped one day. */
+  /** Whether the text should be sealed again, so that older keys can be removed. */
   isOutdated({ keyId }: Pick<Sealed, 'keyId'>): boolean {
     return keyId !== this.#keys[0]?.id;
   }

@@ -22,7 +22,7 @@ describe('SECRET_KEYS', () => {
     ['one key', `k1:${encoded}`, ['k1']],
     ['several, the newest first', `k2:${randomBytes(32).toString('base64')}, k1:${encoded}`, ['k2', 'k1']],
     ['base64url without padding', `k1:${randomBytes(32).toString('base64url')}`, ['k1']],
-  ])('may hold %s', (_what, text, ids) => {
+  ])('accepts %s', (_what, text, ids) => {
     expect(read(text).keyIds).toEqual(ids);
   });
 
@@ -41,7 +41,7 @@ describe('SECRET_KEYS', () => {
     ],
     ['an empty entry', `k1:${encoded},`, 'has no valid key name'],
     ['a name twice', `k1:${encoded},k1:${randomBytes(32).toString('base64')}`, 'has the same key name twice'],
-  ])('may not hold %s, and the error does not repeat it', (_what, text, problem) => {
+  ])('rejects %s without repeating the value', (_what, text, problem) => {
     const message = messageOf(text);
 
     expect(message).toContain(problem);

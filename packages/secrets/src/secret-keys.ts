@@ -10,7 +10,7 @@ interface Declared {
 }
 
 /**
- * The variable that lists the keys: `name:base64` by commas, newest first. It has no default; `default: undefined` makes
+ * The variable that lists the keys: comma-separated `name:base64`, newest first. Required; `default: undefined` makes
  * it optional.
  */
 export function secretKeys(spec: Declared & { default: undefined }): OptionalVariable<KeyRing>;
@@ -36,7 +36,7 @@ function parseKey(entry: string, place: number): Key {
     );
   const encoded = entry.slice(colon + 1);
   const bytes = Buffer.from(encoded, 'base64');
-  // Buffer skips what is no base64, so a mistyped key would pass as another one.
+  // Buffer skips characters outside base64, so a mistyped key would be accepted as a different one.
   const exact = [bytes.toString('base64'), bytes.toString('base64url')].includes(encoded);
   if (!exact || bytes.length !== KEY_BYTES) refuseValue(`does not have ${KEY_BYTES} bytes of base64 in entry ${place}`);
   return { id, bytes };

@@ -1,4 +1,3 @@
-import { type RequestHandler, Router } from 'express';
 import type { Log } from './log.js';
 
 /** Resolves when the dependency answers, rejects when it does not. */
@@ -20,12 +19,7 @@ export interface Readiness {
 }
 
 export interface Health {
-  /** 200 while the process lives. */
-  readonly live: RequestHandler;
-  /** 200 when every check passes, else 503 with the names of those that fail and nothing more. */
-  readonly ready: RequestHandler;
-  /** `/healthz` and `/readyz`. */
-  router(): Router;
+  /** Whether requests can be served, and which checks fail. */
   readiness(): Promise<Readiness>;
   /** Aborted when no more connections are taken: long answers end themselves on it. */
   readonly draining: AbortSignal;
@@ -61,25 +55,16 @@ export function createHealth({ checks, deadlineMs = 2_000, freshMs = 500, log }:
     const failing = results.filter(({ passed }) => !passed).map(({ name }) => name);
     return { ready: failing.length === 0, failing };
   };
+  const shutdown: Readiness = { ready: false, failing: ['shutdown'] };
   const readiness = async (): Promise<Readiness> => {
+    if (isRetired) return shutdown;
     if (latest === undefined || performance.now() - latest.at >= freshMs) {
       latest = { at: performance.now(), answer: runChecks() };
     }
     const answer = await latest.answer;
-    return isRetired ? { ready: false, failing: ['shutdown'] } : answer;
-  };
-  const live: RequestHandler = (_req, res) => {
-    res.set('Cache-Control', 'no-store').json({ status: 'ok' });
-  };
-  const ready: RequestHandler = async (_req, res) => {
-    const state = isRetired ? { ready: false, failing: ['shutdown'] } : await readiness();
-    res.set('Cache-Control', 'no-store').status(state.ready ? 200 : 503);
-    res.json(state.ready ? { status: 'ok' } : { status: 'unavailable', failing: state.failing });
+    return isRetired ? shutdown : answer;
   };
   return {
-    live,
-    ready,
-    router: () => Router().get('/healthz', live).get('/readyz', ready),
     readiness,
     draining: drained.signal,
     retire() {

@@ -3,8 +3,8 @@ import type { Log } from './log.js';
 
 export interface ShutdownStep {
   readonly name: string;
-  /** @param how `atOnce`: something unexpected ends the process, and nobody is given time to find out */
-  close(how: { readonly atOnce: boolean }): unknown;
+  /** @param how `immediately`: something unexpected ends the process, and nobody is given time to find out */
+  close(how: { readonly immediately: boolean }): unknown;
   /** Default: what is left of the grace. */
   readonly deadlineMs?: number;
 }
@@ -28,10 +28,10 @@ const STEP_MS_MIN = 500;
  */
 export function onShutdown({ log, graceMs }: ShutdownOptions, steps: readonly ShutdownStep[]): () => void {
   let begun = false;
-  const shutdown = async (exitCode: number, atOnce = false): Promise<void> => {
+  const shutdown = async (exitCode: number, immediately = false): Promise<void> => {
     if (begun) return;
     begun = true;
-    const clean = await closeAll(steps, { graceMs, atOnce }, log);
+    const clean = await closeAll(steps, { graceMs, immediately }, log);
     await log.flush?.();
     process.exit(clean ? exitCode : 1);
   };
@@ -53,14 +53,14 @@ export function onShutdown({ log, graceMs }: ShutdownOptions, steps: readonly Sh
 
 async function closeAll(
   steps: readonly ShutdownStep[],
-  { graceMs, atOnce }: { readonly graceMs: number; readonly atOnce: boolean },
+  { graceMs, immediately }: { readonly graceMs: number; readonly immediately: boolean },
   log: Log,
 ): Promise<boolean> {
   const endsAt = performance.now() + graceMs;
   let clean = true;
   for (const step of steps) {
     const leftMs = Math.max(endsAt - performance.now(), STEP_MS_MIN);
-    const failure = await closeWithin(step, { atOnce }, Math.min(step.deadlineMs ?? leftMs, leftMs));
+    const failure = await closeWithin(step, { immediately }, Math.min(step.deadlineMs ?? leftMs, leftMs));
     if (failure === undefined) continue;
     clean = false;
     log.error('shutdown step failed', { step: step.name, error: failure });
@@ -71,7 +71,7 @@ async function closeAll(
 
 async function closeWithin(
   step: ShutdownStep,
-  how: { readonly atOnce: boolean },
+  how: { readonly immediately: boolean },
   deadlineMs: number,
 ): Promise<Error | undefined> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A TCP address in front of a server, which can be taken away and given back. */
+/** A TCP proxy in front of a server, which can be interrupted and restored. */
 export interface FlakyProxy {
   readonly port: number;
-  /** Cuts all connections and refuses new ones. */
+  /** Closes all connections and refuses new ones. */
   cut(): void;
   /**
-   * Keeps connections open and passes nothing on any more, not even their ends: a cable that was pulled.
+   * Keeps connections open but forwards nothing, not even their ends, like an unplugged cable.
    *
-   * @param opening only connections whose first bytes from the client hold this text; default: all
+   * @param opening limits this to connections whose first bytes from the client contain this text; default: all
    */
   hang(opening?: string): void;
-  /** Drops what hung, and serves as before. */
+  /** Closes hanging connections and forwards again. */
   restore(): void;
   close(): Promise<void>;
 }

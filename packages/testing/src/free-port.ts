@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below them are registered services, above them the kernel takes ports for outgoing connections (32,768 on Linux). */
+/** Between the registered ports of services and the kernel's ephemeral ports (from 32,768 on Linux). */
 const [LOWEST, HIGHEST] = [10_240, 32_767];
 const TRIES_MAX = 50;
 
 /**
- * A port of 127.0.0.1 that nothing listens on, drawn at random: another process that looks for one at the same time, and
- * one that starts again at its own, hardly meet. Whoever can should listen on port 0 instead.
+ * Finds a free port of 127.0.0.1 at random, so that concurrent searches and restarting processes rarely collide. Listen
+ * on port 0 instead where possible.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {

@@ -11,7 +11,6 @@ export {
   showsLessWithout,
   unlessInstalled,
 } from './needing.js';
-export { patientPool, patientTransactions } from './patient-pool.js';
 export { databaseUrl } from './postgres/connection.js';
 export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
 export { deleteRows } from './postgres/delete-rows.js';
@@ -23,7 +22,13 @@ export {
   removeKeptServers,
 } from './postgres/kept.js';
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres/start-postgres.js';
-export { createEmptyDatabase, createTestDatabase, type TestDatabase } from './postgres/test-database.js';
+export {
+  createEmptyDatabase,
+  createTestDatabase,
+  patientPool,
+  patientTransactions,
+  type TestDatabase,
+} from './postgres/test-database.js';
 export { endWithUs, type Leftovers } from './process/end-with-us.js';
 export { type Ended, type ProcessSpec, type RunningProcess, startProcess } from './process/start-process.js';
 export { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sendRaw } from './raw-http.js';

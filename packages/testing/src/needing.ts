@@ -3,26 +3,26 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { currentTestFile, resultsDir } from './test-file.js';
 
-/** What a machine lacks. `npm test` makes one line of it: `skipped: 6 tests need <what>: <how>.` */
+/** Something a machine lacks. `npm test` prints one line for it: `skipped: 6 tests need <what>: <how>.` */
 export type Missing = {
-  /** With its article where it has one: "the hcloud CLI". */
+  /** With its article, if it has one: "the hcloud CLI". */
   what: string;
-  /** How to make its tests run: "put hcloud on PATH". */
+  /** How to make the tests run: "put hcloud on PATH". */
   how: string;
-  /** Why it could not be made here, where that is not plain from `how`. */
+  /** Why it could not be provided automatically, unless `how` makes that obvious. */
   why?: string;
-  /** Whether so few machines have it that its tests do not even count as skipped. */
+  /** So rarely available that its tests do not count as skipped. */
   isRare?: boolean;
 };
 
-/** A line of the file in which a run notes what it skips. */
+/** A line in the file of skipped tests. */
 export type SkipNote = Missing & {
   tests: number;
-  /** Tests that ran, with less to look at. */
+  /** Number of tests that ran with reduced coverage. */
   lesser: number;
 };
 
-/** Below the folder of results. */
+/** Relative to the folder of results. */
 export const SKIP_NOTES_FILE = 'skipped.jsonl';
 
 type Describe = ((title: string, tests: () => void) => void) & {
@@ -30,11 +30,11 @@ type Describe = ((title: string, tests: () => void) => void) & {
 };
 
 /**
- * A group of tests that needs something which not every machine has. Where it is missing the tests are skipped, and `npm
- * test` says at its end how to make them run.
+ * A group of tests with a requirement that not every machine meets. When it is missing the tests are skipped, and `npm
+ * test` prints how to make them run.
  *
  * @param describe Jest's
- * @param missing null when the tests can run
+ * @param missing null when the requirement is met
  */
 export function describeNeeding(describe: Describe, missing: Missing | null, title: string, tests: () => void): void {
   if (missing === null) {
@@ -47,9 +47,9 @@ export function describeNeeding(describe: Describe, missing: Missing | null, tit
 }
 
 /**
- * The same tests for each of some cases, any of which may lack something.
+ * The same tests for several cases, each with its own requirement.
  *
- * @param title `$name` in it stands for that property of a case
+ * @param title may contain `$name` for a property of the case
  */
 export function describeEachNeeding<Case extends { missing: Missing | null }>(
   describe: Describe,
@@ -63,16 +63,16 @@ export function describeEachNeeding<Case extends { missing: Missing | null }>(
   }
 }
 
-/** For a test that runs in any case, and shows less where something is missing. */
+/** For a test that always runs, but with reduced coverage when something is missing. */
 export function showsLessWithout(missing: Missing | null): void {
   if (missing !== null) note({ ...missing, tests: 0, lesser: 1 });
 }
 
-/** @returns what it is given, unless the command can be run and ends with 0 */
+/** @returns null if the command runs and exits with 0, otherwise `missing` */
 export const unlessInstalled = ([command = '', ...args]: readonly string[], missing: Missing): Missing | null =>
   spawnSync(command, args, { stdio: 'ignore' }).status === 0 ? null : missing;
 
-/** A single short write at the end of the file, as other workers write to it, too. */
+/** One short append, because other workers write to the file too. */
 function note(skip: SkipNote): void {
   const folder = resultsDir();
   if (folder !== undefined) appendFileSync(join(folder, SKIP_NOTES_FILE), `${JSON.stringify(skip)}\n`);

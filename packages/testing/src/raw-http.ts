@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** An answer as it came over a socket. */
+/** An answer as received over a socket. */
 export interface RawAnswer {
   readonly status: number;
   /** Names in lower case. */
@@ -10,10 +10,10 @@ export interface RawAnswer {
   readonly json: any;
 }
 
-/** A request as it goes over a socket. */
+/** A request as sent over a socket. */
 export interface RawRequest {
   readonly method?: string;
-  /** Goes into the request line as it is: no client tidies it up. */
+  /** Sent unchanged in the request line, without normalisation by a client. */
   readonly path: string;
   /** A bearer token. */
   readonly token?: string | null;
@@ -21,7 +21,7 @@ export interface RawRequest {
   readonly body?: string | Buffer;
 }
 
-/** The bytes of a request that asks for its connection to be closed. `Content-Length` is added for a body. */
+/** Renders a request with `Connection: close`. Adds `Content-Length` for a body. */
 export function renderRequest({ method = 'GET', path, token = null, headers = [], body }: RawRequest): Buffer {
   const chunked = headers.some(([name]) => name.toLowerCase() === 'transfer-encoding');
   const lines = [
@@ -38,9 +38,9 @@ export function renderRequest({ method = 'GET', path, token = null, headers = []
 }
 
 /**
- * Sends bytes over a connection of their own and reads what comes back until the other side closes it.
+ * Sends bytes over a new connection and reads until the server closes it.
  *
- * @param options `end` says right after the bytes that no more will come
+ * @param options `end` half-closes the connection after sending
  */
 export function sendBytes(url: string, bytes: string | Buffer, { end = false } = {}): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
@@ -62,7 +62,7 @@ export function sendRaw(url: string, request: RawRequest): Promise<RawAnswer> {
   return sendBytes(url, renderRequest(request));
 }
 
-/** One chunk and the end of a chunked body. */
+/** A chunked body of one chunk. */
 export function chunked(body: string): string {
   return `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`;
 }

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 
-/** A server below HTTP: it can do to a connection what no well-behaved server does. */
+/** A TCP server for tests of connections that a regular HTTP server cannot produce. */
 export interface RawServer {
   url: string;
-  /** what arrived, one entry per chunk: a small request is one */
+  /** Received data, one entry per chunk; a small request is one chunk. */
   requests: string[];
-  /** open connections, the newest last */
+  /** Open connections, the newest last. */
   sockets: Set<Socket>;
   close(): Promise<void>;
 }
 
-/** @param onRequest called with each chunk of a request that arrives */
+/** @param onRequest called with each received chunk */
 export async function startRawServer(onRequest: (socket: Socket, text: string) => void, port = 0): Promise<RawServer> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
@@ -40,14 +40,14 @@ export async function startRawServer(onRequest: (socket: Socket, text: string) =
   };
 }
 
-/** Gives an address at which nobody listens. */
+/** Returns a URL where nothing listens. */
 export async function closedUrl(): Promise<string> {
   const server = await startRawServer(() => {});
   await server.close();
   return server.url;
 }
 
-/** Renders an answer with its true length. */
+/** Renders an answer with its correct length. */
 export function rawAnswer(status: string, body: object | string, headers: readonly string[] = []): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const lines = [`HTTP/1.1 ${status}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`];

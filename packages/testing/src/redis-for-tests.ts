@@ -7,15 +7,15 @@ import { type RunningProcess, startProcess } from './process/start-process.js';
 
 export type TestRedis = {
   url: string;
-  /** Ends the server if it was started for this caller. Safe to repeat. */
+  /** Stops the server if it was started for this caller. Safe to repeat. */
   stop(): Promise<void>;
 };
 
 /**
- * A Redis for one test file: CORRAL_TEST_REDIS_URL where that is set, else a `redis-server` of its own, empty, which
- * the test may flush, pause and stop as it likes.
+ * A Redis for one test file: CORRAL_TEST_REDIS_URL if set, otherwise a new empty `redis-server`, which the test may
+ * flush, pause and stop.
  *
- * @returns null when there is neither: the caller's Redis half is skipped, see `missingRedis`
+ * @returns null when neither is available; the caller's Redis tests are then skipped, see `missingRedis`
  */
 export async function redisForTests(env: NodeJS.ProcessEnv = process.env): Promise<TestRedis | null> {
   if (env.CORRAL_TEST_REDIS_URL) return { url: env.CORRAL_TEST_REDIS_URL, stop: async () => undefined };
@@ -30,11 +30,11 @@ const REDIS: Missing = {
   how: 'install redis-server (Debian: apt-get install redis-server); for some, CORRAL_TEST_REDIS_URL is enough',
 };
 
-/** For tests that `redisForTests` serves. */
+/** Requirement of tests that use `redisForTests`. */
 export const missingRedis = (env: NodeJS.ProcessEnv = process.env): Missing | null =>
   env.CORRAL_TEST_REDIS_URL ? null : missingRedisServer();
 
-/** For tests that start a `redis-server`, and kill it. */
+/** Requirement of tests that start and kill a `redis-server`. */
 export const missingRedisServer = (): Missing | null => unlessInstalled(['redis-server', '--version'], REDIS);
 
 async function startRedis(): Promise<TestRedis> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { waitFor } from './wait-for.js';
 
 describe('waitFor', () => {
-  it('answers what the probe answers, as soon as that is truthy', async () => {
+  it("returns the probe's value as soon as it is truthy", async () => {
     const answers = [null, 0, '', { herd: 'acme' }, 'too late'];
 
     const seen = await waitFor('a herd', () => answers.shift());
@@ -11,7 +11,7 @@ describe('waitFor', () => {
     expect(answers).toEqual(['too late']);
   });
 
-  it('takes an error of the probe for "not yet"', async () => {
+  it('treats an error of the probe as "not yet"', async () => {
     let tries = 0;
     const probe = async () => {
       tries += 1;
@@ -32,13 +32,13 @@ describe('waitFor', () => {
     await expect(waiting).rejects.toThrow(message);
   });
 
-  it('looks a last time when the time is up, so that a busy machine does not fail a test', async () => {
+  it('probes once more at the deadline, so that a busy machine does not fail a test', async () => {
     const start = performance.now();
 
     await waitFor('the end', () => performance.now() - start > 50, { timeoutMs: 60 });
   });
 
-  it('looks again when the time went by during a look', async () => {
+  it('probes again when a probe outlasted the deadline', async () => {
     const end = performance.now() + 50;
     let looks = 0;
     const slowAtFirst = () => {

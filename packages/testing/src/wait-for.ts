@@ -5,18 +5,18 @@ export type WaitOptions = { timeoutMs?: number };
 
 const POLL_MS_MIN = 5;
 const POLL_MS_MAX = 200;
-/** For a look that begins when the time is up. */
+/** Time for a probe that begins at the deadline. */
 const LAST_LOOK_MS = 1_000;
 
 /**
- * Polls until `probe` answers something truthy, and answers that.
+ * Polls until `probe` returns a truthy value, and returns it.
  *
- * A probe that throws counts as "not yet". So a probe tells what it saw by throwing an error with that text, or by
- * an `expect` inside it. The last look begins when the time is up: a machine that stood still until then fails nothing.
+ * A probe that throws counts as "not yet", so it can report what it saw by throwing an error or using `expect`. The
+ * last probe begins at the deadline, so a machine that stalled until then fails nothing.
  *
  * @param description completes the sentence "waited … for"
- * @throws Error with the description and the last state seen, after `timeoutMs` (default 90,000: a bound for what
- * hangs, which ends a wait before Jest ends the test. It is no measure of how fast anything is)
+ * @throws Error with the description and the last state seen, after `timeoutMs` (default 90,000: an upper bound for
+ *   hangs that ends a wait before Jest ends the test, not a measure of speed)
  */
 export async function waitFor<T>(
   description: string,

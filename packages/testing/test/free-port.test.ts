@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { expect, it } from '@jest/globals';
 import { freePort } from '../src/free-port.js';
 
-it('gives ports that can be listened on at the same time', async () => {
+it('freePort returns ports that can be listened on at the same time', async () => {
   const ports = await Promise.all([freePort(), freePort(), freePort()]);
 
   const servers = ports.map((port) => createServer().listen(port, '127.0.0.1'));
@@ -12,6 +12,6 @@ it('gives ports that can be listened on at the same time', async () => {
   expect(new Set(ports).size).toBe(3);
 });
 
-it('gives none that the kernel may take for an outgoing connection before it is listened on', async () => {
+it('freePort returns no port that the kernel may use for an outgoing connection', async () => {
   for (let turn = 0; turn < 100; turn += 1) expect(await freePort()).toBeLessThan(32_768);
 });

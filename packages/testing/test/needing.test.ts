@@ -30,7 +30,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** In place of Jest's, which takes no new tests while one runs. */
+/** Replaces Jest's `describe`, which accepts no tests while one is running. */
 function aDescribe() {
   const groups: string[] = [];
   const of = (mode: string) => (title: string, tests: () => void) => {
@@ -48,8 +48,8 @@ const notes = async (): Promise<unknown[]> => {
   return lines.map((line) => JSON.parse(line));
 };
 
-describe('a group of tests that needs something', () => {
-  it('runs where that is there, and nothing is noted', async () => {
+describe('a group of tests with a requirement', () => {
+  it('runs when it is met, and notes nothing', async () => {
     const { describe, groups } = aDescribe();
 
     describeNeeding(describe, null, 'curl', addTests(3));
@@ -58,7 +58,7 @@ describe('a group of tests that needs something', () => {
     expect(await notes()).toEqual([]);
   });
 
-  it('is skipped elsewhere, and the number of its tests is noted', async () => {
+  it('is skipped otherwise, and the number of its tests is noted', async () => {
     const { describe, groups } = aDescribe();
 
     describeNeeding(describe, curl, 'curl', addTests(3));
@@ -67,7 +67,7 @@ describe('a group of tests that needs something', () => {
     expect(await notes()).toEqual([{ ...curl, tests: 3, lesser: 0 }]);
   });
 
-  it('is there once for each case, of which some may be skipped', async () => {
+  it('is registered per case, and skipped for cases that lack it', async () => {
     const { describe, groups } = aDescribe();
     const cases = [
       { backend: 'Postgres', missing: null },
@@ -81,14 +81,14 @@ describe('a group of tests that needs something', () => {
   });
 });
 
-it('a test that shows less without something notes that it did', async () => {
+it('showsLessWithout notes reduced coverage', async () => {
   showsLessWithout(null);
   showsLessWithout(curl);
 
   expect(await notes()).toEqual([{ ...curl, tests: 0, lesser: 1 }]);
 });
 
-it('a program is missing when it cannot be run, and when it fails', () => {
+it('unlessInstalled reports a program that is missing or fails', () => {
   expect(unlessInstalled([process.execPath, '--version'], curl)).toBeNull();
   expect(unlessInstalled(['no-such-command'], curl)).toBe(curl);
   expect(unlessInstalled([process.execPath, '-e', 'process.exit(1)'], curl)).toBe(curl);

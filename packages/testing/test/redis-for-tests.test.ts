@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { isRedisInstalled, redisForTests } from '../src/redis-for-tests.js';
 
 describe('redisForTests', () => {
-  it('gives the Redis that the environment names, and leaves it running', async () => {
+  it('returns the Redis of the environment and leaves it running', async () => {
     const redis = await redisForTests({ CORRAL_TEST_REDIS_URL: 'redis://127.0.0.1:1' });
 
     await redis?.stop();
@@ -11,7 +11,7 @@ describe('redisForTests', () => {
     expect(redis?.url).toBe('redis://127.0.0.1:1');
   });
 
-  it('gives each caller a server of its own where redis-server is installed, and null elsewhere', async () => {
+  it('starts a server per caller when redis-server is installed, and otherwise returns null', async () => {
     const redis = [await redisForTests({}), await redisForTests({})];
 
     const answers = await Promise.all(redis.map((each) => each && ping(each.url)));

@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Data of a server that has ended. Most of what a new server costs is to make them. */
+/** Data of a stopped server, created once because that is most of the cost of a new server. */
 let dataDir: string;
 let home: string;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ const query = async (url: string, sql: string): Promise<unknown> =>
   (await onConnection(url, (client) => client.query(sql))).rows[0];
 
 describe('startPostgres', () => {
-  it('runs several servers side by side, each on a port that no other can have, and leaves no folder behind', async () => {
+  it('runs servers side by side on different ports, and leaves no folder behind', async () => {
     const [one, two] = await Promise.all([startPostgres(), startPostgres()]);
     const shown = (await query(one.url, 'SHOW data_directory')) as Record<string, string>;
 
@@ -46,8 +46,8 @@ describe('startPostgres', () => {
     await expect(access(dirname(String(shown.data_directory)))).rejects.toThrow('ENOENT');
   });
 
-  it('keeps the data of a named folder, safely, and comes back at the same address', async () => {
-    await chmod(folder, 0o700); // nobody else may enter it: not even the user as whom root has to run Postgres
+  it('keeps the data of a named folder durably, and restarts at the same URL', async () => {
+    await chmod(folder, 0o700); // inaccessible even to the user that runs Postgres for root
     const dataDir = join(folder, 'corral', 'postgres');
     const first = await startPostgres({ dataDir });
     await query(first.url, 'CREATE TABLE keeps AS SELECT 42 AS answer');
@@ -62,7 +62,7 @@ describe('startPostgres', () => {
     await rm(await realpath(dataDir), { recursive: true });
   });
 
-  it('refuses a folder on which a server runs, and says what to do', async () => {
+  it('rejects a folder on which a server is running, with instructions', async () => {
     const running = await startPostgres({ dataDir });
 
     const taking = persistentDataDirectory(dataDir, { patienceMs: 50 });
@@ -86,7 +86,7 @@ describe('startPostgres', () => {
     await server.stop();
   });
 
-  it('starts although postmaster.pid names a process that is by now something else', async () => {
+  it('starts although postmaster.pid names an unrelated process', async () => {
     await writeFile(join(dataDir, 'data', 'postmaster.pid'), `${process.pid}\n${dataDir}/data\n1\n5432\n`);
 
     const server = await startPostgres({ dataDir });
@@ -95,7 +95,7 @@ describe('startPostgres', () => {
     await server.stop();
   });
 
-  it('leaves the data of a temporary server where it is told to, for another one to start on', async () => {
+  it('keeps the data of a temporary server on request, for another one to start on', async () => {
     const first = await startPostgres();
     await query(first.url, 'CREATE TABLE keeps AS SELECT 42 AS answer');
     await first.stop({ keepData: true });
@@ -114,7 +114,7 @@ describe('startPostgres', () => {
     await expect(access(first.dataDir)).rejects.toThrow('ENOENT');
   });
 
-  it("says so when the folder is another user's", async () => {
+  it('reports a folder of another user', async () => {
     const dataDir = join(folder, 'postgres');
     await mkdir(dataDir);
     jest.spyOn(process, 'getuid').mockReturnValue(4_242);

@@ -12,7 +12,7 @@ const node = (script: string, rest: Partial<ProcessSpec> = {}): ProcessSpec => (
 const stayAlive = 'setInterval(() => undefined, 1000);';
 
 describe('startProcess', () => {
-  it('waits for a line, hands over the environment, and collects what both streams say', async () => {
+  it('waits for a line, passes the environment, and collects both streams', async () => {
     const script = `console.error('name', process.env.HERD); setTimeout(() => console.log('listening'), 50); ${stayAlive}`;
 
     const running = await startProcess(node(script, { env: { HERD: 'acme' }, readyLine: /^listening$/m }));
@@ -21,7 +21,7 @@ describe('startProcess', () => {
     await running.stop();
   });
 
-  it('waits for an address to answer', async () => {
+  it('waits for a URL to answer', async () => {
     const port = await freePort();
     const script = `setTimeout(() => require('http').createServer((_, res) => res.end('up')).listen(${port}), 50);`;
 
@@ -31,7 +31,7 @@ describe('startProcess', () => {
     await running.stop();
   });
 
-  it('tells how it ended after a signal', async () => {
+  it('reports how the process ended after a signal', async () => {
     const running = await startProcess(node(`console.log('up'); ${stayAlive}`, { readyLine: 'up' }));
 
     running.kill('SIGKILL');
@@ -39,7 +39,7 @@ describe('startProcess', () => {
     expect(await running.exited).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  it('forces a process that ignores SIGTERM, and may be told to stop twice', async () => {
+  it('kills a process that ignores SIGTERM, and can be stopped twice', async () => {
     const deaf = `process.on('SIGTERM', () => undefined); console.log('up'); ${stayAlive}`;
     const running = await startProcess(node(deaf, { readyLine: 'up' }));
 
@@ -48,14 +48,14 @@ describe('startProcess', () => {
     expect(await running.stop()).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  it('shows the output of a process that ends instead of becoming ready', async () => {
+  it('includes the output of a process that ends before it is ready', async () => {
     const starting = startProcess(node("console.log('no DATABASE_URL'); process.exit(3)", { readyLine: 'listening' }));
 
     await expect(starting).rejects.toThrow('no DATABASE_URL');
   });
 
   it('ends a process that does not become ready in time', async () => {
-    /** What it said before its time was over: nothing where the machine takes longer to start it. */
+    /** The output before the timeout; empty when the machine is slow to start the process. */
     const outputWithin = async (readyTimeoutMs: number): Promise<string> => {
       const pidThenNothing = node(`console.log('pid', process.pid); ${stayAlive}`, { readyLine: 'x', readyTimeoutMs });
       const { message }: Error = await startProcess(pidThenNothing).then(
@@ -78,7 +78,7 @@ describe('startProcess', () => {
     await expect(startProcess({ command: 'no-such-command' })).rejects.toThrow('no-such-command could not be started');
   });
 
-  it('lets no process outlive the one that started it, even when that is killed', async () => {
+  it('ends its processes when the starting process is killed', async () => {
     const library = new URL('../dist/index.js', import.meta.url).href;
     const starter = `import('${library}').then(async ({ startProcess }) => {
       const { pid } = await startProcess({ command: process.execPath, args: ['-e', '${stayAlive}'] });

@@ -2,8 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { maskSecrets } from '../src/failures/mask-secrets.js';
-import { tellFailure, writeLogs } from '../src/failures/tell-failure.js';
+import { maskSecrets, tellFailure, writeLogs } from '../src/failures/tell-failure.js';
 import { startProcess } from '../src/process/start-process.js';
 import { currentTestFile, type TestFile } from '../src/test-file.js';
 
@@ -15,7 +14,10 @@ afterEach(() => rm(root, { recursive: true }));
 
 const results = (): string => join(root, 'test-results');
 const aFile = (changes: Partial<TestFile> = {}): TestFile => ({
-  ...{ path: join(root, 'tests/system/dns-crash.test.ts'), testsAdded: 1, explanations: new Set(), processes: [] },
+  path: join(root, 'tests/system/dns-crash.test.ts'),
+  testsAdded: 1,
+  explanations: new Set(),
+  processes: [],
   ...changes,
 });
 const explaining = (...explain: (() => string | Promise<string>)[]): Partial<TestFile> => ({
@@ -23,12 +25,12 @@ const explaining = (...explain: (() => string | Promise<string>)[]): Partial<Tes
 });
 const lines = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join('');
 
-describe('what is told of a failure', () => {
-  it('is nothing when nothing explains it', async () => {
+describe('tellFailure', () => {
+  it('is empty when nothing explains the failure', async () => {
     expect(await tellFailure(aFile(explaining(() => '')), 'a test', results())).toBe('');
   });
 
-  it('has the names of file and test, and each explanation in the order in which they were announced', async () => {
+  it('contains the names of file and test, and the explanations in order of registration', async () => {
     const file = aFile(
       explaining(
         () => 'SEED=7',
@@ -41,7 +43,7 @@ describe('what is told of a failure', () => {
     );
   });
 
-  it('has the other explanations when one of them fails', async () => {
+  it('contains the other explanations when one fails', async () => {
     const broken = () => Promise.reject(new Error('no connection'));
 
     const told = await tellFailure(aFile(explaining(broken, () => 'SEED=7')), 'a test', results());
@@ -50,7 +52,7 @@ describe('what is told of a failure', () => {
     expect(told).toContain('thing 2: SEED=7');
   });
 
-  it('stays within bounds, and of a long explanation has the end', async () => {
+  it('is bounded, and keeps the end of a long explanation', async () => {
     const long = Array.from({ length: 20 }, () => () => `${lines(2_000)}the end`);
 
     const told = await tellFailure(aFile(explaining(...long)), 'a test', results());
@@ -59,7 +61,7 @@ describe('what is told of a failure', () => {
     expect(told).toContain('the end');
   });
 
-  it('has the last lines of each process that said something, and leaves all of them in a file', async () => {
+  it('contains the last lines of each process with output, and writes all of them to a file', async () => {
     const processes = [
       { name: 'dns-gateway 1', output: () => lines(100) },
       { name: 'reconciler', output: () => '' },
@@ -75,7 +77,7 @@ describe('what is told of a failure', () => {
     expect(await readFile(join(root, path), 'utf8')).toBe(`${lines(100)}started again\n`);
   });
 
-  it('writes what a process said after the failure into its file, too', async () => {
+  it('also writes output that follows the failure to the file', async () => {
     let output = 'ready\n';
     const file = aFile({ processes: [{ name: 'api', output: () => output }] });
     await tellFailure(file, 'a test', results());
@@ -86,7 +88,7 @@ describe('what is told of a failure', () => {
     expect(await readFile(join(root, 'test-results/tests.system.dns-crash/api.log'), 'utf8')).toBe('ready\nended\n');
   });
 
-  it('has no tokens, neither where it is printed nor in files', async () => {
+  it('masks tokens in the output and in files', async () => {
     const token = 'JXsjIXAZnKJGoIgldPd6syHYXl8fmZc2XZvP4w6eP6QfkrEYyga9UXFIv5CxCX6a';
     const processes = [{ name: 'admin', output: () => `Token "ci":\n\n  ${token}\n` }];
 
@@ -98,7 +100,7 @@ describe('what is told of a failure', () => {
   });
 });
 
-describe('masking', () => {
+describe('maskSecrets', () => {
   it.each([
     'sessionid=Bpa7_M2nysreUuas1jbIJIcLZH2h-waZAOqs8OAC8TI',
     'postgresql://corral:JV6QaTT1eBvjCdGHd7w6QqCmW5TAHjgO@127.0.0.1:11179/test',
@@ -113,12 +115,12 @@ describe('masking', () => {
     'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
     'PrismaClientKnownRequestError',
     'file:///work/corral/apps/dns-gateway/dist/main.js',
-  ])('leaves %s', (text) => {
+  ])('keeps %s', (text) => {
     expect(maskSecrets(text)).toBe(text);
   });
 });
 
-it('a process that is started makes itself known by the name of its program', async () => {
+it('startProcess registers the process under the name of its program', async () => {
   const file = currentTestFile() as TestFile;
   const before = file.processes.length;
 

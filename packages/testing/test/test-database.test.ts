@@ -12,7 +12,7 @@ const rows = async (url: string, sql: string): Promise<unknown[]> =>
   (await onConnection(url, (client) => client.query(sql))).rows;
 
 describe('createTestDatabase', () => {
-  it('gives each caller a database of its own, also to those who come at once', async () => {
+  it('creates a separate database for each caller, even concurrently', async () => {
     const databases = await Promise.all([1, 2, 3, 4].map(() => createTestDatabase()));
     await Promise.all(databases.map(({ url }) => rows(url, 'CREATE TABLE mine ()')));
 
@@ -22,7 +22,7 @@ describe('createTestDatabase', () => {
     await Promise.all(databases.map((database) => database.drop()));
   });
 
-  it('drops a database that is in use, and may be told so twice', async () => {
+  it('drops a database in use, and can be repeated', async () => {
     const database = await createTestDatabase();
     await onConnection(database.url, async () => {
       await database.drop();
@@ -34,7 +34,7 @@ describe('createTestDatabase', () => {
 });
 
 describe('deleteRows', () => {
-  it('empties every table, whatever refers to its rows, and leaves the record of migrations', async () => {
+  it('empties every table despite foreign keys, and keeps the record of migrations', async () => {
     const database = await createTestDatabase();
     await onConnection(database.url, async (client) => {
       const read = async (sql: string) => (await client.query(sql)).rows;
@@ -49,7 +49,7 @@ describe('deleteRows', () => {
       expect(await read('SELECT migration_name FROM _prisma_migrations ORDER BY 1')).toEqual(migrations);
       const orphan = client.query(`INSERT INTO membership (team_id, user_id, role)
         VALUES (gen_random_uuid(), gen_random_uuid(), 'member')`);
-      await expect(orphan).rejects.toThrow(/foreign key/); // it is in force again
+      await expect(orphan).rejects.toThrow(/foreign key/); // enforced again
     });
     await database.drop();
   });
@@ -62,7 +62,7 @@ describe('ensureTemplate', () => {
   });
   afterAll(() => server.stop());
 
-  it('is made once for many who ask at once, and anew when a migration is added', async () => {
+  it('is created once for concurrent callers, and again after a migration is added', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'corral-template-'));
     await addMigration(folder, '20260101000000_one', 'CREATE TABLE one (); SELECT pg_sleep(0.05);');
 
@@ -81,7 +81,7 @@ describe('ensureTemplate', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('names the migration that cannot be applied, and does not take its remains for a template', async () => {
+  it('names a migration that fails, and does not use its partial result', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'corral-template-'));
     await addMigration(folder, '20260101000000_wrong', 'CREATE TABEL one ();');
 

@@ -15,7 +15,7 @@ const wrongPlaces = (body: unknown): string[] => {
 };
 
 describe('the body that adopts a server', () => {
-  it('has every field of the specification', () => {
+  it('requires every field of the specification', () => {
     expect(parseAdoptedServerPost({ spec, acknowledge: { confirm: 'WIPE' } })).toEqual({
       spec,
       acknowledge: { confirm: 'WIPE' },
@@ -27,14 +27,14 @@ describe('the body that adopts a server', () => {
 
   it.each<[string, unknown, string[]]>([
     ['no specification', {}, ['/spec']],
-    ['a field that is not known', { spec: { ...spec, image: 'ubuntu-24.04' } }, ['/spec/image']],
+    ['an unknown field', { spec: { ...spec, image: 'ubuntu-24.04' } }, ['/spec/image']],
     ['a field beside the specification', { spec, force: true }, ['/force']],
     ['a number in quotes', { spec: { ...spec, serverID: '4711' } }, ['/spec/serverID']],
-    ['a number that is none of a server', { spec: { ...spec, serverID: 0 } }, ['/spec/serverID']],
+    ['an invalid server number', { spec: { ...spec, serverID: 0 } }, ['/spec/serverID']],
     ['a number that JavaScript would round', { spec: { ...spec, serverID: 2 ** 53 } }, ['/spec/serverID']],
     ['the provider’s word for an architecture', { spec: { ...spec, architecture: 'x86' } }, ['/spec/architecture']],
     ['an unknown kind', { spec: { ...spec, serverKind: 'virtual' } }, ['/spec/serverKind']],
-  ])('is refused with %s', (_what, body, places) => {
+  ])('is rejected with %s', (_what, body, places) => {
     expect(wrongPlaces(body)).toEqual(places);
   });
 
@@ -49,24 +49,24 @@ describe('the body that adopts a server', () => {
     ['WIPE'],
     { confirm: ['WIPE'] },
     { confirm: 'WIPE', force: true },
-  ])('does not acknowledge anything with %j', (acknowledge) => {
+  ])('does not acknowledge the wipe with %j', (acknowledge) => {
     expect(isWipeAcknowledged(acknowledge)).toBe(false);
   });
 
-  it('acknowledges with exactly the words that are asked for', () => {
+  it('acknowledges the wipe with exactly the required words', () => {
     expect(isWipeAcknowledged(JSON.parse('{"confirm": "WIPE"}'))).toBe(true);
   });
 });
 
-describe('the number of a server in a path', () => {
+describe('parseServerId', () => {
   it.each(['0', '01', '-1', '1.5', '1e3', '', 'web', '9007199254740992', '99999999999999999999'])(
-    'is not %j',
+    'rejects %j',
     (text) => {
       expect(parseServerId(text)).toBeNull();
     },
   );
 
-  it('is a positive whole number', () => {
+  it('accepts a positive integer', () => {
     expect(parseServerId('4711')).toBe(4711);
     expect(parseServerId('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER);
   });

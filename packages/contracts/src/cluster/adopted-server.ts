@@ -29,7 +29,7 @@ const serverSpec = {
   },
 } as const;
 
-/** What exactly has to be typed before a server is wiped. */
+/** The exact acknowledgement required before a server is wiped. */
 export const wipeAcknowledgement = { confirm: 'WIPE' } as const;
 
 export const adoptedServerPostSchema = {
@@ -90,7 +90,7 @@ export const adoptedServerSchema = exactly({
   }),
 });
 
-/** What an administrator runs on a machine that nobody here can rebuild. */
+/** The command for a machine that the service cannot rebuild. */
 export const joinCommandSchema = exactly({
   joinCommand: {
     ...filled,
@@ -109,18 +109,18 @@ export const parseAdoptedServerPost = strictParserFor<{ spec: AdoptedServerSpec;
   adoptedServerPostSchema,
 );
 
-/** Neither more nor less than the typed words: what is nearly them may be meant otherwise. */
+/** Accepts only the exact words, since anything else may not be a confirmation. */
 export const isWipeAcknowledged = (acknowledge: unknown): boolean =>
   JSON.stringify(acknowledge) === JSON.stringify(wipeAcknowledgement);
 
-/** Reads the number in a path; null for what is no number of a server. */
+/** Parses the server number in a path; null when it is invalid. */
 export function parseServerId(text: string): number | null {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(id) ? id : null;
 }
 
 /**
- * What a server carries at the provider. The claim names the adoption that it belongs to; the other one marks the nodes
- * of clusters, which are deleted by whoever made them when nobody wants them any more.
+ * Labels of a server at the provider. `claim` names the adoption it belongs to. `clusterNode` marks nodes created for
+ * clusters, which their creator deletes when they are no longer needed.
  */
 export const serverLabels = { claim: 'corral.dev/claim', clusterNode: 'mcm.gardener.cloud/cluster' } as const;

@@ -1,7 +1,7 @@
 import type { AnswerHeader } from '../openapi-parts.js';
 import type { ClusterRoute } from './route.js';
 
-/** Headers of successes, by name. Those of refusals go by the status. */
+/** Headers of successful answers, by name. Headers of errors depend on the status. */
 export const successHeaders = {
   ETag: {
     description:
@@ -21,8 +21,8 @@ export const successHeaders = {
 export type SuccessHeader = keyof typeof successHeaders;
 
 const tagged = ['cluster', 'accepted', 'nodePool', 'connection', 'connectionAccepted', 'team', 'teamMember'];
-/** Those that tell of an operation whatever they answer. */
-const tellsOperation = [
+/** Operations that report an operation with every success. */
+const reportsOperation = [
   'verifyConnection',
   'putNodePool',
   'deleteNodePool',
@@ -33,14 +33,14 @@ const tellsOperation = [
 ];
 const beginsOrEndsSessions = ['finishSignIn', 'signOut', 'signOutEverywhere', 'devSignIn'];
 
-/** The headers of a success, beside those that every answer has. */
+/** The headers of a successful answer in addition to the common ones. */
 export function successHeadersOf(route: ClusterRoute, status: number): SuccessHeader[] {
   const { operationId, answers } = route;
   const answer = answers[status];
   const isTagged = tagged.includes(answer ?? '') || status === 304 || operationId === 'deleteNodePool';
   return [
     ...(isTagged ? (['ETag'] as const) : []),
-    ...(status === 202 || tellsOperation.includes(operationId) ? (['Operation-Location'] as const) : []),
+    ...(status === 202 || reportsOperation.includes(operationId) ? (['Operation-Location'] as const) : []),
     ...(status === 302 || status === 303 ? (['Location'] as const) : []),
     ...(beginsOrEndsSessions.includes(operationId) ? (['Set-Cookie'] as const) : []),
     ...(route.lines ? (['Content-Disposition'] as const) : []),

@@ -56,7 +56,14 @@ const completeSpecSchema = {
     network: { ...clusterSpecSchema.properties.network, required: ['nodeCIDR', 'podCIDR', 'serviceCIDR'] },
   },
   required: [
-    ...['connectionRef', 'region', 'kubernetesVersion', 'hibernated', 'controlPlaneHA', 'plan', 'network', 'nodePools'],
+    'connectionRef',
+    'region',
+    'kubernetesVersion',
+    'hibernated',
+    'controlPlaneHA',
+    'plan',
+    'network',
+    'nodePools',
   ],
 } as const;
 
@@ -72,7 +79,7 @@ const operationErrorSchema = {
   },
 } as const;
 
-/** Of the newest operation what does not change while it runs: the rest is in the operation. */
+/** The parts of the newest operation that do not change while it runs. The rest is in the operation itself. */
 const lastOperationSchema = {
   ...exactly({
     id: uuid,
@@ -131,7 +138,7 @@ export const nodePoolSchema = exactly({
   }),
 });
 
-/** Why an open operation does not get on just now, in one word and a sentence. */
+/** Why an open operation is blocked: a reason in one word and a sentence. */
 const operationWaitingSchema = {
   ...exactly({
     reason: { ...filled, description: 'One word, such as `GardenUnavailable` or `UpstreamThrottled`.' },
@@ -160,15 +167,14 @@ export const connectionSchema = exactly({
   apiVersion: { const: apiVersion },
   kind: { const: 'Connection' },
   metadata: exactly({
-    ...{
-      ref: refSchema,
-      name: text,
-      id: uuid,
-      team: filled,
-      generation: { type: 'integer', minimum: 1 },
-      etag: filled,
-    },
-    ...{ createdAt: time, updatedAt: time },
+    ref: refSchema,
+    name: text,
+    id: uuid,
+    team: filled,
+    generation: { type: 'integer', minimum: 1 },
+    etag: filled,
+    createdAt: time,
+    updatedAt: time,
   }),
   spec: exactly({ name: text, provider: { enum: providers }, providerConfig: { type: 'object' } }),
   status: exactly({
@@ -302,7 +308,7 @@ export type ProblemBody = FromSchema<typeof problemSchema>;
 export type OperationError = FromSchema<typeof operationErrorSchema>;
 export type OperationWaiting = NonNullable<FromSchema<typeof operationWaitingSchema>>;
 
-/** Throws `InvalidBody` when an answer is not in the documented shape. */
+/** Throws `InvalidBody` when an answer does not match its schema. */
 export const checkClusterAnswer: Record<ClusterAnswer | 'problem', (body: unknown) => unknown> = Object.fromEntries(
   Object.entries({ ...clusterAnswerSchemas, problem: problemSchema }).map(([name, schema]) => [
     name,

@@ -2,32 +2,42 @@ import type { FromSchema } from 'json-schema-to-ts';
 import { retentionLimits } from '../retention.js';
 import { exactly, filled, text, time } from './schema-parts.js';
 
-/** What an entry is about, and the first word of its action. `dns`: writes of the DNS API. */
+/** The target kind of an entry, and the first word of its action. `dns`: writes of the DNS API. */
 export const auditKinds = [
-  ...(['dns', 'dns_token', 'cluster', 'node-pool', 'connection', 'kubeconfig'] as const),
-  ...(['server', 'team', 'member', 'invitation', 'subscription', 'session'] as const),
+  'dns',
+  'dns_token',
+  'cluster',
+  'node-pool',
+  'connection',
+  'kubeconfig',
+  'server',
+  'team',
+  'member',
+  'invitation',
+  'subscription',
+  'session',
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];
 /** Dotted, such as `connection.replace`. */
 export type AuditAction = `${AuditKind}.${string}`;
 
 /**
- * What became of it. `pending`: may be under way, or nobody knows yet. `completed`: it was done. `refused`: it was not.
- * `unsent`: they surely never reached the upstream; counted by the minute. `settled`: found out later, by reading the record set. `observed`: the
- * upstream was found changed.
+ * The outcome. `pending`: in progress or still unknown. `completed`: done. `refused`: not done. `unsent`: never sent
+ * upstream; counted per minute. `settled`: determined later by reading the record set. `observed`: an upstream change
+ * was found.
  */
 export const auditOutcomes = ['pending', 'completed', 'refused', 'unsent', 'settled', 'observed'] as const;
 export type AuditOutcome = (typeof auditOutcomes)[number];
 
-/** `service`: Corral itself or its operators. `upstream`: whoever changed the zone there. `course`: a course code. */
+/** `service`: Corral itself or its operators. `upstream`: a change made outside Corral. `course`: a course code. */
 export const auditActorKinds = ['user', 'token', 'service', 'upstream', 'course'] as const;
 export type AuditActorKind = (typeof auditActorKinds)[number];
 
 const optionalText = { type: ['string', 'null'] } as const;
-/** JSON as it was sent or found; a text where it is none. */
+/** JSON as sent or found; a string when it is not valid JSON. */
 const body = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] } as const;
 
-/** Of a body that was cut, which is shown as a text then: what the whole was. */
+/** Size and digest of a truncated body, which is shown as a string. */
 const cut = {
   anyOf: [
     exactly({

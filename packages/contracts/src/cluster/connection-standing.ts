@@ -2,10 +2,10 @@ import type { FromSchema } from 'json-schema-to-ts';
 import { exactly } from './schema-parts.js';
 import { type ConnectionPhase, connectionMessages } from './states.js';
 
-/** What the provider says of a token: `unknown` when it gave no usable answer. */
+/** The provider's verdict on a token; `unknown` without a usable answer. */
 export type TokenVerdict = 'valid' | 'read-only' | 'rejected' | 'unknown';
 
-/** What is known of the project behind a token. */
+/** What is known about the project of a token. */
 export const connectionProjectSchema = {
   ...exactly({
     reachable: { type: 'boolean', description: 'Whether the token gives access to the project.' },
@@ -20,14 +20,14 @@ export const connectionProjectSchema = {
 } as const;
 export type ConnectionProject = NonNullable<FromSchema<typeof connectionProjectSchema>>;
 
-/** How a connection stands once the provider has said something of its token. */
+/** The state of a connection after a usable verdict on its token. */
 export interface ConnectionStanding {
   readonly phase: Exclude<ConnectionPhase, 'Unverified'>;
   readonly message: string;
   readonly project: Omit<ConnectionProject, 'currency'>;
 }
 
-/** Clusters can be made with none but a `valid` token. */
+/** Clusters can be created only with a `valid` token. */
 export const connectionStandings: Readonly<Record<Exclude<TokenVerdict, 'unknown'>, ConnectionStanding>> = {
   valid: { phase: 'Ready', message: connectionMessages.Ready, project: { reachable: true, readOnly: false } },
   'read-only': {

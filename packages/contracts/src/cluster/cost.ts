@@ -1,15 +1,15 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { count, exactly, text } from './schema-parts.js';
 
-/** A decimal string, so that no client rounds money; null when the price is not known. */
+/** A decimal string, so that clients do not round money; null when the price is unknown. */
 const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
-/** As an amount, below zero where something is saved. */
+/** A signed amount; negative for savings. */
 const difference = { type: ['string', 'null'], pattern: '^-?\\d+(\\.\\d+)?$' } as const;
 
 const range = exactly({ minimum: amount, maximum: amount });
 const rangeOfDifferences = exactly({ minimum: difference, maximum: difference });
 
-/** What the nodes of a cluster cost, net, by the provider's own price list. */
+/** Net cost of a cluster's nodes according to the provider's price list. */
 export const costSchema = exactly({
   currency: { type: ['string', 'null'] },
   hourly: range,

@@ -1,14 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseDnsTokenPost } from './dns-token.js';
 
-describe('the body of a token POST', () => {
-  it('needs a name, and covers all of the team for ever unless it says otherwise', () => {
+describe('parseDnsTokenPost', () => {
+  it('requires a name and defaults to all names of the team without expiry', () => {
     expect(parseDnsTokenPost({ name: 'ci' })).toEqual({
-      ...{ name: 'ci', scopes: ['dns'], withinName: null, withinTypes: [], expiresAt: null },
+      name: 'ci',
+      scopes: ['dns'],
+      withinName: null,
+      withinTypes: [],
+      expiresAt: null,
     });
   });
 
-  it('gets defaults of its own each time', () => {
+  it('returns fresh defaults each time', () => {
     const [one, other] = [parseDnsTokenPost({ name: 'one' }), parseDnsTokenPost({ name: 'other' })];
 
     (one.scopes as string[]).push('more');

@@ -5,7 +5,7 @@ import { timeCharacters, timePattern } from '../time.js';
 import { clusterLimits } from './limits.js';
 import { exactly, filled, time, uuid } from './schema-parts.js';
 
-/** What a token is for; there may be more one day. */
+/** Scopes of a token. More may follow. */
 export const dnsScopes = ['dns'] as const;
 
 export const dnsTokenStates = ['active', 'expired', 'revoked'] as const;
@@ -55,7 +55,7 @@ export const dnsTokenPostSchema = {
   },
 } as const satisfies JSONSchema;
 
-/** Who made a token over this API. */
+/** The user who created a token through this API. */
 const creatorSchema = {
   anyOf: [exactly({ id: { type: 'integer' }, email: filled, displayName: filled }), { type: 'null' }],
   description: 'Null if an operator of the service created the token, or if it was handed over to the team.',
@@ -89,7 +89,7 @@ export const createdDnsTokenSchema = exactly({
   },
 });
 
-/** As a client asks for it, defaults filled in. */
+/** The requested token, with defaults. */
 export interface DnsTokenWish {
   readonly name: string;
   readonly scopes: readonly string[];

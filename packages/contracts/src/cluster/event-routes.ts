@@ -1,6 +1,6 @@
 import { type ClusterRoute, team } from './route.js';
 
-/** What clients follow in place of asking again and again. */
+/** Live changes, as an alternative to polling. */
 export const eventRoutes = [
   {
     operationId: 'streamTeamEvents',

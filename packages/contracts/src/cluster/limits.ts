@@ -1,30 +1,30 @@
 import { type BodyLimits, bodyDepth } from '../body-limits.js';
 
 /**
- * The limits of the cluster-management API. Quotas and request limits are the defaults of the configuration; the
- * others are part of the contract and cannot be configured.
+ * The limits of the cluster-management API. Quotas and request limits are defaults of the configuration; the others are
+ * part of the contract and fixed.
  */
 export const clusterLimits = {
   clustersPerTeam: 20,
   poolsPerCluster: 20,
-  /** Counted by what the pools may grow to. */
+  /** Counted by the maximums of the pools. */
   nodesPerCluster: 100,
   adoptedServersPerTeam: 50,
-  /** Their list has no pages. */
+  /** The list of connections is not paginated. */
   connectionsPerTeam: 50,
   requestsPerAddressPerMinute: 300,
   requestsPerSessionPerMinute: 600,
   kubeconfigsPerClusterPerHour: 20,
   joinCommandsPerServerPerHour: 20,
-  /** Requests that begin or finish a sign-in; a sign-in is two. */
+  /** Requests that start or finish a sign-in; each sign-in needs two. */
   signInRequestsPerAddressPerMinute: 60,
-  /** Changes that wait for earlier ones of their team, at one process. */
+  /** Changes waiting for earlier ones of their team, per process. */
   changesWaitingPerTeam: 64,
-  /** The same of all teams together. */
+  /** Changes waiting for earlier ones, of all teams, per process. */
   changesWaitingPerProcess: 512,
   changeWaitSeconds: 10,
 
-  /** That wait for an answer. */
+  /** Open invitations. */
   invitationsPerTeam: 50,
   invitationMailsPerTeamPerHour: 60,
   invitationMailsPerAddressPerHour: 5,
@@ -35,13 +35,13 @@ export const clusterLimits = {
   kubernetesVersionCharacters: 20,
   regionCharacters: 20,
   refCharacters: 40,
-  /** Type and location of a server. */
+  /** Length of a server's type and location. */
   serverWordCharacters: 40,
   connectionNameCharacters: 100,
   tokenCharacters: 256,
   dnsTokenNameCharacters: 100,
   teamNameCharacters: 100,
-  /** Of what the billing system states. */
+  /** Length of texts from the billing system. */
   subscriptionTextCharacters: 255,
   subscriptionItemsMax: 100,
   imageFieldsMax: 10,
@@ -50,15 +50,15 @@ export const clusterLimits = {
   poolMaximumDefault: 3,
 
   kubeconfigSecondsDefault: 3_600,
-  /** Below it the garden refuses. */
+  /** Lower bound of the garden. */
   kubeconfigSecondsMin: 600,
   kubeconfigSecondsMax: 28_800,
 
-  /** How long the token in a join command is good. */
+  /** Validity of the token in a join command. */
   joinCommandSeconds: 900,
 
   invitationDays: 14,
-  /** How old, or how much ahead of our clock, the signature of a billing event may be. */
+  /** Maximum age of a billing event's signature, or lead over our clock. */
   billingSignatureSeconds: 300,
 
   listItemsDefault: 50,
@@ -69,29 +69,32 @@ export const clusterLimits = {
   returnToCharacters: 500,
   userAgentCharacters: 200,
   personNameCharacters: 200,
-  /** At one process: an export may take minutes, and others want their turn. A team has a quarter of it at most. */
+  /** Concurrent exports per process, since an export may take minutes. A team gets at most a quarter. */
   auditExportsPerTeam: 2,
   auditExportsPerProcess: 8,
-  /** At one process: the garden makes each of them, and takes its time. */
+  /** Concurrent requests per process, since the garden issues each kubeconfig and is slow. */
   kubeconfigsPerTeamAtOnce: 8,
   kubeconfigsPerProcessAtOnce: 32,
-  /** The same of join commands: the cluster makes the token in each. */
+  /** Concurrent requests per process, since the cluster creates the token for each command. */
   joinCommandsPerTeamAtOnce: 4,
   joinCommandsPerProcessAtOnce: 16,
-  /** Live changes can be resumed for so long. */
+  /** How long live changes can be resumed. */
   teamEventsKeptHours: 24,
-  /** Open at one process. A browser needs one per window; 1,000 stay below 300 MB. A team has a quarter of it at most. */
+  /**
+   * Open streams per process. A browser needs one per window; 1,000 streams take less than 300 MB. A team gets at most
+   * a quarter.
+   */
   eventStreamsPerSession: 10,
   eventStreamsPerTeam: 100,
   eventStreamsPerProcess: 2_000,
 } as const;
 
-/** What a body may cost before anything in it is looked at. */
+/** Bounds of a request body, checked before its contents. */
 export const clusterBodyLimits = { bytes: 262_144, depth: bodyDepth, entries: 2_000 } as const satisfies BodyLimits;
 
-/** The node ranges that a cluster may take; the first is the default. */
+/** The node ranges available to clusters; the first is the default. */
 export const nodeCidrs = ['10.250.0.0/16', '172.18.0.0/16', '192.168.128.0/17'] as const;
-/** The ranges of a cluster that declares none. */
+/** The ranges of a cluster that does not declare any. */
 export const defaultNetwork = {
   nodeCIDR: nodeCidrs[0],
   podCIDR: '10.244.0.0/16',

@@ -3,7 +3,7 @@ import { clusterOpenApi, problemsBeforeRouting } from './openapi.js';
 import { problemCodes } from './problem-codes.js';
 import { type ClusterRoute, clusterRoutes, problemsOf } from './routes.js';
 
-/* What both documents have in common is in ../openapi.test.ts. */
+/* Checks that apply to both documents are in ../openapi.test.ts. */
 
 interface Refusal {
   readonly headers: object;
@@ -25,7 +25,7 @@ describe('the OpenAPI document of the cluster API', () => {
   const operationOf = (route: ClusterRoute) => document.paths[route.path]?.[route.method] as Operation;
   const routeOf = (operationId: string) => routes.find((route) => route.operationId === operationId) as ClusterRoute;
 
-  it('has every route with its answers and problems', () => {
+  it('lists every route with its answers and problems', () => {
     for (const route of routes) {
       const codes = problemsOf(route);
       const statuses = new Set([
@@ -46,7 +46,7 @@ describe('the OpenAPI document of the cluster API', () => {
     }
   });
 
-  it('names every problem code: with an operation, or as one of requests that cannot be read', () => {
+  it('mentions every problem code, with an operation or in the description', () => {
     const used = new Set<string>(routes.flatMap(problemsOf));
     const unused = Object.keys(problemCodes).filter((code) => !used.has(code));
 
@@ -54,7 +54,7 @@ describe('the OpenAPI document of the cluster API', () => {
     for (const code of unused) expect(document.info.description).toContain(`\`${code}\``);
   });
 
-  it('asks for a session wherever the route does', () => {
+  it('requires a session where the route does', () => {
     for (const route of routes) {
       expect([route.operationId, operationOf(route).security]).toEqual([
         route.operationId,
@@ -63,7 +63,7 @@ describe('the OpenAPI document of the cluster API', () => {
     }
   });
 
-  it('says which answers are lines, and which parameters are times', () => {
+  it('marks answers that are lines and parameters that are times', () => {
     const operation = operationOf(routeOf('exportAudit'));
 
     expect(operation.responses).toMatchObject({
@@ -74,7 +74,7 @@ describe('the OpenAPI document of the cluster API', () => {
     );
   });
 
-  it('says which answers are events, and how they are resumed', () => {
+  it('marks answers that are events, and documents how to resume them', () => {
     const operation = document.paths['/api/v1/teams/{team}/events/']?.get;
 
     expect(operation?.responses).toMatchObject({
@@ -86,7 +86,7 @@ describe('the OpenAPI document of the cluster API', () => {
     expect(operation?.parameters).toContainEqual(expect.objectContaining({ name: 'Last-Event-ID', in: 'header' }));
   });
 
-  it('names entity tags where there are any', () => {
+  it('lists entity tags where they exist', () => {
     const headers = (operationId: string, status: number) =>
       Object.keys(operationOf(routeOf(operationId)).responses[status]?.headers ?? {});
 

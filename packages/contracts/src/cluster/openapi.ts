@@ -18,7 +18,7 @@ import {
 import { clusterTags, tagOf } from './tags.js';
 import { streamEndReasons, teamEventChanges, teamEventKinds, teamEventName } from './team-event.js';
 
-/** Problems of requests that no operation ever sees, because they cannot be read. */
+/** Problems of requests that cannot be parsed and therefore reach no operation. */
 export const problemsBeforeRouting = ['invalid_http', 'request_timeout', 'headers_too_large'] as const;
 
 const description = [
@@ -34,7 +34,7 @@ const description = [
     'for requests that cannot be parsed.',
 ].join('\n\n');
 
-/** The OpenAPI 3.1 document of the cluster-management API, made of the route table and the schemas that validate it. */
+/** Renders the OpenAPI 3.1 document of the cluster-management API from the route table and the validation schemas. */
 export function clusterOpenApi(serverUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of clusterRoutes) paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
@@ -57,7 +57,7 @@ export function clusterOpenApi(serverUrl: string): object {
   };
 }
 
-const whoMay: Readonly<Record<RouteAccess, string>> = {
+const accessDescriptions: Readonly<Record<RouteAccess, string>> = {
   public: 'No authentication required.',
   session: 'Requires a session.',
   member: 'For members and administrators of the team. Other callers get 404.',
@@ -69,11 +69,13 @@ function operationOf(route: ClusterRoute): object {
     operationId: route.operationId,
     tags: [tagOf(route.path)],
     summary: route.summary,
-    description: whoMay[route.access],
+    description: accessDescriptions[route.access],
     ...(route.access === 'public' ? { security: [] } : {}),
     parameters: [
       ...pathParametersOf(route.path).map((name) => ({
-        ...{ name, in: 'path', required: true },
+        name,
+        in: 'path',
+        required: true,
         ...pathParameterOf(route.path, name),
       })),
       ...(route.query ?? []).map(queryParameter),
@@ -99,7 +101,7 @@ interface BodySchema {
   readonly items?: BodySchema;
 }
 
-/** The schema of a body in which null means absent: what may be left out may also be null. */
+/** Makes optional members nullable, because null means absent in these bodies. */
 function withNulls(schema: BodySchema): BodySchema {
   const { properties, items, anyOf, required = [] } = schema;
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
@@ -125,7 +127,7 @@ const withExamples = (examples: Examples | undefined): object => (examples === u
 function queryParameter({ name, description: about, type, values }: ClusterQueryParameter): object {
   const { schema: narrower = {}, ...note } = queryNotes[name] ?? {};
   const schema = { ...queryTypes[type], ...narrower, ...(values ? { enum: values } : {}) };
-  return { ...{ name, in: 'query', required: false, description: about }, schema, ...note };
+  return { name, in: 'query', required: false, description: about, schema, ...note };
 }
 
 const createsByPut = ['putCluster', 'putNodePool', 'putConnection'];
@@ -148,7 +150,7 @@ function headerParametersOf(route: ClusterRoute): object[] {
   ];
 }
 
-/** A dry run answers 200 in a shape of its own. */
+/** Dry runs answer 200 with a schema of their own. */
 const dryRuns: Readonly<Record<string, string>> = { putCluster: 'clusterDryRun', putNodePool: 'nodePoolDryRun' };
 
 function successes(route: ClusterRoute): Record<string, object> {

@@ -3,7 +3,7 @@ import { clusterLimits } from './limits.js';
 import { clusterNameSchema, poolNameSchema, refSchema } from './requests.js';
 import { uuid } from './schema-parts.js';
 
-/** A parameter of a path or a query, as the document describes it. */
+/** Documentation of a path or query parameter. */
 export interface ParameterNote {
   readonly description: string;
   readonly schema: object;
@@ -17,7 +17,7 @@ const slug = {
   example: 'acme',
 } as const;
 
-/** What the names in paths stand for. */
+/** Path parameters by name. */
 const pathParameters: Readonly<Record<string, ParameterNote>> = {
   team: slug,
   team_slug: slug,
@@ -38,19 +38,19 @@ const pathParameters: Readonly<Record<string, ParameterNote>> = {
   },
 };
 
-/** Where a name stands for something else than elsewhere, by what precedes it. */
+/** Exceptions, by the preceding part of the path. */
 const byPrecedent: Readonly<Record<string, ParameterNote>> = {
   'members/{id}': { description: 'Number of the membership, as in lists.', schema: number, example: 12 },
 };
 
-/** What a name in a path stands for; a text where nobody has said it. */
+/** The documentation of a path parameter; a generic string if it has none. */
 export function pathParameterOf(path: string, name: string): Omit<ParameterNote, 'example'> {
   const precedent = Object.keys(byPrecedent).find((part) => part.endsWith(`{${name}}`) && path.includes(`/${part}`));
   const note = precedent === undefined ? pathParameters[name] : byPrecedent[precedent];
   return note ?? { description: '', schema: { type: 'string', minLength: 1 } };
 }
 
-/** What the types of query parameters are in a document. */
+/** Schemas of the query parameter types. */
 export const queryTypes = {
   string: { type: 'string' },
   integer: { type: 'integer', minimum: 0, maximum: 999_999_999 },
@@ -58,7 +58,7 @@ export const queryTypes = {
   time: { type: 'string', format: 'date-time', pattern: timePattern },
 } as const;
 
-/** Where a parameter is narrower than its type, or an example helps. */
+/** Narrower schemas and examples of query parameters, by name. */
 export const queryNotes: Readonly<Record<string, { readonly schema?: object; readonly example?: string | number }>> = {
   limit: {
     schema: { minimum: 1, maximum: clusterLimits.listItemsMax, default: clusterLimits.listItemsDefault },

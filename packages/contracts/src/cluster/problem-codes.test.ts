@@ -6,7 +6,7 @@ describe('docs/problems.md', () => {
   it('lists every code with its status and meaning, and no other', () => {
     const page = readFileSync(new URL('../../../../docs/problems.md', import.meta.url), 'utf8');
 
-    // The formatter pads the cells of tables.
+    // The formatter pads table cells.
     const lines = page.split('\n').map((line) => line.replace(/ +/g, ' '));
     const listed = lines.filter((line) => /^\| \d{3} \|/.test(line));
 

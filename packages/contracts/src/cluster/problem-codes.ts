@@ -1,4 +1,6 @@
-/** Every problem of the cluster-management API: status and title belong to the code; `meaning` is its page. */
+/**
+ * All problems of the cluster-management API. Status and title are fixed per code; `meaning` is the text of its page.
+ */
 export const problemCodes = {
   invalid_json: {
     status: 400,

@@ -21,22 +21,29 @@ function wrongPlaces(parse: (body: unknown) => unknown, body: unknown): string[]
   return [];
 }
 
-describe('the body of a cluster PUT', () => {
-  it('gets a default where absent does not mean that something stays as it is', () => {
+describe('parseClusterPut', () => {
+  it('fills in a default only where absence does not mean "unchanged"', () => {
     expect(parseClusterPut({ spec: spec() }).spec).toEqual({ ...spec(), plan: 'payg' });
     expect(parseClusterPut({ spec: { kubernetesVersion: '1.34' } }).spec).toEqual({
-      ...{ kubernetesVersion: '1.34', plan: 'payg' },
+      kubernetesVersion: '1.34',
+      plan: 'payg',
     });
   });
 
-  it('takes null for absent, wherever that may be', () => {
+  it('treats null as absent', () => {
     const absent = {
-      ...{ connectionRef: null, region: null, hibernated: null, controlPlaneHA: null, plan: null, network: null },
+      connectionRef: null,
+      region: null,
+      hibernated: null,
+      controlPlaneHA: null,
+      plan: null,
+      network: null,
       nodePools: [{ name: 'general', source: null, machineType: null, image: { name: null }, minimum: null }],
     };
 
     expect(parseClusterPut({ spec: { kubernetesVersion: '1.34', ...absent }, status: null }).spec).toEqual({
-      ...{ kubernetesVersion: '1.34', plan: 'payg' },
+      kubernetesVersion: '1.34',
+      plan: 'payg',
       nodePools: [{ name: 'general', image: {}, minimum: 0, maximum: 3, publicIP: true }],
     });
     expect(parseClusterPut({ spec: spec({ network: { podCIDR: null, existingNetwork: null } }) }).spec.network).toEqual(
@@ -44,23 +51,25 @@ describe('the body of a cluster PUT', () => {
     );
   });
 
-  it('may hold what a GET answers beside it', () => {
+  it('accepts the other members of a GET answer', () => {
     const { apiVersion, kind, metadata, status } = {
-      ...{ apiVersion: 'clusters.corral.dev/v1', kind: 'Cluster', metadata: { name: 'web', team: 'acme' } },
+      apiVersion: 'clusters.corral.dev/v1',
+      kind: 'Cluster',
+      metadata: { name: 'web', team: 'acme' },
       status: { phase: 'Ready', conditions: [], seedName: null },
     };
 
     expect(parseClusterPut({ apiVersion, kind, metadata, spec: spec(), status }).metadata?.name).toBe('web');
   });
 
-  it('gets the defaults of its node pools', () => {
+  it('fills in the defaults of node pools', () => {
     expect(parseClusterPut({ spec: spec({ nodePools: [pool()] }) }).spec.nodePools).toEqual([
       { ...pool(), image: {}, minimum: 0, maximum: 3, publicIP: true },
     ]);
   });
 
   it.each<[string, unknown, string[]]>([
-    ['no object', 'text', ['']],
+    ['a string', 'text', ['']],
     ['no specification', {}, ['/spec']],
     ['a field beside the specification', { spec: spec(), name: 'x' }, ['/name']],
     ['an unknown field', { spec: spec({ hibernate: true }) }, ['/spec/hibernate']],
@@ -68,13 +77,13 @@ describe('the body of a cluster PUT', () => {
     ['null for what is required', { spec: spec({ kubernetesVersion: null }) }, ['/spec/kubernetesVersion']],
     ['null for an unknown field', { spec: spec({ plam: null }) }, ['/spec/plam']],
     ['another kind', { kind: 'Connection', spec: spec() }, ['/kind']],
-    ['a list for what it was read with', { metadata: [], spec: spec() }, ['/metadata']],
+    ['a list as metadata', { metadata: [], spec: spec() }, ['/metadata']],
     [
       'a version of 21 characters',
       { spec: spec({ kubernetesVersion: `1.${'3'.repeat(19)}` }) },
       ['/spec/kubernetesVersion'],
     ],
-    ['a version that is no version', { spec: spec({ kubernetesVersion: 'v1.34' }) }, ['/spec/kubernetesVersion']],
+    ['a malformed version', { spec: spec({ kubernetesVersion: 'v1.34' }) }, ['/spec/kubernetesVersion']],
     [
       'a node range that is not offered',
       { spec: spec({ network: { nodeCIDR: '10.0.0.0/8' } }) },
@@ -100,28 +109,28 @@ describe('the body of a cluster PUT', () => {
       ['/spec/nodePools/0/minimum'],
     ],
     ['half a node', { spec: spec({ nodePools: [pool({ maximum: 1.5 })] }) }, ['/spec/nodePools/0/maximum']],
-  ])('is refused with %s, and the place is named', (_what, body, pointers) => {
+  ])('rejects %s and names the field', (_what, body, pointers) => {
     expect(wrongPlaces(parseClusterPut, body)).toEqual(pointers);
   });
 });
 
-describe('the body of a kubeconfig request', () => {
-  it('asks for an hour unless it says otherwise', () => {
+describe('parseKubeconfigRequest', () => {
+  it('defaults to one hour', () => {
     expect(parseKubeconfigRequest({})).toEqual({ ttlSeconds: 3600 });
     expect(parseKubeconfigRequest({ ttlSeconds: null })).toEqual({ ttlSeconds: 3600 });
   });
 
-  it.each([600, 28_800])('may ask for %s seconds', (ttlSeconds) => {
+  it.each([600, 28_800])('accepts %s seconds', (ttlSeconds) => {
     expect(parseKubeconfigRequest({ ttlSeconds })).toEqual({ ttlSeconds });
   });
 
-  it.each([0, 599, 28_801, -1, 1e9, 700.5, '1h', [600]])('may not ask for %p', (ttlSeconds) => {
+  it.each([0, 599, 28_801, -1, 1e9, 700.5, '1h', [600]])('rejects %p', (ttlSeconds) => {
     expect(wrongPlaces(parseKubeconfigRequest, { ttlSeconds })).toEqual(['/ttlSeconds']);
   });
 });
 
-describe('the body of a connection PUT', () => {
-  it('may leave the token out, which keeps it; the body of a POST may not', () => {
+describe('parseConnectionPut', () => {
+  it('accepts a missing token, which parseConnectionPost requires', () => {
     expect(parseConnectionPut({ spec: { provider: 'hcloud' } }).spec).toEqual({
       provider: 'hcloud',
       providerConfig: {},
@@ -133,17 +142,17 @@ describe('the body of a connection PUT', () => {
     ['another provider', { provider: 'aws', token: 'x' }, ['/spec/provider']],
     ['a token with a line break', { provider: 'hcloud', token: 'a\nb' }, ['/spec/token']],
     ['a reference, which belongs in the path', { provider: 'hcloud', token: 'x', ref: 'main' }, ['/spec/ref']],
-  ])('is refused with %s', (_what, connection, pointers) => {
+  ])('rejects %s', (_what, connection, pointers) => {
     expect(wrongPlaces(parseConnectionPut, { spec: connection })).toEqual(pointers);
   });
 });
 
-describe('the body of a node pool PUT', () => {
-  it('is a pool specification under `spec`', () => {
+describe('parseNodePoolPut', () => {
+  it('accepts a pool specification under `spec`', () => {
     expect(parseNodePoolPut({ spec: pool() }).spec.maximum).toBe(3);
   });
 
-  it('or a pool as a GET answers it', () => {
+  it('accepts a pool as returned by GET', () => {
     const read = { ...pool({ source: 'managed', image: {}, minimum: 1, maximum: 2, publicIP: true }) };
     const status = { pet: false, backingReady: null };
 
@@ -152,7 +161,7 @@ describe('the body of a node pool PUT', () => {
     expect(wrongPlaces(parseNodePoolPut, {})).toEqual(['/spec']);
   });
 
-  it('does not take the settings that the service makes itself', () => {
+  it('rejects settings made by the service', () => {
     expect(wrongPlaces(parseNodePoolPut, { spec: pool({ autoscalerPriority: 1 }) })).toEqual([
       '/spec/autoscalerPriority',
     ]);

@@ -5,8 +5,8 @@ import { compared } from './schema-parts.js';
 import { apiVersion, plans, poolSources, providers, roles } from './states.js';
 
 /*
- * Request bodies, parsed strictly: unknown fields are refused, absent ones take the defaults written here, and null means
- * absent. What has no default keeps what is there, because it is fixed, or because others look after it.
+ * Request bodies, parsed strictly: unknown fields are rejected, absent ones take the defaults given here, and null
+ * means absent. A field without a default stays unchanged when absent, because it is fixed or managed elsewhere.
  */
 
 const slug = (characters: number) => ({
@@ -67,15 +67,22 @@ export const nodePoolSpecSchema = {
         'Must be empty for adopted servers, which use the image of the installation.',
     },
     minimum: {
-      ...{ type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMinimumDefault },
+      type: 'integer',
+      minimum: 0,
+      maximum: 1000,
+      default: clusterLimits.poolMinimumDefault,
       description: 'Must equal `maximum` for `dedicated` and `onprem`.',
     },
     maximum: {
-      ...{ type: 'integer', minimum: 0, maximum: 1000, default: clusterLimits.poolMaximumDefault },
+      type: 'integer',
+      minimum: 0,
+      maximum: 1000,
+      default: clusterLimits.poolMaximumDefault,
       description: 'A pool of adopted servers claims this many servers.',
     },
     publicIP: {
-      ...{ type: 'boolean', default: true },
+      type: 'boolean',
+      default: true,
       description:
         'Whether nodes have public addresses. False needs a managed pool and an installation with `private-nodes`; a change ' +
         'replaces the nodes.',
@@ -96,7 +103,9 @@ export const networkSchema = {
     podCIDR: cidrSchema,
     serviceCIDR: cidrSchema,
     existingNetwork: {
-      ...{ type: 'string', minLength: 1, maxLength: 100 },
+      type: 'string',
+      minLength: 1,
+      maxLength: 100,
       description:
         'Name or id of an existing network of the cloud project for the nodes, where the installation has ' +
         '`existing-network`. Absent: the cluster gets its own network.',
@@ -177,9 +186,9 @@ const specOf = <S extends object, M extends object>(spec: S, more: M) =>
   ({ type: 'object', additionalProperties: false, required: ['spec'], properties: { spec, ...more } }) as const;
 
 /**
- * What a GET answers beside the specification: it may be sent back as it was read, and counts for nothing.
+ * The members of a GET answer besides the specification. They may be sent back and are ignored.
  *
- * @param named the member of `metadata` that has to be that of the path
+ * @param named the member of `metadata` that must match the path
  */
 const asRead = (kind: string, named: 'name' | 'ref') => ({
   apiVersion: { enum: [apiVersion] },
@@ -196,7 +205,7 @@ const asRead = (kind: string, named: 'name' | 'ref') => ({
 export const clusterPutSchema = specOf(clusterSpecSchema, asRead('Cluster', 'name'));
 export const connectionPutSchema = specOf(connectionSpecSchema, asRead('Connection', 'ref'));
 const nodePoolSpecPutSchema = specOf(nodePoolSpecSchema, {});
-/** As a GET answers it: the specification is not in a member of its own there. */
+/** A pool as returned by GET, where the specification is not nested under `spec`. */
 const nodePoolAsReadSchema = {
   ...nodePoolSpecSchema,
   properties: {
@@ -208,7 +217,7 @@ const nodePoolAsReadSchema = {
 export const nodePoolPutSchema = { anyOf: [nodePoolSpecPutSchema, nodePoolAsReadSchema] } as const;
 export const connectionPostSchema = specOf({ ...connectionSpecSchema, required: ['provider', 'token'] }, {});
 
-/** The body may be left out. */
+/** The body is optional. */
 export const kubeconfigRequestSchema = {
   type: 'object',
   additionalProperties: false,
@@ -222,7 +231,7 @@ export const kubeconfigRequestSchema = {
   },
 } as const satisfies JSONSchema;
 
-/** Whether mail arrives there is for a sign-in to prove; this keeps out what surely is no address. */
+/** Rejects only obvious mistakes. Signing in proves that an address works. */
 export const emailSchema = {
   type: 'string',
   minLength: 3,
@@ -239,9 +248,9 @@ export const devSignInSchema = {
 
 export const roleSchema = { enum: roles } as const satisfies JSONSchema;
 
-/** Complete: what is stored, hashed and rendered. */
+/** The complete specification, which is stored, hashed and rendered. */
 export type NodePoolSpec = Required<FromSchema<typeof nodePoolSpecSchema>>;
-/** As a client declares it. What is absent stays what it is. */
+/** The specification as declared by a client. Absent fields stay unchanged. */
 export type NodePoolSpecInput = Omit<NodePoolSpec, 'source' | 'machineType'> &
   Partial<Pick<NodePoolSpec, 'source' | 'machineType'>>;
 export interface ClusterNetwork {
@@ -250,7 +259,7 @@ export interface ClusterNetwork {
   serviceCIDR: string;
   existingNetwork?: string;
 }
-/** Complete: what is stored, hashed and rendered. */
+/** The complete specification, which is stored, hashed and rendered. */
 export interface ClusterSpec {
   connectionRef: string;
   region: string;
@@ -261,7 +270,7 @@ export interface ClusterSpec {
   network: ClusterNetwork;
   nodePools: NodePoolSpec[];
 }
-/** As a client declares it, defaults filled in. What is absent stays what it is, where there is something. */
+/** The specification as declared by a client, with defaults. Absent fields stay unchanged. */
 export type ClusterSpecInput = Pick<ClusterSpec, 'kubernetesVersion' | 'plan'> &
   Partial<Pick<ClusterSpec, 'connectionRef' | 'region' | 'hibernated' | 'controlPlaneHA'>> & {
     network?: Partial<ClusterNetwork>;
@@ -270,7 +279,7 @@ export type ClusterSpecInput = Pick<ClusterSpec, 'kubernetesVersion' | 'plan'> &
 export interface ConnectionSpecInput {
   name?: string;
   provider: (typeof providers)[number];
-  /** Absent: the connection keeps the one it has. */
+  /** Absent: the token stays unchanged. */
   token?: string;
   providerConfig: Record<string, never>;
 }
@@ -285,7 +294,7 @@ const parseNodePoolSpecPut = strictParserFor<{ spec: NodePoolSpecInput }>(nodePo
 const parseNodePoolAsRead = strictParserFor<NodePoolSpecInput & { autoscalerPriority?: unknown; status?: unknown }>(
   nodePoolAsReadSchema,
 );
-/** Takes the specification in `spec`, or a pool as a GET answers it. */
+/** Accepts the specification in `spec`, or a pool as returned by GET. */
 export function parseNodePoolPut(body: unknown): { spec: NodePoolSpecInput } {
   const isAsRead = typeof body === 'object' && body !== null && 'name' in body && !('spec' in body);
   if (!isAsRead) return parseNodePoolSpecPut(body);
@@ -309,8 +318,8 @@ export const isConnectionRef = (text: string): boolean => ref.test(text);
 export const isEmail = (text: string): boolean => text.length <= emailSchema.maxLength && email.test(text);
 
 /**
- * How addresses are kept and compared: in lower case, by ASCII alone. Unicode takes letters for each other that mail servers
- * do not, such as the Kelvin sign for a k: two people would be one.
+ * The stored and compared form of addresses: lower case, ASCII only. Unicode case folding equates letters that mail
+ * servers distinguish, such as the Kelvin sign and k, which would merge two people.
  */
 export const normalEmail = (text: string): string =>
   text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '').replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

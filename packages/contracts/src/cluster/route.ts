@@ -2,37 +2,40 @@ import type { ClusterAnswer } from './answers.js';
 import type { ProblemCode } from './problem-codes.js';
 
 /**
- * Who may call a route. `session`: anybody who is signed in. `member`, `admin`: at least that role in the team of the
- * path; for everybody else the team does not exist.
+ * The callers that have access to a route. `session`: any signed-in user. `member`, `admin`: at least that role in the
+ * team of the path; for other users the team does not exist.
  */
 export type RouteAccess = 'public' | 'session' | 'member' | 'admin';
 
-/** One row of the cluster API. The service mounts these rows and no others; OpenAPI and the access tests are made of them. */
+/**
+ * One row of the cluster API. The service mounts exactly these rows; OpenAPI and the access tests are generated from
+ * them.
+ */
 export interface ClusterRoute {
   readonly operationId: string;
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** Parameters in braces; ends in a slash. */
+  /** Parameters in braces; ends with a slash. */
   readonly path: string;
   readonly summary: string;
   readonly access: RouteAccess;
-  /** What each success answers; `null` for no body. With 302 and 303 the answer is where to go, in `Location`. */
+  /** The answer schema by success status; `null` for no body. 302 and 303 have a `Location`. */
   readonly answers: Readonly<Record<number, ClusterAnswer | null>>;
-  /** The answer is a stream of such documents, one per line (`application/x-ndjson`). */
+  /** The answer is a stream of these documents, one per line (`application/x-ndjson`). */
   readonly lines?: boolean;
-  /** The answer is a stream without end whose events have such documents as their data (`text/event-stream`). */
+  /** The answer is an endless stream of events with these documents as data (`text/event-stream`). */
   readonly events?: boolean;
-  /** Beside those that every route of its kind can answer. */
+  /** Problems in addition to those common to all routes of its kind. */
   readonly problems: readonly ProblemCode[];
   readonly body?: object;
   readonly bodyOptional?: boolean;
   readonly query?: readonly ClusterQueryParameter[];
-  /** Takes parameters that are not in the list: somebody else says what is sent, and what is unknown is passed over. */
+  /** Accepts and ignores unlisted parameters, because a third party sends the request. */
   readonly anyQuery?: boolean;
-  /** What its path names is not for logs. */
+  /** The path must not be logged with its parameters. */
   readonly privatePath?: boolean;
-  /** Takes `If-Match`. */
+  /** Supports `If-Match`. */
   readonly conditional?: boolean;
-  /** Takes `Idempotency-Key`. */
+  /** Supports `Idempotency-Key`. */
   readonly idempotent?: boolean;
 }
 
@@ -47,5 +50,5 @@ export const paging: readonly ClusterQueryParameter[] = [
   { name: 'limit', type: 'integer', description: 'Items per page: 1 to 200, default 50.' },
   { name: 'cursor', type: 'string', description: '`next` of the previous page.' },
 ];
-/** What the paths of a team begin with. */
+/** Prefix of team paths. */
 export const team = '/api/v1/teams/{team}';

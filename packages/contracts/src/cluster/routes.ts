@@ -27,15 +27,18 @@ const pools = `${team}/clusters/{cluster}/node-pools/`;
 const connection = `${team}/connections/{ref}/`;
 
 const specProblems = [
-  ...([
-    'immutable_field',
-    'invalid_network',
-    'invalid_node_pool',
-    'unsupported_version',
-    'unsupported_by_garden',
-  ] as const),
-  ...(['last_node_pool', 'quota_exceeded', 'connection_rejected', 'cluster_deleting', 'upstream_unavailable'] as const),
-  ...(['subscription_required', 'server_claimed'] as const),
+  'immutable_field',
+  'invalid_network',
+  'invalid_node_pool',
+  'unsupported_version',
+  'unsupported_by_garden',
+  'last_node_pool',
+  'quota_exceeded',
+  'connection_rejected',
+  'cluster_deleting',
+  'upstream_unavailable',
+  'subscription_required',
+  'server_claimed',
 ] as const satisfies readonly ProblemCode[];
 
 export const clusterRoutes = [
@@ -279,7 +282,7 @@ export const clusterRoutes = [
 
 export type ClusterOperationId = (typeof clusterRoutes)[number]['operationId'];
 
-/** What a route can answer beside its own `problems`, by what it is. */
+/** All problems of a route: its own and those that follow from its properties. */
 export function problemsOf(route: ClusterRoute): ProblemCode[] {
   const teamPath = route.access === 'member' || route.access === 'admin';
   const codes: ProblemCode[] = [
@@ -290,9 +293,12 @@ export function problemsOf(route: ClusterRoute): ProblemCode[] {
     ...(route.body === undefined ? [] : (['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const)),
     ...(route.idempotent ? (['idempotency_key_reused'] as const) : []),
     ...route.problems,
-    // `validation_failed`: every route refuses query parameters that it does not have.
-    ...(['validation_failed', 'method_not_allowed', 'rate_limit_exceeded'] as const),
-    ...(['service_unavailable', 'internal_error'] as const),
+    // `validation_failed`: every route rejects unknown query parameters.
+    'validation_failed',
+    'method_not_allowed',
+    'rate_limit_exceeded',
+    'service_unavailable',
+    'internal_error',
   ];
   return [...new Set(codes)];
 }

@@ -1,9 +1,6 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 
-/*
- * What the schemas of answers are made of. Every field of the documentation is always there; no field is there that is
- * not documented.
- */
+/* Building blocks of the answer schemas. Every documented field is always present, and no undocumented field is. */
 
 export const time = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' } as const;
 export const uuid = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' } as const;
@@ -11,8 +8,8 @@ export const text = { type: 'string' } as const;
 export const filled = { type: 'string', minLength: 1 } as const;
 export const count = { type: 'integer', minimum: 0 } as const;
 /**
- * Of a request, what is held against something as a whole and never kept: a wrong one is told by what it is for, not by
- * its form. The body as a whole bounds what is inside.
+ * A request member that is compared as a whole and never stored. A wrong one is reported for its meaning, not its form.
+ * The limits of the whole body bound its contents.
  */
 export const compared = {
   type: ['object', 'array', 'string', 'number', 'boolean', 'null'],
@@ -20,7 +17,7 @@ export const compared = {
   maxItems: 1_000,
   maxLength: 1_000,
 } as const;
-/** An object of exactly these members, all required. */
+/** An object with exactly these members, all required. */
 export function exactly<const P extends Record<string, JSONSchema>>(properties: P) {
   return {
     type: 'object',

@@ -4,7 +4,7 @@ import { count, exactly, filled, text, time } from './schema-parts.js';
 
 const optionalTime = { type: ['string', 'null'], pattern: time.pattern } as const;
 
-/** What the garden tells of a cluster beside its health. */
+/** What the garden reports about a cluster besides its health. */
 const observed = {
   kubernetes: {
     ...exactly({
@@ -42,7 +42,7 @@ const observed = {
   },
 } as const;
 const observedClusterSchema = exactly(observed);
-/** What a pass leaves of it. How many nodes there are is counted apart from passes. */
+/** The part that a pass records. Nodes are counted independently of passes. */
 export type ObservedCluster = FromSchema<typeof observedClusterSchema>;
 
 const seenPoolSchema = exactly({
@@ -64,7 +64,7 @@ const seenPoolSchema = exactly({
   },
 });
 
-/** As answers have it: what a pass left, and what was counted of the pools. */
+/** As in answers: what a pass recorded, with the node counts of the pools. */
 export const seenOfCluster = {
   ...observed,
   nodePools: {

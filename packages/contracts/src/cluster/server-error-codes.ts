@@ -1,4 +1,4 @@
-/** What the adoption of a server, or its way into or out of a cluster, failed of: the part of `operationErrorCodes` that is about servers. */
+/** Reasons why adopting a server, or its joining or leaving a cluster, failed. Part of `operationErrorCodes`. */
 export const serverErrorCodes = {
   server_token_rejected: {
     fault: 'user',

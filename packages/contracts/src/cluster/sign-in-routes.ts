@@ -3,7 +3,7 @@ import { type ClusterRoute, paging } from './route.js';
 
 const sessions = '/api/v1/me/sessions/';
 
-/** How people sign in and out, and what they see of their sessions. */
+/** Routes to sign in and out, and to manage the caller's sessions. */
 export const signInRoutes = [
   {
     operationId: 'listSessions',
@@ -49,8 +49,13 @@ export const signInRoutes = [
     access: 'public',
     answers: { 303: null },
     problems: [
-      ...(['not_found', 'sign_in_expired', 'sign_in_cancelled', 'sign_in_refused'] as const),
-      ...(['email_not_verified', 'another_identity', 'upstream_unavailable'] as const),
+      'not_found',
+      'sign_in_expired',
+      'sign_in_cancelled',
+      'sign_in_refused',
+      'email_not_verified',
+      'another_identity',
+      'upstream_unavailable',
     ],
     anyQuery: true,
   },

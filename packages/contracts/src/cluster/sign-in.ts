@@ -1,7 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { exactly, text, time, uuid } from './schema-parts.js';
 
-/** How a session began. `development`: without proof, on a developer's machine. */
+/** How a session began. `development`: without authentication, on a developer's machine. */
 export const signInMethods = ['oidc', 'development'] as const;
 export type SignInMethod = (typeof signInMethods)[number];
 

@@ -1,19 +1,28 @@
 import { type ServerErrorCode, serverErrorCodes } from './server-error-codes.js';
 
-/** The words that resources use for their states. */
+/** States and kinds of resources. */
 
 export const apiVersion = 'clusters.corral.dev/v1';
 
 export const clusterPhases = [
-  ...(['Draft', 'Pending', 'Provisioning', 'Ready', 'Updating', 'Hibernating', 'Hibernated', 'Resuming'] as const),
-  ...(['Degraded', 'Failed', 'Deleting'] as const),
+  'Draft',
+  'Pending',
+  'Provisioning',
+  'Ready',
+  'Updating',
+  'Hibernating',
+  'Hibernated',
+  'Resuming',
+  'Degraded',
+  'Failed',
+  'Deleting',
 ] as const;
 export type ClusterPhase = (typeof clusterPhases)[number];
 
 export const migrationPhases = ['Preparing', 'Migrating', 'Restoring'] as const;
 export type MigrationPhase = (typeof migrationPhases)[number];
 
-/** The conditions that every cluster has; the garden's own are passed on beside them. */
+/** The conditions of every cluster. The garden's own conditions are passed on in addition. */
 export const conditionTypes = [
   'SpecAccepted',
   'ConnectionReady',
@@ -21,25 +30,34 @@ export const conditionTypes = [
   'NodesReady',
   'Reconciled',
 ] as const;
-/** There only while somebody else has changed on the garden what is declared; counts since when. */
+/**
+ * Present only while a declared field differs in the garden because it was changed there; its transition time is the
+ * start.
+ */
 export const driftConditionType = 'Drifted';
 export type ConditionType = (typeof conditionTypes)[number];
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 export const operationKinds = [
-  ...(['cluster.create', 'cluster.update', 'cluster.hibernate', 'cluster.resume', 'cluster.delete'] as const),
-  ...(['connection.verify', 'server.adopt', 'server.deregister'] as const),
+  'cluster.create',
+  'cluster.update',
+  'cluster.hibernate',
+  'cluster.resume',
+  'cluster.delete',
+  'connection.verify',
+  'server.adopt',
+  'server.deregister',
 ] as const;
 export type OperationKind = (typeof operationKinds)[number];
 
 export const operationStates = ['queued', 'running', 'succeeded', 'failed', 'superseded', 'cancelled'] as const;
 export type OperationState = (typeof operationStates)[number];
-/** The others are final and never change again. */
+/** All other states are final. */
 export const openOperationStates = ['queued', 'running'] as const satisfies readonly OperationState[];
 
 export const connectionPhases = ['Unverified', 'Ready', 'Rejected'] as const;
 export type ConnectionPhase = (typeof connectionPhases)[number];
-/** What a connection says of itself, and what to do about it. */
+/** Status messages of a connection, with what to do about them. */
 export const connectionMessages: Readonly<Record<ConnectionPhase | 'ReadOnly', string>> = {
   Unverified: 'The provider has not yet given a usable answer about the token. The service retries.',
   Ready: '',
@@ -53,29 +71,36 @@ export type ServerArchitecture = (typeof serverArchitectures)[number];
 export const serverKinds = ['cloud', 'dedicated', 'onprem'] as const;
 export type ServerKind = (typeof serverKinds)[number];
 /**
- * Whether nothing here can rebuild servers of the kind: whoever has such a machine runs a join command on it, and wipes it
- * when it has left.
+ * Whether the service cannot rebuild servers of this kind. Their owner runs a join command on the machine, and wipes it
+ * after it has left.
  */
 export const joinsByCommand = (kind: ServerKind): boolean => kind !== 'cloud';
-/** What a rebuild of an adopted server is for. */
+/** The purpose of a rebuild of an adopted server. */
 export type RebuildPurpose = 'adopt' | 'join' | 'leave';
 /**
- * `Adopting`: nothing was wiped yet. `Rebuilding`: the rebuild was, or is just being, asked for. `Ready`: adopted, and
- * no node. `Joining`: being rebuilt as a node of a cluster. `Joined`: it is one. `Leaving`: drained, taken out of its
- * cluster and rebuilt clean. `Missing`: it was adopted and the provider does not know it any more.
+ * `Adopting`: nothing has been wiped yet. `Rebuilding`: the rebuild has been or is being requested. `Ready`: adopted,
+ * but not a node. `Joining`: being rebuilt as a node of a cluster. `Joined`: a node. `Leaving`: being drained, removed
+ * from its cluster and rebuilt. `Missing`: adopted, but no longer known to the provider.
  *
- * One that joins by command is `Adopting` until a node pool draws on it, and `Joining` until its machine is a node; it is
- * never `Rebuilding` or `Missing`.
+ * A server that joins by command is `Adopting` until a node pool claims it, and `Joining` until its machine is a node.
+ * It is never `Rebuilding` or `Missing`.
  */
 export const serverPhases = [
-  ...(['Adopting', 'Rebuilding', 'Ready', 'Joining', 'Joined', 'Leaving'] as const),
-  ...(['Failed', 'Missing', 'Deregistering'] as const),
+  'Adopting',
+  'Rebuilding',
+  'Ready',
+  'Joining',
+  'Joined',
+  'Leaving',
+  'Failed',
+  'Missing',
+  'Deregistering',
 ] as const;
 export type ServerPhase = (typeof serverPhases)[number];
 
 export const poolSources = ['managed', 'pooled', 'dedicated', 'onprem'] as const;
 export type PoolSource = (typeof poolSources)[number];
-/** Which adopted servers the pools of a source draw on. */
+/** The kind of adopted servers used by each pool source. */
 export const serverKindOf = {
   pooled: 'cloud',
   dedicated: 'dedicated',
@@ -88,8 +113,8 @@ export const roles = ['admin', 'member'] as const;
 export type Role = (typeof roles)[number];
 
 /**
- * What an operation failed of, as `error.code`. `fault` says whose it is: the team can mend `user` itself, `platform`
- * is ours. `retryable`: the same change can succeed without being altered, once the hint was followed.
+ * Reasons why an operation failed, as in `error.code`. `fault`: the team can fix `user` itself, `platform` is ours.
+ * `retryable`: the same change can succeed unaltered once the hint was followed.
  */
 export const operationErrorCodes = {
   provider_token_rejected: {
@@ -162,5 +187,5 @@ export const operationErrorCodes = {
   internal_error: { fault: 'platform', retryable: true, hint: 'Ask the operators of this service.' },
 } as const satisfies Record<string, { fault: 'user' | 'platform'; retryable: boolean; hint: string }>;
 export type OperationErrorCode = keyof typeof operationErrorCodes;
-/** Of operations about clusters. */
+/** The codes of cluster operations. */
 export type ClusterErrorCode = Exclude<OperationErrorCode, ServerErrorCode>;

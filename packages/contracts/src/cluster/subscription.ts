@@ -4,7 +4,7 @@ import { timeCharacters, timePattern } from '../time.js';
 import { clusterLimits } from './limits.js';
 import { exactly, filled, text, time } from './schema-parts.js';
 
-/** States in which a subscription counts as active unless the billing system says otherwise. */
+/** States that count as active unless the billing system says otherwise. */
 export const activeSubscriptionStates: readonly string[] = ['active', 'trialing'];
 
 const whole = { type: 'integer' } as const;
@@ -18,7 +18,7 @@ const shownPrice = {
   unit_amount: whole,
 } as const;
 
-/** What customers see of a subscription. What is internal to the billing system has no place here. */
+/** The part of a subscription shown to customers, without internals of the billing system. */
 export const subscriptionSchema = exactly({
   id: filled,
   display_name: text,
@@ -34,15 +34,15 @@ export const subscriptionSchema = exactly({
 export type Subscription = FromSchema<typeof subscriptionSchema>;
 
 /*
- * What the billing system sends. It is the one body that may hold what is not listed: another system says what is sent,
- * and a field that it adds must not stop the news. Only what is listed is taken.
+ * Events from the billing system. The only body that accepts unlisted fields: a third party defines it, and a new field
+ * must not block updates. Unlisted fields are ignored.
  */
 
 const word = { type: 'string', minLength: 1, maxLength: clusterLimits.subscriptionTextCharacters } as const;
 const phrase = { type: 'string', maxLength: clusterLimits.subscriptionTextCharacters } as const;
 const moment = { type: 'string', maxLength: timeCharacters, pattern: timePattern } as const;
 
-/** As `exactly`, but what is not listed may be there. */
+/** Like `exactly`, but accepts unlisted members. */
 function atLeast<const P extends Record<string, JSONSchema>>(properties: P) {
   return { type: 'object', required: Object.keys(properties) as (keyof P & string)[], properties } as const;
 }
@@ -109,7 +109,10 @@ export interface BillingEvent {
 }
 
 export const billingOutcomes = ['applied', 'duplicate', 'outdated'] as const;
-/** `duplicate`: taken before. `outdated`: something newer is known. Either way nothing changed, and need not come again. */
+/**
+ * `duplicate`: processed before. `outdated`: a newer state is known. Neither changes anything, nor needs to be sent
+ * again.
+ */
 export type BillingOutcome = (typeof billingOutcomes)[number];
 export const billingOutcomeSchema = exactly({ outcome: { enum: billingOutcomes } });
 

@@ -10,7 +10,7 @@ const sessions: Tag = { name: 'Sign-in', description: 'Sign-in and sessions.' };
 const billing: Tag = { name: 'Billing', description: 'Subscriptions of teams, as reported by the billing system.' };
 const dns: Tag = { name: 'DNS', description: 'DNS tokens and DNS usage of a team.' };
 
-/** By the word in a path that says most of what it is about. */
+/** Tags by path word. */
 const tagOfWord: Readonly<Record<string, Tag>> = {
   clusters: { name: 'Clusters', description: 'Declarative clusters, and kubeconfigs to access them.' },
   'node-pools': { name: 'Node pools', description: 'Node pools of a cluster.' },
@@ -21,13 +21,18 @@ const tagOfWord: Readonly<Record<string, Tag>> = {
   'dns-usage': dns,
   audit: { name: 'Audit', description: 'Audit log of both APIs.' },
   events: { name: 'Events', description: 'Live changes.' },
-  ...{ billing, teams, members: teams, invitations: teams, me: sessions, auth: sessions },
+  billing,
+  teams,
+  members: teams,
+  invitations: teams,
+  me: sessions,
+  auth: sessions,
 };
 
-/** All of them, in the order in which the documentation shows them. */
+/** All tags in the order of the documentation. */
 export const clusterTags: readonly Tag[] = [...new Set(Object.values(tagOfWord))];
 
-/** The tag of a path: that of its last word that has one. */
+/** The tag of a path: that of the last word that has one. */
 export function tagOf(path: string): string {
   const words = path.split('/').filter((word) => word !== '' && !pathParametersOf(word).length);
   const word = words.findLast((each) => each in tagOfWord);

@@ -20,7 +20,7 @@ const auditFilters: readonly ClusterQueryParameter[] = [
   { name: 'to', type: 'time', description: 'Entries before this time.' },
 ];
 
-/** What a team has of the DNS API, and the log of all that was done in its name. */
+/** DNS tokens and usage of a team, and its audit log. */
 export const teamDnsRoutes = [
   {
     operationId: 'listDnsTokens',

@@ -1,7 +1,7 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 import { exactly, filled, time } from './schema-parts.js';
 
-/** What changes are told of, and what the names of their events begin with. */
+/** The kinds of resources that events report, with the prefix of the event name. */
 export const teamEventNouns = {
   Cluster: 'cluster',
   NodePool: 'node_pool',
@@ -18,11 +18,11 @@ export const teamEventKinds = Object.keys(teamEventNouns) as TeamEventKind[];
 export const teamEventChanges = ['changed', 'deleted'] as const;
 export type TeamEventChange = (typeof teamEventChanges)[number];
 
-/** The name of an event in the stream: `cluster.changed`, `node_pool.deleted`, … */
+/** The name of an event in the stream, such as `cluster.changed` or `node_pool.deleted`. */
 export const teamEventName = (kind: TeamEventKind, change: TeamEventChange): string =>
   `${teamEventNouns[kind]}.${change}`;
 
-/** What a change tells, as the data of its event. */
+/** The data of an event. */
 export interface TeamEvent {
   readonly id: string;
   readonly kind: TeamEventKind;
@@ -34,7 +34,7 @@ export interface TeamEvent {
   readonly resource: object | null;
 }
 
-/** @param resources the schemas of the bodies that an event can carry */
+/** @param resources schemas of the resources that an event can contain */
 export const teamEventSchemaOf = <const R extends readonly JSONSchema[]>(resources: R) =>
   exactly({
     id: { ...filled, description: 'The same as `id` of the event, for `Last-Event-ID`.' },
@@ -62,17 +62,17 @@ export const teamEventSchemaOf = <const R extends readonly JSONSchema[]>(resourc
     },
   });
 
-/** The events of a stream that are about the stream itself. */
+/** Control events of a stream. */
 export const streamEventNames = {
-  /** The first event of a stream without `Last-Event-ID`: what is loaded from now on misses nothing of what follows. */
+  /** The first event of a stream without `Last-Event-ID`. Data loaded after it misses no change. */
   ready: 'ready',
-  /** In place of events that are not kept any more: everything has to be loaded anew. */
+  /** Sent when events to resume from are no longer available: reload everything. */
   reset: 'reset',
-  /** The last event: the stream ends here, and says why. */
+  /** The last event, with the reason why the stream ends. */
   end: 'end',
 } as const;
 
-/** Data of `ready` and of `reset`. */
+/** Data of `ready` and `reset`. */
 export const streamMarkSchema = exactly({ id: filled, at: time });
 
 export const streamEndReasons = {

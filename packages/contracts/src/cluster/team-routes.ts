@@ -6,7 +6,7 @@ const invitations = '/a/{team_slug}/team/api/invitations/';
 const members = '/a/{team_slug}/team/api/members/';
 const oneTeam = '/teams/api/teams/{team_id}/';
 
-/** A team, its people, its invitations and its subscription. */
+/** Routes of a team, its members, invitations and subscription. */
 export const teamRoutes = [
   {
     operationId: 'listTeamDetails',

@@ -24,12 +24,29 @@ describe('the address of an invitation', () => {
   });
 
   it.each([
-    ...['', 'ada', '@acme.test', 'ada@', 'ada@@acme.test', 'ada@acme..test', 'ada@-acme.test', 'ada@acme.test.'],
-    ...['a@b,c@d', 'a@b;c@d', 'Ada <ada@acme.test>', '"a b"@acme.test', 'a b@acme.test', 'ada@acme.test\n', 'a\r\n@b'],
-    ...['ада@acme.test', 'ada@аcme.test', 'ada@[127.0.0.1]', 'a@b\0', `${'x'.repeat(65)}@acme.test`],
+    '',
+    'ada',
+    '@acme.test',
+    'ada@',
+    'ada@@acme.test',
+    'ada@acme..test',
+    'ada@-acme.test',
+    'ada@acme.test.',
+    'a@b,c@d',
+    'a@b;c@d',
+    'Ada <ada@acme.test>',
+    '"a b"@acme.test',
+    'a b@acme.test',
+    'ada@acme.test\n',
+    'a\r\n@b',
+    'ада@acme.test',
+    'ada@аcme.test',
+    'ada@[127.0.0.1]',
+    'a@b\0',
+    `${'x'.repeat(65)}@acme.test`,
     `a@${'b'.repeat(64)}.test`,
     `a@${'b.'.repeat(126)}test`,
-  ])('may not be %j', (email) => {
+  ])('cannot be %j', (email) => {
     expect(wrongPlaces(parseInvitationPost, { email })).toContain('/email');
   });
 });
@@ -53,7 +70,7 @@ describe('the name of a team', () => {
     'a'.repeat(101),
     1,
     null,
-  ])('may not be %j', (name) => {
+  ])('cannot be %j', (name) => {
     expect(wrongPlaces(parseTeamPut, { name })).toContain('/name');
   });
 });

@@ -6,7 +6,7 @@ import { compared, exactly, filled, text, time, uuid } from './schema-parts.js';
 import type { Role } from './states.js';
 import { subscriptionSchema } from './subscription.js';
 
-/** Numbers of teams, members and users. */
+/** Numeric ids of teams, members and users. */
 const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
 
 const shownInvitation = {
@@ -20,7 +20,7 @@ const shownInvitation = {
 
 export const invitationSchema = exactly(shownInvitation);
 
-/** For those who look after invitations. */
+/** For administrators who manage invitations. */
 export const sentInvitationSchema = exactly({
   ...shownInvitation,
   created_at: time,
@@ -35,7 +35,7 @@ export const sentInvitationSchema = exactly({
   },
 });
 
-/** For the person who is invited. */
+/** For the invited person. */
 export const receivedInvitationSchema = exactly({
   ...shownInvitation,
   team_slug: filled,
@@ -52,7 +52,7 @@ export const teamMemberSchema = exactly({
   role: roleSchema,
 });
 
-/** What becomes of the DNS tokens of somebody who leaves a team; the first is what happens unless it is said. */
+/** What happens to a leaving member's DNS tokens; the first is the default. */
 export const leftTokenFates = ['revoke', 'hand_over'] as const;
 export type LeftTokenFate = (typeof leftTokenFates)[number];
 
@@ -84,11 +84,14 @@ export const teamSchema = exactly({
   has_active_subscription: { type: 'boolean' },
 });
 
-/** Characters that end a line or cannot be shown; written out, as not every reader of a pattern knows classes by name. */
-const unshown = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
+/**
+ * Characters that end a line or cannot be displayed. Spelled out because not every consumer of the pattern supports
+ * named classes.
+ */
+const unprintable = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
 const blank = ' \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\ufeff';
-/** What can be shown on one line of a mail or a list: something to see, and no control characters. */
-const line = `^[${blank}]*[^${blank}${unshown}][^${unshown}]*$`;
+/** Text for one line of a mail or list: at least one visible character and no control characters. */
+const line = `^[${blank}]*[^${blank}${unprintable}][^${unprintable}]*$`;
 
 const readOnly = {
   ...compared,
@@ -107,12 +110,17 @@ export const teamPutSchema = {
       maxLength: clusterLimits.teamNameCharacters,
       description: 'Fixed: part of the team’s names in the zone.',
     },
-    ...{ id: readOnly, members: readOnly, invitations: readOnly, dashboard_url: readOnly, is_admin: readOnly },
-    ...{ subscription: readOnly, has_active_subscription: readOnly },
+    id: readOnly,
+    members: readOnly,
+    invitations: readOnly,
+    dashboard_url: readOnly,
+    is_admin: readOnly,
+    subscription: readOnly,
+    has_active_subscription: readOnly,
   },
 } as const;
 
-/** Narrower than what a sign-in may prove: one address, which no mail server and no list of addresses reads differently. */
+/** Stricter than `emailSchema`: exactly one address, which every mail server and address list reads alike. */
 export const mailAddressSchema = {
   type: 'string',
   maxLength: 254,
@@ -141,7 +149,11 @@ export const memberPutSchema = {
   required: ['role'],
   properties: {
     role: roleSchema,
-    ...{ id: readOnly, user_id: readOnly, first_name: readOnly, last_name: readOnly, display_name: readOnly },
+    id: readOnly,
+    user_id: readOnly,
+    first_name: readOnly,
+    last_name: readOnly,
+    display_name: readOnly,
   },
 } as const;
 
@@ -157,7 +169,7 @@ export interface InvitationWish {
   readonly email: string;
   readonly role: Role;
 }
-/** What else is in them was read before, and has to be as it was read. */
+/** Other members are read-only and must match what was read. */
 export type TeamPut = { readonly name: string; readonly slug?: string } & Readonly<Record<string, unknown>>;
 export type MemberPut = { readonly role: Role } & Readonly<Record<string, unknown>>;
 

@@ -4,31 +4,40 @@ import { checkDnsAnswer } from './answers.js';
 
 const pagination = { page: 1, per_page: 25, previous_page: null, next_page: null, last_page: 1, total_entries: 0 };
 const rrset = {
-  ...{ id: 'api.acme/A', name: 'api.acme', type: 'A', ttl: null, labels: {}, protection: { change: false } },
+  id: 'api.acme/A',
+  name: 'api.acme',
+  type: 'A',
+  ttl: null,
+  labels: {},
+  protection: { change: false },
   records: [{ value: '192.0.2.1', comment: '' }],
   zone: 7001,
 };
 const action = {
-  ...{
-    id: 1,
-    command: 'create_rrset',
-    status: 'running',
-    progress: 0,
-    started: '2026-01-02T03:04:05Z',
-    finished: null,
-  },
+  id: 1,
+  command: 'create_rrset',
+  status: 'running',
+  progress: 0,
+  started: '2026-01-02T03:04:05Z',
+  finished: null,
   resources: [{ id: 7001, type: 'zone' }],
   error: null,
 };
 const time = '2026-01-02T03:04:05.000Z';
 const demo = {
-  ...{ label: 'shop', name: 'Shop', zone: 'demo.example.test', ttl: 14_400, records: 0 },
-  ...{ created_at: time, expires_at: time, max_expires_at: time },
+  label: 'shop',
+  name: 'Shop',
+  zone: 'demo.example.test',
+  ttl: 14_400,
+  records: 0,
+  created_at: time,
+  expires_at: time,
+  max_expires_at: time,
 };
 const list = (change: object) => ({ rrsets: [], meta: { pagination: { ...pagination, ...change } } });
 
 describe('checkDnsAnswer', () => {
-  it('accepts the documented shapes, and fields that a later upstream adds to objects', () => {
+  it('accepts the documented shapes, and new fields of the upstream in objects', () => {
     checkDnsAnswer.rrsetList(list({}));
     checkDnsAnswer.rrset({ rrset: { ...rrset, geo: 'eu' } });
     checkDnsAnswer.created({ rrset, action: { ...action, region: 'x' } });
@@ -60,7 +69,7 @@ describe('checkDnsAnswer', () => {
     ['a demo whose records are listed', 'demo', { demo: { ...demo, records: [] } }],
     ['an error without details', 'error', { error: { code: 'c', message: 'm' } }],
     ['an error with an array for details', 'error', { error: { code: 'c', message: 'm', details: [] } }],
-  ] as const)('refuses %s, on which clients break', (_what, shape, body) => {
+  ] as const)('rejects %s, which would break clients', (_what, shape, body) => {
     expect(() => checkDnsAnswer[shape](body)).toThrow(InvalidBody);
   });
 });

@@ -4,8 +4,8 @@ import { dnsErrorCodes } from './error-codes.js';
 import { dnsLimits } from './limits.js';
 
 /*
- * Answer bodies in the upstream's shapes. They list what clients rely on; the upstream may add fields, which pass
- * through. The exception is `meta.pagination`, of which clients make keyword arguments: exactly six keys.
+ * Answer bodies in the upstream's shapes. They list what clients rely on; additional upstream fields pass through.
+ * Exception: `meta.pagination` has exactly six keys, because clients pass them as keyword arguments.
  */
 
 const idSchema = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const satisfies JSONSchema;
@@ -15,8 +15,17 @@ const stringMapSchema = { type: 'object', additionalProperties: { type: 'string'
 export const zoneSchema = {
   type: 'object',
   required: [
-    ...['id', 'name', 'created', 'mode', 'ttl', 'labels', 'protection', 'authoritative_nameservers'],
-    ...['registrar', 'status', 'record_count'],
+    'id',
+    'name',
+    'created',
+    'mode',
+    'ttl',
+    'labels',
+    'protection',
+    'authoritative_nameservers',
+    'registrar',
+    'status',
+    'record_count',
   ],
   properties: {
     id: idSchema,
@@ -99,7 +108,7 @@ export const paginationSchema = {
   },
 } as const satisfies JSONSchema;
 
-/** Ours, not the upstream's: a short-lived name in the demo zone. */
+/** Not part of the upstream's API: a short-lived name in the demo zone. */
 export const demoSchema = {
   type: 'object',
   required: ['label', 'name', 'zone', 'ttl', 'created_at', 'expires_at', 'max_expires_at', 'records'],
@@ -126,12 +135,12 @@ const metaSchema = {
   properties: { pagination: paginationSchema },
 } as const satisfies JSONSchema;
 
-/** An object of exactly these members, all required. */
+/** An object with exactly these members, all required. */
 function exactly<P extends Record<string, JSONSchema>>(properties: P) {
   return { type: 'object', additionalProperties: false, required: Object.keys(properties), properties } as const;
 }
 
-/** An object of at least these members: the upstream may send others beside them. */
+/** An object with at least these members; the upstream may send others. */
 function atLeast<P extends Record<string, JSONSchema>>(properties: P) {
   return { type: 'object', required: Object.keys(properties), properties } as const;
 }
@@ -172,7 +181,7 @@ export type Rrset = FromSchema<typeof rrsetSchema>;
 export type Zone = FromSchema<typeof zoneSchema>;
 export type DemoBody = FromSchema<typeof demoSchema>;
 
-/** Throws `InvalidBody` when an answer is not in the documented shape. */
+/** Throws `InvalidBody` when an answer does not match its schema. */
 export const checkDnsAnswer: Record<DnsAnswer, (body: unknown) => unknown> = Object.fromEntries(
   Object.entries(dnsAnswerSchemas).map(([name, schema]) => [name, parserFor<unknown>(schema)]),
 ) as Record<DnsAnswer, (body: unknown) => unknown>;

@@ -1,6 +1,6 @@
 /**
- * Every error the gateway makes itself: the HTTP status belongs to the code. What the upstream refuses passes
- * through with the upstream's own status and code and is not listed here.
+ * All errors of the gateway itself. The HTTP status is fixed per code. Errors of the upstream pass through with their
+ * own status and code and are not listed here.
  */
 export const dnsErrorCodes = {
   invalid_input: { status: 400, meaning: 'The request body or a query parameter is not valid.' },
@@ -40,7 +40,7 @@ export const dnsErrorCodes = {
 
 export type DnsErrorCode = keyof typeof dnsErrorCodes;
 
-/** What the upstream is known to refuse writes with. It may know more: whatever it says passes through. */
+/** Known errors of the upstream for writes. Others pass through as well. */
 export const dnsUpstreamErrors = [
   { status: 404, code: 'not_found', meaning: 'The record set does not exist.' },
   { status: 409, code: 'uniqueness_error', meaning: 'The record set already exists.' },
@@ -53,7 +53,7 @@ export const dnsUpstreamErrors = [
   { status: 423, code: 'protected', meaning: 'The record set is protected against changes.' },
 ] as const;
 
-/** What `error.details` holds, by code, in the upstream's shapes; `null` for all other codes. */
+/** The shape of `error.details` by code, as in the upstream's errors; `null` for all other codes. */
 export type DnsErrorDetails =
   | { fields: { name: string; messages: string[] }[] }
   | { limits: { name: string }[] }

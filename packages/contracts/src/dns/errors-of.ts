@@ -1,38 +1,64 @@
 import type { BodyLimits } from '../body-limits.js';
-import { type DnsErrorCode, dnsUpstreamErrors } from './error-codes.js';
+import type { Example } from '../openapi-parts.js';
+import { type DnsErrorCode, type DnsErrorDetails, dnsErrorCodes, dnsUpstreamErrors } from './error-codes.js';
 import { dnsBodyLimits } from './limits.js';
 import type { DnsRoute } from './routes.js';
 
-const namesThings = (route: DnsRoute): boolean => route.path.includes('{');
-const isOfDemos = (route: DnsRoute): boolean => route.path.startsWith('/demos');
-/** What can take its owner past a quota. */
-const takesRoom = ['createRrset', 'setRecords', 'addRecords', 'createDemo'];
+const hasPathParameter = (route: DnsRoute): boolean => route.path.includes('{');
+const isDemoRoute = (route: DnsRoute): boolean => route.path.startsWith('/demos');
+/** Operations that can exceed a quota. */
+const increasesUsage = ['createRrset', 'setRecords', 'addRecords', 'createDemo'];
 
-/** Whether a write is sent upstream, whose refusals pass through. */
-export const isForwarded = (route: DnsRoute): boolean => route.kind === 'write' && !isOfDemos(route);
+/** Whether a write is sent upstream, so that upstream errors pass through. */
+export const isForwarded = (route: DnsRoute): boolean => route.kind === 'write' && !isDemoRoute(route);
 
-/** The codes that the gateway itself can answer a route with. */
+/** The error codes of the gateway itself for a route. */
 export function dnsErrorsOf(route: DnsRoute): DnsErrorCode[] {
   const writes = route.kind === 'write';
   const codes: DnsErrorCode[] = [
     ...(writes || route.query !== undefined ? (['invalid_input'] as const) : []),
-    ...(['unauthorized', 'forbidden'] as const),
-    ...(takesRoom.includes(route.operationId) ? (['resource_limit_exceeded'] as const) : []),
-    ...(namesThings(route) ? (['not_found'] as const) : []),
+    'unauthorized',
+    'forbidden',
+    ...(increasesUsage.includes(route.operationId) ? (['resource_limit_exceeded'] as const) : []),
+    ...(hasPathParameter(route) ? (['not_found'] as const) : []),
     'method_not_allowed',
     ...(isForwarded(route) ? (['conflict'] as const) : []),
     ...(route.operationId === 'createDemo' ? (['uniqueness_error'] as const) : []),
     ...(writes ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
-    ...(['rate_limit_exceeded', 'server_error'] as const),
+    'rate_limit_exceeded',
+    'server_error',
     ...(isForwarded(route) ? (['upstream_unavailable'] as const) : []),
     'unavailable',
   ];
   return codes;
 }
 
-/** What the upstream is known to refuse a route with. */
+/** The known upstream errors for a route. */
 export const dnsUpstreamErrorsOf = (route: DnsRoute): readonly (typeof dnsUpstreamErrors)[number][] =>
   isForwarded(route) ? dnsUpstreamErrors : [];
 
 export const dnsBodyLimitsOf = (route: DnsRoute): BodyLimits =>
-  isOfDemos(route) ? dnsBodyLimits.demos : dnsBodyLimits.recordSets;
+  isDemoRoute(route) ? dnsBodyLimits.demos : dnsBodyLimits.recordSets;
+
+const detailsOf: Partial<Record<DnsErrorCode, DnsErrorDetails>> = {
+  invalid_input: { fields: [{ name: 'records[0].value', messages: ['is required'] }] },
+  resource_limit_exceeded: { limits: [{ name: 'records' }] },
+};
+
+const exampleOf = (code: string, message: string, details: DnsErrorDetails = null): Example => ({
+  summary: message,
+  value: { error: { code, message, details } },
+});
+
+/** An example for each code; those of the upstream are prefixed with `upstream_refusal_`. */
+export const dnsErrorExamples: Readonly<Record<string, Example>> = {
+  ...Object.fromEntries(
+    (Object.keys(dnsErrorCodes) as DnsErrorCode[]).map((code) => [
+      code,
+      exampleOf(code, dnsErrorCodes[code].meaning, detailsOf[code]),
+    ]),
+  ),
+  ...Object.fromEntries(
+    dnsUpstreamErrors.map(({ code, meaning }) => [`upstream_refusal_${code}`, exampleOf(code, meaning)]),
+  ),
+};

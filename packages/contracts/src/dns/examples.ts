@@ -2,32 +2,61 @@ import type { Examples } from '../openapi-parts.js';
 
 const at = '2026-11-21T12:00:00Z';
 const zone = {
-  ...{ id: 7001, name: 'example.test', created: at, mode: 'primary', ttl: 3600, labels: {} },
-  ...{ protection: { delete: false }, primary_nameservers: [], registrar: 'other', status: 'ok', record_count: 12 },
+  id: 7001,
+  name: 'example.test',
+  created: at,
+  mode: 'primary',
+  ttl: 3600,
+  labels: {},
+  protection: { delete: false },
+  primary_nameservers: [],
+  registrar: 'other',
+  status: 'ok',
+  record_count: 12,
   authoritative_nameservers: {
-    ...{ assigned: ['ns1.example.net.'], delegated: ['ns1.example.net.'] },
-    ...{ delegation_last_check: at, delegation_status: 'valid' },
+    assigned: ['ns1.example.net.'],
+    delegated: ['ns1.example.net.'],
+    delegation_last_check: at,
+    delegation_status: 'valid',
   },
 };
 const rrset = {
-  ...{ id: 'www.acme/A', name: 'www.acme', type: 'A', ttl: 300, labels: { env: 'prod' } },
-  ...{ protection: { change: false }, records: [{ value: '192.0.2.7', comment: 'blue' }], zone: 7001 },
+  id: 'www.acme/A',
+  name: 'www.acme',
+  type: 'A',
+  ttl: 300,
+  labels: { env: 'prod' },
+  protection: { change: false },
+  records: [{ value: '192.0.2.7', comment: 'blue' }],
+  zone: 7001,
 };
 const running = {
-  ...{ id: 91, command: 'set_rrset_records', status: 'running', progress: 0, started: at, finished: null },
-  ...{ resources: [{ id: 7001, type: 'zone' }], error: null },
+  id: 91,
+  command: 'set_rrset_records',
+  status: 'running',
+  progress: 0,
+  started: at,
+  finished: null,
+  resources: [{ id: 7001, type: 'zone' }],
+  error: null,
 };
 const done = { ...running, status: 'success', progress: 100, finished: '2026-11-21T12:00:01Z' };
 const demo = {
-  ...{ label: 'blue-otter', name: 'Blue Otter', zone: 'demo.example.test', ttl: 14_400, created_at: at },
-  ...{ expires_at: '2026-11-21T16:00:00Z', max_expires_at: '2026-11-28T12:00:00Z', records: 1 },
+  label: 'blue-otter',
+  name: 'Blue Otter',
+  zone: 'demo.example.test',
+  ttl: 14_400,
+  created_at: at,
+  expires_at: '2026-11-21T16:00:00Z',
+  max_expires_at: '2026-11-28T12:00:00Z',
+  records: 1,
 };
 const meta = {
   pagination: { page: 1, per_page: 25, previous_page: null, next_page: null, last_page: 1, total_entries: 1 },
 };
 const one = (summary: string, value: unknown): Examples => ({ example: { summary, value } });
 
-/** What is answered, by the name of its schema. */
+/** Examples of answers, by schema name. */
 export const dnsAnswerExamples: Readonly<Record<string, Examples>> = {
   zoneList: one('The zone, as a list', { zones: [zone], meta }),
   zone: one('The zone', { zone }),
@@ -50,7 +79,7 @@ export const dnsAnswerExamples: Readonly<Record<string, Examples>> = {
 
 const records = [{ value: '192.0.2.7', comment: 'blue' }];
 
-/** What may be sent, by the operation that takes it. */
+/** Examples of request bodies, by operation. */
 export const dnsRequestExamples: Readonly<Record<string, Examples>> = {
   createRrset: {
     address: {

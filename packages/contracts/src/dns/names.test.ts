@@ -4,7 +4,7 @@ import { isAtOrBelow, isTeamSlug, ownerLabelOf, parseRrsetName, reservedSlugs } 
 
 const ZONE = 'example.test';
 const label = (length: number) => 'a'.repeat(length);
-/** A name that with the zone has exactly so many characters. */
+/** A name with this many characters including the zone. */
 const fullName = (characters: number) => {
   const own = characters - ZONE.length - 1;
   const labels = [label(63), label(63), label(63), label(own - 3 * 64)];
@@ -14,7 +14,7 @@ const fullName = (characters: number) => {
 const labelText = fc.stringMatching(/^[a-z0-9_-]{1,20}$/);
 const name = fc.array(labelText, { minLength: 1, maxLength: 6 }).map((labels) => labels.join('.'));
 
-describe('a record-set name', () => {
+describe('parseRrsetName', () => {
   it.each([
     ['the own name of a team', 'acme', 'acme'],
     ['names below', 'api.prod.acme', 'acme'],
@@ -29,7 +29,7 @@ describe('a record-set name', () => {
     ['the zone’s name as a prefix', 'example.test.acme', 'acme'],
     ['a label that ends like the zone', 'myexample.tests', 'tests'],
     ['a bare wildcard, which no team owns', '*', '*'],
-  ])('may be %s', (_what, text, ownerLabel) => {
+  ])('accepts %s', (_what, text, ownerLabel) => {
     expect(parseRrsetName(text, ZONE)).toEqual({ text, ownerLabel });
   });
 
@@ -69,18 +69,18 @@ describe('a record-set name', () => {
     ['the zone itself', ZONE],
     ['a name that ends in the zone', `acme.${ZONE}`],
     ['quotes', '"acme"'],
-  ])('is never %s', (_what, text) => {
+  ])('rejects %s', (_what, text) => {
     expect(parseRrsetName(text, ZONE)).toBeNull();
   });
 
-  it('counts its length with the zone', () => {
+  it('counts the zone towards the length', () => {
     const text = fullName(253);
 
     expect(parseRrsetName(text, ZONE)).not.toBeNull();
     expect(parseRrsetName(text, `x${ZONE}`)).toBeNull();
   });
 
-  it('keeps its text to the character, whatever it is', () => {
+  it('keeps the text unchanged', () => {
     fc.assert(
       fc.property(name, (text) => {
         const parsed = parseRrsetName(text, ZONE);
@@ -89,7 +89,7 @@ describe('a record-set name', () => {
     );
   });
 
-  it('is made of its own alphabet only, whatever text is tried', () => {
+  it('accepts only names of the documented alphabet', () => {
     const nearlyName = fc.array(fc.constantFrom('a', 'Z', '0', '-', '_', '.', '*', '@', '%', ' ', '\0', 'é', '/'));
     fc.assert(
       fc.property(
@@ -106,7 +106,7 @@ describe('a record-set name', () => {
     );
   });
 
-  it('has the same owner whether it is parsed or taken from the upstream', () => {
+  it('finds the same owner as ownerLabelOf', () => {
     fc.assert(fc.property(name, (text) => parseRrsetName(text, ZONE)?.ownerLabel === ownerLabelOf(text)));
   });
 });
@@ -118,7 +118,7 @@ describe('ownerLabelOf', () => {
     ['acme', 'acme'],
     ['a.b.acme', 'acme'],
     ['', ''],
-  ])('is the last label of %j', (text, owner) => {
+  ])('returns the last label of %j', (text, owner) => {
     expect(ownerLabelOf(text)).toBe(owner);
   });
 });
@@ -142,8 +142,8 @@ describe('isAtOrBelow', () => {
     expect(isAtOrBelow(text, suffix)).toBe(expected);
   });
 
-  it('agrees with comparing labels from the end', () => {
-    // Few letters, so that suffixes meet often and not only on label boundaries.
+  it('agrees with a comparison of labels from the end', () => {
+    // Few letters, so that suffixes often match, also inside labels.
     const short = fc
       .array(fc.stringMatching(/^[ab]{1,2}$/), { minLength: 1, maxLength: 4 })
       .map((all) => all.join('.'));
@@ -157,28 +157,45 @@ describe('isAtOrBelow', () => {
     );
   });
 
-  it('holds for a name below a name below', () => {
+  it('is true for names several levels below', () => {
     fc.assert(fc.property(name, name, name, (a, b, c) => isAtOrBelow(`${a}.${b}.${c}`, c)));
   });
 });
 
-describe('a team’s slug', () => {
+describe('isTeamSlug', () => {
   it.each(['a', '1', 'acme', 'acme-2', 'a--b', label(63)])('may be %s', (text) => {
     expect(isTeamSlug(text)).toBe(true);
   });
 
   it.each([
-    ...['', '-', '-acme', 'acme-', 'Acme', 'ac.me', 'ac_me', '_dmarc', '_acme-challenge', '@', '*', 'ac me', 'acme\n'],
-    ...['äcme', label(64), 'xn--cme-kla', 'xn--', 'xn---', 'xn--acme'],
-  ])('is never %j', (text) => {
+    '',
+    '-',
+    '-acme',
+    'acme-',
+    'Acme',
+    'ac.me',
+    'ac_me',
+    '_dmarc',
+    '_acme-challenge',
+    '@',
+    '*',
+    'ac me',
+    'acme\n',
+    'äcme',
+    label(64),
+    'xn--cme-kla',
+    'xn--',
+    'xn---',
+    'xn--acme',
+  ])('rejects %j', (text) => {
     expect(isTeamSlug(text)).toBe(false);
   });
 
-  it.each(reservedSlugs)('is not the reserved word %s', (word) => {
+  it.each(reservedSlugs)('rejects the reserved word %s', (word) => {
     expect(isTeamSlug(word)).toBe(false);
   });
 
-  it('is always a valid record-set name that the team owns', () => {
+  it('accepts only valid record-set names owned by the team', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z0-9-]{1,63}$/), (text) => {
         if (isTeamSlug(text)) expect(parseRrsetName(text, ZONE)?.ownerLabel).toBe(text);

@@ -1,8 +1,7 @@
 import { answerHeaders, byStatus, headersOf, pathParametersOf, refTo } from '../openapi-parts.js';
 import { dnsAnswerSchemas } from './answers.js';
 import { type DnsErrorCode, dnsErrorCodes } from './error-codes.js';
-import { dnsErrorExamples } from './error-examples.js';
-import { dnsErrorsOf, dnsUpstreamErrorsOf } from './errors-of.js';
+import { dnsErrorExamples, dnsErrorsOf, dnsUpstreamErrorsOf } from './errors-of.js';
 import { dnsAnswerExamples, dnsRequestExamples } from './examples.js';
 import { dnsLimits } from './limits.js';
 import { dnsPathParameters, dnsQueryNotes, repetitionsMax } from './parameters.js';
@@ -28,7 +27,7 @@ const description = [
   'Every GET path also supports HEAD. Request bodies may have fields that are not described here: they are passed on.',
 ].join('\n\n');
 
-/** The OpenAPI 3.1 document of the DNS record API, made of the rows that are served and the schemas that validate it. */
+/** Renders the OpenAPI 3.1 document of the DNS record API from the served routes and the validation schemas. */
 export function dnsOpenApi(serverUrl: string, routes: readonly DnsRoute[]): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
@@ -61,11 +60,13 @@ function operationOf(route: DnsRoute): object {
     operationId,
     tags: [tagOf(route)],
     summary: route.summary,
-    // An empty requirement beside the other one: a token, or none.
+    // The empty requirement makes the token optional.
     ...(route.tokenless === undefined ? {} : { security: [{ token: [] }, {}] }),
     parameters: [
       ...pathParametersOf(route.path).map((name) => ({
-        ...{ name, in: 'path', required: true },
+        name,
+        in: 'path',
+        required: true,
         ...(dnsPathParameters[name] ?? { schema: { type: 'string', minLength: 1 } }),
       })),
       ...(route.query ?? []).map(queryParameter),
@@ -88,7 +89,10 @@ function queryParameter(parameter: DnsQueryParameter): object {
   const { [name]: maxItems } = repetitionsMax;
   const many = { type: 'array', items: one, ...(required ? { minItems: 1 } : {}), ...(maxItems ? { maxItems } : {}) };
   return {
-    ...{ name, in: 'query', description: parameter.description, required },
+    name,
+    in: 'query',
+    description: parameter.description,
+    required,
     schema: repeatable ? many : one,
     ...(repeatable ? { style: 'form', explode: true } : {}),
     ...note,
@@ -107,14 +111,16 @@ interface Refusal {
   readonly status: number;
   readonly code: string;
   readonly meaning: string;
-  /** Of its example. */
+  /** Key of its example. */
   readonly example: string;
 }
 
 function refusals(route: DnsRoute): Record<string, object> {
   const own = dnsErrorsOf(route).map((code: DnsErrorCode) => ({ code, ...dnsErrorCodes[code], example: code }));
   const upstream = dnsUpstreamErrorsOf(route).map(({ status, code, meaning }) => ({
-    ...{ status, code, example: `upstream_refusal_${code}` },
+    status,
+    code,
+    example: `upstream_refusal_${code}`,
     meaning: `${meaning} Passed through from the upstream.`,
   }));
   const all = new Map<string, Refusal>([...own, ...upstream].map((each) => [each.example, each]));
@@ -132,7 +138,7 @@ function refusals(route: DnsRoute): Record<string, object> {
 
 function refusalOf(status: number, refused: readonly Refusal[]): object {
   const codes = [...new Set(refused.map(({ code }) => code))];
-  // What the upstream refuses may have a code that nobody here knows yet.
+  // The upstream may send codes that are not listed.
   const isClosed = refused.every(({ code, example }) => code === example);
   const code = isClosed ? { enum: codes } : { type: 'string', examples: codes };
   const narrower = { type: 'object', properties: { error: { type: 'object', properties: { code } } } };

@@ -1,6 +1,6 @@
 import { dnsLimits } from './limits.js';
 
-/** A parameter of a path, as the document describes it. */
+/** Documentation of a path parameter. */
 interface ParameterNote {
   readonly description: string;
   readonly schema: object;
@@ -9,7 +9,7 @@ interface ParameterNote {
 
 const id = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 
-/** What the names in paths stand for, whichever route they are in. */
+/** Path parameters by name. */
 export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
   zone: {
     description: 'ID or name of the zone.',
@@ -39,7 +39,7 @@ export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
   },
 };
 
-/** Where a query parameter is narrower than its type, or an example helps. */
+/** Narrower schemas and examples of query parameters, by name. */
 export const dnsQueryNotes: Readonly<Record<string, { readonly schema?: object; readonly example?: unknown }>> = {
   page: { schema: { ...id, default: 1 }, example: 1 },
   per_page: { schema: { ...id, default: dnsLimits.perPageDefault }, example: dnsLimits.perPageMax },
@@ -48,5 +48,5 @@ export const dnsQueryNotes: Readonly<Record<string, { readonly schema?: object; 
   id: { schema: id, example: [91] },
 };
 
-/** Of parameters that may be given more than once. */
+/** Limits of repeatable parameters. */
 export const repetitionsMax: Readonly<Record<string, number>> = { id: dnsLimits.actionIdsPerRequest };

@@ -3,9 +3,9 @@ import { parserFor } from '../parser-for.js';
 import { dnsLimits } from './limits.js';
 
 /*
- * Request bodies, parsed tolerantly: unknown fields pass through to the upstream, which may know them; those of demos
- * are ours, and what they do not know is ignored.
- * `null` stands for "absent" where clients of the upstream send it so (`ttl`, `comment`, `labels`).
+ * Request bodies, parsed tolerantly. Unknown fields pass through to the upstream, which may support them; demo bodies
+ * are ours, and unknown fields there are ignored. `null` means absent where clients of the upstream send it (`ttl`,
+ * `comment`, `labels`).
  */
 
 const ttlSchema = {
@@ -68,7 +68,7 @@ export const changeTtlSchema = {
   properties: { ttl: ttlSchema },
 } as const satisfies JSONSchema;
 
-/** `records` is not described: whoever sends it gets the upstream's own refusal. */
+/** `records` is not listed, so that the upstream rejects it itself. */
 export const updateRrsetSchema = {
   type: 'object',
   properties: { labels: labelsSchema },
@@ -81,7 +81,7 @@ export const createDemoSchema = {
       type: ['string', 'null'],
       minLength: 1,
       maxLength: dnsLimits.demoNameCharacters,
-      // No control characters: they could not be stored, or would play with a terminal.
+      // Excludes control characters, which cannot be stored or could manipulate a terminal.
       pattern: '^\\P{Cc}*$',
       description: 'The label is made from it: lower-case letters, digits and hyphens. If absent, the label is random.',
     },

@@ -9,18 +9,20 @@ import {
   updateRrsetSchema,
 } from './requests.js';
 
-/** One row of the DNS API. The gateway mounts such rows and no others; OpenAPI and the access tests are made of them. */
+/**
+ * One row of the DNS API. The gateway mounts exactly such rows; OpenAPI and the access tests are generated from them.
+ */
 export interface DnsRoute {
   readonly operationId: string;
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** Below `/v1`, parameters in braces. */
+  /** Path below `/v1`, parameters in braces. */
   readonly path: string;
   readonly summary: string;
   readonly kind: 'read' | 'write';
   readonly status: number;
-  /** Null for an answer without a body. */
+  /** Null for an answer without body. */
   readonly answer: DnsAnswer | null;
-  /** Requests that pass the token check without a token. Default: none. */
+  /** Requests accepted without a token. Default: none. */
   readonly tokenless?: 'with a course code';
   readonly query?: readonly DnsQueryParameter[];
   readonly body?: object;
@@ -223,7 +225,7 @@ export const dnsZoneRoutes = [
 
 const demoPath = '/demos/{label}';
 
-/** Demos: served where they are switched on, else unknown paths. */
+/** Demos: served where enabled, otherwise unknown paths. */
 export const dnsDemoRoutes = [
   {
     operationId: 'createDemo',

@@ -6,19 +6,19 @@ export type ApplyOptions = {
   databaseUrl: string;
   migrationsDir: string;
   log?: (message: string) => void;
-  /** How long a Postgres that is starting is waited for. Default: 30,000. */
+  /** How long to wait for a starting Postgres, in ms. Default: 30,000. */
   connectTimeoutMs?: number;
 };
 
-/** Any number, as long as nothing else locks it. The engine has a lock of its own, which its driver cannot hold. */
+/** Arbitrary, but used for nothing else. The engine's own lock does not work with its adapter. */
 const MIGRATION_LOCK = 7_237_000;
 
 /**
- * Brings a database up to the last migration. It keeps the table `_prisma_migrations` as `prisma migrate deploy` does.
- * Any number of processes may do so at once: one migrates, the others wait and find nothing left to do.
+ * Applies all pending migrations. Maintains the table `_prisma_migrations` like `prisma migrate deploy`. Concurrent
+ * calls are safe: one process migrates, the others wait and find nothing pending.
  *
- * @returns the names of the migrations applied just now
- * @throws Error when Postgres cannot be reached, or a migration fails or failed before
+ * @returns the names of the newly applied migrations
+ * @throws Error when Postgres is unreachable, or a migration fails or failed before
  */
 export async function applyMigrations({
   databaseUrl,
@@ -29,7 +29,7 @@ export async function applyMigrations({
   const migrationsList = await readMigrations(migrationsDir);
   const holder = await connectWhenUp(databaseUrl, { log, timeoutMs: connectTimeoutMs });
   try {
-    await holder.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]); // freed with the connection
+    await holder.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]); // released with the connection
     const { appliedMigrationNames } = await withSchemaEngine(databaseUrl, (engine) =>
       engine.applyMigrations({ migrationsList, filters: { externalTables: [], externalEnums: [] } }),
     );

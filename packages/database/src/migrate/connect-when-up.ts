@@ -6,11 +6,11 @@ export type ConnectOptions = { timeoutMs: number; log: (message: string) => void
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 2_000;
 
-/** What a server says, or the network says for it, while it starts, stops, or changes places with its standby. */
+/** Error codes of a server that is starting, stopping or failing over. */
 const PASSING = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
-  'ENOTFOUND', // a Compose or Kubernetes service whose name is not yet there
+  'ENOTFOUND', // a Compose or Kubernetes service that is not in DNS yet
   'EAI_AGAIN',
   'ETIMEDOUT',
   '57P01', // admin_shutdown
@@ -18,12 +18,12 @@ const PASSING = new Set([
   '57P03', // cannot_connect_now
 ]);
 
-/** Connects, and keeps trying for a bounded time while Postgres is starting. */
+/** Connects, and retries for `timeoutMs` while Postgres is starting. */
 export async function connectWhenUp(databaseUrl: string, { timeoutMs, log }: ConnectOptions): Promise<pg.Client> {
   const deadline = performance.now() + timeoutMs;
   for (let retryMs = RETRY_MS_MIN; ; retryMs = Math.min(retryMs * 2, RETRY_MS_MAX)) {
     const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
-    client.on('error', () => undefined); // the query that meets the broken connection reports it
+    client.on('error', () => undefined); // the next query reports the broken connection
     try {
       await client.connect();
       return client;

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { applyMigrations } from './apply-migrations.js';
-import { createMigration, diffMigrations } from './diff-migrations.js';
-import { withScratchDatabase } from './scratch-database.js';
+import { createMigration, diffMigrations, withScratchDatabase } from './diff-migrations.js';
 
 const USAGE = `Usage: node packages/database/dist/migrate/main.js <command>
 
@@ -9,8 +8,8 @@ const USAGE = `Usage: node packages/database/dist/migrate/main.js <command>
   diff         show the SQL between the migrations and schema.prisma; ends with code 1 when they differ
   new <name>   write that SQL as a new migration
 
-diff and new play the migrations in a scratch database on the server of DATABASE_URL, else on an embedded Postgres.
-MIGRATIONS_DIR and SCHEMA_FILE stand in for prisma/migrations and prisma/schema.prisma of this repository.
+diff and new apply the migrations to a scratch database on the server of DATABASE_URL, or on an embedded Postgres.
+MIGRATIONS_DIR and SCHEMA_FILE override prisma/migrations and prisma/schema.prisma of this repository.
 `;
 
 const fromHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -48,8 +47,8 @@ async function deploy(databaseUrl: string | undefined, migrationsDir: string): P
 
 async function onScratch<T>(serverUrl: string | undefined, work: (databaseUrl: string) => Promise<T>): Promise<T> {
   if (serverUrl) return withScratchDatabase(serverUrl, work);
-  // For developers only, so the package is there with the other development dependencies, and not in an image.
-  // biome-ignore lint/style/noRestrictedImports: never reached by a service
+  // A development dependency, which images do not contain.
+  // biome-ignore lint/style/noRestrictedImports: not used by any service
   const { startPostgres } = await import('@corral/testing');
   const server = await startPostgres();
   try {

@@ -4,7 +4,7 @@ import type pg from 'pg';
 
 type Adapter = Awaited<ReturnType<PrismaPg['connect']>>;
 
-/** Prisma's adapter with two repairs, without which its schema engine cannot work through it. */
+/** Prisma's adapter with two fixes that its schema engine needs. */
 export class MigrationAdapter extends PrismaPg {
   override async connect(): Promise<Adapter> {
     const adapter = await super.connect();
@@ -15,8 +15,8 @@ export class MigrationAdapter extends PrismaPg {
 }
 
 /**
- * The original cuts a script at every semicolon, also inside of comments and function bodies. Sent whole, a script
- * also takes effect as a whole or not at all: Postgres runs it as one transaction.
+ * The original splits scripts at every semicolon, even in comments and function bodies. A script sent whole is also
+ * atomic: Postgres runs it as one transaction.
  */
 function sendScriptsWhole(adapter: Adapter): void {
   adapter.executeScript = async (script) => {
@@ -33,7 +33,7 @@ function rethrow(error: pg.DatabaseError): never {
 const SYSTEM_CHAR = 18; // the type `"char"` of the system catalogues
 const TEXT = 25;
 
-/** The original does not know the type `"char"`, which the engine meets when it reads a database's constraints. */
+/** The original does not support the type `"char"`, which the engine reads from the catalogue's constraints. */
 function readSystemChars(adapter: Adapter): void {
   const charColumns = new WeakMap<unknown[], number[]>();
 

@@ -7,7 +7,7 @@ const LOCK_FILE = 'migration_lock.toml';
 const LOCK_CONTENT = 'provider = "postgresql"\n';
 const SCRIPT_FILE = 'migration.sql';
 
-/** Reads `prisma/migrations` into the form that the schema engine wants. */
+/** Reads `prisma/migrations` in the schema engine's format. */
 export async function readMigrations(migrationsDir: string): Promise<MigrationList> {
   const entries = await readdir(migrationsDir, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
@@ -29,7 +29,7 @@ export async function readMigrations(migrationsDir: string): Promise<MigrationLi
 export type NewMigration = { migrationsDir: string; name: string; sql: string; now: Date };
 
 /**
- * Writes `<timestamp>_<name>/migration.sql`, and the lock file where there is none.
+ * Writes `<timestamp>_<name>/migration.sql`, and the lock file if missing.
  *
  * @returns the path of the script
  * @throws Error when the name is not lower-case words joined by `_`

@@ -9,10 +9,10 @@ import { MigrationAdapter } from './migration-adapter.js';
 export type SchemaEngine = bindings.SchemaEngine;
 
 /**
- * Does `work` with Prisma's schema engine on a database.
+ * Runs `work` with Prisma's schema engine connected to a database.
  *
- * It is the engine of `prisma migrate`, as WebAssembly: the CLI would download a native one from a host that closed
- * networks do not reach, and a container would need the CLI.
+ * Uses the WebAssembly build of the engine behind `prisma migrate`: the CLI downloads a native engine from a host that
+ * closed networks cannot reach, and images would need the CLI.
  */
 export async function withSchemaEngine<T>(databaseUrl: string, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   await load();
@@ -34,7 +34,7 @@ function load(): Promise<void> {
 }
 
 async function instantiate(): Promise<void> {
-  // The engine reports a panic through this global before it traps.
+  // The engine reports panics through this global before it traps.
   Object.assign(globalThis, {
     PRISMA_WASM_PANIC_REGISTRY: {
       set_message(message: string) {
@@ -49,7 +49,7 @@ async function instantiate(): Promise<void> {
   (instance.exports as EngineStart).__wbindgen_start();
 }
 
-/** The engine forgets the timer of its lock's timeout, which would keep a process alive for ten seconds more. */
+/** The engine never clears the timer of its lock timeout, which would keep the process alive for ten more seconds. */
 function importsOf(glue: object): object {
   const patient = Object.entries(glue).map(([name, run]) => {
     if (!name.startsWith('__wbg_setTimeout_')) return [name, run];
@@ -61,7 +61,7 @@ function importsOf(glue: object): object {
 type EngineGlue = { __wbg_set_wasm(exports: unknown): void };
 type EngineStart = { __wbindgen_start(): void };
 
-// Node.js has it; the types do not, without those of a browser.
+// Node.js provides it; its types need the DOM library.
 declare const WebAssembly: {
   instantiate(program: Uint8Array, imports: object): Promise<{ instance: { exports: object } }>;
 };

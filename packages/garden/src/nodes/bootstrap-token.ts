@@ -1,17 +1,17 @@
 import { randomInt } from 'node:crypto';
-import type { JsonObject } from '../json.js';
+import type { JsonObject } from '@corral/wire';
 
 export interface BootstrapToken {
   readonly id: string;
   readonly secret: string;
 }
 
-/** Says which node a token was made for, so that it is found when that has come. */
+/** Label with the node that a token was made for. Used to delete the token after the node has joined. */
 export const nodeLabel = 'corral.dev/joins-as';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** By the form that Kubernetes gives bootstrap tokens: kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens. */
+/** Format: kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens. */
 export function newBootstrapToken(): BootstrapToken {
   return { id: randomText(6), secret: randomText(16) };
 }
@@ -21,10 +21,10 @@ function randomText(length: number): string {
 }
 
 /**
- * Renders the Secret that makes a token valid, with the fields of the tokens that Gardener makes for its own machines
- * (gardener/machine-controller-manager: pkg/util/provider/machinecontroller/machine_bootstrap_token.go). Those have no
- * extra groups: all that nodes need is granted to `system:bootstrappers`. Theirs may sign as well, which a server that was
- * told the certificate authority has no use for. The cluster removes it when it has expired.
+ * Renders the Secret that makes a token valid, with the fields of Gardener's own machine tokens
+ * (gardener/machine-controller-manager: pkg/util/provider/machinecontroller/machine_bootstrap_token.go). It needs no
+ * extra groups: `system:bootstrappers` has all rights that nodes need. Gardener's tokens may also sign, which a server
+ * that already has the certificate authority does not need. The cluster removes the Secret after its expiry.
  */
 export function renderBootstrapToken({ id, secret }: BootstrapToken, nodeName: string, expiresAt: Date): JsonObject {
   const fields = {

@@ -1,21 +1,21 @@
 import type { Named } from '../paths.js';
 
 /**
- * What a machine needs to become a node of a Shoot: `renderJoinUserData` makes user data of it. It holds a secret of short
- * life: never store or log it.
+ * What a machine needs to become a node of a Shoot. `renderJoinUserData` turns it into user data. It contains a
+ * short-lived secret: never store or log it.
  */
 export interface JoinData {
-  /** Where the Shoot's API server is reached. */
+  /** URL of the Shoot's API server. */
   readonly server: string;
   /** PEM. */
   readonly certificateAuthority: string;
-  /** `id.secret`, good for as long as was asked for. */
+  /** `id.secret`, valid for the requested time. */
   readonly bootstrapToken: string;
   /** The Secret in `kube-system` that the node agent reads its configuration from. */
   readonly configSecretName: string;
-  /** Full, without `v`. */
+  /** Full version, without `v`. */
   readonly kubernetesVersion: string;
-  /** The image that has the node agent, as that configuration names it. */
+  /** The image with the node agent, from that configuration. */
   readonly nodeAgentImage: string;
 }
 
@@ -35,7 +35,7 @@ export interface NodeReading {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** What to change of a Node. What is not named stays. */
+/** Changes to a Node. Absent members stay unchanged. */
 export interface NodeMarks {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -43,18 +43,18 @@ export interface NodeMarks {
 }
 
 /**
- * The nodes of Shoots, over admin kubeconfigs that are issued by the garden, kept in memory only, and made anew before
- * they end. Every call may throw a GardenError; `unreachable` also stands for a control plane that is not up. One that is
- * `fromShoot` says nothing about the garden: who administers a Shoot can make it answer anything, a 429 for everybody too.
+ * The nodes of Shoots, through admin kubeconfigs that the garden issues. These are kept in memory only and renewed before
+ * they expire. Every call may throw a GardenError; `unreachable` includes a control plane that is not up. An error with
+ * `fromShoot` says nothing about the garden: administrators of a Shoot can make it answer anything, even a constant 429.
  *
- * A Shoot that is absent has no nodes.
+ * An absent Shoot has no nodes.
  */
 export interface ShootNodes {
   /**
    * Makes a bootstrap token in the Shoot.
    *
-   * @throws GardenError `not_found` when it has no worker pool of the architecture, or that pool has no config for nodes
-   *   yet; `unusable` when that config cannot be read, or names what no server can be told
+   * @throws GardenError `not_found` when the Shoot has no worker pool of the architecture, or that pool has no config for
+   *   nodes yet; `unusable` when that config cannot be read, or a value in it is invalid
    */
   joinData(shoot: Named, request: JoinRequest, signal?: AbortSignal): Promise<JoinData>;
   /** Deletes the bootstrap tokens that were made for the node. */
@@ -64,12 +64,12 @@ export interface ShootNodes {
   /** @throws GardenError `not_found` */
   markNode(shoot: Named, name: string, marks: NodeMarks, signal?: AbortSignal): Promise<void>;
   /**
-   * Asks for the eviction of every pod on the node but those of DaemonSets, mirror pods and those that have ended. A pod
-   * whose disruption budget forbids it just now stays.
+   * Requests the eviction of every pod on the node, except pods of DaemonSets, mirror pods and pods that have ended. A pod
+   * stays while its disruption budget forbids the eviction.
    *
-   * @returns how many pods are still there
+   * @returns the number of remaining pods
    */
   evictPods(shoot: Named, name: string, signal?: AbortSignal): Promise<number>;
-  /** A Node that is not there counts as deleted. */
+  /** An absent Node counts as deleted. */
   deleteNode(shoot: Named, name: string, signal?: AbortSignal): Promise<void>;
 }

@@ -1,5 +1,6 @@
+import type { JsonObject } from '@corral/wire';
 import { isGardenError } from '../errors.js';
-import { type JsonObject, objectIn, objectsIn, textIn, textMapIn } from '../json.js';
+import { objectIn, objectsIn, textIn, textMapIn } from '../json.js';
 import { evictionPath, type Named, podsPath } from '../paths.js';
 import { createCall, ofShoot } from '../requests.js';
 import { orAbsent } from '../shoots.js';
@@ -9,21 +10,21 @@ import type { ShootAccesses } from './shoot-access.js';
 
 interface Pod extends Named {
   uid: string;
-  /** it was told to end, and takes its time */
+  /** its deletion has begun */
   isEnding: boolean;
 }
 
 const pageSize = 250;
 const evictionsAtOnce = 8;
 
-/** @returns how many are still there, those included that have only begun to end */
+/** @returns the number of remaining pods, including those whose deletion has only begun */
 export async function evictPods(
   accesses: ShootAccesses,
   shoot: Named,
   nodeName: string,
   signal?: AbortSignal,
 ): Promise<number> {
-  // Without a name these would be the pods that have no node yet.
+  // An empty name would select the pods that have no node yet.
   if (!isHostName(nodeName)) throw new TypeError(`A node cannot have the name ${JSON.stringify(nodeName)}.`);
   const onNode = { fieldSelector: `spec.nodeName=${nodeName}` };
   const listed = { resource: 'pods', path: podsPath, query: onNode, pageSize };
@@ -45,10 +46,10 @@ export async function evictPods(
 }
 
 /**
- * Gives the pod when it keeps a node from being empty, by the rules of `kubectl drain --ignore-daemonsets
- * --delete-emptydir-data --force` (kubernetes: staging/src/k8s.io/kubectl/pkg/drain/filters.go).
+ * Selects the pods that must leave a node, by the rules of `kubectl drain --ignore-daemonsets --delete-emptydir-data
+ * --force` (kubernetes: staging/src/k8s.io/kubectl/pkg/drain/filters.go).
  *
- * @returns null for what belongs to the node itself, and for what has ended
+ * @returns null for pods that belong to the node itself, and for pods that have ended
  */
 export function podToEvict(pod: JsonObject): Pod | null {
   const metadata = objectIn(pod, 'metadata');
@@ -65,8 +66,8 @@ export function podToEvict(pod: JsonObject): Pod | null {
 }
 
 /**
- * kubernetes.io/docs/concepts/scheduling-eviction/api-eviction: 201 begins the end, 429 is a budget, 500 a pod with two
- * budgets. Whatever the server answers about one pod must not spare the others.
+ * kubernetes.io/docs/concepts/scheduling-eviction/api-eviction: 201 starts the deletion, 429 is a disruption budget, 500
+ * a pod with two budgets. An answer about one pod must not stop the eviction of others.
  */
 async function isThereAfterEviction(
   accesses: ShootAccesses,

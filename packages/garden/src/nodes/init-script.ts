@@ -1,10 +1,10 @@
 /**
- * Renders what a new machine runs until its node agent has taken over. Agents know their version, and look for a config
- * with that in its name; older ones are told where it is (gardener: cmd/gardener-node-agent/app/options.go). A server
- * starts from a plain image of its distribution, so what the extensions for operating systems of Gardener install is
- * installed here too (gardener/gardener-extension-os-ubuntu: pkg/controller/operatingsystemconfig).
+ * Renders the script that a new machine runs until its node agent takes over. Agents look for a config with their version
+ * in its name; older ones take its path (gardener: cmd/gardener-node-agent/app/options.go). A server starts from a plain
+ * distribution image, so the script also installs what Gardener's operating system extensions install
+ * (gardener/gardener-extension-os-ubuntu: pkg/controller/operatingsystemconfig).
  *
- * @param image harmless in a shell: it was checked
+ * @param image must be validated: it is not quoted for the shell
  */
 export function initScript(image: string): string {
   return `#!/bin/bash
@@ -55,7 +55,7 @@ esac
 `;
 }
 
-/** The agent switches this unit off by its name when it has taken over. */
+/** The agent disables this unit by name after it has taken over. */
 export function initUnit(scriptPath: string): string {
   return `[Unit]
 Description=Makes this machine a node of a cluster

@@ -1,10 +1,11 @@
+import type { JsonObject } from '@corral/wire';
 import type { CallDeps } from '../call.js';
 import { GardenError } from '../errors.js';
-import { type JsonObject, textIn } from '../json.js';
-import { type Named, secretsPath } from '../paths.js';
-import { confidential, createCall, getCall, ofShoot } from '../requests.js';
-import { readShoot } from '../shoots.js';
-import { newBootstrapToken, renderBootstrapToken } from './bootstrap-token.js';
+import { objectIn, textIn } from '../json.js';
+import { type Named, secretPath, secretsPath } from '../paths.js';
+import { confidential, createCall, deleteCall, getCall, ofShoot } from '../requests.js';
+import { orAbsent, readShoot } from '../shoots.js';
+import { newBootstrapToken, nodeLabel, renderBootstrapToken } from './bootstrap-token.js';
 import type { JoinData, JoinRequest } from './client.js';
 import { flawOf } from './join-rules.js';
 import { listAll } from './list-all.js';
@@ -20,10 +21,10 @@ import {
 
 const resource = 'secrets';
 const namespace = 'kube-system';
-/** Of up to a megabyte each. */
+/** A Secret may have up to a megabyte. */
 const secretsPerPage = 20;
 
-/** Reads first, so that no token is made for what cannot join. */
+/** Reads everything else first, to make no token for a server that cannot join. */
 export async function joinData(
   deps: CallDeps,
   accesses: ShootAccesses,
@@ -49,7 +50,7 @@ export async function joinData(
   return { ...configured, ...reached, bootstrapToken: `${token.id}.${token.secret}` };
 }
 
-/** @throws GardenError `not_found` without a pool that has one */
+/** @throws GardenError `not_found` when no pool has one */
 async function findConfigSecret(
   accesses: ShootAccesses,
   shoot: Named,
@@ -75,7 +76,7 @@ async function findConfigSecret(
   return chosen;
 }
 
-/** For a config that does not say for which version it is. */
+/** For a config that does not state its Kubernetes version. */
 async function readVersion(accesses: ShootAccesses, shoot: Named, signal?: AbortSignal): Promise<string> {
   const { body } = await accesses.perform(shoot, ofShoot(getCall('version', '/version')), signal);
   return /^v(\d+\.\d+\.\d+)/.exec(textIn(body, 'gitVersion') ?? '')?.[1] ?? '';
@@ -88,4 +89,26 @@ function refuseFlaw(join: Partial<JoinData>): void {
 
 function failure(kind: 'not_found' | 'unusable', why: string): GardenError {
   return new GardenError(kind, `join data of a shoot: ${why}`, { fromShoot: true });
+}
+
+/** Deletes the bootstrap tokens of a node. There are several if a process died between two steps. */
+export async function endJoin(
+  accesses: ShootAccesses,
+  shoot: Named,
+  nodeName: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const listed = {
+    resource,
+    path: secretsPath(namespace),
+    pageSize: 20,
+    confidential: true,
+    query: { fieldSelector: 'type=bootstrap.kubernetes.io/token', labelSelector: `${nodeLabel}=${nodeName}` },
+  };
+  const nameOf = (secret: JsonObject) => textIn(objectIn(secret, 'metadata'), 'name');
+  const names = (await orAbsent(listAll(accesses, shoot, listed, nameOf, signal))) ?? [];
+  for (const name of names) {
+    const call = ofShoot(confidential(deleteCall(resource, secretPath({ namespace, name }))));
+    await orAbsent(accesses.perform(shoot, call, signal));
+  }
 }

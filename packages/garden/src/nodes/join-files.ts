@@ -7,23 +7,23 @@ const home = '/var/lib/gardener-node-agent';
 const certificateAuthorityPath = `${home}/cluster-ca.crt`;
 const initScriptPath = `${home}/init.sh`;
 
-/** The unit that makes a machine a node, once the files are there. */
+/** The unit that makes a machine a node after the files are written. */
 export const joinUnit = 'gardener-node-init.service';
 
 export interface JoinFile {
   readonly path: string;
-  /** As chmod takes it. */
+  /** In the notation of chmod. */
   readonly permissions: string;
   readonly content: string;
 }
 
 /**
- * What has to be on a machine for it to become a node: what Gardener leaves on its own machines (gardener:
- * docs/concepts/node-agent.md and pkg/component/extensions/operatingsystemconfig/nodeinit), so that its node agent does the
- * rest. One of the files is the token, so they are as secret as that.
+ * The files that make a machine a node: the same that Gardener writes to its own machines (gardener:
+ * docs/concepts/node-agent.md and pkg/component/extensions/operatingsystemconfig/nodeinit). Its node agent does the
+ * rest. One of the files is the token: treat them as secret.
  *
  * @param nodeName becomes the name of the host, and so of the Node
- * @throws TypeError that names a part which cannot be used, and quotes nothing of it
+ * @throws TypeError that names the invalid part, without its value
  */
 export function joinFiles(join: JoinData, nodeName: string): JoinFile[] {
   const flaw = isHostName(nodeName) ? flawOf(join) : 'nodeName';
@@ -58,7 +58,7 @@ function nodeAgentConfig({ server, certificateAuthority, configSecretName, kuber
 
 const file = (path: string, permissions: string, content: string): JoinFile => ({ path, permissions, content });
 
-/** cloud-init reads YAML 1.1, where more words are no strings. */
+/** cloud-init reads YAML 1.1, where more words need quotes to be strings. */
 export function yaml(value: object): string {
   return stringify(value, { version: '1.1', lineWidth: 0 });
 }

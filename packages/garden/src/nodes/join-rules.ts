@@ -12,8 +12,8 @@ const image = new RegExp(
 const certificatesLengthMax = 10_000;
 
 /**
- * What each part of join data has to look like. All of it ends up in a script that runs as root, and some of it is
- * written by whoever administers the Shoot.
+ * Validates each part of join data. All parts end up in a script that runs as root, and administrators of the Shoot
+ * control some of them.
  */
 const rules: { readonly [Part in keyof JoinData]: (value: string) => boolean } = {
   server: (value) => value.length <= 300 && server.test(value),
@@ -24,13 +24,13 @@ const rules: { readonly [Part in keyof JoinData]: (value: string) => boolean } =
   nodeAgentImage: (value) => value.length <= 400 && image.test(value),
 };
 
-/** Names a part that nothing can be done with, and nothing of its value. */
+/** @returns the name of an invalid part, or null */
 export function flawOf(join: Partial<JoinData>): keyof JoinData | null {
   const parts = Object.keys(rules) as (keyof JoinData)[];
   return parts.find((part) => join[part] !== undefined && !rules[part](join[part])) ?? null;
 }
 
-/** Whether a machine, and so its node, can have this name. Linux takes no longer ones. */
+/** Whether a machine, and so its node, can have this name. Linux allows at most 64 characters, and labels 63. */
 export function isHostName(name: string): boolean {
   return name.length <= 63 && subdomain.test(name);
 }

@@ -1,5 +1,6 @@
+import { isObject, type JsonObject } from '@corral/wire';
 import { unusableError } from '../call-errors.js';
-import { isObject, type JsonObject, objectIn, textIn } from '../json.js';
+import { objectIn, textIn } from '../json.js';
 import { type Named, query } from '../paths.js';
 import { listCall, ofShoot } from '../requests.js';
 import type { ShootAccesses } from './shoot-access.js';
@@ -9,13 +10,13 @@ export interface ListedResource {
   readonly path: string;
   readonly query: Record<string, string>;
   readonly pageSize: number;
-  /** A list of more pages is given up. */
+  /** A list with more pages fails as `unusable`. */
   readonly pagesMax?: number;
-  /** what is listed is secret: no words of a failure are kept */
+  /** the objects are secret: errors keep none of the server's text */
   readonly confidential?: boolean;
 }
 
-/** Gives every object of a list of a Shoot, reduced page by page to what `take` makes of it. */
+/** Lists all objects of a resource in a Shoot. `take` reduces them page by page and drops those it maps to null. */
 export async function listAll<T>(
   accesses: ShootAccesses,
   shoot: Named,
@@ -30,7 +31,7 @@ export async function listAll<T>(
     const page = `${path}${query({ ...listed.query, limit: pageSize, continue: next })}`;
     const call = { ...ofShoot(listCall(resource, page)), confidential };
     const { body } = await accesses.perform(shoot, call, signal);
-    // An empty list of Go may come as null.
+    // Go may encode an empty list as null.
     const items: unknown = body.items ?? [];
     if (!Array.isArray(items) || !('items' in body)) throw unusableError(call, 'the answer is no list');
     for (const item of items) {

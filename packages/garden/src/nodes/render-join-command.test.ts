@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import type { JoinData } from './client.js';
-import { renderJoinCommand } from './render-join-command.js';
-import { renderJoinUserData } from './render-join-user-data.js';
+import { renderJoinCommand, renderJoinUserData } from './render-join-command.js';
 
 const aJoin: JoinData = {
   server: 'https://api.c1234567.t1234567.shoots.example.com',

@@ -1,16 +1,16 @@
 import type { JoinData } from './client.js';
-import { joinFiles, joinUnit } from './join-files.js';
+import { joinFiles, joinUnit, yaml } from './join-files.js';
 
-/** On a machine that has been a node: what its kubelet shows there instead of a token. */
+/** The client certificate of the kubelet: exists on a machine that has been a node. */
 const kubeletCertificatePath = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 
 /**
- * Renders what somebody pastes into a root shell of a machine that nobody here can rebuild, for it to become a node. It does
- * what the user data of one that is rebuilt does. It is one command, so a paste that is cut short does nothing; it may be
- * run again, with another token too. Like user data it is as secret as the token.
+ * Renders a command for the root shell of a machine that we cannot rebuild. It makes the machine a node, like the user
+ * data of a rebuilt server. It is a single command, so an incomplete paste does nothing, and it can be run again, also
+ * with another token. It contains the token: treat it as secret.
  *
  * @param nodeName becomes the name of the host, and so of the Node
- * @throws TypeError that names a part which cannot be used, and quotes nothing of it
+ * @throws TypeError that names the invalid part, without its value
  */
 export function renderJoinCommand(join: JoinData, nodeName: string): string {
   const files = joinFiles(join, nodeName);
@@ -40,11 +40,31 @@ END-OF-COMMAND
 `;
 }
 
-/** In base64: a file arrives to the byte, and nothing in it can end the command. */
+/** Base64 preserves every byte, and nothing in the file can end the heredoc. */
 function heredoc({ path, permissions, content }: ReturnType<typeof joinFiles>[number]): string {
   const lines =
     Buffer.from(content)
       .toString('base64')
       .match(/.{1,76}/g) ?? [];
   return [`put ${permissions} ${path} <<'END-OF-FILE'`, ...lines, 'END-OF-FILE'].join('\n');
+}
+
+/**
+ * Renders the user data that makes a machine a node: a cloud-config. It contains the token: treat it as secret.
+ *
+ * @param nodeName becomes the name of the host, and so of the Node
+ * @throws TypeError that names the invalid part, without its value
+ */
+export function renderJoinUserData(join: JoinData, nodeName: string): string {
+  const document = {
+    hostname: nodeName,
+    preserve_hostname: false,
+    ssh_pwauth: false,
+    write_files: joinFiles(join, nodeName).map(({ path, ...file }) => ({ path, owner: 'root:root', ...file })),
+    runcmd: [
+      ['systemctl', 'daemon-reload'],
+      ['systemctl', 'enable', '--now', '--no-block', joinUnit],
+    ],
+  };
+  return `#cloud-config\n${yaml(document)}`;
 }

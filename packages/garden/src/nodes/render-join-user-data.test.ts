@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import type { JoinData } from './client.js';
-import { renderJoinUserData } from './render-join-user-data.js';
+import { renderJoinUserData } from './render-join-command.js';
 
 const golden = fileURLToPath(new URL('golden/join-user-data.yaml', import.meta.url));
 

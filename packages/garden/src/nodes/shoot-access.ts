@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { orAborted } from '@corral/service';
+import { orAborted } from '@corral/wire';
 import { LRUCache } from 'lru-cache';
 import { type Answer, type Call, type CallDeps, perform } from '../call.js';
 import { type Credentials, openCredentials } from '../credentials.js';
@@ -8,7 +8,7 @@ import { loadKubeconfig } from '../kubeconfig.js';
 import type { Named } from '../paths.js';
 import { issueKubeconfig, type ShootRole } from '../shoots.js';
 
-/** Where a Shoot's API server is, as its kubeconfig says. */
+/** The address of a Shoot's API server, from its kubeconfig. */
 export interface ShootServer {
   readonly server: string;
   /** PEM; null when the kubeconfig names none */
@@ -18,7 +18,7 @@ export interface ShootServer {
 /** Calls of the API servers of Shoots. */
 export interface ShootAccesses {
   /**
-   * Makes a call, and once more over a kubeconfig issued anew when it was refused over one that was kept.
+   * Makes a call. If it is refused with a cached kubeconfig, repeats it once with a new one.
    *
    * @throws GardenError of the call, or of issuing the kubeconfig
    */
@@ -35,13 +35,13 @@ interface Access {
 }
 
 const askedSeconds = 3_600;
-/** Whatever our clock thinks of the garden's: a kubeconfig that has ended is refused, and then issued anew. */
+/** Minimum lifetime to assume if the clocks differ: a kubeconfig that expires earlier is refused and then renewed. */
 const grantedSecondsMin = 60;
 
 /**
- * Keeps a kubeconfig for each of the Shoots that were called last, in memory only.
+ * Keeps kubeconfigs of the most recently used Shoots, in memory only.
  *
- * @param deps of the garden, which issues them
+ * @param deps for calls of the garden, which issues them
  */
 export function openShootAccesses(deps: CallDeps, role: ShootRole, keptMax: number): ShootAccesses {
   const kept = new LRUCache<string, Access>({
@@ -53,7 +53,7 @@ export function openShootAccesses(deps: CallDeps, role: ShootRole, keptMax: numb
   const issueOnce = (shoot: Named, key: string): Promise<Access> => {
     const running = issuing.get(key);
     if (running !== undefined) return running;
-    // For all who wait for it, so no one's signal ends it. It has a deadline of its own.
+    // Shared by all waiting calls: none of their signals may abort it. It has its own deadline.
     const issued = issueAccess(deps, role, shoot)
       .then((access) => {
         kept.set(key, access);
@@ -96,7 +96,7 @@ export function openShootAccesses(deps: CallDeps, role: ShootRole, keptMax: numb
   };
 }
 
-/** In each of these cases the call did nothing, so that a write too may be made again. */
+/** In each of these cases the call had no effect, so even a write may be repeated. */
 function isRefusal(error: unknown): boolean {
   return isGardenError(error, 'credentials', 'rbac') || (isGardenError(error, 'unreachable') && error.untrusted);
 }
@@ -121,7 +121,7 @@ async function issueOrAway(deps: CallDeps, role: ShootRole, shoot: Named) {
   try {
     return await issueKubeconfig(deps, role, { ...shoot, expirationSeconds: askedSeconds });
   } catch (error) {
-    // A control plane that has no address yet, or none any more, is for our callers one that is not up.
+    // A control plane without an address is reported like one that is not up.
     if (!isGardenError(error, 'refused')) throw error;
     throw new GardenError('unreachable', `${callOf(role)}: the shoot has no address`, {
       status: error.status,
@@ -130,7 +130,7 @@ async function issueOrAway(deps: CallDeps, role: ShootRole, shoot: Named) {
   }
 }
 
-/** A kubeconfig that runs programs or reads files is none that a garden issues, so it is none that is obeyed. */
+/** Rejects kubeconfigs that run programs or read files: a garden does not issue these. */
 function openKubeconfig(role: ShootRole, text: string): { credentials: Credentials; from: ShootServer } {
   try {
     const config = loadKubeconfig({ text }, text);
@@ -148,7 +148,7 @@ const callOf = (role: ShootRole): string => `create shoots/${role}kubeconfig`;
 
 function heeding<T>(role: ShootRole, work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
-  // Many servers of a pass may share a signal, and each lets go of it.
+  // Many servers of a pass may share a signal. Each removes its listener.
   setMaxListeners(0, signal);
   const gaveUp = () => new GardenError('unreachable', `${callOf(role)}: the caller gave up`);
   return orAborted(work, signal, gaveUp);

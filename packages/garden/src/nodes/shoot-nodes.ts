@@ -1,13 +1,14 @@
+import type { JsonObject } from '@corral/wire';
 import type { CallDeps } from '../call.js';
 import { unusableError } from '../call-errors.js';
-import { type JsonObject, objectIn, objectsIn, textIn, textMapIn } from '../json.js';
-import { type Named, nodePath } from '../paths.js';
+import { objectIn, objectsIn, textIn, textMapIn } from '../json.js';
+import { type Named, nodePath, nodesPath } from '../paths.js';
 import { deleteCall, getCall, mergePatchCall, ofShoot } from '../requests.js';
 import { orAbsent } from '../shoots.js';
 import type { NodeMarks, NodeReading, ShootNodes } from './client.js';
-import { endJoin } from './end-join.js';
 import { evictPods } from './evict-pods.js';
-import { joinData } from './join-data.js';
+import { endJoin, joinData } from './join-data.js';
+import { listAll } from './list-all.js';
 import type { ShootAccesses } from './shoot-access.js';
 
 const resource = 'nodes';
@@ -44,7 +45,7 @@ async function readNode(
 }
 
 /** @returns null without the metadata that every stored object has */
-export function parseNode(node: JsonObject): NodeReading | null {
+function parseNode(node: JsonObject): NodeReading | null {
   const metadata = objectIn(node, 'metadata');
   const name = textIn(metadata, 'name');
   const uid = textIn(metadata, 'uid');
@@ -65,4 +66,13 @@ function patchOf({ labels, annotations, isUnschedulable }: NodeMarks): JsonObjec
     metadata: { ...(labels && { labels }), ...(annotations && { annotations }) },
     ...(isUnschedulable !== undefined && { spec: { unschedulable: isUnschedulable } }),
   };
+}
+
+/** Maximum size of a page of nodes. Each is about 15 KB, and administrators of a Shoot can make them larger. */
+export const nodeListBytesMax = 8 * 1024 * 1024;
+const listed = { resource: 'nodes', query: {}, pageSize: 100, pagesMax: 20 };
+
+/** Lists the nodes of a Shoot. @param accesses need read access only */
+export function listNodes(accesses: ShootAccesses, shoot: Named, signal?: AbortSignal): Promise<NodeReading[]> {
+  return listAll(accesses, shoot, { ...listed, path: nodesPath }, parseNode, signal);
 }

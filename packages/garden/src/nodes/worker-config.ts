@@ -1,17 +1,18 @@
+import { isObject, type JsonObject } from '@corral/wire';
 import { parse } from 'yaml';
-import { isObject, type JsonObject, objectIn, objectsIn, textIn, textMapIn } from '../json.js';
+import { objectIn, objectsIn, textIn, textMapIn } from '../json.js';
 
-/** The Secret with the operating system config of a worker pool, as it is found in a Shoot. */
+/** The Secret with the operating system config of a worker pool, from a Shoot. */
 export interface ConfigSecret {
   readonly name: string;
   readonly pool: string;
   readonly createdAt: string;
   readonly kubernetesVersion: string | null;
-  /** an OperatingSystemConfig in YAML, in base64 */
+  /** an OperatingSystemConfig: YAML, base64-encoded */
   readonly config: string;
 }
 
-/** What the config of a worker pool says about the agent that applies it. */
+/** The node agent settings of a worker pool's config. */
 export interface WorkerConfig {
   readonly nodeAgentImage: string;
   /** null when it does not say */
@@ -45,7 +46,7 @@ export function poolsOf(shootSpec: JsonObject, architecture: string): string[] {
     .filter((name) => name !== null);
 }
 
-/** Gives that of the first pool which has one. While a pool is being rolled it has two: the newer is what it shall be. */
+/** Chooses the Secret of the first pool that has one. During a rolling update a pool has two: the newer one is chosen. */
 export function chooseConfigSecret(
   secrets: readonly ConfigSecret[],
   pools: readonly string[],
@@ -57,10 +58,10 @@ export function chooseConfigSecret(
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const nodeAgentPath = '/opt/bin/gardener-node-agent';
-// The name has the agent's version in it.
+// The name contains the agent's version.
 const nodeAgentConfigPath = /^\/var\/lib\/gardener-node-agent\/config[\w.+-]*\.yaml$/;
 
-/** @returns null when it cannot be read, or names no node agent */
+/** @returns null when the config cannot be read, or has no node agent */
 export function readWorkerConfig({ config, kubernetesVersion }: ConfigSecret): WorkerConfig | null {
   const files = objectsIn(objectIn(parseYaml(Buffer.from(config, 'base64').toString()), 'spec'), 'files');
   const agent = files.find(({ path }) => path === nodeAgentPath);
@@ -69,7 +70,7 @@ export function readWorkerConfig({ config, kubernetesVersion }: ConfigSecret): W
   return { nodeAgentImage, kubernetesVersion: kubernetesVersion ?? versionOfAgentConfig(files) };
 }
 
-/** What the agent of this pool is configured with, and so what it will take for its version. */
+/** The Kubernetes version in the agent's configuration of this pool. */
 function versionOfAgentConfig(files: readonly JsonObject[]): string | null {
   const file = files.find(({ path }) => typeof path === 'string' && nodeAgentConfigPath.test(path));
   const inline = objectIn(objectIn(file, 'content'), 'inline');
@@ -81,7 +82,7 @@ function versionOfAgentConfig(files: readonly JsonObject[]): string | null {
 
 function parseYaml(text: string): JsonObject | null {
   try {
-    // Go writes no aliases. Small texts that stand for huge ones are made of them.
+    // Go writes no aliases. Without this limit, a small text could expand to a huge one.
     const value: unknown = parse(text, { maxAliasCount: 0, logLevel: 'error' });
     return isObject(value) ? value : null;
   } catch {

@@ -1,4 +1,5 @@
-import { isObject, type JsonBody, type JsonObject } from '../json-body.js';
+import { isObject, type JsonObject } from '@corral/wire';
+import type { JsonBody } from '../json-body.js';
 import { isId } from '../readings.js';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -66,7 +67,11 @@ export function parseServer(body: JsonBody, id: number): ServerReading | undefin
   if (architecture === undefined || !isNumber(diskGb) || typeof locked !== 'boolean') return undefined;
   if (![name, status, type.name, location.name, ...Object.values(labels)].every(isText)) return undefined;
   return {
-    ...{ id, architecture, diskGb, isLocked: locked, labels: labels as Labels },
+    id,
+    architecture,
+    diskGb,
+    isLocked: locked,
+    labels: labels as Labels,
     name: name as string,
     status: status as string,
     serverType: type.name as string,
@@ -88,7 +93,7 @@ export function parseAction(body: JsonBody, id?: number): ActionReading | undefi
   return id === undefined || action?.id === id ? action : undefined;
 }
 
-/** One page of a server's actions. Whoever looks for a rebuild must not take garbage for there being none. */
+/** One page of a server's actions. Undefined for garbage, which must not look like an empty list. */
 export function parseServerActions(body: JsonBody): ActionReading[] | undefined {
   return allOf(body.value.actions, actionOf);
 }
@@ -105,7 +110,10 @@ function actionOf({ id, command, status, progress, started, error }: JsonObject)
   if (!isId(id) || !isText(command) || Number.isNaN(startedMs)) return undefined;
   if (status !== 'running' && status !== 'success' && status !== 'error') return undefined;
   return {
-    ...{ id, command, status, progress: isNumber(progress) ? Math.min(100, Math.max(0, progress)) : 0 },
+    id,
+    command,
+    status,
+    progress: isNumber(progress) ? Math.min(100, Math.max(0, progress)) : 0,
     startedAt: new Date(startedMs),
     errorCode: isObject(error) && isText(error.code) ? error.code : null,
   };

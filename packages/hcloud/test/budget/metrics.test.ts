@@ -1,6 +1,6 @@
 import { createMetrics } from '@corral/service';
+import { upstreamBudgetMetrics } from '@corral/upstream-budget';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { upstreamBudgetMetrics } from '../../src/index.js';
 import { aClient, aWrite } from '../a-client.js';
 import { type BucketUpstream, startBucketUpstream } from './bucket-upstream.js';
 

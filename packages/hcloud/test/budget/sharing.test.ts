@@ -1,11 +1,10 @@
 import { describeNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
+import { type BudgetState, type BudgetStore, connectBudgetStore, type PromisedTurn } from '@corral/upstream-budget';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { BudgetState, PromisedTurn } from '../../src/budget/budget-state.js';
-import type { BudgetStore } from '../../src/budget/budget-store.js';
+import { postgresPlace, redisPlace, type TestPlace } from '../../../upstream-budget/test/test-stores.js';
 import type { HcloudClient, WriteOutcome } from '../../src/index.js';
 import { aClient, aWrite } from '../a-client.js';
 import { type BucketUpstream, startBucketUpstream } from './bucket-upstream.js';
-import { postgresPlace, redisPlace, type TestPlace } from './test-stores.js';
 
 const places: [string, TestPlace | null][] = [
   ['Postgres', await postgresPlace()],
@@ -235,7 +234,6 @@ describeNeeding(describe, missingRedis(), 'Redis that is not there at all', () =
   it('keeps nobody from writing', async () => {
     const server = (await redisForTests()) as TestRedis;
     upstream = await startBucketUpstream(3_600);
-    const { connectBudgetStore } = await import('../../src/index.js');
     const run = () => Promise.reject(new Error('unused'));
     await server.stop();
     const store = connectBudgetStore({ redisUrl: server.url, run, onError: () => undefined });

@@ -1,11 +1,11 @@
 import { currentTestFile } from '../test-file.js';
 
 /**
- * Has something told whenever a test of the current file fails: a seed, the last events, where something is kept. It is asked
- * before the hooks that clean up. Outside of tests it does nothing.
+ * Registers an explanation to print when a test of the current file fails: a seed, the last events, the location of
+ * kept data. Evaluated before the hooks that clean up. Has no effect outside of tests.
  *
- * @param explain gives nothing but '' when there is nothing to tell. What it throws is told instead.
- * @returns takes it back
+ * @param explain returns '' when there is nothing to report. An error it throws is printed instead.
+ * @returns a function that removes the explanation
  */
 export function explainFailures(title: string, explain: () => string | Promise<string>): () => void {
   const file = currentTestFile();
@@ -14,7 +14,7 @@ export function explainFailures(title: string, explain: () => string | Promise<s
   return () => void file?.explanations.delete(explanation);
 }
 
-/** Has the output of a process told and kept when a test of the current file fails, until the file ends. */
+/** Prints and keeps the output of a process when a test of the current file fails. */
 export function explainByOutput(name: string, output: () => string): void {
   currentTestFile()?.processes.push({ name, output });
 }

@@ -2,23 +2,34 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Explanation, type KnownProcess, resultsDir, type TestFile } from '../test-file.js';
-import { maskSecrets } from './mask-secrets.js';
+
+/**
+ * Logs contain no secrets, but some commands print them on purpose, and tests print anything. Random mixed-case texts
+ * look like tokens or passwords; our names and hashes are lower case.
+ */
+const RANDOM_TEXT = /(?<![\w-])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?:(?=[\w-]*\d)[\w-]{24,}|[\w-]{40,})/g;
+const KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?-----END \1-----/gs;
+
+export const maskSecrets = (text: string): string =>
+  text
+    .replace(KEY, '(private key)')
+    .replace(RANDOM_TEXT, (secret) => `${secret.slice(0, 3)}…(${secret.length} characters)`);
 
 const LINES_PER_PROCESS = 15;
 const LINE_LENGTH_MAX = 300;
 const CHARACTERS_PER_EXPLANATION = 3_000;
 const CHARACTERS_MAX = 24_000;
-/** What an explanation asks may be what does not answer. */
+/** An explanation may query something that does not answer. */
 const EXPLAIN_MS = 5_000;
 
 /**
- * What explains a failure, to be read beside Jest's own message. Writes the logs of all processes, too.
+ * Explains a failure, in addition to Jest's message. Also writes the logs of all processes.
  *
- * @returns '' when nothing in this file has something to tell
+ * @returns '' when the file has nothing to report
  */
 export async function tellFailure(file: TestFile, test: string, folder = resultsDir()): Promise<string> {
   const logs = writeLogs(file, folder);
-  const explained = await Promise.all([...file.explanations].map(toldBy));
+  const explained = await Promise.all([...file.explanations].map(explanationText));
   const parts = [...explained, ...logs.map(({ name, output, path }) => lastLines(name, output, path))].filter(Boolean);
   if (parts.length === 0) return '';
   const text = `\n● ${basename(file.path)}: ${test}\n\n${parts.join('\n')}`;
@@ -26,7 +37,7 @@ export async function tellFailure(file: TestFile, test: string, folder = results
   return `${maskSecrets(bounded).trimEnd()}\n\n`;
 }
 
-async function toldBy({ title, explain }: Explanation): Promise<string> {
+async function explanationText({ title, explain }: Explanation): Promise<string> {
   const giveUp = new AbortController();
   const timeout = pause(EXPLAIN_MS, '(it does not answer)', { signal: giveUp.signal });
   timeout.catch(() => undefined); // aborted below
@@ -48,7 +59,7 @@ const indented = (text: string): string => text.trimEnd().replace(/^/gm, '    ')
 
 type Log = { name: string; output: string; path: string | undefined };
 
-/** One log for all processes of a name, in the order of their starts. Those that said nothing have none. */
+/** Writes one log per process name, in the order of their starts. Processes without output have none. */
 export function writeLogs({ path: testPath, processes }: TestFile, folder = resultsDir()): Log[] {
   return [...outputsByName(processes)].map(([name, output]) => {
     if (folder === undefined) return { name, output, path: undefined };

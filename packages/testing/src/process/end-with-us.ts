@@ -3,15 +3,15 @@ import { spawn } from 'node:child_process';
 export type Leftovers = {
   pid: number;
   signal: 'INT' | 'TERM' | 'KILL';
-  /** `group`: the process leads a process group, and all of that group ends. */
+  /** `group`: the process leads a process group, which is ended as a whole. */
   whom: 'process' | 'group';
   /** Removed after the process has ended. */
   directories?: string[];
 };
 
 /**
- * The watcher holds the reading end of a pipe whose writing end only we have. However we end, SIGKILL included, the
- * pipe closes, `read` meets the end of the file, and the rest of the script runs.
+ * The watcher reads from a pipe whose writing end only this process holds. However this process ends, SIGKILL included,
+ * the pipe closes, `read` hits end of file, and the rest of the script runs.
  */
 const SCRIPT = `
 while read -r _; do :; done
@@ -24,9 +24,9 @@ for directory do rm -rf -- "$directory"; done
 `;
 
 /**
- * Ends a process that we started when our own process ends without having done so, even by SIGKILL.
+ * Ends a started process when this process ends without having done so, even by SIGKILL.
  *
- * @returns calls the watch off, for when the process has ended in the ordinary way
+ * @returns cancels the watch, for a process that has ended normally
  */
 export function endWithUs({ pid, signal, whom, directories = [] }: Leftovers): () => void {
   const target = whom === 'group' ? `-${pid}` : String(pid);
@@ -35,10 +35,10 @@ export function endWithUs({ pid, signal, whom, directories = [] }: Leftovers): (
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  watcher.on('error', () => undefined); // without /bin/sh there is no watch, and nothing else is wrong
+  watcher.on('error', () => undefined); // without /bin/sh there is no watcher, and everything else works
   watcher.stdin.on('error', () => undefined);
   watcher.unref();
-  // A pipe to a child is a socket; its type does not say so.
+  // The pipe is a socket, though its type does not say so.
   (watcher.stdin as unknown as { unref(): void }).unref();
   return () => {
     watcher.kill('SIGKILL');

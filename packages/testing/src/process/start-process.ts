@@ -6,16 +6,16 @@ import { waitFor } from '../wait-for.js';
 import { endWithUs } from './end-with-us.js';
 
 export type ProcessSpec = {
-  /** Of its log, when a test fails. Default: that of the command, or of the program that Node.js is given. */
+  /** Name of its log. Default: the command, or the program run by Node.js. */
   name?: string;
   command: string;
   args?: string[];
-  /** Laid over our own environment; `undefined` takes a variable away. */
+  /** Merged into the current environment; `undefined` removes a variable. */
   env?: Record<string, string | undefined>;
   cwd?: string;
-  /** Ready once the output has this text or matches this pattern. */
+  /** Ready once the output contains this text or matches this pattern. */
   readyLine?: string | RegExp;
-  /** Ready once a GET of this address answers with a status below 500. */
+  /** Ready once a GET of this URL answers with a status below 500. */
   readyUrl?: string;
   readyTimeoutMs?: number;
 };
@@ -24,7 +24,7 @@ export type Ended = { code: number | null; signal: NodeJS.Signals | null };
 
 export type RunningProcess = {
   pid: number;
-  /** Everything written so far to stdout and stderr, in the order of arrival. */
+  /** Output of stdout and stderr so far, in order of arrival. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
   /** Never rejects. */
@@ -34,15 +34,15 @@ export type RunningProcess = {
 };
 
 /**
- * Starts a real process and waits until it is ready. It never outlives us.
+ * Starts a process and waits until it is ready. It never outlives this process.
  *
- * @throws Error with the output when it ends, or is not ready after `readyTimeoutMs` (default 30,000)
+ * @throws Error with the output when it ends early, or is not ready after `readyTimeoutMs` (default 30,000)
  */
 export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   const child = spawn(spec.command, spec.args ?? [], {
     ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
     env: environmentOf(spec.env),
-    detached: true, // a group of its own: Ctrl-C at the terminal reaches us only, and we decide
+    detached: true, // its own process group, so that Ctrl-C reaches this process only
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const running = await watch(child, spec);
@@ -65,7 +65,7 @@ const OUTPUT_DRAIN_MS = 500;
 
 const titleOf = ({ command, args = [] }: ProcessSpec): string => [command, ...args].join(' ');
 
-/** `apps/dns-gateway/dist/main.js` is the program `dns-gateway`. */
+/** `apps/dns-gateway/dist/main.js` is named `dns-gateway`. */
 function nameOf({ name, command, args = [] }: ProcessSpec): string {
   if (name !== undefined) return name;
   const script = command === process.execPath ? args.find((arg) => /\.[cm]?js$/.test(arg)) : undefined;
@@ -86,10 +86,10 @@ async function watch(child: ChildProcess, spec: ProcessSpec): Promise<RunningPro
     child.once('spawn', () => resolve(child.pid as number));
     child.once('error', (error) => reject(new Error(`${titleOf(spec)} could not be started.`, { cause: error })));
   });
-  const callOff = endWithUs({ pid, signal: 'KILL', whom: 'group' });
-  void exited.then(callOff);
-  // The numbers of processes are given out again. That of a group stays taken while somebody is left in it; where nobody
-  // is, whoever has the number later on is not ours to kill.
+  const cancelWatch = endWithUs({ pid, signal: 'KILL', whom: 'group' });
+  void exited.then(cancelWatch);
+  // Process ids are reused. A group id stays taken while the group has members; after that it may belong to an
+  // unrelated process, which must not be killed.
   let isGroupGone = false;
   child.once('exit', () => {
     isGroupGone = !signalGroup(pid, 0);
@@ -116,7 +116,7 @@ async function watch(child: ChildProcess, spec: ProcessSpec): Promise<RunningPro
   };
 }
 
-/** The pipes may outlive the process in the hands of its children, so their end is awaited only for a moment. */
+/** Children may keep the pipes open after the process has ended, so their end is awaited only briefly. */
 async function ending(child: ChildProcess): Promise<Ended> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const ended = await new Promise<Ended>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
@@ -124,7 +124,7 @@ async function ending(child: ChildProcess): Promise<Ended> {
   return ended;
 }
 
-/** @returns whether the group is there */
+/** @returns whether the group exists */
 function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-pid, signal);
@@ -140,7 +140,7 @@ async function untilReady(running: RunningProcess, spec: ProcessSpec): Promise<v
     ended = how;
   });
   const isReady = async (): Promise<boolean> => {
-    if (ended !== undefined) return true; // told apart below: waiting on would be in vain
+    if (ended !== undefined) return true; // stop waiting; handled below
     if (readyLine !== undefined && !matches(running.output(), readyLine)) return false;
     return readyUrl === undefined || (await fetch(readyUrl, { signal: AbortSignal.timeout(2_000) })).status < 500;
   };

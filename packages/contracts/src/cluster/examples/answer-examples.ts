@@ -15,8 +15,14 @@ const cost = {
   monthly: perMonth,
   items: [
     {
-      ...{ kind: 'nodePool', name: 'general', machineType: 'cpx31', minimum: 1, maximum: 3 },
-      ...{ hourly: perHour, monthly: perMonth, reason: null },
+      kind: 'nodePool',
+      name: 'general',
+      machineType: 'cpx31',
+      minimum: 1,
+      maximum: 3,
+      hourly: perHour,
+      monthly: perMonth,
+      reason: null,
     },
   ],
   pricedAt: at,
@@ -26,7 +32,11 @@ const costDifference = {
   monthly: { minimum: '0.0000', maximum: '91.7000' },
 };
 const condition = (type: string, reason: string, message: string) => ({
-  ...{ type, status: 'True', reason, message, lastTransitionTime: later },
+  type,
+  status: 'True',
+  reason,
+  message,
+  lastTransitionTime: later,
 });
 const spec = {
   connectionRef: 'main',
@@ -38,8 +48,13 @@ const spec = {
   network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
   nodePools: [
     {
-      ...{ name: 'general', source: 'managed', machineType: 'cpx31', image: {} },
-      ...{ minimum: 1, maximum: 3, publicIP: true },
+      name: 'general',
+      source: 'managed',
+      machineType: 'cpx31',
+      image: {},
+      minimum: 1,
+      maximum: 3,
+      publicIP: true,
     },
   ],
 };
@@ -47,8 +62,14 @@ const cluster = {
   apiVersion,
   kind: 'Cluster',
   metadata: {
-    ...{ name: 'web', id: clusterId, team: 'acme', generation: 2, observedGeneration: 2 },
-    ...{ etag: `"${clusterId}.2.7"`, createdAt: at, updatedAt: later },
+    name: 'web',
+    id: clusterId,
+    team: 'acme',
+    generation: 2,
+    observedGeneration: 2,
+    etag: `"${clusterId}.2.7"`,
+    createdAt: at,
+    updatedAt: later,
   },
   spec,
   status: {
@@ -104,12 +125,26 @@ const failed = {
   },
 };
 const nodePool = {
-  ...{ name: 'general', source: 'managed', machineType: 'cpx31', image: {}, minimum: 1, maximum: 3 },
-  ...{ publicIP: true, autoscalerPriority: 10, status: { pet: false, backingReady: null } },
+  name: 'general',
+  source: 'managed',
+  machineType: 'cpx31',
+  image: {},
+  minimum: 1,
+  maximum: 3,
+  publicIP: true,
+  autoscalerPriority: 10,
+  status: { pet: false, backingReady: null },
 };
 const ownPool = {
-  ...{ name: 'own', source: 'pooled', machineType: 'cx22', image: {}, minimum: 2, maximum: 3 },
-  ...{ publicIP: true, autoscalerPriority: 100, status: { pet: true, backingReady: 2 } },
+  name: 'own',
+  source: 'pooled',
+  machineType: 'cx22',
+  image: {},
+  minimum: 2,
+  maximum: 3,
+  publicIP: true,
+  autoscalerPriority: 100,
+  status: { pet: true, backingReady: 2 },
 };
 const savings = {
   hourly: { minimum: '-0.0213', maximum: '-0.0639' },
@@ -120,9 +155,14 @@ const connection = {
   apiVersion,
   kind: 'Connection',
   metadata: {
-    ...{ ref: 'main', name: 'Production', id: '0197b2f0-0000-7000-8000-00000000c0c0', team: 'acme' },
-    ...{ generation: 2, etag: '"0197b2f0-0000-7000-8000-00000000c0c0.2.tRjPbkUh1cGvN0fXyQ2kLw"' },
-    ...{ createdAt: at, updatedAt: at },
+    ref: 'main',
+    name: 'Production',
+    id: '0197b2f0-0000-7000-8000-00000000c0c0',
+    team: 'acme',
+    generation: 2,
+    etag: '"0197b2f0-0000-7000-8000-00000000c0c0.2.tRjPbkUh1cGvN0fXyQ2kLw"',
+    createdAt: at,
+    updatedAt: at,
   },
   spec: { name: 'Production', provider: 'hcloud', providerConfig: {} },
   status: { phase: 'Ready', verifiedAt: at, message: '', project: null },
@@ -132,7 +172,7 @@ const one = (summary: string, value: unknown): Examples => ({ example: { summary
 const page = (summary: string, item: unknown): Examples => one(summary, { items: [item], next: null });
 const nested = (summary: string, item: unknown): Examples => one(summary, [{ items: [item] }]);
 
-/** Clusters and what belongs to them. */
+/** Examples of clusters and related resources. */
 export const clusterThingExamples: Readonly<Record<string, Examples>> = {
   cluster: one('A running cluster', cluster),
   clusterList: {
@@ -184,7 +224,10 @@ export const clusterThingExamples: Readonly<Record<string, Examples>> = {
   connection: one('A verified connection', connection),
   connectionAccepted: one('The verification is queued', {
     operation: {
-      ...{ ...operation, kind: 'connection.verify', state: 'queued', progress: 0 },
+      ...operation,
+      kind: 'connection.verify',
+      state: 'queued',
+      progress: 0,
       target: { kind: 'Connection', name: 'main', id: connection.metadata.id, team: 'acme' },
     },
     resource: connection,

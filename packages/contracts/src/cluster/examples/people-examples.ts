@@ -6,41 +6,67 @@ const page = (summary: string, item: unknown): Examples => one(summary, { items:
 
 const member = { id: 12, user_id: 7, first_name: 'Ada', last_name: 'Byron', display_name: 'Ada Byron', role: 'admin' };
 const invitation = {
-  ...{ id: '0197b2f0-0000-7000-8000-000000001e1e', team: 3, email: 'grace@acme.test', role: 'member' },
-  ...{ invited_by: 'ada@acme.test', is_accepted: false },
+  id: '0197b2f0-0000-7000-8000-000000001e1e',
+  team: 3,
+  email: 'grace@acme.test',
+  role: 'member',
+  invited_by: 'ada@acme.test',
+  is_accepted: false,
 };
 const sent = { ...invitation, created_at: at, expires_at: '2026-12-05T12:00:00.000Z', mail_sent_at: at };
 const received = {
   ...invitation,
-  ...{ team_slug: 'acme', team_name: 'Acme', expires_at: '2026-12-05T12:00:00.000Z' },
+  team_slug: 'acme',
+  team_name: 'Acme',
+  expires_at: '2026-12-05T12:00:00.000Z',
 };
 const subscription = {
-  ...{ id: 'sub_815', display_name: 'Standard', start_date: at, billing_interval: 'month' },
-  ...{ current_period_start: at, current_period_end: '2026-12-21T12:00:00.000Z', cancel_at_period_end: false },
-  ...{ status: 'active', quantity: 1 },
+  id: 'sub_815',
+  display_name: 'Standard',
+  start_date: at,
+  billing_interval: 'month',
+  current_period_start: at,
+  current_period_end: '2026-12-21T12:00:00.000Z',
+  cancel_at_period_end: false,
+  status: 'active',
+  quantity: 1,
   items: [
     {
       id: 'si_1',
       price: {
-        ...{ id: 'price_1', product_name: 'Standard', human_readable_price: '49 € / month' },
-        ...{ payment_amount: '49.00', unit_amount: 4_900 },
+        id: 'price_1',
+        product_name: 'Standard',
+        human_readable_price: '49 € / month',
+        payment_amount: '49.00',
+        unit_amount: 4_900,
       },
       quantity: 1,
     },
   ],
 };
 const team = {
-  ...{ id: 3, name: 'Acme', slug: 'acme', members: [member], invitations: [invitation] },
-  ...{ dashboard_url: 'https://clusters.example.org/a/acme/', is_admin: true },
-  ...{ subscription, has_active_subscription: true },
+  id: 3,
+  name: 'Acme',
+  slug: 'acme',
+  members: [member],
+  invitations: [invitation],
+  dashboard_url: 'https://clusters.example.org/a/acme/',
+  is_admin: true,
+  subscription,
+  has_active_subscription: true,
 };
 const session = {
-  ...{ id: '0197b2f0-0000-7000-8000-000000005e55', method: 'oidc', userAgent: 'Firefox/143.0' },
-  ...{ createdAt: at, lastSeenAt: at, expiresAt: '2026-11-22T00:00:00.000Z', current: true },
+  id: '0197b2f0-0000-7000-8000-000000005e55',
+  method: 'oidc',
+  userAgent: 'Firefox/143.0',
+  createdAt: at,
+  lastSeenAt: at,
+  expiresAt: '2026-11-22T00:00:00.000Z',
+  current: true,
 };
 const membership = { id: 3, slug: 'acme', name: 'Acme', role: 'admin' };
 
-/** Teams, their people, invitations and subscriptions; sessions. */
+/** Examples of teams, members, invitations, subscriptions and sessions. */
 export const peopleAnswerExamples: Readonly<Record<string, Examples>> = {
   team: one('A team, as an administrator sees it', team),
   teamDetailList: page('The teams', team),
@@ -57,13 +83,15 @@ export const peopleAnswerExamples: Readonly<Record<string, Examples>> = {
   billingOutcome: one('Taken', { outcome: 'applied' }),
   sessionList: page('The sessions', session),
   me: one('A user with one team', {
-    ...{ id: 7, email: 'ada@acme.test', displayName: 'Ada' },
+    id: 7,
+    email: 'ada@acme.test',
+    displayName: 'Ada',
     session: { createdAt: at, expiresAt: '2026-11-28T12:00:00.000Z', idleExpiresAt: '2026-11-22T00:00:00.000Z' },
     teams: [membership],
   }),
 };
 
-/** What may be sent about them, by the operation that takes it. */
+/** Examples of request bodies, by operation. */
 export const peopleRequestExamples: Readonly<Record<string, Examples>> = {
   putTeam: one('Another name', { name: 'Acme Industries' }),
   createInvitation: one('A new member', { email: 'grace@acme.test', role: 'member' }),

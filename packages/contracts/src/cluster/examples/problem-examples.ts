@@ -1,7 +1,7 @@
 import type { Example } from '../../openapi-parts.js';
 import { type ProblemCode, problemCodes } from '../problem-codes.js';
 
-/** Codes whose problems name the wrong places. */
+/** The field named by problems that list invalid fields. */
 const places: Partial<Record<ProblemCode, { pointer: string; message: string }>> = {
   validation_failed: { pointer: '/spec/region', message: 'is required' },
   immutable_field: { pointer: '/spec/region', message: 'cannot change' },
@@ -11,7 +11,7 @@ const places: Partial<Record<ProblemCode, { pointer: string; message: string }>>
   unsupported_by_garden: { pointer: '/spec/network/existingNetwork', message: 'is not supported here' },
 };
 
-/** A problem of each code, as the service renders it. */
+/** An example problem for each code, as rendered by the service. */
 export const problemExamples = Object.fromEntries(
   (Object.keys(problemCodes) as ProblemCode[]).map((code) => [code, problemExample(code)]),
 ) as Readonly<Record<ProblemCode, Example>>;
@@ -21,7 +21,10 @@ function problemExample(code: ProblemCode): Example {
   const place = places[code];
   const value = {
     type: `https://clusters.example.org/problems/${code}`,
-    ...{ title, status, detail: meaning, code },
+    title,
+    status,
+    detail: meaning,
+    code,
     instance: 'urn:uuid:6f9d1a52-0b3e-4c8d-9a77-2c1e5d4b8f60',
     operationId: null,
     ...(place === undefined ? {} : { errors: [place] }),

@@ -6,7 +6,7 @@ const pool = { name: 'general', machineType: 'cpx31', minimum: 1, maximum: 3 };
 const cluster = { connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.33' };
 const project = { name: 'Production', provider: 'hcloud', token: 'the-token-of-a-cloud-project', providerConfig: {} };
 
-/** What may be sent, by the operation that takes it. */
+/** Examples of request bodies, by operation. */
 export const clusterRequestExamples: Readonly<Record<string, Examples>> = {
   ...peopleRequestExamples,
   putCluster: {

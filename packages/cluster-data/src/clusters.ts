@@ -1,0 +1,151 @@
+import {
+  asClusterId,
+  type ClusterId,
+  type ClusterPhase,
+  type ClusterSpec,
+  type Condition,
+  type MigrationPhase,
+  type ObservedCluster,
+} from '@corral/contracts';
+import type { Columns } from './columns.js';
+
+/** What a team wants. */
+export interface DeclaredRow {
+  readonly id: string;
+  readonly name: string;
+  readonly shootName: string;
+  /** After defaults, without node pools, which are rows. */
+  readonly spec: unknown;
+  readonly desiredHash: string;
+  readonly generation: number;
+  readonly pinnedVersion: string | null;
+  readonly deletionRequestedAt: Date | null;
+}
+
+/** What the last pass saw. */
+export interface ObservedRow {
+  readonly observedGeneration: number;
+  readonly phase: string;
+  readonly conditions: unknown;
+  readonly seedName: string | null;
+  readonly migrationPhase: string | null;
+  readonly observed: unknown;
+}
+
+/** What else answers show, or their entity tags are made of. */
+export interface ShownRow {
+  readonly revision: number;
+  readonly nodeCounts: unknown;
+  readonly startedAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** How far passes have come. */
+export interface AppliedRow {
+  readonly shootUid: string | null;
+  readonly appliedGeneration: number;
+  readonly appliedShootGeneration: number | null;
+  readonly appliedAt: Date | null;
+  readonly appliedTokenVersion: number;
+  readonly retriedGeneration: number;
+  readonly failures: number;
+  readonly waiting: unknown;
+}
+
+export const clusterColumns = {
+  declared: {
+    id: 'id',
+    name: 'name',
+    shootName: 'shoot_name',
+    spec: 'spec',
+    desiredHash: 'desired_hash',
+    generation: 'generation',
+    pinnedVersion: 'pinned_version',
+    deletionRequestedAt: 'deletion_requested_at',
+  } satisfies Columns<DeclaredRow>,
+  observed: {
+    observedGeneration: 'observed_generation',
+    phase: 'phase',
+    conditions: 'conditions',
+    seedName: 'seed_name',
+    migrationPhase: 'migration_phase',
+    observed: 'observed',
+  } satisfies Columns<ObservedRow>,
+  shown: {
+    revision: 'revision',
+    nodeCounts: 'node_counts',
+    startedAt: 'started_at',
+    createdAt: 'created_at',
+    updatedAt: 'updated_at',
+  } satisfies Columns<ShownRow>,
+  applied: {
+    shootUid: 'shoot_uid',
+    appliedGeneration: 'applied_generation',
+    appliedShootGeneration: 'applied_shoot_generation',
+    appliedAt: 'applied_at',
+    appliedTokenVersion: 'applied_token_version',
+    retriedGeneration: 'retried_generation',
+    failures: 'failures',
+    waiting: 'waiting',
+  } satisfies Columns<AppliedRow>,
+} as const;
+
+/** A specification as its column has it. */
+export type StoredSpec = Omit<ClusterSpec, 'nodePools'>;
+
+export interface ClusterDeclaration {
+  readonly id: ClusterId;
+  readonly name: string;
+  readonly desiredHash: string;
+  /** Counts the accepted changes. */
+  readonly generation: number;
+  /** The full patch version that `spec.kubernetesVersion` was resolved to; null until a pass has done so. */
+  readonly pinnedVersion: string | null;
+}
+
+export const declaredOf = (row: DeclaredRow): ClusterDeclaration => ({
+  id: asClusterId(row.id),
+  name: row.name,
+  desiredHash: row.desiredHash,
+  generation: row.generation,
+  pinnedVersion: row.pinnedVersion,
+});
+
+/** `jsonb` forgets the order of members: here they have the order of the documentation. */
+export function storedSpecOf({ spec }: Pick<DeclaredRow, 'spec'>): StoredSpec {
+  const { connectionRef, region, kubernetesVersion, hibernated, controlPlaneHA, plan, network } = spec as StoredSpec;
+  const { nodeCIDR, podCIDR, serviceCIDR, ...more } = network;
+  return {
+    connectionRef,
+    region,
+    kubernetesVersion,
+    hibernated,
+    controlPlaneHA,
+    plan,
+    network: { nodeCIDR, podCIDR, serviceCIDR, ...more },
+  };
+}
+
+export interface SeenCluster {
+  /** The generation that the last finished pass acted on. */
+  readonly observedGeneration: number;
+  readonly phase: ClusterPhase;
+  readonly conditions: readonly Condition[];
+  readonly seedName: string | null;
+  readonly migrationPhase: MigrationPhase | null;
+  /** What the last pass read of it beside that; null while there is nothing. */
+  readonly observed: ObservedCluster | null;
+}
+
+export const seenOf = (row: ObservedRow): SeenCluster => ({
+  observedGeneration: row.observedGeneration,
+  phase: row.phase as ClusterPhase,
+  conditions: row.conditions as Condition[],
+  seedName: row.seedName,
+  migrationPhase: row.migrationPhase as MigrationPhase | null,
+  observed: row.observed as ObservedCluster | null,
+});
+
+/** By the name of the pool. */
+export type NodeCounts = Readonly<Record<string, { readonly ready: number; readonly total: number }>>;

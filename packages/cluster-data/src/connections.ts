@@ -1,0 +1,119 @@
+import { asConnectionId, type ConnectionId, type ConnectionPhase, type ConnectionProject } from '@corral/contracts';
+import type { Columns } from './columns.js';
+
+/** What answers show of a connection. */
+export interface ConnectionRow {
+  readonly id: string;
+  readonly ref: string;
+  readonly generation: number;
+  readonly name: string;
+  readonly provider: string;
+  readonly providerConfig: unknown;
+  readonly phase: string;
+  readonly verifiedAt: Date | null;
+  readonly message: string;
+  readonly project: unknown;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** Its token, as it is stored. */
+export interface SealedTokenRow {
+  readonly tokenKeyId: string;
+  readonly sealedToken: Uint8Array;
+}
+
+/** Which of its tokens the garden holds, and under which name. */
+export interface ConnectionOnGardenRow {
+  readonly gardenName: string;
+  /** Grows with each new token. */
+  readonly tokenVersion: number;
+  /** The one that the Secret on the garden holds. */
+  readonly gardenTokenVersion: number;
+}
+
+export const connectionColumns = {
+  shown: {
+    id: 'id',
+    ref: 'ref',
+    generation: 'generation',
+    name: 'name',
+    provider: 'provider',
+    providerConfig: 'provider_config',
+    phase: 'phase::text',
+    verifiedAt: 'verified_at',
+    message: 'message',
+    project: 'project',
+    createdAt: 'created_at',
+    updatedAt: 'updated_at',
+  } satisfies Columns<ConnectionRow>,
+  token: { tokenKeyId: 'token_key_id', sealedToken: 'sealed_token' } satisfies Columns<SealedTokenRow>,
+  onGarden: {
+    gardenName: 'garden_name',
+    tokenVersion: 'token_version',
+    gardenTokenVersion: 'garden_token_version',
+  } satisfies Columns<ConnectionOnGardenRow>,
+} as const;
+
+/** A stored connection, without its token. */
+export interface ConnectionRecord {
+  readonly id: ConnectionId;
+  readonly ref: string;
+  /** Counts the accepted changes. */
+  readonly generation: number;
+  readonly name: string;
+  readonly provider: string;
+  readonly providerConfig: Readonly<Record<string, unknown>>;
+  readonly phase: ConnectionPhase;
+  /** When the provider last accepted the token. */
+  readonly verifiedAt: Date | null;
+  readonly message: string;
+  /** What the provider's answers told of the project; null until there was one about this token. */
+  readonly project: Readonly<Omit<ConnectionProject, 'currency'>> | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export function connectionOf(row: ConnectionRow): ConnectionRecord {
+  return {
+    id: asConnectionId(row.id),
+    ref: row.ref,
+    generation: row.generation,
+    name: row.name,
+    provider: row.provider,
+    providerConfig: row.providerConfig as ConnectionRecord['providerConfig'],
+    phase: row.phase as ConnectionPhase,
+    verifiedAt: row.verifiedAt,
+    message: row.message,
+    project: row.project as ConnectionRecord['project'],
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}
+
+/** A token as it is stored: the name of its key, and what that key opens. Only the process that uses it opens it. */
+export interface SealedToken {
+  readonly keyId: string;
+  readonly bytes: Uint8Array;
+}
+
+export const sealedTokenOf = ({ tokenKeyId, sealedToken }: SealedTokenRow): SealedToken => ({
+  keyId: tokenKeyId,
+  bytes: sealedToken,
+});
+
+/** The columns of a token that is to be stored, for Prisma. */
+export const tokenColumnsOf = ({ keyId, bytes }: SealedToken) => ({
+  tokenKeyId: keyId,
+  sealedToken: new Uint8Array(bytes),
+});
+
+/** A sealed token with the connection whose id it was sealed with. */
+export interface ConnectionToken extends SealedToken {
+  readonly connectionId: ConnectionId;
+}
+
+export const connectionTokenOf = (row: SealedTokenRow & { readonly connectionId: string }): ConnectionToken => ({
+  connectionId: asConnectionId(row.connectionId),
+  ...sealedTokenOf(row),
+});

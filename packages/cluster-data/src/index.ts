@@ -1,0 +1,10 @@
+export * from './adopted-servers.js';
+export * from './clusters.js';
+export { type Columns, jsonOf, prismaSelect, selectOf } from './columns.js';
+export * from './connections.js';
+export * from './locks.js';
+export * from './node-pools.js';
+export * from './operation-ends.js';
+export * from './operations.js';
+export * from './teams.js';
+export { requestVerification } from './verification.js';

@@ -1,0 +1,25 @@
+declare const brand: unique symbol;
+
+/** A branded string: the compiler rejects an id of one kind where another is expected. */
+type Id<Kind extends string> = string & { readonly [brand]: Kind };
+
+export type TeamId = Id<'team'>;
+export type UserId = Id<'user'>;
+export type ClusterId = Id<'cluster'>;
+export type NodePoolId = Id<'node pool'>;
+export type ConnectionId = Id<'connection'>;
+/** Our own id of an adopted server. The provider's id is a `number`. */
+export type ServerId = Id<'server'>;
+export type OperationId = Id<'operation'>;
+
+/*
+ * Casts for ids from rows and parsed parameters. They check nothing, because only the source of a string tells its kind.
+ */
+
+export const asTeamId = (id: string): TeamId => id as TeamId;
+export const asUserId = (id: string): UserId => id as UserId;
+export const asClusterId = (id: string): ClusterId => id as ClusterId;
+export const asNodePoolId = (id: string): NodePoolId => id as NodePoolId;
+export const asConnectionId = (id: string): ConnectionId => id as ConnectionId;
+export const asServerId = (id: string): ServerId => id as ServerId;
+export const asOperationId = (id: string): OperationId => id as OperationId;

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+
+/** Uses of a text per process before it is prepared. Rare statements cost more to prepare than to plan. */
+const USES_BEFORE = 4;
+/** Named texts per process. Each connection keeps the plans of those it has run, 20 to 50 KiB each. */
+const NAMED_MAX = 400;
+/** Counted texts per process. Lists of varying length produce many. */
+const COUNTED_MAX = 2_000;
+
+/**
+ * Statements whose columns change with the table. A cached plan fails permanently ("cached plan must not change result
+ * type") when a migration adds a column while an older process is running. Not so lists of values: these functions have
+ * the columns that the statement gives them.
+ */
+const ALL_COLUMNS = /\b(?:select|returning)\s+\*(?!\s+from\s+(?:unnest|jsonb_to_recordset)\s*\()|\w"?\.\*/i;
+
+/** Assigns names to frequent statement texts, so that Postgres parses and plans each once per connection. */
+export function statementNames(bounds = { usesBefore: USES_BEFORE, namedMax: NAMED_MAX, countedMax: COUNTED_MAX }) {
+  const names = new Map<string, string>();
+  const uses = new Map<string, number>();
+  return (text: string): string | undefined => {
+    const name = names.get(text);
+    if (name !== undefined) return name;
+    if (names.size >= bounds.namedMax) return undefined;
+    const count = (uses.get(text) ?? 0) + 1;
+    if (count <= bounds.usesBefore) {
+      if (uses.size >= bounds.countedMax) uses.clear();
+      uses.set(text, count);
+      return undefined;
+    }
+    if (ALL_COLUMNS.test(text)) return undefined;
+    uses.delete(text);
+    const given = createHash('sha256').update(text).digest('base64url').slice(0, 20);
+    names.set(text, given);
+    return given;
+  };
+}
+
+const nameOf = statementNames();
+
+type Config = pg.QueryConfig & { readonly submit?: unknown };
+
+/** A client that names unnamed statements with values, including Prisma's. */
+export class PreparingClient extends pg.Client {
+  // biome-ignore lint/suspicious/noExplicitAny: the overloads of `pg`, passed through
+  override query(config: string | Config, values?: any, callback?: any): any {
+    return super.query(named(config, values) as string, values, callback);
+  }
+}
+
+function named(config: string | Config, values: unknown): string | Config {
+  const query: Config = typeof config === 'string' ? { text: config } : config;
+  const hasValues = Array.isArray(values) || query.values !== undefined;
+  if (!hasValues || query.submit !== undefined || query.name !== undefined) return config;
+  const name = nameOf(query.text);
+  return name === undefined ? config : { ...query, name };
+}

@@ -1,0 +1,41 @@
+import type { TeamId } from '@corral/contracts';
+import type { Transaction } from './prisma.js';
+
+/*
+ * A team has two locks, so that a burst of cluster changes does not delay DNS writes, nor the reverse. A transaction that
+ * takes both takes the change lock first.
+ *
+ * - The row of `team_change_lock` orders changes of clusters, connections, servers, members and tokens.
+ * - The row of `team` orders DNS writes and demos, which are counted against a quota.
+ */
+
+/** SQL: locks team `$1` against other DNS writes and demos until the transaction ends. */
+export const teamRowLock = 'SELECT true AS live FROM team WHERE id = $1 FOR NO KEY UPDATE';
+
+type Db = Pick<Transaction, '$queryRawUnsafe'>;
+
+// In this form the clock is read once the row is locked, however an earlier holder ended. Missing lock rows are
+// inserted.
+const lockTeams = `
+  INSERT INTO team_change_lock AS held (team_id, changed_at)
+  SELECT id, clock_timestamp() FROM team WHERE id = ANY($1::uuid[]) ORDER BY id
+  ON CONFLICT (team_id) DO UPDATE SET changed_at = clock_timestamp()
+  RETURNING changed_at AS now`;
+
+/**
+ * Locks a team against other changes until the transaction ends. Take it before any other lock; the order of the others
+ * is in `@corral/cluster-data` (`locks.ts`).
+ *
+ * @returns the database's clock, read under the lock
+ * @throws Error when the team does not exist
+ */
+export async function lockTeamChanges(tx: Db, teamId: TeamId): Promise<Date> {
+  const [lock] = await tx.$queryRawUnsafe<{ now: Date }[]>(lockTeams, [teamId]);
+  if (lock === undefined) throw new Error('The team is gone');
+  return lock.now;
+}
+
+/** Locks several teams in order of id. Missing teams are skipped. */
+export async function lockChangesOfTeams(tx: Db, teamIds: readonly TeamId[]): Promise<void> {
+  await tx.$queryRawUnsafe(lockTeams, teamIds);
+}

@@ -1,0 +1,115 @@
+export { type ActionPageLookUp, type ActionSortKey, LISTED_ACTIONS_MAX } from './actions/action-page.js';
+export {
+  type ActionRecord,
+  type ActionStore,
+  actionStore,
+  type FailedWrite,
+  givenUp,
+  OWN_ACTION_ID_BASE,
+  type ToldAction,
+} from './actions/action-store.js';
+export {
+  type CheckedAction,
+  type PollOptions,
+  type PollTurn,
+  type PollTurns,
+  pollTurns,
+  type UnfinishedAction,
+} from './actions/poll-turns.js';
+export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
+export { type CourseRecord, type CourseStore, courseStore, isCourseCode } from './demos/course-code.js';
+export { type DeleteLeftDeps, type Deletion, deleteLeft } from './demos/delete-left.js';
+export { type DemoEnds, demoEnds, type LeftRrset } from './demos/demo-ends.js';
+export type { DemoAsking, DemoRecord } from './demos/demo-rows.js';
+export {
+  type CreateOutcome,
+  type DemoMaker,
+  type DemoReach,
+  type DemoStore,
+  type DemoStoreOptions,
+  demoStore,
+  type NewDemo,
+} from './demos/demo-store.js';
+export { drawLabel, isLabel, isReservedLabel, labelOf } from './demos/label.js';
+export { type Comparison, compareRrset } from './mirror/compare-rrset.js';
+export {
+  type MirrorStore,
+  mirrorStore,
+  type ZoneRecord,
+} from './mirror/mirror-store.js';
+export {
+  type DriftKind,
+  type DriftReporter,
+  driftReporter,
+  type FoundRrset,
+  idOf,
+  type Observation,
+  type ObserveOptions,
+  type ObserveResult,
+  type SetKey,
+} from './mirror/observe-rrsets.js';
+export {
+  assertUsable,
+  effectOf,
+  readRrsetBody,
+  recordCountOf,
+  sameLabels,
+  showsEffect,
+  UnusableRrset,
+  withMember,
+} from './mirror/rrset-body.js';
+export type { LabelRequirement, PageLookUp, RrsetScope, RrsetSelection, SortKey } from './mirror/rrset-page.js';
+export {
+  type SyncCounts,
+  type SyncLease,
+  type SyncRunStore,
+  type SyncStep,
+  SyncTakenOver,
+  syncRunStore,
+} from './mirror/sync-run-store.js';
+export {
+  type ObservedRrset,
+  type ZoneOwners,
+  type ZoneSyncStore,
+  zoneSyncStore,
+} from './mirror/zone-sync-store.js';
+export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './writes/admission.js';
+export { type AnsweredRecorder, answeredRecorder } from './writes/answered-recorder.js';
+export { type CopyQuery, type CopyStore, copyStore, type DeliveryCheck, type FirstCopy } from './writes/copies.js';
+export { type PerformedWrite, type PerformWriteDeps, performWrite, type WriteSteps } from './writes/perform-write.js';
+export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
+export {
+  assertNever,
+  parseRrsetWrite,
+  parseStoredWrite,
+  type RrsetKey,
+  type RrsetOperation,
+  type RrsetOwner,
+  type RrsetWrite,
+} from './writes/rrset-write.js';
+export {
+  type ReadRrset,
+  type RrsetSource,
+  SETTLE_LEASE_MS,
+  type SettledOutcome,
+  settleWrite,
+  upstreamReader,
+} from './writes/settle-write.js';
+export { settledAnswer } from './writes/settled-answer.js';
+export {
+  type DueEntry,
+  type DueRecheck,
+  type Settlement,
+  type SettlementStore,
+  settlementStore,
+} from './writes/settlement-store.js';
+export { endOfAccepted, type UpstreamAnswer } from './writes/upstream-end.js';
+export {
+  type BeginOutcome,
+  type LedgerOptions,
+  type NewWrite,
+  type WriteEnd,
+  type WriteLease,
+  type WriteLedger,
+  writeLedger,
+} from './writes/write-ledger.js';

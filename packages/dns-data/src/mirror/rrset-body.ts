@@ -1,0 +1,145 @@
+import type { RequestRecord, Rrset } from '@corral/contracts';
+import { applyEdits, findNodeAtLocation, modify, type Node, parseTree } from 'jsonc-parser';
+import { assertNever, type RrsetKey, type RrsetWrite } from '../writes/rrset-write.js';
+
+/** The upstream sent a set in a shape that the mirror cannot store. Other sets are unaffected. */
+export class UnusableRrset extends Error {
+  override readonly name = 'UnusableRrset';
+}
+
+/** @throws UnusableRrset when the body has no records, which the mirror counts and rules compare */
+export function assertUsable(body: string): void {
+  const { records } = JSON.parse(body) as { records?: unknown };
+  const isUsable =
+    Array.isArray(records) && records.length > 0 && records.every((record) => typeof record?.value === 'string');
+  if (!isUsable) throw new UnusableRrset('The upstream stated a record set without usable records.');
+}
+
+/** Parses the members of a mirrored body that our rules use. */
+export function readRrsetBody(body: string): Pick<Rrset, 'ttl' | 'labels' | 'records'> {
+  return JSON.parse(body) as Rrset;
+}
+
+export function recordCountOf(body: string | null): number {
+  return body === null ? 0 : readRrsetBody(body).records.length;
+}
+
+/**
+ * Computes a record set after an accepted write: the body the upstream would state, or null when the set is gone.
+ * Members that the write does not touch, unknown ones included, keep their bytes.
+ *
+ * @param current the mirrored body before the write, null when the set was absent
+ * @param stated the `rrset` of the upstream's answer, returned unchanged when present
+ */
+export function effectOf(
+  key: RrsetKey,
+  current: string | null,
+  write: RrsetWrite,
+  stated: string | null,
+): string | null {
+  if (stated !== null) return stated;
+  switch (write.operation) {
+    case 'delete':
+      return null;
+    case 'create':
+      return newBody(key, write);
+    case 'set_records':
+      return current === null
+        ? newBody(key, { ttl: null, labels: {}, records: write.records })
+        : withMember(current, 'records', write.records.map(answerRecord));
+    case 'add_records':
+      return current === null
+        ? newBody(key, { ttl: write.ttl, labels: {}, records: write.records })
+        : withRecordsAdded(current, write.records);
+    case 'remove_records':
+      return current === null ? null : withRecordsRemoved(current, write.records);
+    case 'change_ttl':
+      return current === null ? null : withMember(current, 'ttl', write.ttl);
+    case 'update':
+      return current === null || write.labels === null ? current : withMember(current, 'labels', write.labels);
+    default:
+      return assertNever(write);
+  }
+}
+
+/**
+ * Whether a record set read after a write shows its effect. Comments and labels stated by the write count too, since
+ * the values may have been there before.
+ *
+ * @param found the body read upstream, null when the set is absent there
+ */
+export function showsEffect(found: string | null, write: RrsetWrite): boolean {
+  if (found === null) return write.operation === 'delete' || write.operation === 'remove_records';
+  const { ttl, labels, records } = readRrsetBody(found);
+  const comments = new Map(records.map((record) => [record.value, record.comment]));
+  const holds = ({ value, comment }: RequestRecord) =>
+    comments.has(value) && (comment == null || comments.get(value) === comment);
+  const isAllOf = (wanted: readonly RequestRecord[]) => wanted.every(holds) && comments.size === wanted.length;
+  switch (write.operation) {
+    case 'create':
+      return ttl === write.ttl && sameLabels(labels, write.labels) && isAllOf(write.records);
+    case 'set_records':
+      return isAllOf(write.records);
+    case 'add_records':
+      return write.records.every(holds);
+    case 'remove_records':
+      return !write.records.some((record) => comments.has(record.value));
+    case 'change_ttl':
+      return ttl === write.ttl;
+    case 'update':
+      return write.labels === null || sameLabels(labels, write.labels);
+    case 'delete':
+      return false;
+    default:
+      return assertNever(write);
+  }
+}
+
+export function sameLabels(one: Record<string, string>, other: Record<string, string>): boolean {
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && one[key] === other[key])
+  );
+}
+
+function newBody(
+  { zoneId, name, type }: RrsetKey,
+  set: { ttl: number | null; labels: Record<string, string>; records: readonly RequestRecord[] },
+): string {
+  const { ttl, labels, records } = set;
+  const rest = { ttl, labels, protection: { change: false }, records: records.map(answerRecord), zone: zoneId };
+  return JSON.stringify({ id: `${name}/${type}`, name, type, ...rest });
+}
+
+/** Answers always have a comment, empty when unset. Unknown members of a record are kept. */
+function answerRecord(record: RequestRecord): object {
+  return { ...record, comment: record.comment ?? '' };
+}
+
+function withRecordsAdded(current: string, added: readonly RequestRecord[]): string {
+  const present = new Set(readRrsetBody(current).records.map((record) => record.value));
+  const fresh = added
+    .filter((record) => !present.has(record.value))
+    .map((record) => JSON.stringify(answerRecord(record)));
+  return withRecords(current, (texts) => [...texts, ...fresh]);
+}
+
+function withRecordsRemoved(current: string, removed: readonly RequestRecord[]): string | null {
+  const gone = new Set(removed.map((record) => record.value));
+  const stays = readRrsetBody(current).records.map((record) => !gone.has(record.value));
+  if (!stays.includes(true)) return null;
+  return withRecords(current, (texts) => texts.filter((_text, at) => stays[at]));
+}
+
+/** Changes the list of records as texts, so that unchanged records keep their bytes. */
+function withRecords(body: string, change: (texts: string[]) => string[]): string {
+  const list = findNodeAtLocation(parseTree(body) as Node, ['records']) as Node;
+  const texts = (list.children ?? []).map(({ offset, length }) => body.slice(offset, offset + length));
+  return `${body.slice(0, list.offset)}[${change(texts).join(',')}]${body.slice(list.offset + list.length)}`;
+}
+
+/** Replaces the value of one member and keeps all other bytes. */
+export function withMember(body: string, member: string, value: unknown): string {
+  return applyEdits(body, modify(body, [member], value, {}));
+}

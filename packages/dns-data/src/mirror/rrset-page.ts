@@ -1,0 +1,107 @@
+/** The sets visible to a caller: those of a team or demo, or at and below one name. */
+export interface RrsetScope {
+  readonly zoneId: number;
+  readonly ownerLabel: string;
+  /** The owner's name, or the name that its token is narrowed to. */
+  readonly root: string;
+}
+
+/** One label condition of a selector. */
+export interface LabelRequirement {
+  readonly key: string;
+  /** Null for any value. */
+  readonly values: readonly string[] | null;
+  /** Inverts the condition. A set without the label then matches. */
+  readonly negated: boolean;
+}
+
+export interface SortKey {
+  readonly by: 'id' | 'name' | 'created';
+  readonly descending: boolean;
+}
+
+/** Filters and order of the sets within a scope. */
+export interface RrsetSelection {
+  /** Null for any. */
+  readonly name: string | null;
+  /** Empty for any. */
+  readonly types: readonly string[];
+  /** All must hold; null for any labels. */
+  readonly labels: readonly LabelRequirement[] | null;
+  /** Ties are broken by id, so that pages do not overlap. */
+  readonly sort: readonly SortKey[];
+}
+
+export interface PageLookUp {
+  readonly scope: RrsetScope;
+  readonly selection: RrsetSelection;
+  readonly limit: number;
+  /** Zero-based. */
+  readonly offset: number;
+}
+
+interface Statement {
+  /** Present for a statement worth preparing. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** Byte order, independent of the database's collation. */
+const columns = {
+  id: `(name || '/' || type) COLLATE "C"`,
+  name: 'name COLLATE "C"',
+  created: 'first_seen_at',
+} as const;
+
+/** SQL condition on the scope in the first three parameters. */
+export const inScope = `zone_id = $1 AND owner_label = $2 AND (name = $3 OR right(name, length($3) + 1) = '.' || $3)`;
+
+/**
+ * Builds the statement for one page. It returns one row: the number of sets on all pages, and the bodies of this page
+ * as one text that is ready to send. Only those bodies leave the database.
+ */
+export function pageStatement({ scope, selection, limit, offset }: PageLookUp): Statement {
+  const { name, types, labels, sort } = selection;
+  const values: unknown[] = [scope.zoneId, scope.ownerLabel, scope.root, limit, offset];
+  const conditions = [inScope];
+  const where = (condition: (parameter: string) => string, value: unknown): void => {
+    values.push(value);
+    conditions.push(condition(`$${values.length}`));
+  };
+  if (name !== null) where((parameter) => `name = ${parameter}`, findable(name));
+  if (types.length > 0) where((parameter) => `type = ANY(${parameter}::text[])`, types.map(findable));
+  if (labels !== null) where(fitsLabels, JSON.stringify(labels));
+  const order = orderOf(sort);
+  const text = `
+    WITH mine AS MATERIALIZED (
+      SELECT name, type, first_seen_at FROM dns_rrset WHERE ${conditions.join(' AND ')}
+    ), page AS (
+      SELECT name, type, row_number() OVER (ORDER BY ${order}) AS place
+      FROM mine ORDER BY place LIMIT $4 OFFSET $5
+    )
+    SELECT (SELECT count(*)::int FROM mine) AS total,
+           (SELECT coalesce(string_agg(rrset.body, ',' ORDER BY page.place), '')
+            FROM page JOIN dns_rrset AS rrset
+              ON rrset.zone_id = $1 AND rrset.name = page.name AND rrset.type = page.type) AS bodies`;
+  // Only the most common page is prepared.
+  return conditions.length === 1 && sort.length === 0 ? { name: 'rrset-page', text, values } : { text, values };
+}
+
+const fitsLabels = (parameter: string): string => `NOT EXISTS (
+    SELECT FROM jsonb_to_recordset(${parameter}::jsonb) AS required (key text, "values" text[], negated boolean),
+      LATERAL (SELECT body::json -> 'labels' AS labels) AS own
+    WHERE negated = CASE WHEN required."values" IS NULL THEN (labels -> key) IS NOT NULL
+                         ELSE coalesce(labels ->> key = ANY(required."values"), false) END)`;
+
+/** Ids are unique, so keys after the id have no effect. */
+function orderOf(sort: readonly SortKey[]): string {
+  const keys = new Map<SortKey['by'], boolean>();
+  for (const { by, descending } of [...sort, { by: 'id', descending: false } as const]) {
+    if (!keys.has(by) && !keys.has('id')) keys.set(by, descending);
+  }
+  return [...keys].map(([by, descending]) => `${columns[by]} ${descending ? 'DESC' : 'ASC'}`).join(', ');
+}
+
+/** No set has an empty name or type, and Postgres rejects NUL in text. */
+const findable = (text: string): string => (text.includes('\0') ? '' : text);

@@ -1,0 +1,74 @@
+import { readRrsetBody, recordCountOf } from '../mirror/rrset-body.js';
+import { assertNever, type RrsetWrite } from './rrset-write.js';
+
+export interface RecordQuota {
+  readonly recordsPerTeam: number;
+  readonly recordsPerDemo: number;
+  readonly recordsPerRrset: number;
+}
+
+/** Which quota applies to the owner. */
+export interface OwnerQuota {
+  readonly limit: 'recordsPerTeam' | 'recordsPerDemo';
+  readonly quota: RecordQuota;
+}
+
+export type Admission =
+  | {
+      kind: 'admitted';
+      /**
+       * Records to reserve beyond those in the mirror. Includes room held by earlier writes' actions, which may be
+       * released meanwhile.
+       */
+      reserve: number;
+      /** The most records the set may have upstream, whether or not this write and earlier ones take effect. */
+      recordsMax: number;
+    }
+  | { kind: 'refused'; limit: keyof RecordQuota; max: number };
+
+/**
+ * Decides whether a write fits the quotas, and how many records to reserve until its outcome is known. A write that
+ * adds nothing always fits, so a team that an import took past its limit can clean up.
+ *
+ * @param current the mirrored body of the set, null when absent
+ * @param held the owner's records: those in the mirror, and those reserved for pending writes
+ * @param ceiling how many records the set may have upstream; above the mirrored count while earlier writes may fail
+ */
+export function decideAdmission(
+  write: RrsetWrite,
+  current: string | null,
+  held: number,
+  { limit, quota }: OwnerQuota,
+  ceiling = recordCountOf(current),
+): Admission {
+  const reach = reachOf(write, current, ceiling);
+  const growth = reach - ceiling;
+  if (growth > 0 && reach > quota.recordsPerRrset) {
+    return { kind: 'refused', limit: 'recordsPerRrset', max: quota.recordsPerRrset };
+  }
+  if (growth > 0 && held + growth > quota[limit]) return { kind: 'refused', limit, max: quota[limit] };
+  const reserve = Math.max(0, reach - recordCountOf(current));
+  return { kind: 'admitted', reserve, recordsMax: Math.max(ceiling, reach) };
+}
+
+/** How many records the set may have after the write, given up to `before` now; 0 when it adds none. */
+function reachOf(write: RrsetWrite, current: string | null, before: number): number {
+  switch (write.operation) {
+    case 'create':
+    case 'set_records':
+      return write.records.length;
+    case 'add_records': {
+      // Values that exist already add nothing. The upstream refuses them with an error that clients know.
+      const present = new Set(current === null ? [] : readRrsetBody(current).records.map((record) => record.value));
+      const added = write.records.filter((record) => !present.has(record.value)).length;
+      return added === 0 ? 0 : before + added;
+    }
+    case 'remove_records':
+    case 'change_ttl':
+    case 'update':
+    case 'delete':
+      return 0;
+    default:
+      return assertNever(write);
+  }
+}

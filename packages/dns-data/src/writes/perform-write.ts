@@ -1,0 +1,150 @@
+import type { WriteOutcome } from '@corral/hcloud';
+import { assertNever, type RrsetKey, type RrsetWrite } from './rrset-write.js';
+import type { SettledOutcome } from './settle-write.js';
+import { settledAnswer } from './settled-answer.js';
+import { endOfAccepted, endOfRefused, type UpstreamAnswer } from './upstream-end.js';
+import type { WriteEnd, WriteLease, WriteLedger } from './write-ledger.js';
+
+export interface PerformWriteDeps {
+  readonly ledger: Pick<WriteLedger, 'finish' | 'release'>;
+  readonly pause: (ms: number) => Promise<unknown>;
+  /**
+   * How long an uncertain write stays with its holder before another process may settle it. The upstream may still be
+   * working on it.
+   */
+  readonly settleAfterMs: number;
+}
+
+interface Begun {
+  readonly kind: 'begun';
+  readonly lease: WriteLease;
+}
+
+/** The steps that differ between the gateway's clients and the end of a demo. */
+export interface WriteSteps<NotBegun> {
+  /** Enters the write into the ledger. Any result other than `begun` is returned unchanged. */
+  readonly begin: () => Promise<Begun | NotBegun>;
+  /** Calls the upstream. Null when there is nothing to change; the entry is then removed. */
+  readonly send: (lease: WriteLease) => Promise<WriteOutcome | null>;
+  /**
+   * Finds the outcome of an uncertain write, or null while it is still unknown. Without this step the entry stays
+   * pending for the reconciler.
+   */
+  readonly settle?: (lease: WriteLease) => Promise<SettledOutcome | null>;
+}
+
+/** The result of a write that was begun, as recorded in the ledger. */
+export type PerformedWrite =
+  /** `rrset`: the set in the mirror now, null when it is gone. */
+  | ({ kind: 'accepted'; rrset: string | null; wasRemoved: boolean; recheck: boolean } & UpstreamAnswer)
+  /** `recheck`: the answer contradicts the mirror, so the set was changed outside Corral. */
+  | ({ kind: 'refused'; recheck: boolean } & UpstreamAnswer)
+  /** The answer was lost but the effect was found. The answer is modelled on the upstream's. */
+  | ({ kind: 'settled' } & UpstreamAnswer)
+  /** The answer was lost and the write had no effect. */
+  | { kind: 'void'; reason: string }
+  /** The outcome is unknown. The entry stays pending until it is settled. */
+  | { kind: 'uncertain'; reason: string }
+  /** There was nothing to change. */
+  | { kind: 'unnecessary' }
+  /** The request certainly did not reach the upstream. */
+  | Unsent;
+
+type Unsent = Extract<WriteOutcome, { kind: 'unreached' | 'credentials_refused' | 'throttled' }>;
+
+const FINISH_TRIES = 4;
+
+/**
+ * Performs a write in two transactions: records it as pending (`begin`), sends it, and records its outcome
+ * (`conclude`). An unknown outcome is looked up (`settle`). A crash at any point leaves an entry that is settled later.
+ */
+export async function performWrite<NotBegun extends { readonly kind: string }>(
+  deps: PerformWriteDeps,
+  target: { readonly key: RrsetKey; readonly write: RrsetWrite },
+  { begin, send, settle }: WriteSteps<NotBegun>,
+): Promise<{ readonly kind: 'performed'; readonly lease: WriteLease; readonly result: PerformedWrite } | NotBegun> {
+  const begun = await begin();
+  if (!isBegun(begun)) return begun;
+  const { lease } = begun;
+  const outcome = await send(lease);
+  const concluded = await conclude(deps, target, lease, outcome);
+  if (concluded.kind !== 'uncertain' || settle === undefined) return { kind: 'performed', lease, result: concluded };
+  const settled = await settle(lease);
+  if (settled !== null) return { kind: 'performed', lease, result: resultOf(target, lease, settled, concluded.reason) };
+  await deps.ledger.release(lease, 0, null);
+  return { kind: 'performed', lease, result: concluded };
+}
+
+function isBegun<Other extends { readonly kind: string }>(begun: Begun | Other): begun is Begun {
+  return begun.kind === 'begun';
+}
+
+function resultOf(
+  { key, write }: { readonly key: RrsetKey; readonly write: RrsetWrite },
+  { entryId }: WriteLease,
+  { applied, found, at }: SettledOutcome,
+  reason: string,
+): PerformedWrite {
+  if (!applied) return { kind: 'void', reason };
+  return { kind: 'settled', ...settledAnswer({ entryId, key, operation: write.operation, found }, at) };
+}
+
+/** Records the outcome of the call in the ledger: the second transaction of a write. */
+async function conclude(
+  deps: PerformWriteDeps,
+  { key, write }: { readonly key: RrsetKey; readonly write: RrsetWrite },
+  lease: WriteLease,
+  outcome: WriteOutcome | null,
+): Promise<PerformedWrite> {
+  const leaveUncertain = async (reason: string, answer: UpstreamAnswer | null = null): Promise<PerformedWrite> => {
+    await deps.ledger.release(lease, deps.settleAfterMs, answer);
+    return { kind: 'uncertain', reason };
+  };
+  switch (outcome?.kind) {
+    case undefined:
+      await finish(deps, lease, key, { state: 'unsent', code: 'not_found' });
+      return { kind: 'unnecessary' };
+    case 'accepted': {
+      const end = endOfAccepted(key, write, lease.current, outcome);
+      if (end === null) return leaveUncertain('the answer lacks what answers to such a write have');
+      await finish(deps, lease, key, end);
+      return { ...outcome, rrset: end.rrset, wasRemoved: end.wasRemoved ?? false, recheck: end.recheck };
+    }
+    case 'refused': {
+      const end = endOfRefused(write, lease.current, outcome);
+      await finish(deps, lease, key, end);
+      return { ...outcome, recheck: end.recheck };
+    }
+    case 'failed':
+      return leaveUncertain(`the upstream answered ${outcome.status}`, outcome);
+    case 'uncertain':
+      return leaveUncertain(outcome.reason);
+    case 'unreached':
+    case 'credentials_refused':
+      await finish(deps, lease, key, { state: 'unsent', code: 'upstream_unavailable' });
+      return outcome;
+    case 'throttled':
+      await finish(deps, lease, key, { state: 'unsent', code: 'rate_limit_exceeded' });
+      return outcome;
+    default:
+      return assertNever(outcome);
+  }
+}
+
+/** The upstream has answered, so a short outage of Postgres must not make the write uncertain. */
+async function finish(
+  { ledger, pause }: PerformWriteDeps,
+  lease: WriteLease,
+  key: RrsetKey,
+  end: WriteEnd,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await ledger.finish(lease, key, end);
+      return;
+    } catch (error) {
+      if (attempt === FINISH_TRIES) throw error;
+      await pause(250 * attempt);
+    }
+  }
+}

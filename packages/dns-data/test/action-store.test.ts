@@ -1,0 +1,112 @@
+import { connectPool } from '@corral/database';
+import { patientPool } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ActionStore, actionStore, givenUp, type WriteLedger } from '../src/index.js';
+import {
+  addOf,
+  bodyOf,
+  type MirrorDatabase,
+  newWrite,
+  openMirrorDatabase,
+  type TestTeam,
+  writeAccepted,
+} from './mirror-database.js';
+
+let database: MirrorDatabase;
+let ledger: WriteLedger;
+let store: ActionStore;
+let team: TestTeam;
+
+beforeAll(async () => {
+  database = await openMirrorDatabase();
+  ledger = database.ledger();
+  store = actionStore(database.pool);
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  team = await database.createTeam();
+});
+
+async function startAction(name = `api.${team.slug}`): Promise<{ id: number; entryId: number }> {
+  return writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1));
+}
+
+describe('the actions of a team', () => {
+  it('include those of its own writes only', async () => {
+    const mine = await startAction();
+    const stranger = await database.createTeam();
+
+    expect((await store.findActions(team.id, [1, mine.id, mine.id])).map(({ id }) => id)).toEqual([mine.id]);
+    expect(await store.findActions(stranger.id, [mine.id])).toEqual([]);
+  });
+
+  it('are returned in order of id, with the latest reported state', async () => {
+    const [one, two] = [await startAction('a'), await startAction('b')];
+
+    await store.recordActions([{ id: two.id, status: 'success', body: '{ "id": 2 }' }]);
+
+    const found = await store.findActions(team.id, [two.id, one.id]);
+    expect(found.map(({ id, status }) => ({ id, status }))).toEqual([
+      { id: one.id, status: 'running' },
+      { id: two.id, status: 'success' },
+    ]);
+    expect(found[1]?.body).toBe('{ "id": 2 }');
+  });
+
+  it('stay finished, whatever is reported later', async () => {
+    const { id } = await startAction();
+    await store.recordActions([{ id, status: 'success', body: '"first"' }]);
+
+    await store.recordActions([{ id, status: 'running', body: '"late"' }]);
+
+    expect((await store.findActions(team.id, [id]))[0]).toMatchObject({ status: 'success', body: '"first"' });
+  });
+
+  it('schedule a recheck of their set when they fail, and only then', async () => {
+    const [failed, done] = [await startAction('a'), await startAction('b')];
+
+    await store.recordActions([
+      { id: failed.id, status: 'error', body: '{}' },
+      { id: done.id, status: 'success', body: '{}' },
+      { id: 1, status: 'error', body: '{}' },
+    ]);
+
+    expect((await database.entry(failed.entryId)).recheck_at).toBeInstanceOf(Date);
+    expect((await database.entry(done.entryId)).recheck_at).toBeNull();
+  });
+
+  it('can be recorded by two processes at once without a deadlock', async () => {
+    const ids: number[] = [];
+    for (let at = 0; at < 25; at += 1) ids.push((await startAction(`n${at}.${team.slug}`)).id);
+    const open = () =>
+      connectPool({ databaseUrl: database.url, applicationName: 'test', ...patientPool, onIdleError: () => undefined });
+    const pools = [open(), open()];
+
+    for (let round = 0; round < 40; round += 1) {
+      const told = ids.map((id) => ({ id, status: 'running', body: `{"round":${round}}` }));
+      const all = pools.map((pool, at) => actionStore(pool).recordActions(at === 0 ? told : told.toReversed()));
+      await Promise.all(all);
+    }
+
+    expect((await store.findActions(team.id, ids)).every(({ body }) => body === '{"round":39}')).toBe(true);
+    await Promise.all(pools.map((pool) => pool.end()));
+  });
+});
+
+const RUNNING = '{"id":880001,"status":"running","progress":10,"finished":null,"error":null,"later":{"field":1.0}}';
+
+describe('givenUp', () => {
+  it('ends the action in an error and keeps every other member', () => {
+    const { status, body } = givenUp({ id: 880001, body: RUNNING }, new Date('2026-01-02T03:04:05Z'));
+
+    expect(status).toBe('error');
+    expect(JSON.parse(body)).toMatchObject({
+      id: 880001,
+      status: 'error',
+      progress: 10,
+      finished: '2026-01-02T03:04:05.000Z',
+      later: { field: 1 },
+      error: { code: 'timeout' },
+    });
+  });
+});

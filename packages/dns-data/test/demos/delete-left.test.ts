@@ -1,0 +1,132 @@
+import { connectPool, type Pool } from '@corral/database';
+import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
+import { createTestDatabase, patientPool, type TestDatabase } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Deletion, deleteLeft, type LeftRrset } from '../../src/index.js';
+import { writeLedger } from '../../src/writes/write-ledger.js';
+
+const ZONE_ID = 7002;
+const BY = { tokenId: null, requestId: null, account: 'expiry' };
+const left = (demoId: string): LeftRrset => ({
+  owner: { kind: 'demo', id: demoId, teamId: null },
+  key: { zoneId: ZONE_ID, name: 'www.shop', type: 'A' },
+});
+
+let database: TestDatabase;
+let pool: Pool;
+let demoId: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
+  await pool.query(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, 'demo.example.test', '{}', now())`, [
+    ZONE_ID,
+  ]);
+  const { rows } = await pool.query<{ id: string }>(
+    `WITH course AS (
+       INSERT INTO course_code (code, hash, live_demos_max) VALUES ('WORKSHOP', sha256('WORKSHOP'), 20) RETURNING id
+     )
+     INSERT INTO demo (zone_id, label, name, course_code_id, ttl_seconds, expires_at, ended_at, clear_at)
+     SELECT $1, 'shop', 'Shop', id, 300, now(), now(), now() FROM course RETURNING id`,
+    [ZONE_ID],
+  );
+  demoId = rows[0]?.id as string;
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  await pool.query('TRUNCATE dns_action, dns_audit_entry, dns_rrset');
+  await pool.query(
+    `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
+     VALUES ($1, 'www.shop', 'A', 'shop', 1, '{"records":[{"value":"192.0.2.1","comment":""}]}')`,
+    [ZONE_ID],
+  );
+});
+
+const sent: UpstreamWrite[] = [];
+const deleting = (outcome: WriteOutcome): Promise<Deletion> => {
+  sent.length = 0;
+  const ledger = writeLedger(pool, {
+    quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
+    leaseMs: 10_000,
+    replayMs: 0,
+  });
+  const send = async (write: UpstreamWrite) => {
+    sent.push(write);
+    return outcome;
+  };
+  return deleteLeft({ ledger, send, pause: async () => undefined, settleAfterMs: 2_000 }, left(demoId), BY);
+};
+const acceptedWith = (status: string): WriteOutcome => ({
+  kind: 'accepted',
+  status: 201,
+  body: JSON.stringify({ action: { id: 880_001, status } }),
+});
+const stateOfEntry = async (): Promise<string | undefined> => {
+  const { rows } = await pool.query<{ state: string }>('SELECT state::text FROM dns_audit_entry');
+  return rows[0]?.state;
+};
+const isMirrored = async (): Promise<boolean> => (await pool.query('SELECT FROM dns_rrset')).rowCount === 1;
+
+describe('the deletion of a set left behind by an ended demo', () => {
+  it.each<[string, WriteOutcome, Deletion, string, boolean]>([
+    ['accepted', acceptedWith('running'), { kind: 'deleted' }, 'completed', false],
+    ['accepted, but failed at once', acceptedWith('error'), { kind: 'refused' }, 'completed', true],
+    ['refused', { kind: 'refused', status: 423, code: 'protected', body: '{}' }, { kind: 'refused' }, 'refused', true],
+    [
+      'failed',
+      { kind: 'failed', status: 503, code: 'unavailable', body: '{}' },
+      { kind: 'uncertain' },
+      'pending',
+      true,
+    ],
+    ['lost', { kind: 'uncertain', reason: 'time over' }, { kind: 'uncertain' }, 'pending', true],
+    ['never sent', { kind: 'unreached', reason: 'no connection' }, { kind: 'away' }, 'unsent', true],
+    [
+      'sent with a bad token',
+      { kind: 'credentials_refused', status: 401, code: 'x' },
+      { kind: 'away' },
+      'unsent',
+      true,
+    ],
+    [
+      'without budget',
+      { kind: 'throttled', retryAfterSeconds: 7, resetAt: new Date(), usedUp: 'share' },
+      { kind: 'throttled', retryAfterSeconds: 7 },
+      'unsent',
+      true,
+    ],
+  ])('that was %s returns the matching result', async (_what, outcome, deletion, state, mirrored) => {
+    expect(await deleting(outcome)).toEqual(deletion);
+
+    expect([await stateOfEntry(), await isMirrored()]).toEqual([state, mirrored]);
+    expect(sent).toEqual([
+      {
+        team: 'expiry',
+        method: 'DELETE',
+        body: null,
+        segments: ['zones', String(ZONE_ID), 'rrsets', 'www.shop', 'A'],
+      },
+    ]);
+  });
+
+  it('reports busy while another write to the set is pending', async () => {
+    await deleting({ kind: 'uncertain', reason: 'time over' });
+
+    expect(await deleting(acceptedWith('running'))).toEqual({ kind: 'busy' });
+    expect(sent).toEqual([]);
+  });
+
+  it('makes no call when the set is already gone', async () => {
+    await pool.query('DELETE FROM dns_rrset');
+
+    expect(await deleting(acceptedWith('running'))).toEqual({ kind: 'deleted' });
+    expect([sent, await stateOfEntry()]).toEqual([[], 'unsent']);
+  });
+});

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ActionStore, actionStore, type RrsetWrite, type WriteLedger, zoneSyncStore } from '../src/index.js';
+import {
+  addOf,
+  bodyOf,
+  keyOf,
+  type MirrorDatabase,
+  neverDelivered,
+  newWrite,
+  openMirrorDatabase,
+  type TestTeam,
+  writeAccepted,
+} from './mirror-database.js';
+
+let database: MirrorDatabase;
+let ledger: WriteLedger;
+let actions: ActionStore;
+let team: TestTeam;
+
+beforeAll(async () => {
+  database = await openMirrorDatabase();
+  ledger = database.ledger({ quota: { recordsPerTeam: 10, recordsPerDemo: 20, recordsPerRrset: 10 } });
+  actions = actionStore(database.pool);
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  team = await database.createTeam();
+});
+
+/** An accepted write that leaves `left` records in its set. @returns its action and its entry */
+async function write(name: string, of: RrsetWrite, left: number, status = 'running') {
+  return writeAccepted(ledger, newWrite(team, name, of), left === 0 ? null : bodyOf(name, left), { status });
+}
+
+const grow = (name: string, count: number, from = 0) => write(name, addOf(count, from), count, 'success');
+const remove = (name: string) => write(name, { operation: 'delete' }, 0);
+/** Observes what the upstream states of a set, one second later. */
+async function read(name: string, found: string | null): Promise<void> {
+  await database.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '1 second'`);
+  await database.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '1 second'`);
+  const sync = zoneSyncStore(database.pool);
+  const reading = { key: keyOf(name), found, readAt: await sync.readClock() };
+  await sync.observe(reading, { graceMs: 60_000, purpose: 'sync' });
+}
+const end = (id: number, status: string) => actions.recordActions([{ id, status, body: '{}' }]);
+const admits = async (count: number, name = `b.${team.slug}`) =>
+  (await ledger.begin(newWrite(team, name, addOf(count, 100)), neverDelivered)).kind === 'begun';
+
+describe('records freed by a write', () => {
+  it("stay reserved while the write's action runs, because it may still fail", async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    const { id } = await remove(name);
+
+    const early = await ledger.begin(newWrite(team, `b.${team.slug}`, addOf(1)), neverDelivered);
+
+    expect(early).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 10, heldByActions: true });
+    await end(id, 'success');
+    expect(await admits(10)).toBe(true);
+  });
+
+  it('are free at once when the upstream answers with a successful action', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    await write(name, { operation: 'delete' }, 0, 'success');
+
+    expect(await admits(10)).toBe(true);
+  });
+
+  it('stay reserved after the action failed, until the set is read again', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    const { id } = await remove(name);
+    await end(id, 'error');
+    expect(await admits(1)).toBe(false);
+
+    await read(name, null); // as if the set had been deleted by hand meanwhile
+
+    expect(await admits(10)).toBe(true);
+  });
+
+  it('can be reused by a write to the same set, which the upstream applies later', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    await remove(name);
+
+    const again: RrsetWrite = { operation: 'set_records', records: [{ value: '192.0.2.77' }] };
+    expect(await ledger.begin(newWrite(team, name, again), neverDelivered)).toMatchObject({ kind: 'begun' });
+  });
+
+  it('stay reserved by a pending write to the same set once they are free', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 6);
+    const { id } = await remove(name);
+    const records = [1, 2, 3, 4].map((host) => ({ value: `192.0.2.${host}` }));
+    await ledger.begin(newWrite(team, name, { operation: 'set_records', records }), neverDelivered);
+    expect(await admits(5)).toBe(false);
+
+    await end(id, 'success');
+
+    expect(await admits(7, `c.${team.slug}`)).toBe(false);
+    expect(await admits(6, `d.${team.slug}`)).toBe(true);
+  });
+
+  it('are not reused by records added to the same set, because both may remain', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 8);
+    await write(name, { operation: 'remove_records', records: [{ value: '192.0.2.0' }, { value: '192.0.2.1' }] }, 6);
+
+    expect(await admits(3, name)).toBe(false);
+    expect(await admits(2, name)).toBe(true);
+  });
+
+  it('count once, however many writes to the set are in progress', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 8);
+    const first = await remove(name);
+    const second = await write(name, { operation: 'set_records', records: [{ value: '192.0.2.0' }] }, 1);
+    const third = await remove(name);
+
+    expect(await admits(3)).toBe(false);
+    await end(first.id, 'success');
+    await end(second.id, 'success');
+    expect(await admits(3)).toBe(false);
+    await end(third.id, 'success');
+    expect(await admits(10)).toBe(true);
+  });
+});
+
+describe('records added to a set whose deletion may fail', () => {
+  it('count with the earlier ones until the deletion ends, even after their own action succeeded', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 6);
+    const removal = await remove(name);
+    const addition = await write(name, addOf(2, 100), 2);
+
+    await end(addition.id, 'success');
+    expect(await admits(3)).toBe(false);
+    await end(removal.id, 'success');
+    expect(await admits(8)).toBe(true);
+  });
+
+  it('count with the earlier ones after the deletion failed, until the set is read', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 6);
+    const removal = await remove(name);
+    const addition = await write(name, addOf(2, 100), 2);
+    await end(removal.id, 'error');
+    await end(addition.id, 'success');
+    expect(await admits(3)).toBe(false);
+
+    await read(name, bodyOf(name, 8));
+
+    expect(await admits(3)).toBe(false);
+    expect(await admits(2)).toBe(true);
+    const { rows } = await database.pool.query('SELECT records_ceiling FROM dns_audit_entry WHERE name = $1', [name]);
+    expect(rows.every((row) => row.records_ceiling === null)).toBe(true);
+  });
+});
+
+describe('a failed action', () => {
+  it('is reported once, with the set of its write', async () => {
+    const name = `a.${team.slug}`;
+    const { id, entryId } = await write(name, addOf(1), 1);
+
+    expect(await end(id, 'error')).toEqual([{ entryId, key: keyOf(name) }]);
+    expect(await end(id, 'error')).toEqual([]);
+  });
+
+  it('schedules no recheck when it began over an hour ago, since a zone sync followed', async () => {
+    const name = `a.${team.slug}`;
+    await grow(name, 10);
+    const { id, entryId } = await remove(name);
+    await database.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 minutes' WHERE id = $1`, [
+      id,
+    ]);
+
+    expect(await end(id, 'error')).toEqual([]);
+    expect((await database.entry(entryId)).recheck_at).toBeNull();
+  });
+});

@@ -1,0 +1,150 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { TeamId } from '@corral/contracts';
+import { connectPool, type Pool } from '@corral/database';
+import { createTestDatabase, patientPool } from '@corral/testing';
+import {
+  type BeginOutcome,
+  type DeliveryCheck,
+  type LedgerOptions,
+  type NewWrite,
+  type RrsetKey,
+  type RrsetWrite,
+  type WriteEnd,
+  type WriteLease,
+  type WriteLedger,
+  writeLedger,
+} from '../src/index.js';
+
+export const ZONE_ID = 7001;
+
+export interface MirrorDatabase {
+  readonly url: string;
+  readonly pool: Pool;
+  /** @param slug default: a random one */
+  createTeam(slug?: string): Promise<TestTeam>;
+  ledger(options?: Partial<LedgerOptions>): WriteLedger;
+  entry(id: number): Promise<EntryRow>;
+  close(): Promise<void>;
+}
+
+export interface TestTeam {
+  readonly id: TeamId;
+  readonly slug: string;
+  readonly tokenId: string;
+}
+
+export interface EntryRow {
+  state: string;
+  reserved_records: number;
+  lease_fence: number;
+  lease_until: Date | null;
+  upstream_status: number | null;
+  upstream_body: string | null;
+  completed_at: Date | null;
+  recheck_at: Date | null;
+  answered: boolean;
+}
+
+/** A database with one zone, for one test file. */
+export async function openMirrorDatabase(): Promise<MirrorDatabase> {
+  const database = await createTestDatabase();
+  const pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    connectionsMax: 20,
+    ...patientPool,
+    onIdleError: () => undefined,
+  });
+  await pool.query(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, 'example.test', '{}', now())`, [
+    ZONE_ID,
+  ]);
+  return {
+    url: database.url,
+    pool,
+    async createTeam(slug = `t${randomUUID().slice(0, 8)}`) {
+      const team = await pool.query<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
+      const id = team.rows[0]?.id as TeamId;
+      const token = await pool.query<{ id: string }>(
+        `INSERT INTO dns_token (team_id, name, hash, scopes) VALUES ($1, 'test', $2, '{dns}') RETURNING id`,
+        [id, createHash('sha256').update(randomUUID()).digest()],
+      );
+      return { id, slug, tokenId: token.rows[0]?.id as string };
+    },
+    ledger: (options = {}) =>
+      writeLedger(pool, {
+        quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
+        leaseMs: 20_000,
+        replayMs: 60_000,
+        ...options,
+      }),
+    async entry(id) {
+      const { rows } = await pool.query<EntryRow>('SELECT * FROM dns_audit_entry WHERE id = $1', [id]);
+      return rows[0] as EntryRow;
+    },
+    async close() {
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+export const keyOf = (name: string): RrsetKey => ({ zoneId: ZONE_ID, name, type: 'A' });
+
+/** A write as the gateway passes it on. `sentAs` changes the hash of its request. */
+export function newWrite(team: TestTeam, name: string, write: RrsetWrite, sentAs = ''): NewWrite {
+  const requestBody = JSON.stringify(write);
+  const requestHash = createHash('sha256').update(`${team.tokenId} ${name} ${requestBody} ${sentAs}`).digest();
+  const owner = { kind: 'team', id: team.id, teamId: team.id } as const;
+  return { owner, tokenId: team.tokenId, key: keyOf(name), write, requestBody, requestId: 'request', requestHash };
+}
+
+const recordsOf = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, at) => ({ value: `192.0.2.${from + at}` }));
+
+export const addOf = (count: number, from = 0): RrsetWrite => ({
+  operation: 'add_records',
+  ttl: null,
+  records: recordsOf(count, from),
+});
+
+/** A set's body as the upstream would state it. */
+export function bodyOf(name: string, count: number): string {
+  const records = recordsOf(count).map((record) => ({ ...record, comment: '' }));
+  const rest = { ttl: null, labels: {}, protection: { change: false }, records, zone: ZONE_ID };
+  return JSON.stringify({ id: `${name}/A`, name, type: 'A', ...rest });
+}
+
+let lastActionId = 880_000;
+
+export function accepted(rrset: string | null, more: { status?: string; recheck?: boolean } = {}) {
+  lastActionId += 1;
+  const action = { id: lastActionId, status: more.status ?? 'running' };
+  const end = { state: 'completed', status: 201, body: JSON.stringify({ action }), rrset } as const;
+  const recheck = more.recheck ?? false;
+  return { ...end, recheck, action: { ...action, body: JSON.stringify(action) } } satisfies WriteEnd;
+}
+
+export const neverDelivered: DeliveryCheck = (_entryId, recorded) => recorded;
+
+export async function begin(
+  ledger: WriteLedger,
+  write: NewWrite,
+  wasDelivered: DeliveryCheck = neverDelivered,
+): Promise<WriteLease> {
+  const outcome: BeginOutcome = await ledger.begin(write, wasDelivered);
+  if (outcome.kind !== 'begun') throw new Error(`The write did not begin: ${JSON.stringify(outcome)}`);
+  return outcome.lease;
+}
+
+/** A write that the upstream accepts. @returns its action and its entry */
+export async function writeAccepted(
+  ledger: WriteLedger,
+  write: NewWrite,
+  rrset: string | null,
+  more?: Parameters<typeof accepted>[1],
+): Promise<{ id: number; entryId: number }> {
+  const lease = await begin(ledger, write);
+  const end = accepted(rrset, more);
+  await ledger.finish(lease, write.key, end);
+  return { id: end.action.id, entryId: lease.entryId };
+}

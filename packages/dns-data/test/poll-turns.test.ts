@@ -1,0 +1,208 @@
+import { connectPool } from '@corral/database';
+import { patientPool, waitFor } from '@corral/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { actionStore, type PollTurn, type PollTurns, pollTurns, type WriteLedger } from '../src/index.js';
+import {
+  addOf,
+  bodyOf,
+  type MirrorDatabase,
+  newWrite,
+  openMirrorDatabase,
+  type TestTeam,
+  writeAccepted,
+} from './mirror-database.js';
+
+const LONG = { intervalMs: 0, leaseMs: 60_000, wantedMs: 60_000 };
+
+let database: MirrorDatabase;
+let ledger: WriteLedger;
+let polls: PollTurns;
+let team: TestTeam;
+
+beforeAll(async () => {
+  database = await openMirrorDatabase();
+  ledger = database.ledger();
+  polls = pollTurns(database.pool);
+  team = await database.createTeam('acme');
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  await database.pool.query('DELETE FROM dns_action_poll');
+  await database.pool.query('DELETE FROM dns_action');
+});
+
+let names = 0;
+async function startAction(): Promise<number> {
+  names += 1;
+  const name = `n${names}.acme`;
+  return (await writeAccepted(ledger, newWrite(team, name, addOf(1)), bodyOf(name, 1))).id;
+}
+
+const startActions = async (count: number): Promise<number[]> => {
+  const ids: number[] = [];
+  while (ids.length < count) ids.push(await startAction());
+  return ids;
+};
+
+function ours(turn: PollTurn): Extract<PollTurn, { kind: 'ours' }> {
+  if (turn.kind !== 'ours') throw new Error(`Another has the turn, for ${turn.waitMs} ms.`);
+  return turn;
+}
+
+describe('the turn to poll actions', () => {
+  it('is held by one process at a time, which polls for all waiting clients', async () => {
+    const [one, two] = [await startAction(), await startAction()];
+    const first = ours(await polls.claimPoll([one], LONG));
+    const second = await polls.claimPoll([two], LONG);
+    await polls.endPoll(first.claim, first.ids, 0);
+
+    const third = ours(await polls.claimPoll([], LONG));
+
+    expect(first.ids).toEqual([one]);
+    expect(second).toEqual({ kind: 'taken', waitMs: expect.any(Number) });
+    expect(third.ids).toEqual([two, one]);
+  });
+
+  it('goes to one of many concurrent claims', async () => {
+    const id = await startAction();
+    const open = () =>
+      connectPool({ databaseUrl: database.url, applicationName: 'test', ...patientPool, onIdleError: () => undefined });
+    const pools = Array.from({ length: 6 }, open);
+
+    const claims = await Promise.all(pools.map((pool) => pollTurns(pool).claimPoll([id], LONG)));
+
+    expect(claims.filter(({ kind }) => kind === 'ours')).toHaveLength(1);
+    await Promise.all(pools.map((pool) => pool.end()));
+  });
+
+  it('comes again after the interval, and not before', async () => {
+    const id = await startAction();
+    const { claim, ids } = ours(await polls.claimPoll([id], LONG));
+    await polls.endPoll(claim, ids, 60_000);
+
+    const early = await polls.claimPoll([id], LONG);
+
+    expect(early.kind).toBe('taken');
+    expect(early.kind === 'taken' ? early.waitMs : 0).toBeGreaterThan(50_000);
+  });
+
+  it('is free again after its holder died, whose late end changes nothing', async () => {
+    const id = await startAction();
+    const dead = ours(await polls.claimPoll([id], { ...LONG, leaseMs: 20 }));
+
+    const next = await waitFor('the turn to be free', async () => {
+      const turn = await polls.claimPoll([id], LONG);
+      return turn.kind === 'ours' ? turn : null;
+    });
+    await polls.endPoll(dead.claim, [], 0);
+
+    expect(next.ids).toEqual([id]);
+    expect((await polls.claimPoll([id], LONG)).kind).toBe('taken');
+  });
+
+  it('cannot be claimed while nothing is due', async () => {
+    const id = await startAction();
+
+    expect((await polls.claimPoll([id], { ...LONG, intervalMs: 60_000 })).kind).toBe('taken');
+    expect(ours(await polls.claimPoll([id], LONG)).ids).toEqual([id]);
+  });
+
+  it('covers 50 actions at most, the longest unchecked first', async () => {
+    const ids = await startActions(55);
+    const first = ours(await polls.claimPoll(ids, LONG));
+    // The upstream reported on none of them; they move to the end of the queue all the same.
+    await polls.endPoll(first.claim, first.ids, 0);
+
+    const second = ours(await polls.claimPoll(ids, LONG));
+
+    expect(first.ids).toHaveLength(50);
+    expect(second.ids.slice(0, 5).sort()).toEqual(ids.filter((id) => !first.ids.includes(id)));
+  });
+
+  it('skips actions that have ended or that no client waits for', async () => {
+    const [ended, left, wanted] = (await startActions(3)) as [number, number, number];
+    await actionStore(database.pool).recordActions([{ id: ended, status: 'success', body: '{}' }]);
+    const { claim } = ours(await polls.claimPoll([ended, left], LONG));
+    await polls.endPoll(claim, [], 0);
+
+    const later = ours(await polls.claimPoll([wanted], { ...LONG, wantedMs: 0 }));
+
+    expect(later.ids).toEqual([wanted]);
+  });
+});
+
+describe('the time of the last check', () => {
+  it('is visible to every process', async () => {
+    const [asked, other] = (await startActions(2)) as [number, number];
+    const before = await polls.findChecked([asked, other]);
+    const { claim } = ours(await polls.claimPoll([asked], LONG));
+
+    await polls.endPoll(claim, [asked], 0);
+
+    const times = async (id: number): Promise<number[]> => {
+      const after = await polls.findChecked([id]);
+      return [before.find((action) => action.id === id), after[0]].map((action) => action?.checkedAt.getTime() ?? 0);
+    };
+    const [askedBefore, askedAfter] = (await times(asked)) as [number, number];
+    const [otherBefore, otherAfter] = (await times(other)) as [number, number];
+    expect(askedAfter).toBeGreaterThan(askedBefore);
+    expect(otherAfter).toBe(otherBefore);
+  });
+});
+
+describe('the turn to look up actions without waiting clients', () => {
+  const startOld = async (): Promise<number> => {
+    const id = await startAction();
+    await database.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '1 minute' WHERE id = $1`, [
+      id,
+    ]);
+    return id;
+  };
+
+  it('comes once per interval across processes, independent of the polling turn', async () => {
+    const id = await startOld();
+    ours(await polls.claimPoll([id], LONG));
+
+    const [one, other] = await Promise.all([polls.claimLookUp(60_000, 60_000), polls.claimLookUp(60_000, 60_000)]);
+
+    expect([...one, ...other]).toEqual([{ id, body: expect.any(String), overdue: false }]);
+    expect(await polls.claimLookUp(60_000, 60_000)).toEqual([]);
+  });
+
+  it('covers 50 actions at most, the newest first, and marks the overdue ones', async () => {
+    const ids: number[] = [];
+    while (ids.length < 52) ids.push(await startOld());
+    await database.pool.query(`UPDATE dns_action SET started_at = started_at - interval '1 hour' WHERE id = $1`, [
+      ids[51],
+    ]);
+
+    const found = await polls.claimLookUp(0, 60_000);
+    await actionStore(database.pool).recordActions(found.map(({ id, body }) => ({ id, status: 'success', body })));
+    const rest = await polls.claimLookUp(0, 60_000);
+
+    expect(found.map(({ id }) => id)).toEqual(ids.slice(1, 51).reverse());
+    expect(rest).toMatchObject([
+      { id: ids[0], overdue: false },
+      { id: ids[51], overdue: true },
+    ]);
+  });
+
+  it('includes fresh actions while there is room', async () => {
+    const old = await startOld();
+    const fresh = await startAction();
+
+    const found = await polls.claimLookUp(0, 60_000);
+    await actionStore(database.pool).recordActions([{ id: old, status: 'success', body: '{}' }]);
+
+    expect(found.map(({ id }) => id)).toEqual([old, fresh]);
+    expect(await polls.claimLookUp(0, 60_000)).toEqual([]);
+  });
+
+  it('is not used up while all actions have ended or are fresh', async () => {
+    const fresh = await startAction();
+    expect(await polls.claimLookUp(60_000, 60_000)).toEqual([]);
+
+    const id = await startOld();
+    expect(await polls.claimLookUp(60_000, 60_000)).toMatchObject([{ id }, { id: fresh }]);
+  });
+});

@@ -1,0 +1,130 @@
+import type { ServerResponse } from 'node:http';
+import type { Log } from '@corral/service';
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import { sendText } from './respond.js';
+
+/** What is wrong with the body of a request. */
+export type BodyFault =
+  | 'too_large'
+  | 'encoded'
+  | 'incomplete'
+  | 'in_pieces'
+  | 'not_utf8'
+  | 'not_json'
+  | 'not_an_object'
+  | 'too_deep'
+  | 'too_many'
+  | 'ambiguous';
+
+/** Why a request is refused before a handler sees it. */
+export type RequestFaultKind =
+  | 'invalid_http'
+  | 'request_timeout'
+  | 'headers_too_large'
+  | 'many_hosts'
+  | 'overloaded'
+  | 'unknown_path'
+  | 'method_not_allowed'
+  | BodyFault;
+
+/** Refuses a request before a handler sees it. `message` is a sentence for the client. Each API has its own code for the kind. */
+export class RequestFault extends Error {
+  override readonly name: string = 'RequestFault';
+  constructor(
+    readonly kind: RequestFaultKind,
+    message: string,
+    /** Seconds, whole and at least 1; null where waiting does not help. */
+    readonly retryAfterSeconds: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** What every API's own error has. */
+export interface ApiError extends Error {
+  readonly code: string;
+  /** Of HTTP. */
+  readonly status: number;
+  /** Seconds, whole and at least 1. */
+  readonly retryAfterSeconds: number | null;
+}
+
+/** How an API tells its clients what went wrong. */
+export interface ErrorShape<E extends ApiError> {
+  /** The whole `Content-Type` of its error bodies. */
+  readonly contentType: string;
+  /** The API's own error for a request that this package refuses. */
+  readonly ofFault: (fault: RequestFault) => E;
+  /** For everything else that is thrown, the API's own errors included. @returns null for an unexpected error */
+  readonly ofThrown: (thrown: unknown) => E | null;
+  /** Stands for an unexpected error. Its status is 500. */
+  readonly unexpected: () => E;
+  /** @param requestId as in `X-Correlation-Id` */
+  readonly bodyOf: (error: E, requestId: string) => string;
+  /** Headers beside those that every error has. */
+  readonly setHeaders?: (res: Response, error: E) => void;
+}
+
+/** Translates errors to HTTP. An unexpected error is answered 500 and logged once with its causes. */
+export function errorHandler<E extends ApiError>(shape: ErrorShape<E>, log: Log): ErrorRequestHandler {
+  return (thrown, _req, res, _next) => {
+    // The client has closed the connection.
+    if (thrown instanceof ClientGone) return void res.destroy();
+    const { requestId } = res.locals;
+    const error = translated(thrown, shape);
+    if (error === null) log.error('unexpected error', { requestId, error: thrown });
+    else if (error.cause !== undefined) {
+      log.warn('request refused', { requestId, code: error.code, error: error.cause });
+    }
+    // An answer that has begun cannot become an error, so cut it.
+    if (res.headersSent) res.destroy();
+    else sendError(res, error ?? shape.unexpected(), shape);
+  };
+}
+
+function translated<E extends ApiError>(thrown: unknown, shape: ErrorShape<E>): E | null {
+  if (thrown instanceof RequestFault) return shape.ofFault(thrown);
+  // Express cannot decode the path.
+  if (thrown instanceof URIError) return shape.ofFault(pathFault());
+  return shape.ofThrown(thrown);
+}
+
+/** Refuses a request that no route has matched. */
+export const unknownPath: RequestHandler = () => {
+  throw pathFault();
+};
+
+const pathFault = (): RequestFault => new RequestFault('unknown_path', 'The path does not exist.');
+
+/** Answers with the API's own error. */
+export function sendError<E extends ApiError>(res: Response, error: E, shape: ErrorShape<E>): void {
+  if (error.retryAfterSeconds !== null) res.setHeader('Retry-After', error.retryAfterSeconds);
+  shape.setHeaders?.(res, error);
+  sendText(res, error.status, shape.contentType, shape.bodyOf(error, res.locals.requestId));
+}
+
+/** The connection of a request closed before its answer: there is nobody to answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+
+  constructor() {
+    super('The client has gone away');
+  }
+}
+
+const signals = new WeakMap<ServerResponse, AbortSignal>();
+
+/**
+ * Aborted when the client goes away before its answer, or when the answer is out: nobody waits for it any more. Its reason
+ * is a `ClientGone`.
+ */
+export function clientGone(res: ServerResponse): AbortSignal {
+  const known = signals.get(res);
+  if (known !== undefined) return known;
+  const gone = new AbortController();
+  const leave = () => gone.abort(new ClientGone());
+  signals.set(res, gone.signal);
+  if (res.closed) leave();
+  else res.once('close', leave);
+  return gone.signal;
+}

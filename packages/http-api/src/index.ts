@@ -1,0 +1,42 @@
+export {
+  type ApiError,
+  type BodyFault,
+  ClientGone,
+  clientGone,
+  type ErrorShape,
+  errorHandler,
+  RequestFault,
+  type RequestFaultKind,
+  unknownPath,
+} from './errors.js';
+export { type FlightBound, type FlightBoundOptions, flightBound, setAside } from './flights/flight-bound.js';
+export { type HandlersOf, type MountOptions, mountRoutes, type RouteRow } from './mount-routes.js';
+export { type DocsOptions, docsRouter } from './pages/docs-router.js';
+export { type HealthRoutesOptions, healthRoutes } from './pages/health-routes.js';
+export { type StaticPage, staticPage } from './pages/static-page.js';
+export { requestId, requestLog } from './request-log.js';
+export {
+  type BodyBounds,
+  bytesOf,
+  type JsonBodyOptions,
+  jsonObjectOf,
+  rawBody,
+  UnreadableBody,
+} from './requests/json-body.js';
+export { findJsonFault, type IsRespelled, type JsonBounds, type JsonFault } from './requests/json-text.js';
+export { queryOf, sendJsonText } from './respond.js';
+export { clientErrorRenderer } from './server/client-error.js';
+export type { ConnectionBounds } from './server/connection-bounds.js';
+export type { ClientErrorRenderer, HttpTimeouts } from './server/http-server.js';
+export { buildMetricsApp, type Served, type ServeOptions, serve } from './server/serve.js';
+export {
+  clientVariables,
+  drainVariables,
+  type ServerConfig,
+  serverOptionsOf,
+  tlsOptions,
+  tlsVariables,
+} from './server/server-variables.js';
+export type { TlsFiles } from './server/tls-certificate.js';
+export type { TlsOptions } from './server/tls-server.js';
+export { type ServiceAppOptions, serviceApp } from './service-app.js';

@@ -1,0 +1,79 @@
+import { type RequestHandler, Router } from 'express';
+import { RequestFault } from './errors.js';
+
+/** What a row of a route table says about its place. */
+export interface RouteRow {
+  readonly operationId: string;
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  /** Parameters in braces. */
+  readonly path: string;
+  /** Logs show the pattern of the path only. */
+  readonly privatePath?: boolean;
+}
+
+/** One handler for each row of a table. */
+export type HandlersOf<R extends RouteRow> = Readonly<Record<R['operationId'], RequestHandler>>;
+
+export interface MountOptions<R extends RouteRow> {
+  /** Handlers in front of that of a row: checks of access and query, the reader of the body. */
+  readonly before?: (row: R) => readonly RequestHandler[];
+  /** Redirects a GET to the path with a slash at its end. Default: both paths are served. */
+  readonly endInSlash?: boolean;
+}
+
+/**
+ * Mounts the rows of a route table. A method that a path has no row for is answered 405 with the methods it has; paths
+ * without a row fall through.
+ */
+export function mountRoutes<R extends RouteRow>(
+  routes: readonly R[],
+  handlers: HandlersOf<R>,
+  { before = () => [], endInSlash = false }: MountOptions<R> = {},
+): Router {
+  const router = Router({ caseSensitive: true });
+  for (const [path, rows] of groupByPath(routes)) {
+    const mounted = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
+    mounted.all(nameRoute(path, rows));
+    if (endInSlash) mounted.get(redirectToSlash);
+    for (const row of rows) mounted[row.method](...before(row), handlers[row.operationId as R['operationId']]);
+    mounted.all(refuseMethod(rows));
+  }
+  return router;
+}
+
+/** Literal segments before parameters, so that `/zones/actions` is not taken for a zone. */
+function groupByPath<R extends RouteRow>(routes: readonly R[]): [string, R[]][] {
+  const groups = new Map<string, R[]>();
+  for (const route of routes) groups.set(route.path, [...(groups.get(route.path) ?? []), route]);
+  const rank = (path: string) => path.replaceAll(/\{\w+\}/g, '~');
+  return [...groups].sort(([one], [other]) => (rank(one) < rank(other) ? -1 : 1));
+}
+
+function nameRoute(path: string, rows: readonly RouteRow[]): RequestHandler {
+  const isPrivate = rows.some((row) => row.privatePath);
+  return (_req, res, next) => {
+    res.locals.route = path;
+    if (isPrivate) res.locals.path = path;
+    next();
+  };
+}
+
+/**
+ * Other methods are served without the slash, because clients repeat a redirected request without its body. Only paths of
+ * the table get here, so the target is always on this service.
+ */
+const redirectToSlash: RequestHandler = (req, res, next) => {
+  if (req.path.endsWith('/')) return next();
+  const queryAt = req.url.indexOf('?');
+  const query = queryAt === -1 ? '' : req.url.slice(queryAt);
+  res.status(308).setHeader('Location', `${req.path}/${query}`).end();
+};
+
+function refuseMethod(rows: readonly RouteRow[]): RequestHandler {
+  const methods = rows.flatMap((row) => (row.method === 'get' ? ['GET', 'HEAD'] : [row.method.toUpperCase()]));
+  const allow = methods.join(', ');
+  return (req, res) => {
+    res.setHeader('Allow', allow);
+    throw new RequestFault('method_not_allowed', `${req.method} is not supported here. Supported: ${allow}.`);
+  };
+}

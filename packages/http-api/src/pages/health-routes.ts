@@ -1,0 +1,23 @@
+import type { Health } from '@corral/service';
+import { Router, type RouterOptions } from 'express';
+
+export interface HealthRoutesOptions extends RouterOptions {
+  /** Makes the API's own error, with status 503. Default: 503 with the names of the checks that fail. */
+  readonly notReady?: (failing: readonly string[]) => Error;
+}
+
+/** `/healthz`: 200 while the process lives. `/readyz`: 200 when every check passes. */
+export function healthRoutes(health: Pick<Health, 'readiness'>, options: HealthRoutesOptions = {}): Router {
+  const { notReady, ...paths } = options;
+  const router = Router(paths);
+  router.get('/healthz', (_req, res) => {
+    res.set('Cache-Control', 'no-store').json({ status: 'ok' });
+  });
+  router.get('/readyz', async (_req, res) => {
+    const { ready, failing } = await health.readiness();
+    if (!ready && notReady !== undefined) throw notReady(failing);
+    res.set('Cache-Control', 'no-store').status(ready ? 200 : 503);
+    res.json(ready ? { status: 'ok' } : { status: 'unavailable', failing });
+  });
+  return router;
+}

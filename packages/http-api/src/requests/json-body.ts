@@ -1,0 +1,157 @@
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { type BodyFault, RequestFault } from '../errors.js';
+import { setAside } from '../flights/flight-bound.js';
+import { findJsonFault, type IsRespelled, type JsonBounds } from './json-text.js';
+
+export interface BodyBounds extends JsonBounds {
+  readonly bytes: number;
+}
+
+/** A body that is not read. */
+export class UnreadableBody extends RequestFault {
+  override readonly name = 'UnreadableBody';
+  constructor(kind: BodyFault, message: string) {
+    super(kind, message);
+  }
+}
+
+/** Takes the body as it comes, up to its limit. Compressed ones are refused unread: they could swell to any size. */
+export function rawBody({ bytes }: Pick<BodyBounds, 'bytes'>): RequestHandler {
+  const read = express.raw({ type: () => true, limit: bytes, inflate: false });
+  return (req, res, next) => {
+    // A coding is the body's whether there is one or not: what is forwarded upstream is what was sent.
+    if (isEncoded(req)) {
+      next(new UnreadableBody('encoded', 'The body has a Content-Encoding. Send it uncompressed.'));
+      return;
+    }
+    let settled = false;
+    // Who sends slowly has bounds of its own.
+    const goOn = setAside(res);
+    const settle = (error?: unknown): void => {
+      if (settled) return;
+      settled = true;
+      goOn();
+      next(error);
+    };
+    read(req, res, (error?: unknown) => settle(error === undefined ? undefined : unreadable(error, bytes)));
+    if (req.headers['transfer-encoding'] !== undefined) {
+      cutPieces(req, res, () => {
+        settle(new UnreadableBody('in_pieces', 'The body arrives in too many small chunks. Send larger chunks.'));
+      });
+    }
+  };
+}
+
+const isEncoded = ({ headers }: Request): boolean =>
+  (headers['content-encoding'] ?? 'identity').trim().toLowerCase() !== 'identity';
+
+/** Each chunk costs as much as a thousand bytes: from this number on they have to be worth it. */
+const PIECES_FREE = 1_024;
+const PIECE_BYTES_MIN = 64;
+
+function cutPieces(req: Request, res: Response, refuse: () => void): void {
+  let pieces = 0;
+  let bytes = 0;
+  const count = (piece: Buffer): void => {
+    pieces += 1;
+    bytes += piece.length;
+    if (pieces <= PIECES_FREE || bytes >= pieces * PIECE_BYTES_MIN) return;
+    req.off('data', count);
+    req.pause();
+    // The rest would cost as much to be thrown away piece by piece: a connection that ends does so by bytes.
+    res.setHeader('Connection', 'close');
+    refuse();
+  };
+  req.on('data', count);
+}
+
+/** The bytes that `rawBody` took, none where there is no body. */
+export const bytesOf = (req: Request): Buffer => (Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0));
+
+/** Errors of the body reader carry a `type`, see the body-parser documentation. */
+function unreadable(error: unknown, bytes: number): unknown {
+  switch (error instanceof Error ? (error as { type?: unknown }).type : undefined) {
+    case 'entity.too.large':
+      return new UnreadableBody('too_large', `The body is larger than ${sizeOf(bytes)}. Send a smaller one.`);
+    case 'request.aborted':
+    case 'request.size.invalid':
+      return new UnreadableBody('incomplete', 'The body is shorter or longer than its Content-Length.');
+    default:
+      return error;
+  }
+}
+
+const sizeOf = (bytes: number): string =>
+  bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : `${bytes / 1_024} KiB`;
+
+export interface JsonBodyOptions {
+  readonly bounds: JsonBounds;
+  /** Finds ambiguous members other than repeated ones. Default: none. */
+  readonly isRespelled?: IsRespelled;
+  /** Whether a body with this `Content-Type` is accepted. */
+  readonly takesType: (type: string | undefined) => boolean;
+  /** Makes the API's own error for another type. */
+  readonly refuseType: () => Error;
+}
+
+/**
+ * The body that `rawBody` took: its bytes, and the JSON object in them.
+ *
+ * @throws UnreadableBody as `parseJsonObject`, and the error of `refuseType`
+ */
+export function jsonObjectOf(req: Request, options: JsonBodyOptions): { bytes: Buffer; value: object } {
+  const { bounds, isRespelled, takesType, refuseType } = options;
+  if (!takesType(req.headers['content-type'])) throw refuseType();
+  const bytes = bytesOf(req);
+  return { bytes, value: parseJsonObject(bytes, bounds, isRespelled) };
+}
+
+/**
+ * The JSON object that bytes are, read in time that its bounds bound.
+ *
+ * @throws UnreadableBody for what is no JSON object, is past the bounds, or has a member that two parsers could read
+ *   differently
+ */
+function parseJsonObject(bytes: Buffer, bounds: JsonBounds, isRespelled?: IsRespelled): object {
+  const text = decodeUtf8(bytes);
+  const fault = findJsonFault(text, bounds, isRespelled);
+  if (fault?.kind === 'too_deep') {
+    throw new UnreadableBody(
+      'too_deep',
+      `The body is nested more than ${bounds.depth} levels deep. Send a flatter one.`,
+    );
+  }
+  if (fault?.kind === 'too_many') {
+    throw new UnreadableBody('too_many', `The body has more than ${bounds.entries} members and elements. Send fewer.`);
+  }
+  if (fault?.kind === 'ambiguous') {
+    throw new UnreadableBody(
+      'ambiguous',
+      `The body has the member "${fault.member}" more than once or in another spelling. Send it once, as documented.`,
+    );
+  }
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new UnreadableBody('not_an_object', 'The body is not a JSON object. Send one object.');
+  }
+  return value;
+}
+
+function decodeUtf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new UnreadableBody('not_utf8', 'The body is not valid UTF-8. Encode it as UTF-8.');
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UnreadableBody(
+      'not_json',
+      text === '' ? 'The body is empty. Send one JSON object.' : 'The body cannot be parsed as JSON. Check its syntax.',
+    );
+  }
+}

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import { type ApiError, type ErrorShape, RequestFault } from '../errors.js';
+import type { ClientErrorRenderer } from './http-server.js';
+
+/** Answers what is no HTTP request in the shape of an API, with an id of its own. */
+export function clientErrorRenderer<E extends ApiError>({
+  contentType,
+  ofFault,
+  bodyOf,
+}: Pick<ErrorShape<E>, 'contentType' | 'ofFault' | 'bodyOf'>): ClientErrorRenderer {
+  return (error, socket) => {
+    const requestId = randomUUID();
+    const { status, fault } = explain(error);
+    const body = bodyOf(ofFault(fault), requestId);
+    socket.end(
+      [
+        `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+        `Content-Type: ${contentType}`,
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        `X-Correlation-Id: ${requestId}`,
+        'Cache-Control: no-store',
+        'Connection: close',
+        '',
+        body,
+      ].join('\r\n'),
+    );
+  };
+}
+
+function explain(error: NodeJS.ErrnoException): { status: 400 | 408 | 431; fault: RequestFault } {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { status: 431, fault: new RequestFault('headers_too_large', 'The headers are too large.') };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, fault: new RequestFault('request_timeout', 'The request took too long to arrive.') };
+    default:
+      return { status: 400, fault: new RequestFault('invalid_http', 'The request is not valid HTTP.') };
+  }
+}

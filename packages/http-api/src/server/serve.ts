@@ -1,0 +1,152 @@
+import type { Server } from 'node:http';
+import { Server as TlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Health, Log, Metrics } from '@corral/service';
+import express, { type Express } from 'express';
+import { healthRoutes } from '../pages/health-routes.js';
+import type { ConnectionBounds } from './connection-bounds.js';
+import { buildHttpServer, type ClientErrorRenderer, type HttpTimeouts } from './http-server.js';
+import { buildTlsServer, type TlsOptions } from './tls-server.js';
+
+export interface ServeOptions {
+  app: Express;
+  /** Default: all addresses. */
+  host?: string;
+  /** 0 for any free one. */
+  port: number;
+  /** With a certificate the app speaks TLS. Default: plain HTTP. */
+  tls?: TlsOptions | undefined;
+  /** A port of its own for `/metrics`, `/healthz`, `/readyz`; 0 for any free one. Default: none is opened. */
+  metricsPort?: number | undefined;
+  metrics: Metrics;
+  health: Health;
+  log: Log;
+  /**
+   * How long it goes on serving, not ready any more, before it takes no new connections: those who send requests here have
+   * to find out first. Default: 0.
+   */
+  drainDelayMs?: number;
+  /** Maximum time for requests in flight to finish after the drain delay. */
+  shutdownGraceMs: number;
+  timeouts?: HttpTimeouts;
+  /** Of each port of the app. Default: as many as there come. */
+  connections?: ConnectionBounds;
+  /** Answers what is no HTTP. Default: Node's bare status line. */
+  onClientError?: ClientErrorRenderer;
+}
+
+export interface Served {
+  /** Where this machine reaches the app. */
+  readonly url: string;
+  readonly port: number;
+  /** Where TLS is spoken. */
+  readonly tlsUrl: string | undefined;
+  readonly metricsUrl: string | undefined;
+  readonly metricsPort: number | undefined;
+  /**
+   * Not ready any more; after the delay no new connections, and requests in flight end. The metrics port closes last.
+   *
+   * @param how `immediately`: without the delay, or without what is left of it
+   */
+  close(how?: { readonly immediately?: boolean }): Promise<void>;
+}
+
+/**
+ * Listens for the app, and on a port of its own for those who watch it.
+ *
+ * @throws Error that names the port when it cannot be had, or the file when a certificate cannot be used
+ */
+export async function serve(options: ServeOptions): Promise<Served> {
+  const { app, host = '::', port, tls, metricsPort, metrics, health, log, shutdownGraceMs, drainDelayMs = 0 } = options;
+  const secure = tls === undefined ? undefined : await buildTlsServer(app, tls, options);
+  const plain = tls === undefined || tls.port !== undefined ? buildHttpServer(app, options) : undefined;
+  const watch = metricsPort === undefined ? undefined : buildHttpServer(buildMetricsApp(metrics, health));
+  await listenAll(host, [
+    [plain?.server, port],
+    [secure?.server, tls?.port ?? port],
+    [watch?.server, metricsPort ?? 0],
+  ]);
+
+  const main = plain?.server ?? (secure?.server as Server);
+  const served = {
+    url: urlOf(main),
+    port: portOf(main),
+    tlsUrl: secure && urlOf(secure.server),
+    metricsUrl: watch && urlOf(watch.server),
+    metricsPort: watch && portOf(watch.server),
+  };
+  log.info('listening', { url: served.url, tlsUrl: served.tlsUrl, metricsUrl: served.metricsUrl });
+  let closing: Promise<void> | undefined;
+  const serveOn = new AbortController();
+  const close = async (): Promise<void> => {
+    health.retire();
+    plain?.announceEnd();
+    secure?.announceEnd();
+    await pause(drainDelayMs, null, { signal: serveOn.signal }).catch(() => undefined);
+    health.drain();
+    const [cut = 0, cutSecure = 0] = await Promise.all([plain?.drain(shutdownGraceMs), secure?.drain(shutdownGraceMs)]);
+    const requests = cut + cutSecure;
+    if (requests > 0) log.warn('requests cut at shutdown', { requests, graceMs: shutdownGraceMs });
+    await watch?.drain(1_000);
+  };
+  return {
+    ...served,
+    close: ({ immediately = false } = {}) => {
+      if (immediately) serveOn.abort();
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/** `/metrics`, `/healthz`, `/readyz`: on a port of its own beside an app, or all that a worker serves. */
+export function buildMetricsApp({ registry }: Pick<Metrics, 'registry'>, health: Health): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.get('/metrics', async (_req, res) => {
+    res.set('Content-Type', registry.contentType).end(await registry.metrics());
+  });
+  app.use(healthRoutes(health));
+  return app;
+}
+
+/** All or none. */
+async function listenAll(host: string, listeners: readonly [Server | undefined, number][]): Promise<void> {
+  try {
+    for (const [server, port] of listeners) if (server !== undefined) await listen(server, host, port);
+  } catch (error) {
+    for (const [server] of listeners) server?.close();
+    throw error;
+  }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(new Error(`Cannot listen on port ${port} of ${host}. ${listenAdvice(error)}`, { cause: error }));
+    });
+    server.listen({ host, port }, () => {
+      server.removeAllListeners('error');
+      resolve();
+    });
+  });
+}
+
+function listenAdvice(error: NodeJS.ErrnoException): string {
+  if (error.code === 'EADDRINUSE') return 'Another process uses it: stop that process or set another port.';
+  if (error.code === 'EACCES') return 'The process lacks permission: set a port above 1023.';
+  if (error.code === 'EADDRNOTAVAIL') return 'This machine does not have that address: set another host.';
+  return 'Set another host or port.';
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+function urlOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  const protocol = server instanceof TlsServer ? 'https' : 'http';
+  if (address === '::' || address === '0.0.0.0') return `${protocol}://localhost:${port}`;
+  return family === 'IPv6' ? `${protocol}://[${address}]:${port}` : `${protocol}://${address}:${port}`;
+}

@@ -1,0 +1,28 @@
+import { ConfigError, readConfig } from '@corral/service';
+import { describe, expect, it } from '@jest/globals';
+import { tlsOptions, tlsVariables } from './server-variables.js';
+
+const [certFile, keyFile] = ['/tls/tls.crt', '/tls/tls.key'];
+
+/** What `serve` is told, or the variables that are missing. */
+function read(env: Record<string, string>) {
+  try {
+    return tlsOptions(readConfig(tlsVariables, env));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map(({ variable, problem }) => `${variable} ${problem}`);
+  }
+}
+
+describe('the variables for TLS', () => {
+  it.each([
+    ['nothing', {}, undefined],
+    ['both files', { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }, { certFile, keyFile, port: undefined }],
+    ['a port, too', { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_PORT: '0' }, { certFile, keyFile, port: 0 }],
+    ['a certificate alone', { TLS_CERT_FILE: certFile }, ['TLS_KEY_FILE is missing']],
+    ['a key alone', { TLS_KEY_FILE: keyFile }, ['TLS_CERT_FILE is missing']],
+    ['a port alone', { TLS_PORT: '8443' }, ['TLS_CERT_FILE is missing', 'TLS_KEY_FILE is missing']],
+  ])('given %s', (_given, env, expected) => {
+    expect(read(env as Record<string, string>)).toEqual(expected);
+  });
+});

@@ -1,0 +1,97 @@
+import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Log, Metrics } from '@corral/service';
+import type { Express } from 'express';
+import { type DrainableServer, type HttpServerOptions, serveApp, serverOptions } from './http-server.js';
+import { readTlsCertificate, type TlsCertificate, type TlsFiles, watchTlsCertificate } from './tls-certificate.js';
+
+export interface TlsOptions extends TlsFiles {
+  /** A port for TLS beside plain HTTP; 0 for any free one. Default: the port of the app speaks TLS, nothing is plain. */
+  readonly port?: number | undefined;
+  /** How often the files are read again, for a certificate that was renewed. Default: 10,000. */
+  readonly renewalCheckMs?: number;
+}
+
+interface Watched {
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** A handshake may take as long as the headers of a request; Node's own bound is 120 s. */
+const HANDSHAKE_MS = 10_000;
+
+/**
+ * As `buildHttpServer`, over TLS 1.2 or newer. While it listens it takes a renewed certificate for all connections that
+ * are made from then on.
+ *
+ * @throws Error that names the file when the certificate cannot be used
+ */
+export async function buildTlsServer(
+  app: Express,
+  files: TlsOptions,
+  options: HttpServerOptions & Watched,
+): Promise<DrainableServer<Server>> {
+  const certificate = await readTlsCertificate(files);
+  const tls = createServer({
+    ...serverOptions(app, options),
+    ...contextOf(certificate),
+    handshakeTimeout: options.timeouts?.headersMs ?? HANDSHAKE_MS,
+  });
+  // Node would pass failed handshakes on as malformed requests, but nobody is there who could read an HTTP answer.
+  tls.removeAllListeners('tlsClientError');
+  tls.on('tlsClientError', (_error, socket) => socket.destroy());
+  const handshakes = trackHandshakes(tls);
+  takeRenewals(tls, files, certificate, options);
+
+  const { server, announceEnd, drain } = serveApp(tls, app, options);
+  return {
+    ...{ server, announceEnd },
+    drain(graceMs) {
+      const drained = drain(graceMs);
+      for (const connection of handshakes.values()) connection.destroy();
+      return drained;
+    },
+  };
+}
+
+const contextOf = ({ cert, key }: TlsCertificate) => ({ cert, key, minVersion: 'TLSv1.2' as const });
+
+/**
+ * Connections that have not agreed on TLS yet. Nothing of HTTP knows them, but a server that closes waits for them. Node
+ * does not tell which TLS socket was made of which connection: the client's end stands for both.
+ */
+function trackHandshakes(server: Server): ReadonlyMap<string, Socket> {
+  const byClient = new Map<string, Socket>();
+  const clientOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const client = clientOf(socket);
+    byClient.set(client, socket);
+    socket.once('close', () => byClient.delete(client));
+  });
+  server.on('secureConnection', (socket) => byClient.delete(clientOf(socket)));
+  return byClient;
+}
+
+function takeRenewals(server: Server, files: TlsOptions, current: TlsCertificate, { metrics, log }: Watched): void {
+  const expiry = metrics.gauge({
+    name: 'corral_tls_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate in use expires, as Unix time',
+  });
+  const tell = (message: string, { names, expiresAt }: TlsCertificate): void => {
+    expiry.set(expiresAt.getTime() / 1_000);
+    log.info(message, { names, expiresAt });
+  };
+  server.once('listening', () => {
+    tell('certificate in use', current);
+    const stop = watchTlsCertificate(files, {
+      current,
+      everyMs: files.renewalCheckMs,
+      onRenewed(renewed) {
+        server.setSecureContext(contextOf(renewed));
+        tell('certificate renewed', renewed);
+      },
+      onProblem: (error) => log.warn('certificate not renewed', { error }),
+    });
+    server.once('close', stop);
+  });
+}

@@ -1,0 +1,65 @@
+import type { Log, Metrics, TrustProxy } from '@corral/service';
+import express, { type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import { canonicalUrl } from './canonical-url.js';
+import { RequestFault } from './errors.js';
+import type { FlightBound } from './flights/flight-bound.js';
+import { requestId, requestLog } from './request-log.js';
+
+export interface ServiceAppOptions {
+  /** Whose `X-Forwarded-*` headers are believed. */
+  readonly trustProxy: TrustProxy;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** What is refused by it is neither logged nor timed: a line would be more work than the refusal. */
+  readonly flights: Pick<FlightBound, 'check'>;
+}
+
+/**
+ * An Express app with what every API of ours wants before its first route: requests are numbered, taken on within bounds,
+ * logged, counted, and have one host and one spelling of their address; answers guard whoever looks at them; Express adds no
+ * header of its own and reads no query.
+ */
+export function serviceApp({ trustProxy, log, metrics, flights }: ServiceAppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.set('case sensitive routing', true);
+  app.set('trust proxy', trustProxy);
+  app.use(requestId());
+  app.use(securityHeaders());
+  app.use(flights.check);
+  app.use(requestLog(log, metrics));
+  app.use(oneHost);
+  app.use(canonicalUrl());
+  return app;
+}
+
+/**
+ * Refuses a request with more than one `Host` (RFC 9112 section 3.2): a proxy in front may have gone by another one than
+ * Node.js does, which takes the first.
+ */
+const oneHost: RequestHandler = ({ rawHeaders }, res, next) => {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts < 2) return next();
+  res.setHeader('Connection', 'close');
+  next(new RequestFault('many_hosts', 'The request has more than one Host header. Send one.'));
+};
+
+/** Browsers meet these services, some with a session: their pages run their own scripts only, and stand in no foreign frame. */
+function securityHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      directives: {
+        frameAncestors: ["'none'"],
+        // A laptop serves this over plain HTTP; where there is HTTPS, HSTS says the same for good.
+        upgradeInsecureRequests: null,
+      },
+    },
+  });
+}

@@ -1,0 +1,184 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { Writable } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { createLog, createMetrics } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import express from 'express';
+import { rawBody, UnreadableBody } from '../src/requests/json-body.js';
+import { clientErrorRenderer } from '../src/server/client-error.js';
+import { buildHttpServer, type HttpServerOptions, type HttpTimeouts } from '../src/server/http-server.js';
+import { buildTlsServer } from '../src/server/tls-server.js';
+import { plainErrors } from './plain-errors.js';
+import { makeTlsFolder, UPSTREAM_NAME } from './tls-files.js';
+
+/** So long that no test gets to see its end. */
+const PATIENT: HttpTimeouts = { requestMs: 50_000, lingerMs: 50_000 };
+const MIB = 1_048_576;
+
+let stop: (() => Promise<void>) | undefined;
+afterEach(async () => {
+  await stop?.();
+  stop = undefined;
+});
+
+/** Answers `/refused` before the body, and `/read` after it. */
+function anApp() {
+  const app = express();
+  app.post('/refused', (_req, res) => res.status(401).send('refused'));
+  app.post('/read', rawBody({ bytes: MIB }), (_req, res) => res.send('read'));
+  app.use((error: Error, _req: express.Request, res: express.Response, _next: express.NextFunction) => {
+    res.status(error instanceof UnreadableBody ? 400 : 500).send(error.message);
+  });
+  return app;
+}
+
+const optionsWith = (timeouts: HttpTimeouts): HttpServerOptions => ({
+  timeouts,
+  onClientError: clientErrorRenderer(plainErrors),
+});
+
+async function start(timeouts: HttpTimeouts): Promise<Server> {
+  const { server, drain } = buildHttpServer(anApp(), optionsWith(timeouts));
+  stop = () => drain(0).then(() => undefined);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
+}
+
+interface Client {
+  readonly socket: Socket;
+  text(): string;
+  /** What happened to the connection, once nothing more can. */
+  readonly outcome: Promise<'ended' | 'cut'>;
+}
+
+function follow(socket: Socket): Client {
+  let text = '';
+  socket.setEncoding('latin1').on('data', (part: string) => {
+    text += part;
+  });
+  socket.on('error', () => undefined);
+  const outcome = new Promise<'ended' | 'cut'>((resolve) => {
+    socket.once('close', (hadError) => resolve(hadError ? 'cut' : 'ended'));
+  });
+  return { socket, text: () => text, outcome };
+}
+
+async function open(server: Server): Promise<Client> {
+  const { port } = server.address() as AddressInfo;
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  await once(socket, 'connect');
+  return follow(socket);
+}
+
+const send = (socket: Socket, bytes: string): Promise<unknown> =>
+  new Promise((resolve) => {
+    socket.write(bytes, resolve);
+  });
+
+const head = (path: string, ...headers: string[]): string =>
+  [`POST ${path} HTTP/1.1`, 'Host: corral', ...headers, '', ''].join('\r\n');
+const lengthOf = (bytes: number): string => `Content-Length: ${bytes}`;
+
+const REQUESTS: [string, number, string, string][] = [
+  ['a body that is refused unread', 401, head('/refused', 'Connection: close', lengthOf(MIB)), 'x'.repeat(MIB)],
+  ['headers without an end', 431, 'POST /read HTTP/1.1\r\nX-Large: ', 'x'.repeat(MIB)],
+  ['what is no HTTP', 400, 'garbage\r\n\r\n', 'x'.repeat(MIB)],
+  ['a body in small pieces', 400, head('/read', 'Transfer-Encoding: chunked'), '1\r\n[\r\n'.repeat(MIB / 6)],
+];
+
+describe('a client that still sends when its last answer comes', () => {
+  it.each(REQUESTS)('reads the answer after all of %s', async (_what, status, begin, rest) => {
+    const { socket, text, outcome } = await open(await start(PATIENT));
+    socket.pause();
+
+    await send(socket, begin);
+    await send(socket, rest);
+    socket.end();
+    socket.resume();
+
+    expect(await outcome).toBe('ended');
+    expect(text()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
+  it.each(REQUESTS)('may send the rest of %s after it has read the answer', async (_what, status, begin, rest) => {
+    const { socket, text, outcome } = await open(await start(PATIENT));
+    const answered = once(socket, 'end');
+    const pieces = rest.match(/.{1,65536}/gs) ?? [];
+
+    await send(socket, begin + pieces[0]);
+    await answered;
+    for (const piece of pieces.slice(1)) await send(socket, piece);
+    socket.end();
+
+    expect(await outcome).toBe('ended');
+    expect(text()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*Connection: close`, 's'));
+  });
+
+  it('reads the answer over TLS, too', async () => {
+    const files = await makeTlsFolder();
+    const log = createLog({ service: 'test', destination: new Writable({ write: (_chunk, _as, next) => next() }) });
+    const watched = { metrics: createMetrics({ service: 'test' }), log };
+    const { server, drain } = await buildTlsServer(anApp(), files, { ...optionsWith(PATIENT), ...watched });
+    stop = async () => {
+      await drain(0);
+      await files.remove();
+    };
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const socket = connectTls({ port, host: '127.0.0.1', servername: UPSTREAM_NAME, ca: files.ca });
+    await once(socket, 'secureConnect');
+    const { text, outcome } = follow(socket);
+    socket.pause();
+
+    await send(socket, head('/refused', 'Connection: close', lengthOf(MIB)));
+    await send(socket, 'x'.repeat(MIB));
+    socket.end();
+    socket.resume();
+
+    expect(await outcome).toBe('ended');
+    expect(text()).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it('is cut when it does not stop', async () => {
+    const { socket, text, outcome } = await open(await start(PATIENT));
+    const answered = once(socket, 'end');
+    socket.write(head('/refused', 'Connection: close', lengthOf(1_000 * MIB)));
+    await answered;
+
+    while (!socket.destroyed) await send(socket, 'x'.repeat(65_536));
+
+    expect(await outcome).toBe('cut');
+    expect(text()).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it('is cut when it stays and sends nothing more', async () => {
+    const server = await start({ lingerMs: 1 });
+    const { socket } = await open(server);
+    socket.write(head('/refused', 'Connection: close', lengthOf(MIB)));
+
+    await waitFor('the connection to be cut', async () => (await openAt(server)) === 0);
+
+    socket.destroy();
+  });
+});
+
+describe('a client whose request was read to its end', () => {
+  it('is not waited for after its last answer', async () => {
+    const server = await start(PATIENT);
+    const { socket, text } = await open(server);
+    socket.write(`${head('/read', 'Connection: close', lengthOf(2))}{}`);
+
+    await waitFor('the connection to be closed', async () => (await openAt(server)) === 0 && text() !== '');
+
+    expect(text()).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+});
+
+const openAt = (server: Server): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });

@@ -1,0 +1,221 @@
+import { Writable } from 'node:stream';
+import { createHealth, createLog, createMetrics, type HealthCheck } from '@corral/service';
+import { waitFor } from '@corral/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express';
+import { requestId, requestLog } from '../src/request-log.js';
+import { type Served, type ServeOptions, serve } from '../src/server/serve.js';
+import { openRaw } from './service-process.js';
+
+let served: Served | undefined;
+afterEach(async () => {
+  await served?.close({ immediately: true });
+  served = undefined;
+});
+
+type Handled = Express & { handle(req: Request, res: Response, next: NextFunction): void };
+
+async function start(addRoutes: (app: Handled) => void, options: Partial<ServeOptions> = {}, checks = {}) {
+  let text = '';
+  const destination = new Writable({
+    write(chunk, _encoding, next) {
+      text += String(chunk);
+      next();
+    },
+  });
+  const log = createLog({ service: 'test', destination });
+  const metrics = createMetrics({ service: 'test' });
+  const health = createHealth({ checks, deadlineMs: 200, freshMs: 0, log });
+  const app = express() as Handled;
+  app.use(requestId(), requestLog(log, metrics));
+  addRoutes(app);
+  served = await serve({
+    ...{ app, host: '127.0.0.1', port: 0, metricsPort: 0, metrics, health, log, shutdownGraceMs: 1000 },
+    ...options,
+  });
+  const requestLine = () =>
+    waitFor('the line of the request', async () => {
+      await log.flush();
+      const line = text.split('\n').find((candidate) => candidate.includes('"message":"request"'));
+      return line === undefined ? undefined : (JSON.parse(line) as Record<string, unknown>);
+    });
+  return { ...served, app, health, requestLine, logText: () => text };
+}
+
+describe('serve', () => {
+  it('gives requests and responses the prototypes of the app, so that Express need not set them', async () => {
+    const requests: object[] = [];
+    const responses: object[] = [];
+    const { url, app } = await start((built) => {
+      // In front of Express's own handling, which is what would set them.
+      const handle = built.handle.bind(built);
+      built.handle = (req: Request, res: Response, next: NextFunction) => {
+        requests.push(Object.getPrototypeOf(req));
+        responses.push(Object.getPrototypeOf(res));
+        handle(req, res, next);
+      };
+      built.get('/x', (req, res) => res.json({ ip: req.ip, host: req.hostname }));
+    });
+
+    const answer = await fetch(`${url}/x`);
+
+    expect(await answer.json()).toEqual({ ip: '127.0.0.1', host: '127.0.0.1' });
+    expect(requests[0]).toBe(app.request);
+    expect(responses[0]).toBe(app.response);
+  });
+
+  it('gives metrics and health on a port of their own, and not on that of the app', async () => {
+    const { url, metricsUrl } = await start((app) => app.get('/x/:id', (_req, res) => res.json({})));
+    await fetch(`${url}/x/1`);
+
+    const metrics = await waitFor('the request in the metrics', async () => {
+      const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+      return text.includes('/x/:id') ? text : undefined;
+    });
+
+    expect(metrics).toContain(
+      'corral_http_request_duration_seconds_count{service="test",route="/x/:id",method="GET",status="200"} 1',
+    );
+    expect(metrics).toContain('process_cpu_seconds_total');
+    expect((await fetch(`${metricsUrl}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/metrics`)).status).toBe(404);
+  });
+
+  it('lets the app answer what is no HTTP', async () => {
+    const { port } = await start(() => {}, {
+      onClientError: (_error, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}'),
+    });
+    const client = await openRaw(port);
+    client.socket.write('this is no HTTP\r\n\r\n');
+
+    await client.closed;
+
+    expect(client.text()).toBe('HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}');
+  });
+});
+
+describe('a server that is told to end', () => {
+  const start60 = () => start((app) => app.get('/x', (_req, res) => res.json({})), { drainDelayMs: 60_000 });
+
+  it('goes on serving until proxies know: not ready, and with the end of each connection announced', async () => {
+    const { url, metricsUrl, close } = await start60();
+
+    const closed = close();
+    const answer = await fetch(`${url}/x`);
+    const readiness = await fetch(`${metricsUrl}/readyz`);
+
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'unavailable', failing: ['shutdown'] }]);
+    await close({ immediately: true });
+    await closed;
+    await expect(fetch(`${url}/x`)).rejects.toThrow();
+  });
+
+  it('serves no longer than that', async () => {
+    const { url, close } = await start((app) => app.get('/x', (_req, res) => res.json({})), { drainDelayMs: 1 });
+
+    await close();
+
+    await expect(fetch(`${url}/x`)).rejects.toThrow();
+  });
+
+  it('lets long answers go on while it serves, and ends them when it takes no more connections', async () => {
+    const { health, close } = await start60();
+
+    const closed = close();
+
+    expect(health.draining.aborted).toBe(false);
+    await close({ immediately: true });
+    await closed;
+    expect(health.draining.aborted).toBe(true);
+  });
+});
+
+describe('requestId', () => {
+  it('makes an id of its own, whatever the client sends', async () => {
+    const { url, requestLine } = await start((app) => app.get('/x', (_req, res) => res.json({})));
+
+    const answer = await fetch(`${url}/x`, { headers: { 'X-Request-Id': 'mine', 'X-Correlation-Id': 'mine' } });
+
+    const id = answer.headers.get('X-Correlation-Id');
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+    expect((await requestLine()).requestId).toBe(id);
+  });
+});
+
+describe('requestLog', () => {
+  it('writes path, route pattern, status, time, bytes and team, and never the query', async () => {
+    const { url, requestLine, logText } = await start((app) => {
+      const clusters = Router({ mergeParams: true });
+      clusters.get('/:name/', (_req, res) => {
+        res.locals.team = 'acme';
+        res.status(201).json({ a: 1 });
+      });
+      app.use('/teams/:team/clusters', clusters);
+    });
+
+    await fetch(`${url}/teams/acme/clusters/web/?token=hunter2`);
+
+    expect(await requestLine()).toMatchObject({
+      ...{ level: 'info', method: 'GET', path: '/teams/acme/clusters/web/', route: '/teams/:team/clusters/:name/' },
+      ...{ status: 201, ms: expect.any(Number), bytes: 7, team: 'acme' },
+    });
+    expect(logText()).not.toContain('hunter2');
+  });
+
+  it('takes the route that a router names itself', async () => {
+    const { url, requestLine } = await start((app) =>
+      app.use((_req, res) => {
+        res.locals.route = '/zones/:zone';
+        res.json({});
+      }),
+    );
+
+    await fetch(`${url}/zones/1`);
+
+    expect((await requestLine()).route).toBe('/zones/:zone');
+  });
+
+  it('calls a request that met no route unmatched', async () => {
+    const { url, requestLine } = await start(() => {});
+
+    await fetch(`${url}/wp-login.php`);
+
+    expect(await requestLine()).toMatchObject({ route: 'unmatched', status: 404 });
+  });
+
+  it('tells when the client left before the answer', async () => {
+    let begun = false;
+    const { port, requestLine } = await start((app) =>
+      app.get('/never', () => {
+        begun = true;
+      }),
+    );
+    const client = await openRaw(port);
+    client.socket.write('GET /never HTTP/1.1\r\nHost: corral\r\n\r\n');
+    await waitFor('the request to arrive', () => begun);
+
+    client.socket.destroy();
+
+    expect(await requestLine()).toMatchObject({ path: '/never', aborted: true });
+  });
+});
+
+describe('/readyz', () => {
+  it('names failing and late checks without telling why, and recovers', async () => {
+    let up = false;
+    const database: HealthCheck = async () => {
+      if (!up) throw new Error('password authentication failed for user corral');
+    };
+    const checks = { database, redis: () => (up ? Promise.resolve() : new Promise(() => {})), fine: async () => 1 };
+    const { metricsUrl } = await start(() => {}, {}, checks);
+
+    const down = await fetch(`${metricsUrl}/readyz`);
+    const body = await down.json();
+    up = true;
+    const again = await fetch(`${metricsUrl}/readyz`);
+
+    expect([down.status, body]).toEqual([503, { status: 'unavailable', failing: ['database', 'redis'] }]);
+    expect([again.status, await again.json()]).toEqual([200, { status: 'ok' }]);
+  });
+});

@@ -1,7 +1,0 @@
-export {
-  issueClientCertificate,
-  issueServerCertificate,
-  type KeyPair,
-  makeAuthority,
-  type Validity,
-} from './certificates.js';

@@ -1,0 +1,48 @@
+import type { Response } from 'express';
+import type { Taken } from './token-bucket.js';
+
+/** The reportable state of one limit. */
+export interface Budget {
+  readonly limit: number;
+  readonly remaining: number;
+  /** When the bucket is full again. */
+  readonly resetAt: Date;
+  /** The caller's requests are not charged here; the limit matters only once others have used it up. */
+  readonly isFree?: boolean;
+}
+
+const reported = new WeakMap<Response, Map<string, Budget>>();
+
+/**
+ * Reports a limit in `RateLimit-Limit`, `-Remaining` and `-Reset`. With several limits the one that bites next is
+ * reported: the one with the least left, and among equals the one that is full last.
+ */
+export function tellBudget(res: Response, name: string, budget: Budget): void {
+  const budgets = reported.get(res) ?? new Map<string, Budget>();
+  reported.set(res, budgets.set(name, budget));
+  state(res, budgets);
+}
+
+/** Reports only the limit that refused the request. */
+export function tellOnly(res: Response, name: string, budget: Budget): void {
+  const budgets = new Map([[name, budget]]);
+  reported.set(res, budgets);
+  state(res, budgets);
+}
+
+export function budgetOf(limit: number, { remaining, fullInMs }: Taken): Budget {
+  return { limit, remaining, resetAt: new Date(Date.now() + fullInMs) };
+}
+
+function state(res: Response, budgets: ReadonlyMap<string, Budget>): void {
+  if (res.headersSent) return;
+  const all = [...budgets.values()];
+  const biting = all.filter(({ isFree, remaining }) => !isFree || remaining < 1);
+  const [next] = (biting.length > 0 ? biting : all).sort(
+    (one, other) => one.remaining - other.remaining || other.resetAt.getTime() - one.resetAt.getTime(),
+  );
+  if (next === undefined) return;
+  res.setHeader('RateLimit-Limit', next.limit);
+  res.setHeader('RateLimit-Remaining', next.remaining);
+  res.setHeader('RateLimit-Reset', Math.ceil(next.resetAt.getTime() / 1_000));
+}

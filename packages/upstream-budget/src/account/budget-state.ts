@@ -1,0 +1,197 @@
+import { type CallClass, callClasses, type PoolName, poolNames, poolRules } from './call-class.js';
+import { type Pool, poolOf, refill, setLevel } from './pool.js';
+
+/**
+ * What all processes that use one upstream project share. Plain data, so that it can be kept as JSON; times are in
+ * milliseconds on the clock of the store.
+ */
+export interface BudgetState {
+  /** Of this description: a state in another form is as good as lost. */
+  readonly form: typeof stateForm;
+  /** Names this account: what is known of another one says nothing here. */
+  readonly epoch: string;
+  /** Until when the refill is accounted for. */
+  readonly at: number;
+  /** Calls per hour as the upstream stated them; null before it said anything. */
+  readonly limit: number | null;
+  readonly pools: Readonly<Record<PoolName, Pool>>;
+  /** Calls that have ended since the epoch began. */
+  readonly ended: number;
+  /** After a 429 no replica calls until then. */
+  readonly pausedUntil: number;
+  /** How many 429 there were since the last other answer. */
+  readonly refusals: number;
+  /** Turns that are kept for refused requests, the earliest first. */
+  readonly promises: readonly PromisedTurn[];
+  readonly replicas: Readonly<Record<string, ReplicaState>>;
+}
+
+export interface ReplicaState {
+  readonly seenAt: number;
+  /** Past it, what the replica holds is no longer counted on. */
+  readonly leaseUntil: number;
+  /** Calls it may make or has under way. */
+  readonly out: number;
+  readonly waiting: readonly Demand[];
+  /** Turns that came while the replica was not asking: it gets them when it next does. */
+  readonly turns: readonly Turns[];
+}
+
+/** A turn that is kept for a flow from then on, for a while. */
+export interface PromisedTurn {
+  readonly flow: string;
+  readonly dueAt: number;
+}
+
+/** Requests of one flow that wait at one replica. */
+export interface Demand {
+  readonly class: CallClass;
+  readonly flow: string;
+  readonly count: number;
+  /** Since when the oldest has been waiting. */
+  readonly since: number;
+}
+
+/** Calls that a flow may make, and which pool they came out of. */
+export interface Turns {
+  readonly class: CallClass;
+  readonly flow: string;
+  readonly pool: PoolName;
+  readonly count: number;
+}
+
+export const stateForm = 1;
+
+/** The upstream's published budget: one project, one hour. Assumed until it states its own. */
+export const usualLimit = 3_600;
+const hourMs = 3_600_000;
+
+export const limitOf = ({ limit }: Pick<BudgetState, 'limit'>): number => limit ?? usualLimit;
+
+/** What flows in per millisecond. */
+export const rateOf = (state: Pick<BudgetState, 'limit'>): number => limitOf(state) / hourMs;
+
+export const capacityOf = (state: Pick<BudgetState, 'limit'>, pool: PoolName): number =>
+  limitOf(state) * poolRules[pool].holds;
+
+/**
+ * Calls that may be made and were not handed out. The common pool may be below zero: then others use what the reserves
+ * hold, until its class claims that.
+ */
+export function levelOf({ pools }: Pick<BudgetState, 'pools'>): number {
+  return poolNames.reduce((sum, name) => sum + pools[name].level, 0);
+}
+
+/** Below this part of the common pool every request waits for its turn. */
+const ampleShare = 1 / 4;
+
+/** Whether there is so much that no request has to wait. */
+export function isAmple(state: BudgetState): boolean {
+  return state.pools.common.level >= ampleShare * capacityOf(state, 'common') && state.at >= state.pausedUntil;
+}
+
+/** Calls that were handed out and whose end is not known. */
+export function committedOf({ replicas }: Pick<BudgetState, 'replicas'>): number {
+  const of = ({ out, turns }: ReplicaState): number => turns.reduce((sum, { count }) => sum + count, out);
+  return Object.values(replicas).reduce((sum, replica) => sum + of(replica), 0);
+}
+
+/** @param level calls that are there; all that fits unless given */
+export function freshState(of: { epoch: string; now: number; limit: number | null; level?: number }): BudgetState {
+  const { epoch, now, limit } = of;
+  const full = limitOf({ limit });
+  const part = Math.min(1, Math.max(0, of.level ?? full) / full);
+  const pools = mapPools((name) => poolOf(part * capacityOf({ limit }, name)));
+  return {
+    form: stateForm,
+    epoch,
+    at: now,
+    limit,
+    pools,
+    ended: 0,
+    pausedUntil: 0,
+    refusals: 0,
+    promises: [],
+    replicas: {},
+  };
+}
+
+/** Adds what has flowed in until `now`: to each reserve its share while it has room, and the rest to all. */
+export function refillUntil(state: BudgetState, now: number): BudgetState {
+  const inflow = Math.max(0, now - state.at) * rateOf(state);
+  const shares = inflowShares(state);
+  let overflow = 0;
+  const pools = mapPools((name) => {
+    const filled = refill(state.pools[name], inflow * shares[name], capacityOf(state, name));
+    overflow += filled.overflow;
+    return filled.pool;
+  });
+  if (overflow === 0) return { ...state, at: Math.max(state.at, now), pools };
+  // Seldom and little: a pool became full within this step.
+  const spread = mapPools((name) => {
+    const filled = refill(pools[name], overflow, capacityOf(state, name));
+    overflow = filled.overflow;
+    return filled.pool;
+  });
+  return { ...state, at: Math.max(state.at, now), pools: spread };
+}
+
+/** The part of the inflow that each pool gets now: what full reserves do not need goes to the common pool. */
+export function inflowShares(state: Pick<BudgetState, 'limit' | 'pools'>): Record<PoolName, number> {
+  const own = mapPools((name) => (state.pools[name].level < capacityOf(state, name) ? poolRules[name].inflow : 0));
+  const reserved = poolNames.reduce((sum, name) => (name === 'common' ? sum : sum + own[name]), 0);
+  return { ...own, common: 1 - reserved };
+}
+
+/** Sets the level of the whole: what lacks is taken from the common pool, what is too much goes where there is room. */
+export function setLevelOf(state: BudgetState, target: number): BudgetState {
+  const level = levelOf(state);
+  const roomOf = (name: PoolName): number => capacityOf(state, name) - state.pools[name].level;
+  const room = poolNames.reduce((sum, name) => sum + roomOf(name), 0);
+  const levelAfter = (name: PoolName): number => {
+    const { level: before } = state.pools[name];
+    if (target >= level) return room <= 0 ? before : before + roomOf(name) * Math.min(1, (target - level) / room);
+    return name === 'common' ? before + target - level : before;
+  };
+  return {
+    ...state,
+    pools: mapPools((name) => setLevel(state.pools[name], levelAfter(name), capacityOf(state, name))),
+  };
+}
+
+/** Takes a new limit: what does not fit into smaller reserves is everybody's, and what does not fit there is lost. */
+export function setLimit(state: BudgetState, limit: number): BudgetState {
+  const capacity = (name: PoolName): number => capacityOf({ limit }, name);
+  const reserved = mapPools((name) => (name === 'common' ? 0 : Math.min(state.pools[name].level, capacity(name))));
+  const common = levelOf(state) - poolNames.reduce((sum, name) => sum + reserved[name], 0);
+  const levelAfter = { ...reserved, common: Math.min(common, capacity('common')) };
+  const pools = mapPools((name) => setLevel(state.pools[name], levelAfter[name], capacity(name)));
+  return { ...state, limit, pools };
+}
+
+export function mapPools<T>(of: (name: PoolName) => T): Record<PoolName, T> {
+  return Object.fromEntries(poolNames.map((name) => [name, of(name)])) as Record<PoolName, T>;
+}
+
+/** The budget as others may see it. */
+export interface BudgetReading {
+  /** Calls per hour; null before the upstream said anything. */
+  readonly limit: number | null;
+  /** Calls that can still be made at once; null before the upstream said anything. */
+  readonly remaining: number | null;
+  /** When the whole budget is back without further calls. */
+  readonly resetAt: Date | null;
+  /** Requests that wait for a turn. */
+  readonly waiting: Readonly<Record<CallClass, number>>;
+}
+
+export function readingOf(state: BudgetState): BudgetReading {
+  const waiting = Object.fromEntries(callClasses.map((name) => [name, 0])) as Record<CallClass, number>;
+  for (const { waiting: demands } of Object.values(state.replicas)) {
+    for (const demand of demands) waiting[demand.class] += demand.count;
+  }
+  if (state.limit === null) return { limit: null, remaining: null, resetAt: null, waiting };
+  const level = levelOf(state);
+  const resetAt = new Date(Math.ceil(state.at + (state.limit - level) / rateOf(state)));
+  return { limit: state.limit, remaining: Math.max(0, Math.floor(level)), resetAt, waiting };
+}

@@ -1,0 +1,70 @@
+/**
+ * What a call is for. `write` and `cleanup` are made for a team, the others for the service as a whole: `settle` finds
+ * out what became of an uncertain write, `recheck` takes a second look, `poll` asks for actions, `sync` walks the zone.
+ */
+export const callClasses = ['write', 'cleanup', 'settle', 'recheck', 'poll', 'sync'] as const;
+export type CallClass = (typeof callClasses)[number];
+
+/** The budget in parts: `common` serves all classes, every other pool is the reserve of one class. */
+export const poolNames = ['common', 'cleanup', 'poll', 'settle', 'recheck', 'sync'] as const;
+export type PoolName = (typeof poolNames)[number];
+
+interface PoolRule {
+  /** Part of the limit that the pool holds when it is full. */
+  readonly holds: number;
+  /** Part of the refill that is its own while it is not full. */
+  readonly inflow: number;
+  /**
+   * How far one flow may be ahead of the others: its debt stays below this part of what the pool still holds. So one
+   * flow alone uses up a tenth of all that is left at once, and the rest stays for the flows that come next.
+   */
+  readonly burst: number;
+}
+
+/**
+ * Without reserves, clean-up would starve under a flood of writes, and clients would never learn how actions ended. A
+ * reserve holds twenty minutes of its inflow; what it does not need flows into the common pool. What it holds and its
+ * class does not claim is lent to all: a claim of its class then comes before all calls but those that were promised.
+ */
+export const poolRules: Readonly<Record<PoolName, PoolRule>> = {
+  common: { holds: 0.9, inflow: 0.7, burst: 1 / 9 },
+  cleanup: { ...reserve(0.1), burst: 1 / 2 },
+  poll: { ...reserve(0.1), burst: Number.POSITIVE_INFINITY },
+  settle: { ...reserve(0.05), burst: Number.POSITIVE_INFINITY },
+  recheck: { ...reserve(0.03), burst: Number.POSITIVE_INFINITY },
+  sync: { ...reserve(0.02), burst: Number.POSITIVE_INFINITY },
+};
+
+function reserve(inflow: number): Pick<PoolRule, 'holds' | 'inflow'> {
+  return { holds: inflow / 3, inflow };
+}
+
+/** The pools a class draws from, in this order. */
+export const poolsOf: Readonly<Record<CallClass, readonly PoolName[]>> = {
+  write: ['common'],
+  cleanup: ['common', 'cleanup'],
+  settle: ['common', 'settle'],
+  recheck: ['common', 'recheck'],
+  poll: ['common', 'poll'],
+  sync: ['common', 'sync'],
+};
+
+/** Part of the common pool that a class leaves alone: a sync comes after everything else. */
+export const commonLeft: Readonly<Record<CallClass, number>> = {
+  write: 0,
+  cleanup: 0,
+  settle: 0,
+  recheck: 0,
+  poll: 0,
+  sync: 1 / 2,
+};
+
+/** Whether a call is made for a team. */
+export function isForTeam(callClass: CallClass): boolean {
+  return callClass === 'write' || callClass === 'cleanup';
+}
+
+/** Whose account a call goes on: the team's, or one account per class for the service's own. */
+export function flowOf(callClass: CallClass, team: string | null): string {
+  return team ?? `~${callClass}`;
+}

@@ -1,0 +1,133 @@
+import {
+  type BudgetState,
+  capacityOf,
+  committedOf,
+  type Demand,
+  levelOf,
+  type PromisedTurn,
+  type ReplicaState,
+  type Turns,
+} from './budget-state.js';
+import { type CallClass, commonLeft, type PoolName, poolRules, poolsOf } from './call-class.js';
+import { type Admission, admits, charge, debtOf } from './pool.js';
+import { claim, heldFor, promiseCounts } from './promises.js';
+
+/**
+ * Gives turns while there are calls and requests wait. First come the requests that were promised this turn. Then the
+ * flow with the smallest debt is next, of equal ones the one that has waited longest. Debts are repaid evenly, so flows
+ * that keep waiting have their turns one after the other, however many requests each has, and at however many replicas.
+ *
+ * A reserve serves its class while that class has no turn in the common pool; and before that one, while others use what
+ * the reserve holds.
+ */
+export function grantTurns(state: BudgetState): BudgetState {
+  if (state.at < state.pausedUntil) return state;
+  let next = state;
+  for (;;) {
+    if (next.limit === null && committedOf(next) >= underWayUnheard) return next;
+    const turn = chooseTurn(next);
+    if (turn === null) return next;
+    next = giveTurn(next, turn);
+  }
+}
+
+/** Maximum calls under way before the upstream has stated what is left. Its first answer states it. */
+const underWayUnheard = 10;
+
+interface Turn {
+  readonly replica: string;
+  readonly demand: Demand;
+  readonly pool: PoolName;
+  /** Which it fulfils. */
+  readonly promise?: PromisedTurn;
+}
+
+interface Candidate extends Turn {
+  /** Of its flow, with what that was promised. */
+  readonly owed: number;
+}
+
+function chooseTurn(state: BudgetState): Turn | null {
+  const demands = Object.entries(state.replicas).flatMap(([replica, { waiting }]) =>
+    waiting.map((demand) => ({ replica, demand })),
+  );
+  if (demands.length === 0) return null;
+  const admissions = admissionsOf(state);
+  const promisesTo = promiseCounts(state);
+  const from = (rank: number): Turn | null => {
+    let chosen: Candidate | null = null;
+    for (const { replica, demand } of demands) {
+      const pool = poolsOf[demand.class][rank];
+      if (pool === undefined) continue;
+      if (!admits(state.pools[pool], demand.flow, admissions(demand.class, pool))) continue;
+      const turn = { replica, demand, pool, owed: debtOf(state.pools[pool], demand.flow) + promisesTo(demand.flow) };
+      if (chosen === null || comesBefore(turn, chosen)) chosen = turn;
+    }
+    return chosen;
+  };
+  const promised = promisedTurn(state, demands);
+  if (promised !== null) return promised;
+  return state.pools.common.level >= 1 ? (from(0) ?? from(1)) : (from(1) ?? from(0));
+}
+
+/** The turn that was promised for the earliest time that has come, to a flow that waits. */
+function promisedTurn(state: BudgetState, demands: readonly Pick<Turn, 'replica' | 'demand'>[]): Turn | null {
+  if (levelOf(state) < 1) return null;
+  for (const promise of state.promises) {
+    if (promise.dueAt > state.at) return null;
+    const [first] = demands
+      .filter(({ demand }) => demand.flow === promise.flow)
+      .sort((one, other) => one.demand.since - other.demand.since);
+    if (first !== undefined) return { ...first, pool: 'common', promise };
+  }
+  return null;
+}
+
+function comesBefore(one: Candidate, other: Candidate): boolean {
+  const difference = one.owed - other.owed;
+  return difference === 0 ? one.demand.since < other.demand.since : difference < 0;
+}
+
+function giveTurn(before: BudgetState, { replica, demand, pool, promise }: Turn): BudgetState {
+  const state = promise === undefined ? before : claim(before, promise);
+  const at = state.replicas[replica] as ReplicaState;
+  const turn = { class: demand.class, flow: demand.flow, pool, count: 1 };
+  const after = { ...at, waiting: without(at.waiting, demand, 1), turns: addTurn(at.turns, turn) };
+  return {
+    ...state,
+    pools: { ...state.pools, [pool]: charge(state.pools[pool], demand.flow) },
+    replicas: { ...state.replicas, [replica]: after },
+  };
+}
+
+/** Leaves out `count` requests of a flow, which have their turn. */
+export function without(
+  demands: readonly Demand[],
+  { class: callClass, flow }: Pick<Demand, 'class' | 'flow'>,
+  count: number,
+): Demand[] {
+  return demands.flatMap((demand) => {
+    if (demand.class !== callClass || demand.flow !== flow) return [demand];
+    return demand.count > count ? [{ ...demand, count: demand.count - count }] : [];
+  });
+}
+
+function addTurn(turns: readonly Turns[], added: Turns): Turns[] {
+  const isSame = (turn: Turns): boolean =>
+    turn.class === added.class && turn.flow === added.flow && turn.pool === added.pool;
+  if (!turns.some(isSame)) return [...turns, added];
+  return turns.map((turn) => (isSame(turn) ? { ...turn, count: turn.count + added.count } : turn));
+}
+
+/**
+ * On what terms a class draws from a pool now. What is held for promises is not available; what the reserves hold and do
+ * not use, they lend to the common pool.
+ */
+export function admissionsOf(state: BudgetState): (callClass: CallClass, pool: PoolName) => Admission {
+  const spare = levelOf(state) - heldFor(state);
+  return (callClass, pool) => {
+    const { level } = state.pools[pool];
+    const lent = spare - commonLeft[callClass] * capacityOf(state, 'common');
+    return { left: level - (pool === 'common' ? lent : Math.min(spare, level)), burst: poolRules[pool].burst };
+  };
+}

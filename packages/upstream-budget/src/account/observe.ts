@@ -1,0 +1,79 @@
+import { type BudgetState, committedOf, levelOf, rateOf, setLevelOf, setLimit } from './budget-state.js';
+
+/** The headers of an answer that tell about the budget, by their names in lower case. */
+export type RateLimitHeaders = Readonly<
+  Partial<Record<'ratelimit-limit' | 'ratelimit-remaining' | 'retry-after', string>>
+>;
+
+/** What an answer says about the budget. */
+export interface Statement {
+  /** Calls per hour; null when it does not say. */
+  readonly limit: number | null;
+  /** Whole calls that were left when the answer was made. */
+  readonly remaining: number;
+}
+
+/** @returns null when the answer says nothing that could be relied upon */
+export function parseStatement(headers: RateLimitHeaders): Statement | null {
+  const remaining = countIn(headers['ratelimit-remaining']);
+  return remaining === null ? null : { limit: countIn(headers['ratelimit-limit']) || null, remaining };
+}
+
+/** Reads `Retry-After`: seconds or a date (RFC 9110, section 10.2.3). Null when there is none, or only words. */
+export function retryAfterMs(headers: RateLimitHeaders, nowMs: number): number | null {
+  const header = headers['retry-after'];
+  const seconds = countIn(header);
+  if (seconds !== null) return seconds * 1_000;
+  const date = header === undefined ? Number.NaN : Date.parse(header);
+  return Number.isNaN(date) ? null : Math.max(0, date - nowMs);
+}
+
+/** Reads a header as a whole number; null for anything else, absurdly large ones included. */
+function countIn(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,12}$/.test(header) ? Number(header) : null;
+}
+
+/** A statement of the upstream with what is needed to judge how old it is. */
+export interface Observation extends Statement {
+  /** `ended` of the account, as known before the call began; null when that was another account. It has grown by at
+   * least one when the statement is accounted for: by the call itself, which the upstream has counted. */
+  readonly endedBefore: number | null;
+}
+
+/** Maximum age of a statement when it is accounted for. Calls that flowed in since are not in it. */
+const statementMsMax = 2_000;
+
+/**
+ * Brings the account in line with what the upstream stated.
+ *
+ * When it made its statement, the upstream may not have counted calls that were under way. These are at most those
+ * still handed out and those that ended since this call began; so what is left for sure is the statement less those.
+ * An account below that is raised to it: that is also how what a dead replica never used comes back. An account far
+ * above the statement is wrong, because another client uses the project too: it falls to what is left for sure. One
+ * that is a little above, by what flowed in since and by the fraction that a whole number hides, falls to the statement.
+ */
+export function observe(state: BudgetState, { limit, remaining, endedBefore }: Observation): BudgetState {
+  const limited = limit === null || limit === state.limit ? state : setLimit(state, limit);
+  const level = levelOf(limited);
+  const uncounted = endedBefore === null ? null : committedOf(limited) + Math.max(0, limited.ended - endedBefore - 1);
+  const isFarAbove = level > remaining + 1 + rateOf(limited) * statementMsMax;
+  if (uncounted !== null && (isFarAbove || level < remaining - uncounted)) {
+    return setLevelOf(limited, remaining - uncounted);
+  }
+  return level > remaining ? setLevelOf(limited, remaining) : limited;
+}
+
+const hourMs = 3_600_000;
+/** A `Retry-After: 0` must not become a busy loop. */
+const pauseMsMin = 100;
+/** Without a `Retry-After`: a second at first, and longer as long as nothing else is answered. */
+const pauseMsUsual = 1_000;
+const pauseMsUsualMax = 60_000;
+
+/** Takes note of a 429. @param retryAfterMs what it says, null when it names no time */
+export function observeRefusal(state: BudgetState, retryAfterMs: number | null): BudgetState {
+  const usualMs = Math.min(pauseMsUsualMax, pauseMsUsual * 2 ** Math.min(16, state.refusals));
+  const pauseMs = Math.min(hourMs, Math.max(pauseMsMin, retryAfterMs ?? usualMs));
+  const pausedUntil = Math.max(state.pausedUntil, state.at + pauseMs);
+  return { ...state, pausedUntil, refusals: state.refusals + 1 };
+}

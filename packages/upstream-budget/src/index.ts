@@ -1,0 +1,10 @@
+export type { BudgetReading, BudgetState, PromisedTurn } from './account/budget-state.js';
+export { type CallClass, flowOf } from './account/call-class.js';
+export { parseStatement, type RateLimitHeaders, retryAfterMs } from './account/observe.js';
+export type { UsedUp } from './account/promise-turns.js';
+export { upstreamBudgetMetrics } from './budget-metrics.js';
+export type { BudgetStore, KeptReading } from './budget-store.js';
+export { connectBudgetStore, type RunStatement } from './connect-budget-store.js';
+export { type BudgetOptions, openBudget } from './open-budget.js';
+export type { Scheduler, Turned, TurnTaken } from './replica/scheduler.js';
+export type { CallEnd, Turn } from './replica/turn-keeper.js';

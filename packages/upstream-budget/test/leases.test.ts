@@ -1,0 +1,290 @@
+import { describe, expect, it } from '@jest/globals';
+import { capacityOf, committedOf, freshState, levelOf, readingOf } from '../src/account/budget-state.js';
+import { leaseMs, replicaMs } from '../src/account/renew-lease.js';
+import { anEmptyAccount, START, startAccount, turnsIn } from './an-account.js';
+
+describe('while there is plenty', () => {
+  it('a replica gets calls ahead of its requests, and those are taken out of the account at once', () => {
+    const account = startAccount();
+
+    const { free } = account.renew({ freeHeld: 0 });
+
+    expect(free).toBeGreaterThan(10);
+    expect(levelOf(account.state())).toBeCloseTo(3_600 - free, 6);
+    expect(committedOf(account.state())).toBe(free);
+  });
+
+  it('it is topped up, not given as much again', () => {
+    const account = startAccount();
+    const { free } = account.renew({ freeHeld: 0 });
+
+    expect(account.renew({ freeHeld: free }).free).toBe(0);
+    expect(account.renew({ freeHeld: free - 3, used: { acme: 3 }, ended: 3 }).free).toBe(3);
+  });
+
+  it('a flow that has had much more than others is named: it waits for its turns', () => {
+    const account = startAccount();
+
+    const { ahead } = account.renew({
+      waiting: [
+        { flow: 'acme', count: 300 },
+        { flow: 'globex', count: 20 },
+      ],
+      freeHeld: 0,
+    });
+
+    expect(ahead).toEqual(['acme']);
+  });
+
+  it('what was not used comes back, whoever it was for', () => {
+    const account = startAccount();
+    const { free, turns } = account.renew({ freeHeld: 0, waiting: [{ flow: 'acme', count: 2 }] });
+    expect(turns).toEqual([{ class: 'write', flow: 'acme', pool: 'common', count: 2 }]);
+
+    account.renew({
+      returned: [
+        { pool: 'common', flow: null, count: free },
+        { pool: 'common', flow: 'acme', count: 2 },
+      ],
+    });
+
+    expect(levelOf(account.state())).toBeCloseTo(3_600, 6);
+    expect(committedOf(account.state())).toBe(0);
+  });
+});
+
+describe('while calls are short', () => {
+  it('nobody gets calls ahead, and teams have their turns one after the other, not their requests', () => {
+    const account = anEmptyAccount(30);
+
+    const lease = account.renew({
+      freeHeld: 0,
+      waiting: [
+        { flow: 'flood', count: 50, waitedMs: 5_000 },
+        { flow: 'acme', count: 2 },
+        { flow: 'globex', count: 2 },
+      ],
+    });
+
+    expect(lease.free).toBe(0);
+    expect(turnsIn(lease)).toEqual(['acme 2', 'flood 2', 'globex 2']);
+  });
+
+  it('a team at one replica has its turn before a flood that has waited for longer at another', () => {
+    const account = anEmptyAccount(20);
+    account.renew({ waiting: [{ flow: 'flood', count: 40 }] });
+    account.pass(1_000);
+
+    const lease = account.renew({ replica: 'two', waiting: [{ flow: 'acme' }] });
+
+    expect(turnsIn(lease)).toEqual(['acme 1']);
+    expect(account.state().replicas.one).toMatchObject({ waiting: [{ flow: 'flood' }], turns: [] });
+  });
+
+  it('turns that come while a replica is silent are kept for it', () => {
+    const account = anEmptyAccount(0);
+    account.renew({ waiting: [{ flow: 'acme' }] });
+    account.pass(2_000);
+    account.renew({ replica: 'two', waiting: [{ flow: 'globex' }] });
+
+    // It still reports the request as waiting, which has its turn already.
+    const lease = account.renew({ waiting: [{ flow: 'acme', waitedMs: 2_000 }] });
+
+    expect(turnsIn(lease)).toEqual(['acme 1']);
+    expect(account.state().replicas.one?.waiting).toEqual([]);
+  });
+
+  it('clean-up, settlements and polls have reserves that writes cannot touch', () => {
+    const account = startAccount();
+    const flood = Array.from({ length: 200 }, (_, index) => ({ flow: `team ${index}`, count: 100 }));
+    account.renew({ waiting: flood });
+    account.pass(1_000);
+
+    const cleanup = { class: 'cleanup', flow: 'team 7' } as const;
+    const polls = { class: 'poll', flow: '~poll' } as const;
+    const settlement = { class: 'settle', flow: '~settle' } as const;
+    const lease = account.renew({ replica: 'two', waiting: [cleanup, polls, settlement, { flow: 'team 7' }] });
+
+    expect(turnsIn(lease)).toEqual(['team 7 1', '~poll 1', '~settle 1']);
+    expect(lease.turns.map(({ pool }) => pool)).toContain('cleanup');
+  });
+
+  it('a sync leaves half of what is there to everybody else', () => {
+    const syncs = { class: 'sync', flow: '~sync', count: 10_000 } as const;
+    const account = startAccount();
+
+    account.renew({ waiting: [syncs] });
+
+    expect(account.state().pools.common.level).toBeGreaterThan(capacityOf(account.state(), 'common') / 2);
+    expect(account.state().pools.sync.level).toBeLessThan(1);
+  });
+
+  it('it is said when a request will have its turn, and when the one after it', () => {
+    const account = anEmptyAccount(0);
+
+    const { forecasts } = account.renew({ waiting: [{ flow: 'acme', count: 2 }] });
+
+    // One call a second flows in, and while the reserves are empty they get three tenths of it.
+    expect(forecasts).toEqual([{ class: 'write', flow: 'acme', firstMs: 1_429, eachMs: 1_429 }]);
+  });
+});
+
+describe('a replica that dies', () => {
+  it('leaves to others the turns that it never fetched', () => {
+    const account = anEmptyAccount(0);
+    account.renew({ waiting: [{ flow: 'acme' }] });
+    account.pass(2_000);
+    account.renew({ replica: 'two' });
+    expect(committedOf(account.state())).toBe(1);
+
+    account.pass(leaseMs);
+    account.renew({ replica: 'two' });
+
+    expect(committedOf(account.state())).toBe(0);
+    expect(levelOf(account.state())).toBeCloseTo(5, 6);
+  });
+
+  it('gives back what it had fetched as soon as the upstream says that it was not used', () => {
+    const account = startAccount();
+    const { free } = account.renew({ freeHeld: 0 });
+    account.pass(leaseMs + 1);
+    account.renew({ replica: 'two', freeHeld: 0 });
+    account.renew({ replica: 'two', returned: [{ pool: 'common', flow: null, count: free }] });
+    const before = levelOf(account.state());
+    expect(before).toBeLessThan(3_600 - 10);
+
+    account.renew({ replica: 'two', waiting: [{ flow: 'acme' }] });
+    const observed = { limit: 3_600, remaining: 3_599, endedBefore: 0 };
+    account.renew({ replica: 'two', ended: 1, observed, known: { epoch: 'e', limit: 3_600, level: before } });
+
+    expect(levelOf(account.state())).toBeCloseTo(3_599, 6);
+  });
+
+  it('waits for nothing any more, and is forgotten after a while', () => {
+    const account = anEmptyAccount(0);
+    account.renew({ waiting: [{ flow: 'acme', count: 5 }] });
+    expect(account.renew({ replica: 'two' }).replicas).toBe(2);
+
+    account.pass(leaseMs);
+    account.renew({ replica: 'two' });
+    expect(readingOf(account.state()).waiting.write).toBe(0);
+
+    account.pass(replicaMs);
+    expect(account.renew({ replica: 'two' }).replicas).toBe(1);
+  });
+
+  it('cannot give back later what was written off', () => {
+    const account = startAccount();
+    const { free } = account.renew({ freeHeld: 0 });
+    account.pass(leaseMs + 1);
+    account.renew({ replica: 'two' });
+    const before = levelOf(account.state());
+
+    account.renew({ returned: [{ pool: 'common', flow: null, count: free }] });
+
+    expect(levelOf(account.state())).toBe(before);
+  });
+});
+
+describe('a replica that leaves', () => {
+  it('takes nothing with it', () => {
+    const account = startAccount();
+    const { free } = account.renew({ freeHeld: 0 });
+
+    account.renew({ leaves: true, returned: [{ pool: 'common', flow: null, count: free }] });
+
+    expect(account.state().replicas).toEqual({});
+    expect(levelOf(account.state())).toBeCloseTo(3_600, 6);
+  });
+});
+
+describe('an account of which nothing is known', () => {
+  it('lends a few calls, promises no turns, and lends no more until the upstream has said what there is', () => {
+    const account = startAccount(null);
+
+    const lease = account.renew({
+      waiting: [
+        { flow: 'acme', count: 40 },
+        { flow: 'globex', count: 40 },
+      ],
+      freeHeld: 0,
+    });
+
+    expect(lease.free).toBe(0);
+    expect(committedOf(account.state())).toBeLessThanOrEqual(10);
+    expect(lease.forecasts).toEqual([]);
+    expect(readingOf(account.state())).toMatchObject({ limit: null, remaining: null, resetAt: null });
+  });
+
+  it('has what the upstream publishes if it answers without a word about its budget', () => {
+    const account = startAccount(null);
+
+    account.renew({ answered: true });
+
+    expect(readingOf(account.state())).toMatchObject({ limit: 3_600, remaining: 3_600 });
+  });
+});
+
+describe('an account that was lost', () => {
+  it('is opened with what the first replica to come knew of it', () => {
+    const account = startAccount(null);
+
+    account.renew({ newEpoch: 'new', known: { epoch: 'old', limit: 7_200, level: 12 } });
+
+    expect(account.state()).toMatchObject({ epoch: 'new', limit: 7_200 });
+    expect(levelOf(account.state())).toBeCloseTo(12, 6);
+  });
+
+  it('does not compare statements with calls that it never saw', () => {
+    const account = startAccount(null);
+    account.renew({ known: { epoch: 'old', limit: 3_600, level: 12 } });
+
+    const observed = { limit: 3_600, remaining: 900, endedBefore: 0 };
+    account.renew({ observed, ended: 1, known: { epoch: 'old', limit: 3_600, level: 12 } });
+
+    expect(levelOf(account.state())).toBeCloseTo(12, 6);
+  });
+});
+
+describe('calls made while the account was out of reach', () => {
+  it('are on the team’s account, and are gone', () => {
+    const account = startAccount();
+    account.renew({});
+    account.pass(60_000);
+
+    account.renew({ madeAlone: { acme: 20 } });
+
+    expect(levelOf(account.state())).toBeCloseTo(3_580, 6);
+  });
+});
+
+describe('a 429', () => {
+  it('stops everybody until its time has come', () => {
+    const account = anEmptyAccount(100);
+    account.renew({ replica: 'two', refused: { retryAfterMs: 5_000 } });
+
+    const during = account.renew({ waiting: [{ flow: 'acme' }], freeHeld: 0 });
+    account.pass(5_000);
+    const after = account.renew({ waiting: [{ flow: 'acme' }] });
+
+    expect(during).toMatchObject({ turns: [], free: 0, pauseMs: 5_000, forecasts: [{ firstMs: 5_000 }] });
+    expect(turnsIn(after)).toEqual(['acme 1']);
+  });
+});
+
+describe('the budget as others see it', () => {
+  it('tells limit, what is left, when all of it is back, and who waits', () => {
+    const account = startAccount(freshState({ epoch: 'e', now: START, limit: 3_600, level: 0 }));
+    account.renew({
+      waiting: [
+        { flow: 'acme', count: 2 },
+        { class: 'poll', flow: '~poll' },
+      ],
+    });
+
+    expect(readingOf(account.state())).toEqual({
+      ...{ limit: 3_600, remaining: 0, resetAt: new Date(START + 3_600_000) },
+      waiting: { write: 2, cleanup: 0, settle: 0, recheck: 0, poll: 1, sync: 0 },
+    });
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { levelOf } from '../src/account/budget-state.js';
+import { keptMs, promisesMax, promisesPerFlow } from '../src/account/promises.js';
+import type { BudgetGrant } from '../src/account/renew-lease.js';
+import { anEmptyAccount, startAccount, turnsIn } from './an-account.js';
+
+describe('what the reserves hold', () => {
+  /** Many teams want more than there is, for as long as it takes to fill the reserves. */
+  const drawnDown = () => {
+    const account = anEmptyAccount(0);
+    const waiting = Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 40 }));
+    for (let minute = 0; minute < 20; minute += 1) {
+      for (let part = 0; part < 6; part += 1) {
+        account.pass(10_000);
+        account.renew({ waiting });
+      }
+    }
+    return { account, waiting };
+  };
+
+  it('is used by all while nobody claims it', () => {
+    const { account } = drawnDown();
+
+    expect(account.state().pools.poll.level).toBeCloseTo(120, 0);
+    expect(levelOf(account.state())).toBeLessThan(0.05 * 1_200);
+  });
+
+  it('is there for its class as soon as that claims it: the next calls are its own', () => {
+    const { account, waiting } = drawnDown();
+    const poll = { class: 'poll', flow: '~poll', count: 3 } as const;
+    const settle = { class: 'settle', flow: '~settle' } as const;
+    account.pass(4_000);
+
+    const lease = account.renew({ replica: 'two', waiting: [poll, settle] });
+    const late = account.renew({ waiting: waiting.map((each) => ({ ...each, waitedMs: 60_000 })) });
+
+    expect(turnsIn(lease)).toEqual(['~poll 3', '~settle 1']);
+    expect(lease.turns.map(({ pool }) => pool)).toEqual(expect.arrayContaining(['poll', 'settle']));
+    expect(late.turns.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('a request that is refused', () => {
+  const only = (lease: BudgetGrant) => lease.promised[0] as BudgetGrant['promised'][number];
+
+  it('is told a time from which its team has a turn that nobody else gets, whoever owes less', () => {
+    const account = anEmptyAccount(0);
+    const [waitMs] = only(account.renew({ refusing: { acme: 1 } })).waitsMs;
+    expect(waitMs).toBe(1_429);
+
+    account.pass(waitMs as number);
+    const other = account.renew({ replica: 'two', waiting: [{ flow: 'globex', waitedMs: 1_400 }] });
+    const own = account.renew({ replica: 'three', waiting: [{ flow: 'acme' }] });
+
+    expect([turnsIn(other), turnsIn(own)]).toEqual([[], ['acme 1']]);
+    expect(account.state().promises).toEqual([]);
+  });
+
+  it('has its turn for a while; then it is anybody’s', () => {
+    const account = anEmptyAccount(0);
+    const [waitMs] = only(account.renew({ refusing: { acme: 1 } })).waitsMs;
+    account.pass((waitMs as number) + keptMs - 1);
+    account.renew();
+    expect(account.state().promises).toHaveLength(1);
+
+    account.pass(1);
+    account.renew();
+
+    expect(account.state().promises).toEqual([]);
+  });
+
+  it('is not forgotten while the upstream takes no calls', () => {
+    const account = anEmptyAccount(0);
+    account.renew({ refusing: { acme: 1 } });
+    account.renew({ refused: { retryAfterMs: 60_000 } });
+
+    account.pass(60_000);
+
+    expect(turnsIn(account.renew({ waiting: [{ flow: 'acme' }] }))).toEqual(['acme 1']);
+  });
+
+  it('comes after the pause of a 429', () => {
+    const account = anEmptyAccount(100);
+    account.renew({ refused: { retryAfterMs: 30_000 } });
+
+    expect(only(account.renew({ refusing: { acme: 1 } }))).toMatchObject({ waitsMs: [30_000], usedUp: 'budget' });
+  });
+
+  it('is told its own time, and past a number that of the last: nobody hoards turns', () => {
+    const account = anEmptyAccount(0);
+
+    const { waitsMs, kept } = only(account.renew({ refusing: { acme: 100 } }));
+    const again = only(account.renew({ refusing: { acme: 1 } }));
+
+    expect(kept).toBe(promisesPerFlow);
+    expect(new Set(waitsMs).size).toBe(promisesPerFlow);
+    expect(waitsMs.slice(promisesPerFlow)).toEqual(waitsMs.slice(promisesPerFlow).map(() => waitsMs[kept - 1]));
+    expect(again).toMatchObject({ waitsMs: [waitsMs.at(-1)], kept: 0 });
+    expect(account.state().promises).toHaveLength(promisesPerFlow);
+  });
+
+  it('is hardly told to wait for longer because another team was refused a thousand times', () => {
+    const [flooded, calm] = [anEmptyAccount(0), anEmptyAccount(0)];
+    flooded.renew({ refusing: { flood: 1_000 } });
+    calm.renew({ refusing: { flood: 1 } });
+
+    const told = [flooded, calm].map((account) => only(account.renew({ refusing: { acme: 1 } })).waitsMs[0] as number);
+
+    expect(told[0]).toBeLessThanOrEqual(2 * (told[1] as number));
+  });
+
+  it('is told what is used up: its share, while others would be served, or all there is', () => {
+    const owing = startAccount();
+    owing.renew({ waiting: [{ flow: 'acme', count: 1_000 }] });
+    expect(only(owing.renew({ refusing: { acme: 1 } })).usedUp).toBe('share');
+
+    expect(only(anEmptyAccount(0).renew({ refusing: { acme: 1 } })).usedUp).toBe('budget');
+  });
+
+  it('keeps what it was told by an account that was lost', () => {
+    const account = anEmptyAccount(0);
+    const known = { epoch: 'e', limit: 3_600, level: 0 };
+
+    account.renew({ known, promised: [{ flow: 'acme', inMs: 5_000 }] });
+    account.renew({ known: { ...known, epoch: 'another' }, promised: [{ flow: 'globex', inMs: 5_000 }] });
+
+    expect(account.state().promises).toEqual([{ flow: 'acme', dueAt: account.at() + 5_000 }]);
+  });
+
+  it('takes room that is bounded for all teams together', () => {
+    const account = anEmptyAccount(0);
+    const refusing = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`team ${index}`, 3]));
+
+    const { promised } = account.renew({ refusing });
+
+    expect(account.state().promises).toHaveLength(promisesMax);
+    expect(promised.filter(({ kept }) => kept > 0).length).toBeGreaterThan(promisesMax / 3);
+    expect(promised.every(({ waitsMs }) => waitsMs.length === 3 && waitsMs.every((ms) => ms > 0))).toBe(true);
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type BudgetState, capacityOf, levelOf, limitOf } from '../src/account/budget-state.js';
+import { callClasses, poolNames, poolsOf } from '../src/account/call-class.js';
+import { admissionsOf } from '../src/account/grant-turns.js';
+import { admits } from '../src/account/pool.js';
+import { type Arrival, simulate, type World } from './simulate.js';
+
+const MINUTE_MS = 60_000;
+const PATIENCE_MS = 8_000;
+/** A request whose patience ends is told when to come by the shared account. */
+const ASKED_MS = 5;
+
+const arrival = (untilMs: number): fc.Arbitrary<Arrival> =>
+  fc.record({
+    at: fc.integer({ min: 0, max: untilMs }),
+    // A few that come again and again, and many that come once: these may use up what there is to the last call.
+    team: fc.oneof(
+      fc.constantFrom('a', 'b', 'c'),
+      fc.nat({ max: 99 }).map((index) => `team ${index}`),
+    ),
+    replica: fc.integer({ min: 0, max: 2 }),
+    class: fc.constantFrom(...callClasses),
+  });
+
+/**
+ * Requests of all classes at three replicas, with budgets from one call a minute to many a second, of which little is
+ * left. (An upstream with less left than may be called before it speaks would have to refuse.)
+ */
+const anyWorld: fc.Arbitrary<World> = fc.record({
+  arrivals: fc.array(arrival(3 * MINUTE_MS), { minLength: 50, maxLength: 300, size: 'max' }).map(bySet),
+  replicas: fc.constant(3),
+  limitPerHour: fc.constantFrom(60, 360, 3_600, 36_000),
+  remaining: fc.integer({ min: 30, max: 120 }),
+  patienceMs: fc.constant(PATIENCE_MS),
+  untilMs: fc.constant(3 * MINUTE_MS + 2 * PATIENCE_MS),
+});
+
+/** Every team's calls at one replica are about two record sets in turn. */
+function bySet(arrivals: Arrival[]): Arrival[] {
+  return arrivals.map((each, index) => ({ ...each, key: `${each.team}/${each.replica}/${index % 2}` }));
+}
+
+const aDeath = fc.record({ at: fc.integer({ min: 0, max: 3 * MINUTE_MS }), replica: fc.integer({ min: 0, max: 1 }) });
+
+/** Each world is three minutes long. A seed tells as much as a smaller world would, and sooner. */
+const runs = { numRuns: 30, endOnFailure: true };
+
+describe('whatever comes, and however large the budget', () => {
+  it('the upstream never has to refuse a call, not even when replicas die with what they held', () => {
+    fc.assert(
+      fc.property(anyWorld, fc.array(aDeath, { maxLength: 2 }), (world, deaths) => {
+        expect(simulate({ ...world, deaths }).upstream429).toBe(0);
+      }),
+      runs,
+    );
+  });
+
+  it('every request is either sent or refused, once, and within its patience', () => {
+    fc.assert(
+      fc.property(anyWorld, (world) => {
+        const { served, refused } = simulate(world);
+
+        const ended = [...served, ...refused];
+        expect(new Set(ended.map((each) => each.arrival)).size).toBe(world.arrivals.length);
+        expect(ended).toHaveLength(world.arrivals.length);
+        expect(Math.max(...ended.map(({ waitMs }) => waitMs))).toBeLessThanOrEqual(PATIENCE_MS + ASKED_MS);
+      }),
+      runs,
+    );
+  });
+
+  it('calls to one record set go out in the order in which they were asked for', () => {
+    fc.assert(
+      fc.property(anyWorld, (world) => {
+        const { served } = simulate(world);
+
+        for (const key of new Set(served.map(({ arrival: { key } }) => key))) {
+          const sent = served.filter((each) => each.arrival.key === key).map((each) => orderIn(world, each.arrival));
+          expect(sent).toEqual([...sent].sort((one, other) => one - other));
+        }
+      }),
+      runs,
+    );
+  });
+
+  it('nobody waits for a call that is there, and no refill is lost while somebody waits', () => {
+    fc.assert(
+      fc.property(anyWorld, (world) => {
+        const idle: string[] = [];
+
+        simulate({ ...world, onState: (state) => idle.push(...idleIn(state)) });
+
+        expect(idle).toEqual([]);
+      }),
+      runs,
+    );
+  });
+
+  it('no pool holds more than it may, and no account owes what was never drawn', () => {
+    fc.assert(
+      fc.property(anyWorld, (world) => {
+        const wrong: string[] = [];
+
+        simulate({ ...world, onState: (state) => wrong.push(...imbalancesOf(state)) });
+
+        expect(wrong).toEqual([]);
+      }),
+      runs,
+    );
+  });
+});
+
+describe('a team with one request', () => {
+  it('is served however many others ask for ever, of every class', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 30 }), fc.constantFrom(...callClasses), (teams, callClass) => {
+        const flood = Array.from({ length: 300 }, (_, index) => floodOf(teams, index));
+        const meek = { at: 2 * MINUTE_MS, team: 'meek', replica: 1, class: callClass };
+
+        const outcome = simulate({
+          ...{ arrivals: [...flood, meek], replicas: 2, limitPerHour: 3_600, remaining: 60, patienceMs: MINUTE_MS },
+          untilMs: 4 * MINUTE_MS,
+        });
+
+        expect(outcome.served.map((each) => each.arrival)).toContain(meek);
+      }),
+      { numRuns: 4 },
+    );
+  });
+});
+
+const orderIn = ({ arrivals }: World, one: Arrival): number => [...arrivals].sort((a, b) => a.at - b.at).indexOf(one);
+
+function floodOf(teams: number, index: number): Arrival {
+  return { at: index * 600, team: `flood ${index % teams}`, replica: 0, class: index % 3 === 0 ? 'cleanup' : 'write' };
+}
+
+/** Requests that wait although a call is there for them, and refills that are lost meanwhile. */
+function idleIn(state: BudgetState): string[] {
+  // Nobody knows yet what is there: calls are made a few at a time.
+  if (state.limit === null) return [];
+  const demands = Object.values(state.replicas).flatMap(({ waiting }) => waiting);
+  const admissions = admissionsOf(state);
+  const idle = demands.flatMap((demand) =>
+    poolsOf[demand.class].flatMap((pool) => {
+      const isAdmitted = admits(state.pools[pool], demand.flow, admissions(demand.class, pool));
+      return isAdmitted ? [`${demand.class} of ${demand.flow} waits beside ${pool}`] : [];
+    }),
+  );
+  const isFull = levelOf(state) >= limitOf(state) - ROUNDING;
+  return demands.length > 0 && isFull ? [...idle, 'the budget is full while somebody waits'] : idle;
+}
+
+function imbalancesOf(state: BudgetState): string[] {
+  return poolNames.flatMap((name) => {
+    const { level, repaid, paidAt } = state.pools[name];
+    const debts = Object.values(paidAt).map((at) => at - repaid);
+    const owed = debts.reduce((sum, debt) => sum + debt, 0);
+    const isBalanced =
+      level <= capacityOf(state, name) + ROUNDING && owed <= capacityOf(state, name) - level + ROUNDING;
+    return isBalanced && debts.every((debt) => debt > 0) ? [] : [`${name}: ${level} left, ${owed} owed`];
+  });
+}
+
+const ROUNDING = 1e-3;

@@ -1,0 +1,267 @@
+import type { BudgetState } from '../src/account/budget-state.js';
+import { type CallClass, flowOf, isForTeam } from '../src/account/call-class.js';
+import type { UsedUp } from '../src/account/promise-turns.js';
+import { renewLease } from '../src/account/renew-lease.js';
+import type { Refusal } from '../src/replica/refusals.js';
+import { type Decided, type Turn, turnKeeper } from '../src/replica/turn-keeper.js';
+
+/** One request for a call: when it comes (milliseconds), for whom, and at which replica. */
+export interface Arrival {
+  readonly at: number;
+  readonly team: string;
+  readonly replica: number;
+  readonly class?: CallClass;
+  /** Calls of one key have to be made in the order in which they were asked for. */
+  readonly key?: string;
+  /** The turn that it was told to come back for, if it was refused and has come: when that was to be. */
+  readonly toldFor?: number;
+}
+
+export interface World {
+  readonly arrivals: readonly Arrival[];
+  readonly replicas: number;
+  readonly limitPerHour: number;
+  /** What the upstream has left at the start; all of it unless given. */
+  readonly remaining?: number;
+  readonly patienceMs: number;
+  readonly untilMs: number;
+  /** Replicas that die at a time, without a word. */
+  readonly deaths?: readonly { readonly at: number; readonly replica: number }[];
+  /** Calls that somebody else makes in the same project. */
+  readonly foreign?: readonly number[];
+  /** When the shared account is lost. */
+  readonly losses?: readonly number[];
+  /** What becomes of a request may be followed by another one. */
+  readonly next?: (ended: Ended | Refused) => Arrival | null;
+  /** Looks at the shared account each time that it has changed. */
+  readonly onState?: (state: BudgetState) => void;
+}
+
+/** What became of a request: at the time `at` it was sent, or refused with a time to come back. */
+export interface Ended {
+  readonly arrival: Arrival;
+  readonly at: number;
+  readonly waitMs: number;
+}
+
+export interface Refused extends Ended {
+  readonly retryMs: number;
+  readonly usedUp: UsedUp;
+}
+
+export interface Outcome {
+  readonly served: readonly Ended[];
+  readonly refused: readonly Refused[];
+  /** Answers 429 that our calls met. */
+  readonly upstream429: number;
+  readonly reports: number;
+  readonly state: BudgetState;
+}
+
+/** One way to the store, and a call's way to the upstream and back. */
+const STORE_MS = 1;
+const THERE_MS = 40;
+const BACK_MS = 60;
+
+/**
+ * Runs keepers and the shared account against an upstream that counts as documented: a bucket of an hour's calls that
+ * refills evenly. Virtual time; nothing in it is random.
+ */
+export function simulate(world: World): Outcome {
+  const events = eventQueue();
+  const upstream = documentedUpstream(world);
+  const served: Ended[] = [];
+  const refused: Refused[] = [];
+  let upstream429 = 0;
+  let reports = 0;
+  let state: BudgetState | null = null;
+
+  const replicas = Array.from({ length: world.replicas }, (_, index) => startReplica(`replica ${index}`));
+
+  function startReplica(name: string) {
+    const keeper = turnKeeper();
+    const requests = new Map<number, Arrival>();
+    let isReporting = false;
+    let isDead = false;
+    let wakesAt = Number.POSITIVE_INFINITY;
+
+    const call = (turn: Turn, arrival: Arrival, now: number): void => {
+      const ended = { arrival, at: now, waitMs: now - arrival.at };
+      served.push(ended);
+      goOn(ended);
+      events.add(now + THERE_MS, (arrivedAt) => {
+        const answer = upstream.take(arrivedAt);
+        if (!answer.allowed) upstream429 += 1;
+        events.add(arrivedAt + BACK_MS, (at) => {
+          if (isDead) return;
+          const statement = { limit: world.limitPerHour, remaining: answer.remaining };
+          keeper.end(
+            turn,
+            answer.allowed ? { kind: 'answered', statement } : { kind: 'refused', statement, retryAfterMs: null },
+            at,
+          );
+          wake(at);
+        });
+      });
+    };
+
+    const refuse = (arrival: Arrival, { waitMs, usedUp }: Omit<Refusal, 'id'>, now: number): void => {
+      const ended = { arrival, at: now, waitMs: now - arrival.at, retryMs: waitMs, usedUp };
+      refused.push(ended);
+      goOn(ended);
+    };
+
+    const settle = (decided: readonly Decided[], now: number): void => {
+      for (const each of decided) {
+        const request = requests.get(each.id) as Arrival;
+        requests.delete(each.id);
+        if (each.kind === 'go') call(each.turn, request, now);
+        else refuse(request, each, now);
+      }
+    };
+
+    const report = (now: number): void => {
+      isReporting = true;
+      reports += 1;
+      const findings = keeper.report(now);
+      events.add(now + STORE_MS, (at) => {
+        const renewed = renewLease(state, { ...findings, replica: name, newEpoch: `epoch ${at}`, madeAlone: {} }, at);
+        state = renewed.state;
+        world.onState?.(state);
+        events.add(at + STORE_MS, (answeredAt) => {
+          isReporting = false;
+          if (isDead) return;
+          settle(keeper.takeUp(renewed.lease, now, answeredAt), answeredAt);
+          wake(answeredAt);
+        });
+      });
+    };
+
+    const wake = (now: number): void => {
+      if (isDead) return;
+      settle(keeper.expire(now), now);
+      const { reportAt, expireAt } = keeper.wakeAt(now);
+      if (!isReporting && reportAt <= now) report(now);
+      const next = Math.max(now + 1, Math.min(isReporting ? Number.POSITIVE_INFINITY : reportAt, expireAt));
+      if (next >= wakesAt && wakesAt > now) return;
+      wakesAt = next;
+      if (next < Number.POSITIVE_INFINITY) events.add(next, (at) => at === wakesAt && wake(at));
+    };
+
+    return {
+      keeper,
+      wake,
+      ask(arrival: Arrival, now: number): void {
+        if (isDead) return;
+        const { class: callClass = 'write', team, key = null } = arrival;
+        const want = { class: callClass, flow: flowOf(callClass, isForTeam(callClass) ? team : null), key };
+        const asked = keeper.ask(want, { patienceMs: world.patienceMs, again: false }, now);
+        if (asked.kind === 'go') call(asked.turn, arrival, now);
+        else if (asked.kind === 'too_long') refuse(arrival, asked, now);
+        else requests.set(asked.id, arrival);
+        wake(now);
+      },
+      die(): void {
+        isDead = true;
+      },
+    };
+  }
+
+  function arrive(arrival: Arrival): void {
+    events.add(arrival.at, (now) => replicas[arrival.replica]?.ask(arrival, now));
+  }
+  function goOn(ended: Ended | Refused): void {
+    const next = world.next?.(ended) ?? null;
+    if (next !== null) arrive(next);
+  }
+
+  for (const arrival of world.arrivals) arrive(arrival);
+  for (const { at, replica } of world.deaths ?? []) events.add(at, () => replicas[replica]?.die());
+  for (const at of world.foreign ?? []) events.add(at, (now) => void upstream.take(now));
+  for (const at of world.losses ?? []) {
+    events.add(at, () => {
+      state = null;
+    });
+  }
+  for (const replica of replicas) events.add(0, (now) => replica.wake(now));
+  events.runUntil(world.untilMs);
+  return { served, refused, upstream429, reports, state: state as unknown as BudgetState };
+}
+
+/** "3600 requests per hour, refilled at one per second, bursts allowed." */
+function documentedUpstream({ limitPerHour, remaining = limitPerHour }: World) {
+  let level = remaining;
+  let asOf = 0;
+  return {
+    take(now: number): { allowed: boolean; remaining: number } {
+      level = Math.min(limitPerHour, level + ((now - asOf) * limitPerHour) / 3_600_000);
+      asOf = now;
+      const allowed = level >= 1;
+      if (allowed) level -= 1;
+      return { allowed, remaining: Math.floor(level) };
+    },
+  };
+}
+
+/** A heap of what is to happen, soonest first; what was added first goes first among equals. */
+function eventQueue() {
+  const heap: { at: number; order: number; run: (now: number) => unknown }[] = [];
+  let order = 0;
+  const isSooner = (one: number, other: number): boolean => {
+    const [a, b] = [heap[one], heap[other]] as [(typeof heap)[0], (typeof heap)[0]];
+    return a.at === b.at ? a.order < b.order : a.at < b.at;
+  };
+  const swap = (one: number, other: number): void => {
+    [heap[one], heap[other]] = [heap[other] as (typeof heap)[0], heap[one] as (typeof heap)[0]];
+  };
+  const takeSoonest = () => {
+    const soonest = heap[0] as (typeof heap)[0];
+    const last = heap.pop() as (typeof heap)[0];
+    if (heap.length === 0) return soonest;
+    heap[0] = last;
+    for (let at = 0; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2];
+      let least = at;
+      if (left < heap.length && isSooner(left, least)) least = left;
+      if (right < heap.length && isSooner(right, least)) least = right;
+      if (least === at) return soonest;
+      swap(at, least);
+      at = least;
+    }
+  };
+  return {
+    add(at: number, run: (now: number) => unknown): void {
+      heap.push({ at, order: order++, run });
+      for (let child = heap.length - 1; child > 0; ) {
+        const parent = (child - 1) >> 1;
+        if (!isSooner(child, parent)) return;
+        swap(child, parent);
+        child = parent;
+      }
+    },
+    runUntil(until: number): void {
+      while (heap.length > 0 && (heap[0] as (typeof heap)[0]).at <= until) {
+        const { at, run } = takeSoonest();
+        run(at);
+      }
+    },
+  };
+}
+
+/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Jain's fairness index: 1 when all have the same, 1/n when one has everything. */
+export function jainIndex(values: readonly number[]): number {
+  const sum = values.reduce((total, value) => total + value, 0);
+  const squares = values.reduce((total, value) => total + value * value, 0);
+  return squares === 0 ? 1 : (sum * sum) / (values.length * squares);
+}

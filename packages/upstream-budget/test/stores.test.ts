@@ -1,0 +1,101 @@
+import { describeNeeding, missingRedis } from '@corral/testing';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BudgetState, freshState } from '../src/account/budget-state.js';
+import type { Change } from '../src/budget-store.js';
+import { aProject, postgresPlace, redisPlace, type TestPlace } from './test-stores.js';
+
+const places: [string, TestPlace | null][] = [
+  ['Postgres', await postgresPlace()],
+  ['Redis', await redisPlace()],
+];
+afterAll(async () => {
+  for (const [, place] of places) await place?.stop();
+});
+
+/** Counts in a state, and answers what it found. */
+const countOne: Change<number> = (state, now) => {
+  const before = state ?? freshState({ epoch: 'e', now, limit: 3_600 });
+  return { state: { ...before, ended: before.ended + 1 }, answer: before.ended };
+};
+
+for (const [name, place] of places) {
+  describeNeeding(describe, place === null ? missingRedis() : null, `a store on ${name}`, () => {
+    const at = place as TestPlace;
+    let project: string;
+    beforeEach(() => {
+      project = aProject();
+    });
+
+    it('begins with nothing, and keeps what it was told', async () => {
+      const store = await at.connect();
+
+      const answers = [await store.update(project, countOne), await store.update(project, countOne)];
+
+      expect(answers).toEqual([0, 1]);
+      await store.close();
+    });
+
+    it('is asked by the first call of a process that is only connecting to it', async () => {
+      const before = await at.connect();
+      await before.update(project, countOne);
+
+      const store = await at.connect();
+      expect(await store.update(project, countOne)).toBe(1);
+
+      await Promise.all([before.close(), store.close()]);
+    });
+
+    it('loses no change when many processes change at once', async () => {
+      const stores = await Promise.all([at.connect(), at.connect(), at.connect()]);
+
+      const counts = stores.map(async (store) => {
+        const counted: number[] = [];
+        for (let time = 0; time < 20; time += 1) counted.push(await store.update(project, countOne));
+        return counted;
+      });
+
+      const all = (await Promise.all(counts)).flat().sort((one, other) => one - other);
+      expect(all).toEqual(Array.from({ length: 60 }, (_, index) => index));
+      await Promise.all(stores.map((store) => store.close()));
+    });
+
+    it('tells its own time, which goes on', async () => {
+      const store = await at.connect();
+      const seen: number[] = [];
+      const look = (state: BudgetState | null, now: number) => {
+        seen.push(now);
+        return countOne(state, now);
+      };
+
+      await store.update(project, look);
+      await store.update(project, look);
+
+      expect((seen[1] as number) - (seen[0] as number)).toBeGreaterThanOrEqual(0);
+      expect(Math.abs((seen[0] as number) - Date.now())).toBeLessThan(60_000);
+      await store.close();
+    });
+
+    it.each([['no JSON'], ['null'], ['{"form":99,"ended":5}']])('takes %s for nothing', async (text) => {
+      const store = await at.connect();
+      await at.spoil(project, text);
+
+      expect(await store.readAll()).not.toHaveProperty(project);
+      expect(await store.update(project, countOne)).toBe(0);
+      await store.close();
+    });
+
+    it('shows the budgets of all projects to whoever asks, as they are now', async () => {
+      const store = await at.connect();
+      await store.update(project, (_state, now) => ({
+        ...{ state: freshState({ epoch: 'e', now: now - 10_000, limit: 3_600, level: 100 }), answer: null },
+      }));
+
+      const other = await at.connect();
+      const { [project]: reading } = await other.readAll();
+
+      expect(reading).toMatchObject({ limit: 3_600, waiting: { write: 0 } });
+      expect(reading?.remaining).toBeGreaterThanOrEqual(108);
+      await Promise.all([store.close(), other.close()]);
+    });
+  });
+}

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import { connectPool, type Pool } from '@corral/database';
+import { createTestDatabase, patientPool, redisForTests } from '@corral/testing';
+import { Redis } from 'ioredis';
+import type { BudgetStore } from '../src/budget-store.js';
+import { connectBudgetStore } from '../src/connect-budget-store.js';
+
+/** A place that keeps budgets, and that several processes can connect to. */
+export interface TestPlace {
+  connect(): Promise<BudgetStore>;
+  /** Loses everything. */
+  wipe(): Promise<void>;
+  /** Writes a text where a state is expected. */
+  spoil(project: string, text: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const aProject = (): string => `test-${randomUUID()}`;
+const ignored = (): void => undefined;
+
+export async function postgresPlace(): Promise<TestPlace> {
+  const database = await createTestDatabase();
+  const pool: Pool = connectPool({
+    databaseUrl: database.url,
+    applicationName: 'test',
+    ...patientPool,
+    onIdleError: ignored,
+  });
+  return {
+    connect: async () =>
+      connectBudgetStore({ redisUrl: undefined, run: (statement) => pool.query(statement), onError: ignored }),
+    wipe: async () => void (await pool.query('TRUNCATE upstream_budget')),
+    spoil: async (project, text) =>
+      void (await pool.query('INSERT INTO upstream_budget (project, version, state) VALUES ($1, 7, $2)', [
+        project,
+        text,
+      ])),
+    async stop() {
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+/** @returns null without a Redis: see `missingRedis` */
+export async function redisPlace(): Promise<TestPlace | null> {
+  const server = await redisForTests();
+  if (server === null) return null;
+  const direct = new Redis(server.url);
+  const run = () => Promise.reject(new Error('Postgres is not asked where there is a Redis'));
+  return {
+    connect: async () => connectBudgetStore({ redisUrl: server.url, run, onError: ignored }),
+    wipe: async () => void (await direct.flushall()),
+    spoil: async (project, text) =>
+      void (await direct.hset('corral:upstream-budget', project, text, `${project}:version`, 7)),
+    async stop() {
+      direct.disconnect();
+      await server.stop();
+    },
+  };
+}

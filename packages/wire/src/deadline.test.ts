@@ -1,0 +1,88 @@
+import { EventEmitter, getEventListeners, once } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import { answerWithin, orAborted, orLate, startDeadline } from './deadline.js';
+
+const gaveUp = new Error('gave up');
+const never = new Promise<string>(() => undefined);
+
+describe('work that is waited for until a signal', () => {
+  it('is waited for to its end', async () => {
+    const { signal } = new AbortController();
+
+    expect(await orAborted(Promise.resolve('done'), signal, () => gaveUp)).toBe('done');
+    await expect(orAborted(Promise.reject(new Error('broken')), signal, () => gaveUp)).rejects.toThrow('broken');
+  });
+
+  it('is given up with the signal, also with one that came before', async () => {
+    const controller = new AbortController();
+    const waiting = orAborted(never, controller.signal, () => gaveUp);
+    controller.abort();
+
+    await expect(waiting).rejects.toBe(gaveUp);
+    await expect(orAborted(never, controller.signal, () => gaveUp)).rejects.toBe(gaveUp);
+  });
+
+  it('may fail later without anybody hearing of it', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const work = new Promise<string>((_resolve, reject) => {
+      fail = reject;
+    });
+    const controller = new AbortController();
+    const waiting = orAborted(work, controller.signal, () => gaveUp);
+    controller.abort();
+
+    await expect(waiting).rejects.toBe(gaveUp);
+    fail(new Error('too late'));
+  });
+
+  it('leaves nothing on a signal that outlives it', async () => {
+    const { signal } = new AbortController();
+    await orAborted(Promise.resolve(), signal, () => gaveUp);
+
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+});
+
+describe('work that is waited for for a time', () => {
+  it('is waited for to its end', async () => {
+    expect(await orLate(Promise.resolve('done'), 50_000, () => gaveUp)).toBe('done');
+    expect(await answerWithin(Promise.resolve('done'), 50_000, null)).toBe('done');
+  });
+
+  it('is given up when the time is over, which may be at once', async () => {
+    await expect(orLate(never, 1, () => gaveUp)).rejects.toBe(gaveUp);
+    expect(await answerWithin(never, -1, null)).toBeNull();
+  });
+});
+
+describe('a deadline', () => {
+  it('ends with its time, and says so', async () => {
+    const deadline = startDeadline(1);
+    await once(deadline.signal, 'abort');
+
+    expect(deadline.cause()).toBe('time');
+    deadline.end();
+  });
+
+  it('ends with a caller, also with one that gave up before', () => {
+    const caller = new AbortController();
+    const deadline = startDeadline(50_000, [undefined, caller.signal]);
+    expect(deadline.cause()).toBeNull();
+
+    caller.abort();
+    const later = startDeadline(50_000, [caller.signal]);
+
+    expect([deadline.cause(), later.cause()]).toEqual(['caller', 'caller']);
+    for (const each of [deadline, later]) each.end();
+  });
+
+  it('leaves nothing on a signal that outlives it, and the limit of listeners as it is', () => {
+    const { signal } = new AbortController();
+    const limit = EventEmitter.defaultMaxListeners;
+
+    for (const callers of [[], [signal]]) startDeadline(50_000, callers).end();
+
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(EventEmitter.defaultMaxListeners).toBe(limit);
+  });
+});

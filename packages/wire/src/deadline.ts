@@ -1,0 +1,115 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A bound on a call: its time, and the signals of its callers. */
+export interface Deadline {
+  /** Aborted when the time is over, or when a caller gives up. */
+  readonly signal: AbortSignal;
+  /** Why it was aborted; null while it was not. */
+  cause(): 'time' | 'caller' | null;
+  leftMs(): number;
+  /** Starts the time again. With each chunk of a stream, this bounds silence instead of the whole. */
+  restart(ms: number): void;
+  /** Stops counting until `restart`. */
+  pause(): void;
+  /** Lets go of timer and listeners. `AbortSignal.any` would stay on a long-lived signal for as long as that lives. */
+  end(): void;
+}
+
+/** Starts a deadline. It must be ended. @param callers signals that end it as well */
+export function startDeadline(timeoutMs: number, callers: readonly (AbortSignal | undefined)[] = []): Deadline {
+  const controller = new AbortController();
+  let cause: 'time' | 'caller' | null = null;
+  const abort = (why: 'time' | 'caller') => {
+    cause ??= why;
+    controller.abort();
+  };
+  let endsAt = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const restart = (ms: number) => {
+    clearTimeout(timer);
+    endsAt = performance.now() + ms;
+    timer = setTimeout(() => abort('time'), ms);
+  };
+  const byCaller = () => abort('caller');
+  restart(timeoutMs);
+  for (const caller of callers) {
+    if (caller === undefined) continue;
+    // Many calls may share a signal, and each lets go of it: that is no leak to warn of.
+    setMaxListeners(0, caller);
+    if (caller.aborted) byCaller();
+    else caller.addEventListener('abort', byCaller, { once: true });
+  }
+  return {
+    signal: controller.signal,
+    cause: () => cause,
+    leftMs: () => endsAt - performance.now(),
+    restart,
+    pause: () => clearTimeout(timer),
+    end() {
+      clearTimeout(timer);
+      for (const caller of callers) caller?.removeEventListener('abort', byCaller);
+    },
+  };
+}
+
+/** How long a request may still begin calls. On the monotonic clock: a corrected wall clock must not prolong it. */
+export function startPatience(ms: number): { leftMs(): number } {
+  const end = performance.now() + ms;
+  return { leftMs: () => end - performance.now() };
+}
+
+/** Waits, or gives up as soon as the signal is aborted. @returns false when it gave up */
+export async function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
+  try {
+    await delay(ms, undefined, signal === undefined ? {} : { signal });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Waits for work only until the signal. The work goes on; what comes of it later is dropped.
+ *
+ * @param errorOf what to fail with when the signal comes first
+ */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal, errorOf: () => Error): Promise<T> {
+  let stop: () => void = () => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(errorOf());
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/**
+ * Waits for work for a limited time. The work goes on; what comes of it later is dropped.
+ *
+ * @returns what the work gives, or `late` when the time is over first
+ */
+export async function answerWithin<T, L>(work: Promise<T>, ms: number, late: L): Promise<T | L> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<L>((resolve) => {
+    timer = setTimeout(() => resolve(late), Math.max(0, ms));
+  });
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const LATE = Symbol('late');
+
+/** The same as `answerWithin`, and fails when the time is over. @param errorOf what to fail with */
+export async function orLate<T>(work: Promise<T>, ms: number, errorOf: () => Error): Promise<T> {
+  const answer = await answerWithin(work, ms, LATE);
+  if (answer === LATE) throw errorOf();
+  return answer as T;
+}

@@ -1,0 +1,166 @@
+import http from 'node:http';
+import https from 'node:https';
+import { setImmediate } from 'node:timers/promises';
+import { type Broken, brokenBy, type Stage } from './arrival.js';
+import type { Deadline } from './deadline.js';
+
+/** Whom to call, and as whom. */
+export interface Endpoint {
+  /** With the path that all calls have in common. */
+  readonly server: URL;
+  /** For every call. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** See `openAgent`. */
+  readonly agent: http.Agent;
+}
+
+export interface Outgoing {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the server's address, encoded, with its query. */
+  readonly path: string;
+  /** What may come back, default JSON. */
+  readonly accept?: string | undefined;
+  readonly body?: { readonly type: string; readonly bytes: Buffer } | undefined;
+}
+
+export interface Bounds {
+  readonly deadline: Deadline;
+  /** A longer answer is `too_large`. */
+  readonly bodyBytesMax: number;
+  /** Restarts the deadline with this time when the call gets a connection, ready or still connecting. */
+  readonly callMs?: number;
+}
+
+/** By their names in lower case, without those that may come more than once. */
+export type AnswerHeaders = Readonly<Partial<Record<string, string>>>;
+
+export interface Answered {
+  readonly kind: 'answered';
+  readonly status: number;
+  readonly headers: AnswerHeaders;
+  readonly body: Buffer;
+}
+
+/** An answer whose body is still to come. */
+export interface Opened {
+  readonly kind: 'opened';
+  readonly status: number;
+  readonly headers: AnswerHeaders;
+  readonly body: http.IncomingMessage;
+}
+
+/** Makes one HTTP call and never rejects. No repetition, no redirect, no decompression. */
+export async function exchange(endpoint: Endpoint, outgoing: Outgoing, bounds: Bounds): Promise<Answered | Broken> {
+  const opened = await openExchange(endpoint, outgoing, bounds);
+  return opened.kind === 'broken' ? opened : collect(opened, bounds);
+}
+
+/** Makes one HTTP call up to the headers of its answer. The deadline goes on to bound the body. Never rejects. */
+export function openExchange(
+  { server, agent, headers }: Endpoint,
+  { method, path, accept = 'application/json', body }: Outgoing,
+  { deadline, callMs }: Pick<Bounds, 'deadline' | 'callMs'>,
+): Promise<Opened | Broken> {
+  const isSecure = server.protocol === 'https:';
+  const { signal } = deadline;
+  return new Promise((settle) => {
+    let stage: Stage = 'queued';
+    const fail = (error?: unknown) => settle(brokenBy(error, stage, deadline.cause()));
+    if (signal.aborted) {
+      fail();
+      return;
+    }
+    const request = (isSecure ? https : http).request({
+      protocol: server.protocol,
+      hostname: server.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: server.port,
+      path: `${server.pathname.replace(/\/+$/, '')}${path}`,
+      method,
+      agent,
+      signal,
+      headers: {
+        ...headers,
+        Accept: accept,
+        'User-Agent': 'corral',
+        ...(body && { 'Content-Type': body.type, 'Content-Length': body.bytes.length }),
+      },
+    });
+    request.once('socket', (socket) => {
+      if (callMs !== undefined) deadline.restart(callMs);
+      stage = 'connecting';
+      if (request.reusedSocket || !socket.connecting) stage = 'waiting';
+      else socket.once(isSecure ? 'secureConnect' : 'connect', () => (stage = 'waiting'));
+    });
+    request.once('response', (answer) => {
+      settle({
+        kind: 'opened',
+        status: answer.statusCode ?? 0,
+        headers: answerHeaders(answer.headers),
+        body: answer,
+      });
+    });
+    request.on('error', fail);
+    // Whatever happens, there is an end. After a response it changes nothing.
+    request.once('close', () => fail());
+    // A request that waits for a connection emits nothing before it has one, not even when it is aborted.
+    signal.addEventListener('abort', () => fail(), { once: true });
+    request.end(body?.bytes);
+  });
+}
+
+/** Reads the rest of an answer as a whole. Never rejects. */
+export async function collect(opened: Opened, bounds: Bounds): Promise<Answered | Broken> {
+  const chunks: Buffer[] = [];
+  const failure = await consume(opened, bounds, (chunk) => chunks.push(chunk));
+  const { status, headers } = opened;
+  return failure ?? { kind: 'answered', status, headers, body: Buffer.concat(chunks) };
+}
+
+/** A server that is near sends faster than we parse: what else this process does must not wait for the last chunk. */
+const turnMsMax = 10;
+
+/**
+ * Reads the rest of an answer as it comes.
+ *
+ * @returns null when it came as a whole
+ * @throws what `take` throws, and nothing else
+ */
+export async function consume(
+  { body }: Opened,
+  { deadline, bodyBytesMax }: Bounds,
+  take: (chunk: Buffer) => void,
+): Promise<Broken | null> {
+  let bytes = 0;
+  let refusal: { error: unknown } | null = null;
+  let turnBeganAt = performance.now();
+  try {
+    for await (const chunk of body) {
+      if (performance.now() - turnBeganAt > turnMsMax) {
+        await setImmediate();
+        turnBeganAt = performance.now();
+      }
+      bytes += chunk.length;
+      if (bytes > bodyBytesMax) {
+        return { kind: 'broken', stage: 'answering', cause: 'too_large', bytesMax: bodyBytesMax };
+      }
+      try {
+        take(chunk);
+      } catch (error) {
+        refusal = { error };
+        break;
+      }
+    }
+  } catch (error) {
+    return brokenBy(error, 'answering', deadline.cause());
+  }
+  if (refusal !== null) throw refusal.error;
+  // A body of no announced length ends like any other when it is cut off.
+  return deadline.signal.aborted ? brokenBy(null, 'answering', deadline.cause()) : null;
+}
+
+function answerHeaders(headers: http.IncomingHttpHeaders): AnswerHeaders {
+  const single = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name, value.trim()] as const] : [],
+  );
+  return Object.fromEntries(single);
+}

@@ -1,0 +1,18 @@
+export { type Broken, codeOf, mayHaveArrived } from './arrival.js';
+export { aroundMs, type BackoffRange, backoffMs, equalJitterMs, fullJitterMs, spreadMs } from './backoff.js';
+export { answerWithin, type Deadline, orAborted, orLate, sleep, startDeadline, startPatience } from './deadline.js';
+export {
+  type Answered,
+  type AnswerHeaders,
+  type Bounds,
+  collect,
+  consume,
+  type Endpoint,
+  exchange,
+  type Opened,
+  type Outgoing,
+  openExchange,
+} from './exchange.js';
+export { isObject, type JsonObject, parseJsonObject, readJsonObject } from './json.js';
+export { createElementCutter, createLineCutter } from './json-stream.js';
+export { type AgentOptions, keepSockets, openAgent, retireAgent, type TlsMaterial } from './sockets.js';

@@ -1,0 +1,134 @@
+import type { Socket } from 'node:net';
+import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { exchange, mayHaveArrived, openAgent, startDeadline } from '../src/index.js';
+
+let server: RawServer | undefined;
+let agents: { destroy(): void }[] = [];
+afterEach(async () => {
+  for (const agent of agents) agent.destroy();
+  agents = [];
+  await server?.close();
+  server = undefined;
+});
+
+function endpointOf(url: string, socketsMax?: number) {
+  const agent = openAgent(new URL(url), { idleMsMax: 4_000, socketsMax });
+  agents.push(agent);
+  return { server: new URL(url), headers: { Authorization: 'Bearer secret' }, agent };
+}
+type Called = Parameters<typeof exchange>[0];
+interface Time {
+  readonly timeoutMs?: number;
+  readonly callMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+async function call(endpoint: Called, { timeoutMs = 50_000, callMs = timeoutMs, signal }: Time = {}) {
+  const deadline = startDeadline(timeoutMs, [signal]);
+  try {
+    const body = { type: 'application/json', bytes: Buffer.from('{}') };
+    const bounds = { deadline, bodyBytesMax: 100, callMs };
+    return await exchange(endpoint, { method: 'POST', path: '/things?a=b', body }, bounds);
+  } finally {
+    deadline.end();
+  }
+}
+
+async function endpointThat(onRequest: (socket: Socket) => void, { path = '', socketsMax = 64 } = {}): Promise<Called> {
+  server = await startRawServer(onRequest);
+  return endpointOf(`${server.url}${path}`, socketsMax);
+}
+
+describe('a call', () => {
+  it('is answered with status, headers and the very bytes of the body', async () => {
+    const endpoint = await endpointThat((socket) => socket.write(rawAnswer('418 Odd', ' {}\n', ['X-Odd:  yes '])), {
+      path: '/v1/',
+    });
+
+    expect(await call(endpoint)).toMatchObject({
+      kind: 'answered',
+      status: 418,
+      headers: { 'x-odd': 'yes' },
+      body: Buffer.from(' {}\n'),
+    });
+    expect(server?.requests[0]).toMatch(/^POST \/v1\/things\?a=b HTTP\/1.1\r\n/);
+    expect(server?.requests[0]).toContain('Authorization: Bearer secret\r\n');
+  });
+
+  it('surely did not arrive when nobody listens, or the name does not exist', async () => {
+    const refused = await call(endpointOf(await closedUrl()));
+    const unknown = await call(endpointOf('http://upstream.invalid'));
+
+    expect(refused).toEqual({
+      kind: 'broken',
+      stage: 'connecting',
+      cause: 'error',
+      code: 'ECONNREFUSED',
+      untrusted: false,
+    });
+    expect(unknown).toMatchObject({ stage: 'connecting', cause: 'error' });
+  });
+
+  it('surely did not arrive when its time is over before TLS is ready', async () => {
+    server = await startRawServer(() => undefined);
+
+    const done = await call(endpointOf(server.url.replace('http:', 'https:')), { timeoutMs: 100 });
+
+    expect(done).toEqual({ kind: 'broken', stage: 'connecting', cause: 'time' });
+  });
+
+  it('surely did not arrive while it waits for a connection', async () => {
+    const endpoint = await endpointThat(() => undefined, { socketsMax: 1 });
+    const gaveUp = new AbortController();
+    const first = call(endpoint, { signal: gaveUp.signal });
+
+    expect(await call(endpoint, { timeoutMs: 50 })).toEqual({ kind: 'broken', stage: 'queued', cause: 'time' });
+    gaveUp.abort();
+    expect(await first).toMatchObject({ kind: 'broken', cause: 'caller' });
+  });
+
+  it('has its own time from when it gets a connection', async () => {
+    const endpoint = await endpointThat(() => undefined);
+
+    expect(await call(endpoint, { callMs: 1_000 })).toEqual({ kind: 'broken', stage: 'waiting', cause: 'time' });
+  });
+
+  it.each<[string, (socket: Socket) => void, string]>([
+    ['a reset', (socket) => socket.resetAndDestroy(), 'waiting'],
+    ['what is no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'), 'waiting'],
+    [
+      'an upgrade',
+      (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+      'waiting',
+    ],
+    ['half of the body', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n{'), 'answering'],
+  ])('may have arrived when it is answered by %s', async (_what, fault, stage) => {
+    const done = await call(await endpointThat(fault));
+
+    expect(done).toMatchObject({ kind: 'broken', stage, cause: 'error', untrusted: false });
+    expect(done.kind === 'broken' && mayHaveArrived(done)).toBe(true);
+  });
+
+  it('may have arrived when a connection breaks that was used before', async () => {
+    const endpoint = await endpointThat((socket) => {
+      if (server?.requests.length === 1) socket.write(rawAnswer('200 OK', '{}'));
+      else socket.resetAndDestroy();
+    });
+    await call(endpoint);
+
+    expect(await call(endpoint)).toMatchObject({ kind: 'broken', stage: 'waiting' });
+  });
+
+  it('is cut at the bound of an answer', async () => {
+    const endpoint = await endpointThat((socket) => socket.write(rawAnswer('200 OK', 'x'.repeat(101))));
+
+    expect(await call(endpoint)).toEqual({ kind: 'broken', stage: 'answering', cause: 'too_large', bytesMax: 100 });
+  });
+
+  it('holds nothing of the request when it is broken', async () => {
+    const done = await call(await endpointThat((socket) => socket.end('Bearer secret\r\n')));
+
+    expect(JSON.stringify(done)).not.toContain('secret');
+  });
+});
