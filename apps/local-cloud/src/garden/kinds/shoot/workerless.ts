@@ -1,1 +1,0 @@
-export const WORKERLESS = 'this field should not be set for workerless Shoot clusters';

@@ -1,0 +1,230 @@
+import { type Clock, timestamp } from '../clock.js';
+import type { ActionError } from '../dns/model.js';
+import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
+import { openJournal } from '../journal.js';
+import type { Labels } from '../labels.js';
+import type { RunState, Server, ServerAction, ServerOptions } from './model.js';
+import { findImage } from './model.js';
+
+type Entry = { kind: 'server'; server: Server } | { kind: 'action'; action: ServerAction };
+
+const FIRST_SERVER = 4_711;
+/** Far above the ids of DNS actions: both are served under one path. */
+const FIRST_ACTION = 5_000_001;
+
+const neverRebuilt = { rebuild: null, firstBoot: null };
+
+export interface ServersOptions {
+  readonly clock: Clock;
+  readonly actionMs: number;
+  readonly dataDir: string | undefined;
+}
+
+/** The servers of all projects and their actions. */
+export class Servers {
+  readonly #servers = new Map<number, Server>();
+  readonly #actions = new Map<number, ServerAction>();
+  readonly #listeners = new Set<(id: number) => void>();
+  readonly #journal;
+  readonly #clock: Clock;
+  readonly #actionMs: number;
+
+  constructor({ clock, actionMs, dataDir }: ServersOptions) {
+    this.#clock = clock;
+    this.#actionMs = actionMs;
+    this.#journal = dataDir === undefined ? null : openJournal(dataDir, 'servers.jsonl');
+    for (const entry of this.#journal?.entries<Entry>() ?? []) this.#take(entry);
+    this.#journal?.compact(() => this.#entries());
+  }
+
+  close(): void {
+    this.#journal?.close();
+  }
+
+  /** Registers a listener that is called after each change of a server. @returns a function that removes it */
+  onChange(listener: (id: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  add(project: string, options: ServerOptions): Server {
+    const { architecture = 'x86', image = 'ubuntu-22.04' } = options;
+    const id = options.id ?? Math.max(FIRST_SERVER - 1, ...this.#servers.keys()) + 1;
+    if (this.#servers.has(id)) throw new Error(`There is a server ${id} already. Take another number.`);
+    return this.#told({
+      ...{ id, project, architecture },
+      name: options.name ?? `server-${id}`,
+      created: timestamp(this.#clock.now()),
+      serverType: options.serverType ?? (architecture === 'arm' ? 'cax11' : 'cx22'),
+      location: options.location ?? 'hel1',
+      labels: options.labels ?? {},
+      imageId: image === null ? null : (findImage(image, architecture)?.id ?? null),
+      protection: options.protection ?? { delete: false, rebuild: false },
+      ...{ locked: options.locked ?? false, rescueEnabled: options.rescueEnabled ?? false, iso: options.iso ?? false },
+      ...{ diskGb: options.diskGb ?? 40, status: options.status ?? null, power: 'running' },
+      ...{ hasSshKeys: options.hasSshKeys ?? true, userData: null, rebuilds: 0, powerOffs: 0, deletedBy: null },
+      ...{ ...neverRebuilt, joins: options.joins ?? true, joinMs: options.joinMs ?? null },
+    });
+  }
+
+  /** Changes a server without checking any rule, like a manual change. */
+  change(id: number, { image, ...change }: ServerOptions & { project?: string }): Server {
+    const server = this.#servers.get(id);
+    if (server === undefined) throw new Error(`There is no server ${id}.`);
+    const imageId = image === undefined || image === null ? undefined : findImage(image, server.architecture)?.id;
+    return this.#told({ ...this.#settled(server), ...change, id, ...(imageId === undefined ? {} : { imageId }) });
+  }
+
+  vanish(id: number): void {
+    const server = this.#servers.get(id);
+    if (server === undefined) throw new Error(`There is no server ${id}.`);
+    this.#told({ ...server, deletedBy: 'admin' });
+  }
+
+  /** All servers ever created, by id. */
+  list(): Server[] {
+    return [...this.#servers.values()].map((server) => this.#settled(server)).sort((a, b) => a.id - b.id);
+  }
+
+  inProject(project: string): Server[] {
+    return this.list().filter((server) => server.project === project && server.deletedBy === null);
+  }
+
+  /** @throws ApiError `not_found`, also for a server of another project */
+  get(project: string, id: number): Server {
+    const server = this.#servers.get(id);
+    if (server === undefined || server.project !== project || server.deletedBy !== null) throw notFound('server');
+    return this.#settled(server);
+  }
+
+  /** Newest first. */
+  actionsOf({ id }: Pick<Server, 'id'>): ServerAction[] {
+    return [...this.#actions.values()].filter(({ serverId }) => serverId === id).sort((a, b) => b.id - a.id);
+  }
+
+  findAction(project: string, id: number): ServerAction | null {
+    const action = this.#actions.get(id);
+    return action !== undefined && this.#servers.get(action.serverId)?.project === project ? action : null;
+  }
+
+  isRunning = ({ finishesAt }: Pick<ServerAction, 'finishesAt'>): boolean => this.#clock.now() < finishesAt;
+
+  isLocked(server: Server): boolean {
+    return server.locked || this.actionsOf(server).some(this.isRunning);
+  }
+
+  /** @returns null for an unknown server */
+  runState(id: number): RunState | null {
+    const held = this.#servers.get(id);
+    if (held === undefined) return null;
+    const rebuilds = this.actionsOf(held).filter(({ imageId }) => imageId !== null);
+    // Find the running rebuild before settling the server: a rebuild that ends in between counts as running.
+    const underWay = rebuilds.find(this.isRunning);
+    const server = this.#settled(held);
+    const isRunning = server.deletedBy === null && server.power === 'running' && underWay === undefined;
+    const last = underWay ?? rebuilds.find((action) => action.id === server.rebuild);
+    return { server, rebuild: isRunning ? server.rebuild : null, rebuiltAt: last?.finishesAt ?? null };
+  }
+
+  /** Records that the user data of this rebuild was processed, so it is processed only once. */
+  noteFirstBoot(server: Server, rebuild: number): void {
+    this.#save({ ...server, firstBoot: rebuild });
+  }
+
+  update(server: Server, change: { name?: string; labels?: Labels }): Server {
+    return this.#save({ ...server, ...change });
+  }
+
+  /**
+   * Rebuilds the server. Every call wipes it again.
+   *
+   * @throws ApiError `protected`, `locked`, `invalid_input`
+   */
+  rebuild(
+    server: Server,
+    order: { image: string; userData?: string | undefined; error: ActionError | null },
+  ): ServerAction {
+    if (server.protection.rebuild) throw new ApiError(423, 'protected', 'server is rebuild protected');
+    this.#refuseLocked(server);
+    const image = findImage(order.image, server.architecture);
+    if (image === null) throw new ApiError(404, 'not_found', `image '${order.image}' not found`);
+    if (image.architecture !== server.architecture) {
+      throw invalidInput('image', `image architecture ${image.architecture} does not fit ${server.architecture}`);
+    }
+    if (image.diskGb > server.diskGb) throw invalidInput('image', 'image is larger than the disk');
+    // If omitted, the previous user data is used again.
+    this.#save({ ...server, rebuilds: server.rebuilds + 1, userData: order.userData ?? server.userData });
+    return this.#begin(server, 'rebuild_server', { error: order.error, imageId: image.id });
+  }
+
+  /** @throws ApiError `locked` */
+  power(server: Server, power: Server['power'], command: string): ServerAction {
+    this.#refuseLocked(server);
+    this.#save({ ...server, power, powerOffs: server.powerOffs + (power === 'off' ? 1 : 0) });
+    return this.#begin(server, command);
+  }
+
+  protect(server: Server, protection: Server['protection']): ServerAction {
+    this.#save({ ...server, protection });
+    return this.#begin(server, 'change_protection');
+  }
+
+  /** @throws ApiError `protected`, `locked` */
+  remove(server: Server): ServerAction {
+    if (server.protection.delete) throw new ApiError(423, 'protected', 'server deletion is protected');
+    this.#refuseLocked(server);
+    this.#save({ ...server, deletedBy: 'api' });
+    return this.#begin(server, 'delete_server');
+  }
+
+  #refuseLocked(server: Server): void {
+    if (this.isLocked(server)) throw new ApiError(423, 'locked', 'server is locked');
+  }
+
+  #begin(
+    { id: serverId }: Server,
+    command: string,
+    { error = null, imageId = null }: Partial<Pick<ServerAction, 'error' | 'imageId'>> = {},
+  ): ServerAction {
+    const startedAt = this.#clock.now();
+    const id = Math.max(FIRST_ACTION - 1, ...this.#actions.keys()) + 1;
+    const action = { id, serverId, command, startedAt, finishesAt: startedAt + this.#actionMs, error, imageId };
+    this.#actions.set(id, action);
+    this.#journal?.append(JSON.stringify({ kind: 'action', action } satisfies Entry));
+    this.#tell(serverId);
+    return action;
+  }
+
+  /** The server with the effect of the last finished rebuild. */
+  #settled(server: Server): Server {
+    const last = this.actionsOf(server).find(({ imageId, error }) => imageId !== null && error === null);
+    if (last === undefined || this.isRunning(last) || last.id === server.rebuild) return server;
+    return this.#save({ ...server, imageId: last.imageId, power: 'running', rebuild: last.id });
+  }
+
+  #told(server: Server): Server {
+    this.#save(server);
+    this.#tell(server.id);
+    return server;
+  }
+
+  #tell(id: number): void {
+    for (const listener of [...this.#listeners]) listener(id);
+  }
+
+  #save(server: Server): Server {
+    this.#servers.set(server.id, server);
+    this.#journal?.append(JSON.stringify({ kind: 'server', server } satisfies Entry));
+    return server;
+  }
+
+  #take(entry: Entry): void {
+    if (entry.kind === 'server') this.#servers.set(entry.server.id, entry.server);
+    else this.#actions.set(entry.action.id, entry.action);
+  }
+
+  *#entries(): Iterable<string> {
+    for (const server of this.#servers.values()) yield JSON.stringify({ kind: 'server', server } satisfies Entry);
+    for (const action of this.#actions.values()) yield JSON.stringify({ kind: 'action', action } satisfies Entry);
+  }
+}

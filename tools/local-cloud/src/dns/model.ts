@@ -1,0 +1,85 @@
+import type { Labels } from '../labels.js';
+
+/** Every type that the upstream supports. Some are stored and listed but not served over DNS. */
+export const rrsetTypes = [
+  'A',
+  'AAAA',
+  'CAA',
+  'CNAME',
+  'DS',
+  'HINFO',
+  'HTTPS',
+  'MX',
+  'NS',
+  'PTR',
+  'RP',
+  'SOA',
+  'SRV',
+  'SVCB',
+  'TLSA',
+  'TXT',
+] as const;
+
+export type RrsetType = (typeof rrsetTypes)[number];
+
+export const isRrsetType = (type: string): type is RrsetType => (rrsetTypes as readonly string[]).includes(type);
+
+export interface DnsRecord {
+  readonly value: string;
+  /** Empty if none was given. */
+  readonly comment: string;
+}
+
+/** All records of one name and type. Immutable. */
+export interface Rrset {
+  readonly name: string;
+  readonly type: string;
+  /** Seconds; null uses the zone's TTL. */
+  readonly ttl: number | null;
+  readonly labels: Labels;
+  readonly protection: { readonly change: boolean };
+  readonly records: readonly DnsRecord[];
+}
+
+export interface ZoneFacts {
+  readonly id: number;
+  readonly name: string;
+  /** RFC 3339. */
+  readonly created: string;
+  readonly ttl: number;
+  readonly labels: Labels;
+  /** Absolute, with the final dot. */
+  readonly nameServers: readonly string[];
+}
+
+export interface ActionError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The status is not stored: it follows from the clock and `finishesAt`. */
+export interface Action {
+  readonly id: number;
+  readonly command: string;
+  readonly zoneId: number;
+  readonly startedAt: number;
+  readonly finishesAt: number;
+  /** Final error; null for success. */
+  readonly error: ActionError | null;
+}
+
+/** An accepted mutation. */
+export interface Write {
+  readonly seq: number;
+  readonly at: string;
+  readonly method: string;
+  readonly path: string;
+  readonly zone: string;
+  readonly name: string;
+  readonly type: string;
+  readonly body: unknown;
+  /** Null for PUT of labels, the only write without an action. */
+  readonly actionId: number | null;
+  /** Set if a fault made the action fail. The write then had no effect. */
+  readonly actionError: ActionError | null;
+}

@@ -1,0 +1,136 @@
+import { type Request, type Response, Router } from 'express';
+import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
+import { pageOf, parsePage, queryValue, queryValues } from '../hcloud/query.js';
+import { rrsetActions } from '../hcloud/routes.js';
+import {
+  actionOf,
+  type DnsApiDeps,
+  getZone,
+  pathParam,
+  rrsetBody,
+  sendPage,
+  startedActionOf,
+  zoneBody,
+} from './bodies.js';
+import type { WriteOutcome } from './dns-project.js';
+import type { Rrset } from './model.js';
+import { type Command, type CommandKind, parseCommand, parseIdentity, parseJsonObject } from './parse-command.js';
+
+/** Mounted at `/v1`. */
+export function actionRoutes(deps: DnsApiDeps): Router {
+  const router = Router();
+
+  router.get('/actions', (req, res) => {
+    const ids = parseIds(req);
+    if (ids.length === 0) throw listingIsGone();
+    const known = [...new Set(ids)].sort((a, b) => a - b).flatMap((id) => deps.project.findAction(id) ?? []);
+    res.json({ actions: known.map((action) => actionOf(deps, action)) });
+  });
+
+  router.get('/actions/:action', (req, res) => {
+    const text = pathParam(req, 'action');
+    const action = /^\d{1,16}$/.test(text) ? deps.project.findAction(Number(text)) : null;
+    if (action === null) throw notFound('action');
+    res.json({ action: actionOf(deps, action) });
+  });
+  return router;
+}
+
+function parseIds(req: Request): number[] {
+  return queryValues(req, 'id').map((text) => {
+    if (!/^\d{1,16}$/.test(text)) throw invalidInput('id', `invalid id '${text}'`);
+    return Number(text);
+  });
+}
+
+/** The upstream removed the list of all actions of a project in January 2025. */
+function listingIsGone(): ApiError {
+  const announcement =
+    'https://docs.hetzner.cloud/changelog#2025-01-30-listing-arbitrary-actions-in-the-actions-list-endpoint-is-removed';
+  return new ApiError(410, 'deprecated_api_endpoint', 'listing actions needs at least one id', { announcement });
+}
+
+const ZONES_PER_PAGE_MAX = 50;
+const RRSETS_PER_PAGE_MAX = 100;
+
+/** Mounted at `/v1/zones`. */
+export function zoneRoutes(deps: DnsApiDeps): Router {
+  const router = Router();
+  router.get('/', (req, res) => {
+    const page = parsePage(req, ZONES_PER_PAGE_MAX);
+    const name = queryValue(req, 'name');
+    const found = deps.project.zones().filter(({ facts }) => name === undefined || facts.name === name);
+    sendPage(res, 'zones', pageOf(found, page), (zone) => zoneBody(zone, deps.extraFields()));
+  });
+  router.get('/:zone', (req, res) => {
+    res.json({ zone: zoneBody(getZone(deps, req), deps.extraFields()) });
+  });
+  return router;
+}
+
+/** Mounted at `/v1/zones/:zone/rrsets`. */
+export function rrsetRoutes(deps: DnsApiDeps): Router {
+  const router = Router({ mergeParams: true });
+
+  router.get('/', (req, res) => {
+    const zone = getZone(deps, req);
+    const page = parsePage(req, RRSETS_PER_PAGE_MAX);
+    sendPage(res, 'rrsets', pageOf(zone.table.sorted(), page), (rrset) =>
+      rrsetBody(rrset, zone.facts.id, deps.extraFields()),
+    );
+  });
+
+  router.post('/', (req, res) => {
+    const body = bodyOf(req);
+    const { action, rrset } = perform(req, res, parseIdentity(body), parseCommand('create', body), body);
+    res.status(201).json({ rrset: rrset && bodyFor(req, rrset), action: action && startedActionOf(deps, action) });
+  });
+
+  router.get('/:name/:type', (req, res) => {
+    const rrset = getZone(deps, req).table.get(pathParam(req, 'name'), pathParam(req, 'type'));
+    if (rrset === null) throw notFound('rrset');
+    res.json({ rrset: bodyFor(req, rrset) });
+  });
+
+  router.put('/:name/:type', (req, res) => {
+    const body = bodyOf(req);
+    const { rrset } = perform(req, res, identityOf(req), parseCommand('put_labels', body), body);
+    res.json({ rrset: rrset && bodyFor(req, rrset) });
+  });
+
+  router.delete('/:name/:type', (req, res) => {
+    const { action } = perform(req, res, identityOf(req), { kind: 'delete' }, null);
+    res.status(201).json({ action: action && startedActionOf(deps, action) });
+  });
+
+  for (const kind of rrsetActions) {
+    router.post(`/:name/:type/actions/${kind}`, (req, res) => {
+      const body = bodyOf(req);
+      const { action } = perform(req, res, identityOf(req), parseCommand(kind, body), body);
+      res.status(statusOf(kind)).json({ action: action && startedActionOf(deps, action) });
+    });
+  }
+  return router;
+
+  function perform(
+    req: Request,
+    res: Response,
+    identity: { name: string; type: string },
+    command: Command,
+    body: unknown,
+  ): WriteOutcome {
+    const request = { method: req.method, path: req.originalUrl, body };
+    return deps.project.write(getZone(deps, req), identity, command, request, res.locals.actionError ?? null);
+  }
+
+  function bodyFor(req: Request, rrset: Rrset) {
+    return rrsetBody(rrset, getZone(deps, req).facts.id, deps.extraFields());
+  }
+}
+
+const identityOf = (req: Request) => ({ name: pathParam(req, 'name'), type: pathParam(req, 'type') });
+
+const bodyOf = (req: Request) => parseJsonObject(Buffer.isBuffer(req.body) ? req.body.toString('utf8') : '');
+
+/** The upstream answers 201 to every write except this one. */
+const statusOf = (kind: CommandKind): number => (kind === 'update_records' ? 200 : 201);

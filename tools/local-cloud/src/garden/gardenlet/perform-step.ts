@@ -1,0 +1,198 @@
+import { timestamp } from '../../clock.js';
+import { type LastOperation, type OperationType, type Shoot, wantsHibernation } from '../kinds/shoot/shoot.js';
+import { firstProviderTask, isFinal, tasksOf, usualFaultyTask } from './flow-plan.js';
+import { checked, nodeTroubleOf, progressing } from './health.js';
+import { machinesFor } from './machines.js';
+import type { Flow, FlowFault, Simulation } from './simulation.js';
+
+/** Input of a step apart from the Shoot. */
+export interface World {
+  readonly nowMs: number;
+  readonly project: string;
+  /** Uid for a Shoot that has none yet. */
+  readonly newUid: string;
+  /** The provider's error for the Shoot's token; null if the token is valid. */
+  readonly tokenFault: FlowFault | null;
+  /** Injected fault for a flow that starts now. */
+  readonly orderedFault: FlowFault | null;
+  /** Addresses of the Shoot's API server. */
+  readonly addresses: readonly { name: string; url: string }[];
+}
+
+export type Outcome =
+  | { readonly kind: 'changed'; readonly shoot: Shoot; readonly simulation: Simulation }
+  /** The Shoot is removed. */
+  | { readonly kind: 'gone' };
+
+/** Maximum duration of Gardener's retries, in milliseconds: `retryDuration` of the gardenlet. */
+const RETRY_MS = 12 * 3_600_000;
+
+const changed = (shoot: Shoot, simulation: Simulation): Outcome => ({ kind: 'changed', shoot, simulation });
+
+function operation(type: OperationType, state: LastOperation['state'], progress: number, text: string, at: string) {
+  return { description: text, lastUpdateTime: at, progress, state, type };
+}
+
+/** Starts a flow with the current spec. */
+export function startFlow(shoot: Shoot, simulation: Simulation, type: OperationType, world: World): Outcome {
+  const { nowMs, project, newUid, tokenFault, orderedFault } = world;
+  const at = timestamp(nowMs);
+  const { metadata, spec, status } = shoot;
+  const { name = '' } = metadata;
+  const uid = status.uid === '' ? newUid : status.uid;
+  const technicalID = status.technicalID === '' ? `shoot--${project}--${name}` : status.technicalID;
+  const isRetry = status.lastOperation?.state === 'Error' && status.observedGeneration === metadata.generation;
+  const staysPut = type === 'Migrate' || type === 'Delete';
+  const seedName = staysPut ? status.seedName : (spec.seedName ?? status.seedName);
+  const toggles = wantsHibernation(spec) && !status.hibernated;
+  const next: Shoot = {
+    ...shoot,
+    metadata: {
+      ...metadata,
+      finalizers: [...new Set([...(metadata.finalizers ?? []), 'gardener'])],
+    },
+    status: {
+      ...status,
+      gardener: { id: 'gardenlet-1', name: `gardenlet-${seedName ?? 'none'}`, version: 'v1.150.0' },
+      uid,
+      technicalID,
+      clusterIdentity: status.clusterIdentity ?? `${technicalID}-${uid}-local-garden`,
+      ...(seedName === undefined ? {} : { seedName }),
+      ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
+      retryCycleStartTime: isRetry ? (status.retryCycleStartTime ?? at) : at,
+      ...(type === 'Migrate' ? { migrationStartTime: status.migrationStartTime ?? at } : {}),
+      ...(toggles ? { lastHibernationTriggerTime: at } : {}),
+      lastOperation: operation(type, 'Processing', 0, texts[type].begun, at),
+    },
+  };
+  const flow: Flow = { type, step: 0, spec, fault: orderedFault ?? tokenFault };
+  return changed(next, { ...simulation, flow });
+}
+
+/** Texts of the gardenlet. It uses the same ones for creating and reconciling. */
+const texts: Readonly<Record<OperationType, { flow: string; begun: string; done: string }>> = {
+  Create: {
+    flow: 'Shoot cluster reconciliation',
+    begun: 'Reconciliation of Shoot cluster initialized.',
+    done: 'Shoot cluster has been successfully reconciled.',
+  },
+  Reconcile: {
+    flow: 'Shoot cluster reconciliation',
+    begun: 'Reconciliation of Shoot cluster initialized.',
+    done: 'Shoot cluster has been successfully reconciled.',
+  },
+  Restore: {
+    flow: 'Shoot cluster reconciliation',
+    begun: 'Restoration of Shoot cluster initialized.',
+    done: 'Shoot cluster has been successfully restored.',
+  },
+  Migrate: {
+    flow: 'Shoot cluster preparation for migration',
+    begun: 'Preparation of Shoot cluster for migration initialized.',
+    done: 'Shoot cluster has been successfully prepared for migration.',
+  },
+  Delete: {
+    flow: 'Shoot cluster deletion',
+    begun: 'Deletion of Shoot cluster in progress.',
+    done: 'Shoot cluster has been successfully deleted.',
+  },
+};
+
+/** Performs the next task of the current flow: it continues, fails or completes. */
+export function advanceFlow(shoot: Shoot, simulation: Simulation, flow: Flow, world: World): Outcome {
+  const tasks = tasksOf(flow.type);
+  const task = tasks[flow.step];
+  if (task === undefined) return finishFlow(shoot, simulation, flow, world);
+  const { fault } = flow;
+  if (fault !== null && fault.stuck !== true && task.name === faultyTask(flow, fault)) {
+    return failFlow(shoot, simulation, flow, fault, task, world);
+  }
+  const at = timestamp(world.nowMs);
+  const isUp = flow.type !== 'Delete' && flow.type !== 'Migrate' && task.progress >= 34;
+  const { nodes, pods, services } = flow.spec.networking ?? {};
+  const ranges = (range: string | undefined): string[] => (range === undefined ? [] : [range]);
+  const next: Shoot = {
+    ...shoot,
+    status: {
+      ...shoot.status,
+      ...(isUp
+        ? {
+            advertisedAddresses: world.addresses.map((address) => ({ ...address })),
+            networking: { nodes: ranges(nodes), pods: ranges(pods), services: ranges(services) },
+          }
+        : {}),
+      lastOperation: operation(flow.type, 'Processing', task.progress, task.name, at),
+    },
+  };
+  return changed(next, { ...simulation, flow: { ...flow, step: flow.step + 1 } });
+}
+
+function faultyTask({ type }: Flow, fault: FlowFault): string {
+  const wanted = fault.task ?? usualFaultyTask(type);
+  const tasks = tasksOf(type);
+  return tasks.some(({ name }) => name === wanted) ? wanted : firstProviderTask(type);
+}
+
+function failFlow(
+  shoot: Shoot,
+  simulation: Simulation,
+  flow: Flow,
+  fault: FlowFault,
+  task: { name: string; progress: number },
+  { nowMs }: World,
+): Outcome {
+  const at = timestamp(nowMs);
+  const codes = [...(fault.codes ?? [])];
+  const began = Date.parse(shoot.status.retryCycleStartTime ?? at);
+  const state = isFinal(codes) || nowMs - began > RETRY_MS ? 'Failed' : 'Error';
+  const description = `task ${JSON.stringify(task.name)} failed: ${fault.message ?? 'the flow was made to fail'}`;
+  const error = { description, taskID: task.name, ...(codes.length === 0 ? {} : { codes }), lastUpdateTime: at };
+  const { retryCycleStartTime: _, ...endedCycle } = shoot.status;
+  const suffix = state === 'Error' ? ' Operation will be retried.' : '';
+  const next: Shoot = {
+    ...shoot,
+    status: {
+      ...(state === 'Failed' ? endedCycle : shoot.status),
+      lastErrors: [error],
+      lastOperation: operation(
+        flow.type,
+        state,
+        task.progress,
+        `Flow "${texts[flow.type].flow}" encountered task errors: [${description}]${suffix}`,
+        at,
+      ),
+    },
+  };
+  const { flow: _flow, ...rest } = simulation;
+  return changed(next, rest);
+}
+
+function finishFlow(shoot: Shoot, simulation: Simulation, flow: Flow, { nowMs }: World): Outcome {
+  const at = timestamp(nowMs);
+  const { flow: _, ...rest } = simulation;
+  if (flow.type === 'Delete') return { kind: 'gone' };
+  const { lastErrors: _errors, retryCycleStartTime: _start, ...status } = shoot.status;
+  const lastOperation = operation(flow.type, 'Succeeded', 100, texts[flow.type].done, at);
+  if (flow.type === 'Migrate') {
+    const { seedName: _seed, ...left } = status;
+    const { generation = 1 } = shoot.metadata;
+    const metadata = { ...shoot.metadata, generation: generation + 1 };
+    return changed({ ...shoot, metadata, status: { ...left, lastOperation } }, rest);
+  }
+  const { migrationStartTime: _migration, ...settled } = status;
+  const hibernated = wantsHibernation(flow.spec);
+  const next: Shoot = {
+    ...shoot,
+    status: { ...settled, hibernated, lastOperation, ...progressing(shoot, at) },
+  };
+  const before = hibernated ? [] : (simulation.reconciled?.machines ?? []);
+  const machines = hibernated ? [] : machinesFor(status.technicalID, flow.spec, before, at);
+  return changed(next, { ...rest, careDue: true, reconciled: { spec: flow.spec, machines } });
+}
+
+/** Checks the Shoot's health, which depends only on its nodes. */
+export function checkHealth(shoot: Shoot, simulation: Simulation, { nowMs }: World): Outcome {
+  const { careDue: _, ...rest } = simulation;
+  const status = { ...shoot.status, ...checked(shoot, timestamp(nowMs), nodeTroubleOf(shoot.spec, simulation)) };
+  return changed({ ...shoot, status }, rest);
+}

@@ -1,0 +1,47 @@
+import type { KeyPair } from '@corral/testing/certificates';
+import type { ClusterContents } from '../cluster/contents.js';
+import type { OperationType, ShootSpec } from '../kinds/shoot/shoot.js';
+import type { Held } from '../objects/held.js';
+
+/** Injected fault of a flow. */
+export interface FlowFault {
+  /** The flow stops half-way and stays Processing. */
+  readonly stuck?: boolean;
+  readonly codes?: readonly string[];
+  readonly message?: string;
+  /** The task that fails. */
+  readonly task?: string;
+}
+
+/** A running flow. It uses the spec from its start. */
+export interface Flow {
+  readonly type: OperationType;
+  /** Number of completed tasks. */
+  readonly step: number;
+  readonly spec: ShootSpec;
+  readonly fault: FlowFault | null;
+}
+
+/** A machine of the Shoot. It is also a node. */
+export interface Machine {
+  readonly name: string;
+  readonly pool: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+}
+
+/** Simulation state of a Shoot. Stored with the object but never served. */
+export interface Simulation {
+  readonly flow?: Flow;
+  /** Result of the last successful flow. */
+  readonly reconciled?: { readonly spec: ShootSpec; readonly machines: readonly Machine[] };
+  /** A health check is due: conditions are still Progressing. */
+  readonly careDue?: boolean;
+  /** The scheduler found no seed for this generation. */
+  readonly unschedulable?: number;
+  readonly authority?: KeyPair;
+  readonly inside?: ClusterContents;
+}
+
+export const simulationOf = ({ hidden }: Held): Simulation =>
+  hidden === null ? {} : (JSON.parse(hidden) as Simulation);

@@ -1,0 +1,61 @@
+import type { ErrorRequestHandler, Response } from 'express';
+import type { KubeObject } from '../kube/object.js';
+import { badRequest, internalError, type ResourceName, StatusError } from '../kube/status-error.js';
+
+export const BODY_BYTES_MAX = 3 * 1024 * 1024;
+
+/** Sends JSON under the bare media type, like an API server. Express would add a charset. */
+export function sendJson(res: Response, status: number, body: unknown): void {
+  sendText(res, status, JSON.stringify(body));
+}
+
+/** Sends JSON that is already serialized. */
+export function sendText(res: Response, status: number, json: string): void {
+  res.statusCode = status;
+  res.setHeader('Content-Type', 'application/json');
+  res.setHeader('Content-Length', Buffer.byteLength(json));
+  res.end(json);
+}
+
+/** The response to a deletion of an object without finalizers. */
+export const deletedStatus = ({ group, plural }: ResourceName, { metadata: { name, uid } }: KubeObject) => ({
+  ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' },
+  details: { name, ...(group === '' ? {} : { group }), kind: plural, uid },
+});
+
+/** Answers errors with a Status, including errors of Express and unexpected ones. */
+export const sendStatusError: ErrorRequestHandler = (error, _req, res, _next) => {
+  const refusal = error instanceof StatusError ? error : refusalOf(error);
+  const { retryAfterSeconds } = refusal.details ?? {};
+  if (retryAfterSeconds !== undefined) res.set('Retry-After', String(retryAfterSeconds));
+  sendJson(res, refusal.code, refusal.toStatus());
+};
+
+function refusalOf(error: { status?: number; message?: string }): StatusError {
+  if (error.status === 413) {
+    return new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${BODY_BYTES_MAX}`);
+  }
+  return error.status === 400 ? badRequest(String(error.message)) : internalError(String(error.message));
+}
+
+const usualReasons: Readonly<Record<number, readonly [reason: string, message: string]>> = {
+  400: ['BadRequest', 'injected fault'],
+  401: ['Unauthorized', 'Unauthorized'],
+  403: ['Forbidden', 'injected fault'],
+  404: ['NotFound', 'the server could not find the requested resource'],
+  409: ['Conflict', 'injected fault'],
+  410: ['Expired', 'The resourceVersion for the provided watch is too old.'],
+  422: ['Invalid', 'injected fault'],
+  429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
+  500: ['InternalError', 'Internal error occurred: injected fault'],
+  503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
+  504: ['Timeout', 'the server was unable to return a response in the time allotted'],
+};
+
+/** An injected error in the format of a Kubernetes API server. */
+export function renderFault(status: number, code: string | undefined, message: string, retryAfter?: number): unknown {
+  const [reason, usual] = usualReasons[status] ?? ['', message];
+  const words = message === 'injected fault' ? usual : message;
+  const details = retryAfter === undefined ? undefined : { retryAfterSeconds: retryAfter };
+  return new StatusError(status, code ?? reason, words, details).toStatus();
+}

@@ -1,0 +1,66 @@
+import { allKinds } from '../kinds/all-kinds.js';
+import { allVerbs, apiVersionOf, type Kind } from '../kinds/kind.js';
+import { basePath } from './routes.js';
+
+const groupVersions = [...new Map(allKinds.map((kind) => [apiVersionOf(kind), kind])).values()];
+
+const groups = groupVersions
+  .filter(({ group }) => group !== '')
+  .map((kind) => {
+    const version = { groupVersion: apiVersionOf(kind), version: kind.version };
+    return { name: kind.group, versions: [version], preferredVersion: version };
+  });
+
+const resourcesOf = (kind: Kind) => [
+  {
+    name: kind.plural,
+    singularName: kind.kind.toLowerCase(),
+    namespaced: kind.namespaced,
+    kind: kind.kind,
+    verbs: [...(kind.userVerbs ?? allVerbs)].sort(),
+    shortNames: kind.shortNames,
+  },
+  ...(kind.subresources ?? []).map((subresource) => ({
+    name: `${kind.plural}/${subresource.name}`,
+    singularName: '',
+    namespaced: kind.namespaced,
+    group: 'authentication.gardener.cloud',
+    version: 'v1alpha1',
+    kind: subresource.kind,
+    verbs: subresource.verbs,
+  })),
+];
+
+/** Discovery documents by path, in the unaggregated form only. */
+export const discoveryDocuments: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],
+  ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups }],
+  ...groups.map((group): [string, unknown] => [
+    `/apis/${group.name}`,
+    { kind: 'APIGroup', apiVersion: 'v1', ...group },
+  ]),
+  ...groupVersions.map((kind): [string, unknown] => [
+    basePath(kind),
+    {
+      kind: 'APIResourceList',
+      apiVersion: 'v1',
+      groupVersion: apiVersionOf(kind),
+      resources: allKinds.filter((other) => apiVersionOf(other) === apiVersionOf(kind)).flatMap(resourcesOf),
+    },
+  ]),
+]);
+
+export const serverVersion = (gitVersion: string) => {
+  const [major = '1', minor = '0'] = gitVersion.replace(/^v/, '').split('.');
+  return {
+    major,
+    minor,
+    gitVersion,
+    gitCommit: '0'.repeat(40),
+    gitTreeState: 'clean',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: 'go1.25.0',
+    compiler: 'gc',
+    platform: 'linux/amd64',
+  };
+};

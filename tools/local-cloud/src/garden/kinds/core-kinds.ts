@@ -1,0 +1,72 @@
+import { any, base64, flag, listOf, mapOf, objectSchema, struct, text } from '../fields/schema.js';
+import { immutable } from '../kube/field-error.js';
+import type { KubeObject } from '../kube/object.js';
+import { type Column, type Kind, textColumn } from './kind.js';
+
+interface Namespace extends KubeObject {
+  spec?: { finalizers?: string[] };
+  status?: { phase?: string };
+}
+
+export const namespaces: Kind<Namespace> = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  shortNames: ['ns'],
+  namespaced: false,
+  nameIsLabel: true,
+  schema: objectSchema({
+    spec: struct({ finalizers: listOf(text) }),
+    status: struct({ phase: text, conditions: any }),
+  }),
+  columns: [textColumn('Status', (object) => (object as Namespace).status?.phase ?? '')],
+  prepare(namespace, old) {
+    namespace.status = old?.status ?? { phase: 'Active' };
+    // Clients may rely on it in selectors: https://kubernetes.io/docs/reference/labels-annotations-taints/
+    namespace.metadata.labels = {
+      ...namespace.metadata.labels,
+      'kubernetes.io/metadata.name': namespace.metadata.name ?? '',
+    };
+  },
+};
+
+const dataColumn: Column = {
+  ...{ name: 'Data', type: 'integer', priority: 0 },
+  cell: (object) => Object.keys((object as Secret).data ?? {}).length,
+};
+
+export interface Secret extends KubeObject {
+  /** Base64-encoded values. */
+  data?: Record<string, string>;
+  type?: string;
+}
+
+export const secrets: Kind<Secret> = {
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+  schema: objectSchema({ data: mapOf(base64), type: text, immutable: flag }),
+  columns: [textColumn('Type', (object) => (object as Secret).type ?? ''), dataColumn],
+  setDefaults(secret) {
+    secret.type ??= 'Opaque';
+  },
+  validate: (secret, old) => (old === null || secret.type === old.type ? [] : [immutable('type', secret.type)]),
+};
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+
+export const configMaps: Kind<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  shortNames: ['cm'],
+  namespaced: true,
+  schema: objectSchema({ data: mapOf(text), binaryData: mapOf(base64), immutable: flag }),
+  columns: [dataColumn],
+};

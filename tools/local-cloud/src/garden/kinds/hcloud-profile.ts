@@ -1,0 +1,135 @@
+import type { CloudProfile } from './cloud-profile.js';
+
+const past = '2026-01-31T23:59:59Z';
+const farAway = '2099-12-31T23:59:59Z';
+
+type MachineType = CloudProfile['spec']['machineTypes'][number];
+
+const machineType = (
+  name: string,
+  architecture: 'amd64' | 'arm64',
+  [cpu, memory, disk]: readonly [cpu: number, gigabytes: number, disk: number],
+  usable = true,
+): MachineType => ({
+  name,
+  architecture,
+  cpu: String(cpu),
+  gpu: '0',
+  memory: `${memory}Gi`,
+  usable,
+  storage: { class: 'standard', type: 'local', size: `${disk}Gi` },
+});
+
+const containerd = [{ name: 'containerd' }] as const;
+const both = ['amd64', 'arm64'] as const;
+
+/** The catalogue of the garden. It covers every case that clients must handle. Zones are named after datacenters. */
+export const hcloudProfile: CloudProfile = {
+  apiVersion: 'core.gardener.cloud/v1beta1',
+  kind: 'CloudProfile',
+  metadata: { name: 'hcloud' },
+  spec: {
+    type: 'hcloud',
+    kubernetes: {
+      versions: [
+        { version: '1.36.0', classification: 'preview' },
+        { version: '1.35.1', classification: 'supported' },
+        { version: '1.35.0', classification: 'deprecated', expirationDate: farAway },
+        { version: '1.34.3', classification: 'supported' },
+        { version: '1.34.2', classification: 'deprecated', expirationDate: farAway },
+        { version: '1.33.7', classification: 'supported' },
+        { version: '1.33.6', classification: 'deprecated', expirationDate: farAway },
+        { version: '1.32.11', classification: 'deprecated', expirationDate: farAway },
+        { version: '1.31.14', classification: 'deprecated', expirationDate: past },
+      ],
+    },
+    machineImages: [
+      {
+        name: 'ubuntu',
+        updateStrategy: 'major',
+        versions: [
+          { version: '26.4.0', classification: 'preview', architectures: both, cri: containerd },
+          { version: '24.4.1', classification: 'supported', architectures: both, cri: containerd },
+          {
+            version: '24.4.0',
+            classification: 'deprecated',
+            expirationDate: farAway,
+            architectures: both,
+            cri: containerd,
+          },
+          {
+            version: '22.4.5',
+            classification: 'deprecated',
+            expirationDate: past,
+            architectures: ['amd64'],
+            cri: containerd,
+          },
+        ],
+      },
+      {
+        name: 'gardenlinux',
+        updateStrategy: 'minor',
+        versions: [
+          { version: '1877.5.0', classification: 'supported', architectures: both, cri: containerd },
+          {
+            version: '1592.14.0',
+            classification: 'deprecated',
+            expirationDate: farAway,
+            architectures: ['amd64'],
+            cri: containerd,
+          },
+        ],
+      },
+      {
+        name: 'flatcar',
+        updateStrategy: 'major',
+        versions: [{ version: '4230.2.3', classification: 'supported', architectures: ['amd64'], cri: containerd }],
+      },
+    ],
+    machineTypes: [
+      machineType('cx22', 'amd64', [2, 4, 40]),
+      machineType('cx32', 'amd64', [4, 8, 80]),
+      machineType('cx42', 'amd64', [8, 16, 160]),
+      machineType('cx52', 'amd64', [16, 32, 320]),
+      machineType('cx11', 'amd64', [1, 2, 20], false),
+      machineType('cpx21', 'amd64', [3, 4, 80]),
+      machineType('cpx31', 'amd64', [4, 8, 160]),
+      machineType('cpx41', 'amd64', [8, 16, 240]),
+      machineType('cpx51', 'amd64', [16, 32, 360]),
+      machineType('ccx13', 'amd64', [2, 8, 80]),
+      machineType('ccx23', 'amd64', [4, 16, 160]),
+      machineType('ccx33', 'amd64', [8, 32, 240]),
+      machineType('cax11', 'arm64', [2, 4, 40]),
+      machineType('cax21', 'arm64', [4, 8, 80]),
+      machineType('cax31', 'arm64', [8, 16, 160]),
+    ],
+    regions: [
+      { name: 'fsn1', zones: [{ name: 'fsn1-dc14' }] },
+      { name: 'nbg1', zones: [{ name: 'nbg1-dc3' }] },
+      { name: 'hel1', zones: [{ name: 'hel1-dc2' }] },
+      {
+        name: 'ash',
+        zones: [
+          { name: 'ash-dc1', unavailableMachineTypes: ['cx22', 'cx32', 'cx42', 'cx52', 'cax11', 'cax21', 'cax31'] },
+        ],
+      },
+      { name: 'hil', zones: [{ name: 'hil-dc1', unavailableMachineTypes: ['cax11', 'cax21', 'cax31'] }] },
+      { name: 'sin', zones: [{ name: 'sin-dc1' }] },
+    ],
+    limits: { maxNodesTotal: 200 },
+    providerConfig: {
+      apiVersion: 'hcloud.provider.extensions.gardener.cloud/v1alpha1',
+      kind: 'CloudProfileConfig',
+      regions: ['fsn1', 'nbg1', 'hel1', 'ash', 'hil', 'sin'].map((name) => ({ name })),
+      machineImages: [
+        {
+          name: 'ubuntu',
+          versions: [
+            { version: '24.4.1', imageName: 'ubuntu-24.04' },
+            { version: '24.4.0', imageName: 'ubuntu-24.04' },
+          ],
+        },
+      ],
+    },
+  },
+};

@@ -1,0 +1,92 @@
+/** Any JSON object. */
+export type Fields = Record<string, unknown>;
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** One entry of `metadata.managedFields`. */
+export interface ManagedFieldsEntry {
+  manager: string;
+  operation: 'Apply' | 'Update';
+  apiVersion: string;
+  /** RFC 3339. */
+  time?: string;
+  fieldsType: 'FieldsV1';
+  fieldsV1: Fields;
+  subresource?: string;
+}
+
+export interface ObjectMeta {
+  name?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+  managedFields?: ManagedFieldsEntry[];
+}
+
+/** An API object. Mutable: the store returns copies. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  [field: string]: unknown;
+}
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const copyOf = <T>(value: T): T => structuredClone(value);
+
+/** Deep equality of JSON values. Key order does not matter; a missing key equals `undefined`. */
+export function equalJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
+  }
+  if (!isFields(a) || !isFields(b)) return false;
+  for (const key of Object.keys(a)) if (!equalJson(a[key], b[key])) return false;
+  for (const key of Object.keys(b)) if (b[key] !== undefined && a[key] === undefined) return false;
+  return true;
+}
+
+/** Reads a nested field; undefined if any part of the path is missing. */
+export function fieldAt(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let at = value;
+  for (const part of path) {
+    if (Array.isArray(at)) at = at[Number(part)];
+    else if (isFields(at)) at = at[part];
+    else return undefined;
+  }
+  return at;
+}
+
+/** Removes keys with null values at every depth, as a typed server does when it decodes. */
+export function withoutNulls<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutNulls) as T;
+  if (!isFields(value)) return value;
+  const kept = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
+  return Object.fromEntries(kept.map(([key, item]) => [key, withoutNulls(item)])) as T;
+}
+
+/** RFC 7396: null removes, objects merge, everything else replaces, including lists. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isFields(patch)) return patch;
+  const merged = isFields(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name];
+    else merged[name] = mergePatch(merged[name], value);
+  }
+  return merged;
+}

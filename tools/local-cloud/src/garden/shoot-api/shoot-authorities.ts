@@ -1,0 +1,73 @@
+import { issueServerCertificate, type KeyPair, makeAuthority } from '@corral/testing/certificates';
+import { longValidity } from '../credentials.js';
+import { type Simulation, simulationOf } from '../gardenlet/simulation.js';
+import type { Shoot } from '../kinds/shoot/shoot.js';
+import { type Held, objectOf } from '../objects/held.js';
+import type { ObjectStore } from '../objects/object-store.js';
+
+/** Domain of the Shoots' API servers. It does not resolve. */
+const DOMAIN = 'shoot.local-garden.test';
+
+/** TLS server name of a Shoot's API server. It identifies the Shoot. */
+export const serverNameOf = (shoot: Pick<Held, 'namespace' | 'name'>): string =>
+  `api.${shoot.name}.${shoot.namespace}.${DOMAIN}`;
+
+export function shootOfServerName(serverName: string): { namespace: string; name: string } | null {
+  const [, name, namespace] = /^api\.([^.]+)\.([^.]+)\./.exec(serverName) ?? [];
+  if (name === undefined || namespace === undefined || !serverName.endsWith(`.${DOMAIN}`)) return null;
+  return { namespace, name };
+}
+
+/** The certificate authority of each Shoot, created on first use and stored with the Shoot. */
+export class ShootAuthorities {
+  readonly #making = new Map<string, Promise<KeyPair>>();
+  /** Keyed by the Shoot's uid. */
+  readonly #servers = new Map<string, Promise<KeyPair>>();
+
+  constructor(private readonly store: ObjectStore) {}
+
+  /** @returns null if the Shoot has none yet */
+  find(held: Held): KeyPair | null {
+    return simulationOf(held).authority ?? null;
+  }
+
+  async get(held: Held): Promise<KeyPair> {
+    const known = this.find(held);
+    if (known !== null) return known;
+    const making = this.#making.get(held.uid) ?? this.#make(held);
+    this.#making.set(held.uid, making);
+    try {
+      return await making;
+    } finally {
+      this.#making.delete(held.uid);
+    }
+  }
+
+  async #make({ namespace, name, uid }: Held): Promise<KeyPair> {
+    const authority = await makeAuthority('ca', longValidity());
+    const current = this.store.get('shoots', namespace, name);
+    if (current?.uid === uid) {
+      const simulation: Simulation = { ...simulationOf(current), authority };
+      this.store.hide('shoots', current, simulation);
+    }
+    return authority;
+  }
+
+  /** The certificate of a Shoot's API server. */
+  async serverOf(held: Held): Promise<KeyPair> {
+    let server = this.#servers.get(held.uid);
+    if (server === undefined) {
+      const authority = await this.get(held);
+      server = issueServerCertificate(authority, { dns: [serverNameOf(held)], ip: ['127.0.0.1'] }, longValidity());
+      this.#servers.set(held.uid, server);
+    }
+    return server;
+  }
+}
+
+/** Whether the API server of a Shoot is up. It is down while hibernated, migrating or not yet created. */
+export function isServing(held: Held): boolean {
+  const { status, spec } = objectOf<Shoot>(held);
+  if ((status.advertisedAddresses ?? []).length === 0 || status.hibernated) return false;
+  return status.seedName === spec.seedName && status.lastOperation?.type !== 'Migrate';
+}

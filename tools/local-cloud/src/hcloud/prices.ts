@@ -1,0 +1,93 @@
+import { Router } from 'express';
+import { hcloudProfile } from '../garden/kinds/hcloud-profile.js';
+
+/** Money as the upstream writes it: decimal strings, net and including value-added tax. */
+export interface Price {
+  readonly net: string;
+  readonly gross: string;
+}
+
+export interface LocationPrice {
+  readonly location: string;
+  readonly price_hourly: Price;
+  readonly price_monthly: Price;
+}
+
+const CURRENCY = 'EUR';
+const VAT_PERCENT = 19;
+
+/** Net prices in euros in the European locations: hourly, and the monthly cap. */
+const serverPrices: Readonly<Record<string, readonly [hourly: number, monthly: number]>> = {
+  cx11: [0.0053, 3.29],
+  cx22: [0.006, 3.79],
+  cx32: [0.0109, 6.8],
+  cx42: [0.0263, 16.4],
+  cx52: [0.0519, 32.4],
+  cpx21: [0.0113, 7.05],
+  cpx31: [0.021, 13.1],
+  cpx41: [0.0394, 24.6],
+  cpx51: [0.0879, 54.9],
+  ccx13: [0.02, 12.49],
+  ccx23: [0.0392, 24.49],
+  ccx33: [0.0777, 48.49],
+  cax11: [0.0053, 3.29],
+  cax21: [0.0096, 5.99],
+  cax31: [0.0192, 11.99],
+};
+const primaryIpv4Price = [0.0008, 0.5] as const;
+
+/** Price of a server by location, in percent of the prices above. */
+const percentAt: Readonly<Record<string, number>> = { fsn1: 100, nbg1: 100, hel1: 100, ash: 120, hil: 120, sin: 150 };
+
+/** Locations that offer a machine type, according to the garden's catalogue. */
+function locationsOf(machineType: string): string[] {
+  return hcloudProfile.spec.regions
+    .filter(({ zones = [] }) => zones.some((zone) => !zone.unavailableMachineTypes?.includes(machineType)))
+    .map(({ name }) => name);
+}
+
+/** Prices of a machine type in each location that offers it; empty for a type without a price. */
+function pricesOf(machineType: string): LocationPrice[] {
+  const base = serverPrices[machineType];
+  if (base === undefined) return [];
+  return locationsOf(machineType).map((location) => priceAt(location, base, percentAt[location] ?? 100));
+}
+
+/** Mounted at `/v1/pricing`: server prices only. */
+export function pricingRoutes(): Router {
+  const router = Router();
+  router.get('/', (_req, res) => void res.json({ pricing: pricingBody() }));
+  return router;
+}
+
+function pricingBody() {
+  const everywhere = Object.keys(percentAt);
+  return {
+    currency: CURRENCY,
+    vat_rate: `${VAT_PERCENT}.0000000000`,
+    primary_ips: [
+      { type: 'ipv4', prices: everywhere.map((location) => priceAt(location, primaryIpv4Price, 100)) },
+      { type: 'ipv6', prices: everywhere.map((location) => priceAt(location, [0, 0], 100)) },
+    ],
+    server_types: hcloudProfile.spec.machineTypes.map(({ name }, index) => ({
+      id: index + 1,
+      name,
+      prices: pricesOf(name),
+    })),
+    server_backup: { percentage: '20.0000000000' },
+    volume: { price_per_gb_month: priceOf(0.044) },
+  };
+}
+
+function priceAt(location: string, [hourly, monthly]: readonly [number, number], percent: number): LocationPrice {
+  return { location, price_hourly: priceOf(hourly, percent), price_monthly: priceOf(monthly, percent) };
+}
+
+/** Ten decimal places, computed in integers to avoid binary rounding. */
+function priceOf(euros: number, percent = 100): Price {
+  const net = (Math.round(euros * 10_000) * UNITS * percent) / 1_000_000;
+  return { net: decimal(net), gross: decimal((net * (100 + VAT_PERCENT)) / 100) };
+}
+
+const UNITS = 1e10;
+const decimal = (units: number): string => `${Math.trunc(units / UNITS)}.${String(units % UNITS).padStart(10, '0')}`;

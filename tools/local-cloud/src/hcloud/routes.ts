@@ -1,0 +1,40 @@
+import type { CommandKind } from '../dns/parse-command.js';
+import type { Route } from '../faults/call-counts.js';
+
+/** Paths of resources that every project has. */
+export const computeRoutes: readonly Route[] = [
+  { pattern: '/v1/images', methods: ['GET'] },
+  { pattern: '/v1/servers', methods: ['GET'] },
+  { pattern: '/v1/servers/:server', methods: ['GET', 'PUT', 'DELETE'] },
+  { pattern: '/v1/servers/:server/actions', methods: ['GET'] },
+  ...['rebuild', 'poweroff', 'change_protection'].map((action) => ({
+    pattern: `/v1/servers/:server/actions/${action}`,
+    methods: ['POST'],
+  })),
+];
+
+/** Actions on a set. They are also the last segments of their paths. */
+export const rrsetActions = [
+  'set_records',
+  'add_records',
+  'remove_records',
+  'update_records',
+  'change_ttl',
+  'change_protection',
+] as const satisfies readonly CommandKind[];
+
+const rrset = '/v1/zones/:zone/rrsets/:name/:type';
+
+/** Every served path of the Hetzner Cloud API. Other paths answer 404, other methods 405. */
+export const dnsRoutes: readonly Route[] = [
+  { pattern: '/v1/actions', methods: ['GET'] },
+  { pattern: '/v1/actions/:action', methods: ['GET'] },
+  { pattern: '/v1/placement_groups', methods: ['GET', 'POST'] },
+  { pattern: '/v1/placement_groups/:group', methods: ['DELETE'] },
+  { pattern: '/v1/pricing', methods: ['GET'] },
+  { pattern: '/v1/zones', methods: ['GET'] },
+  { pattern: '/v1/zones/:zone', methods: ['GET'] },
+  { pattern: '/v1/zones/:zone/rrsets', methods: ['GET', 'POST'] },
+  { pattern: rrset, methods: ['GET', 'PUT', 'DELETE'] },
+  ...rrsetActions.map((action) => ({ pattern: `${rrset}/actions/${action}`, methods: ['POST'] })),
+];

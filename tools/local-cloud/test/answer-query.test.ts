@@ -1,0 +1,143 @@
+import { describe, expect, it } from '@jest/globals';
+import packet, { type DecodedPacket, type OptAnswer, type Packet } from 'dns-packet';
+import fc from 'fast-check';
+import { answerQuery } from '../src/name-server/answer-query.js';
+import { aZone, onlyZone } from './a-zone.js';
+
+const zone = aZone({
+  'a A': ['192.0.2.1', '192.0.2.2'],
+  'a AAAA': ['2001:db8::1'],
+  'a TXT': ['"one" "two"', '"say \\"hi\\""'],
+  'a MX': ['10 mail', '20 mail.example.org.', '0 .'],
+  'a SRV': ['10 5 5060 sip'],
+  'a CAA': ['128 issue "ca.example; account=1"'],
+  'a PTR': ['@'],
+  'a DS': ['60485 5 1 abcd'],
+  'a TLSA': ['3 1 1 abcd'],
+  'a HINFO': ['"PC" "Linux"'],
+  'a RP': ['admin .'],
+  'big TXT': Array.from({ length: 10 }, (_, index) => `"${String(index).repeat(200)}"`),
+  'bad A': ['not an address'],
+});
+
+const ask = (query: Packet, transport: 'udp' | 'tcp' = 'tcp'): DecodedPacket & { rcode?: string } => {
+  const answer = answerQuery(packet.encode({ type: 'query', id: 7, ...query }), transport, onlyZone(zone));
+  if (answer === null) throw new Error('not answered');
+  return packet.decode(answer);
+};
+
+const question = (name: string, type: string) => ({ questions: [{ name, type }] }) as Packet;
+
+const opt = (udpPayloadSize: number, ednsVersion = 0): OptAnswer => ({
+  type: 'OPT',
+  name: '.',
+  udpPayloadSize,
+  extendedRcode: 0,
+  ednsVersion,
+  flags: 0,
+  flag_do: false,
+  options: [],
+});
+
+describe('DNS messages', () => {
+  it.each<[string, unknown[]]>([
+    ['A', ['192.0.2.1', '192.0.2.2']],
+    ['AAAA', ['2001:db8::1']],
+    ['TXT', [[Buffer.from('one'), Buffer.from('two')], [Buffer.from('say "hi"')]]],
+    [
+      'MX',
+      [
+        { preference: 10, exchange: 'mail.example.net' },
+        { preference: 20, exchange: 'mail.example.org' },
+        { preference: 0, exchange: '.' },
+      ],
+    ],
+    ['SRV', [{ priority: 10, weight: 5, port: 5060, target: 'sip.example.net' }]],
+    ['CAA', [expect.objectContaining({ flags: 128, tag: 'issue', value: 'ca.example; account=1' })]],
+    ['PTR', ['example.net']],
+    ['DS', [expect.objectContaining({ keyTag: 60485, digest: Buffer.from('abcd', 'hex') })]],
+    ['TLSA', [expect.objectContaining({ usage: 3, certificate: Buffer.from('abcd', 'hex') })]],
+    ['HINFO', [{ cpu: 'PC', os: 'Linux' }]],
+    ['RP', [{ mbox: 'admin.example.net', txt: '.' }]],
+  ])('carry %s records', (type, data) => {
+    const answer = ask(question('a.example.net', type));
+
+    expect(answer).toMatchObject({ id: 7, rcode: 'NOERROR', flag_qr: true, flag_aa: true });
+    expect(answer.answers?.map((record) => 'data' in record && record.data)).toEqual(data);
+  });
+
+  it('carry the SOA in the authority section of a negative answer', () => {
+    const answer = ask(question('gone.example.net', 'A'));
+
+    expect(answer).toMatchObject({ rcode: 'NXDOMAIN', flag_aa: true, answers: [] });
+    expect(answer.authorities).toMatchObject([
+      { type: 'SOA', name: 'example.net', data: { serial: 2026010100, minimum: 300 } },
+    ]);
+  });
+
+  it.each<[string, Packet, 'udp' | 'tcp', boolean]>([
+    ['of plain UDP', {}, 'udp', true],
+    ['of a small EDNS size', { additionals: [opt(1232)] }, 'udp', true],
+    ['of a large EDNS size', { additionals: [opt(4096)] }, 'udp', false],
+    ['of TCP', {}, 'tcp', false],
+  ])('are cut to the limit %s', (_case, extra, transport, truncated) => {
+    const answer = ask({ ...question('big.example.net', 'TXT'), ...extra }, transport);
+
+    expect(answer.flag_tc).toBe(truncated);
+    expect(answer.answers).toHaveLength(truncated ? 0 : 10);
+  });
+
+  it('echo EDNS, and refuse its unknown versions', () => {
+    const known = ask({ ...question('a.example.net', 'A'), additionals: [opt(1232)] });
+    const unknown = ask({ ...question('a.example.net', 'A'), additionals: [opt(1232, 1)] });
+
+    expect(known.additionals).toMatchObject([{ type: 'OPT', ednsVersion: 0, extendedRcode: 0 }]);
+    expect(unknown.additionals).toMatchObject([{ type: 'OPT', ednsVersion: 0, extendedRcode: 1 }]);
+  });
+
+  it.each<[string, Packet, string]>([
+    ['another zone', question('example.org', 'A'), 'REFUSED'],
+    ['another class', { questions: [{ name: 'version.bind', type: 'TXT', class: 'CH' }] }, 'REFUSED'],
+    ['a transfer', question('example.net', 'AXFR'), 'REFUSED'],
+    ['no question', {}, 'FORMERR'],
+    [
+      'two questions',
+      {
+        questions: [
+          { name: 'a.example.net', type: 'A' },
+          { name: 'b.example.net', type: 'A' },
+        ],
+      },
+      'FORMERR',
+    ],
+    ['an update', { ...question('a.example.net', 'A'), flags: 5 << 11 }, 'NOTIMP'],
+    ['a set that cannot be encoded', question('bad.example.net', 'A'), 'SERVFAIL'],
+  ])('about %s are refused', (_case, query, rcode) => {
+    expect(ask(query).rcode).toBe(rcode);
+  });
+
+  it('are never answered when they are answers themselves', () => {
+    const message = packet.encode({ type: 'response', id: 1, ...question('a.example.net', 'A') });
+
+    expect(answerQuery(message, 'udp', onlyZone(zone))).toBeNull();
+  });
+
+  it('never throw, whatever the bytes', () => {
+    const valid = packet.encode({ type: 'query', id: 1, ...question('a.example.net', 'A'), additionals: [opt(4096)] });
+    const damaged = fc.tuple(fc.nat(valid.length - 1), fc.nat(255), fc.nat(valid.length)).map(([at, byte, length]) => {
+      const copy = Buffer.from(valid);
+      copy[at] = byte;
+      return copy.subarray(0, length);
+    });
+    const garbage = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes));
+
+    fc.assert(
+      fc.property(fc.oneof(damaged, garbage), (message) => {
+        const answer = answerQuery(message, 'udp', onlyZone(zone));
+
+        expect(answer === null || answer.length >= 12).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

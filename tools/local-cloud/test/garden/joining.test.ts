@@ -1,0 +1,420 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@corral/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import type { ServerOptions } from '../../src/index.js';
+import { TOKEN } from '../start-test-cloud.js';
+import { aWorker, NAMESPACE } from './a-shoot.js';
+import { aToken, SECRETS, type ShootClient, shootClient, TOKEN_TEXT } from './shoot-client.js';
+import { isHealthy, startTestGarden, type TestGarden } from './start-test-garden.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: objects of every kind are picked apart
+type Part = any;
+
+const NODE = '/api/v1/nodes/srv-1';
+
+let dataDir: string;
+let garden: TestGarden;
+let shoot: ShootClient;
+let secretName: string;
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'local-cloud-'));
+  garden = await startTestGarden({ joinMs: 20 }, { dataDir, actionMs: 20 });
+  await garden.createReady({ name: 'web', workers: [aWorker({ labels: { team: 'blue' } })] });
+  shoot = await shootClient(garden, 'web');
+  secretName = (await shoot.call('GET', SECRETS)).body.items[0].metadata.name;
+  await shoot.call('POST', SECRETS, aToken());
+});
+afterEach(async () => {
+  shoot.close();
+  await garden.stop();
+  rmSync(dataDir, { recursive: true });
+});
+
+/** As a machine of Gardener's gets it; parts are laid over the cloud-config. */
+function joinConfig(change: { token?: string; secret?: string; ca?: string; more?: object } = {}): string {
+  const agent = {
+    apiVersion: 'nodeagent.config.gardener.cloud/v1alpha1',
+    kind: 'NodeAgentConfiguration',
+    apiServer: {
+      server: shoot.server,
+      caBundle: Buffer.from(change.ca ?? shoot.certificateAuthority).toString('base64'),
+    },
+    controllers: { operatingSystemConfig: { secretName: change.secret ?? secretName, kubernetesVersion: '1.34.3' } },
+  };
+  const home = '/var/lib/gardener-node-agent';
+  return `#cloud-config\n${stringify({
+    hostname: 'srv-1',
+    write_files: [
+      { path: `${home}/credentials/bootstrap-token`, content: change.token ?? TOKEN_TEXT },
+      { path: `${home}/config.yaml`, encoding: 'b64', content: Buffer.from(stringify(agent)).toString('base64') },
+    ],
+    runcmd: [['/var/lib/gardener-node-agent/init.sh']],
+    ...change.more,
+  })}`;
+}
+
+const addServer = (options: ServerOptions = {}) => garden.cloud.admin.addServer(TOKEN, { id: 4711, ...options });
+const act = async (action: string, body?: object) => {
+  const { status, text } = await garden.cloud.call('POST', `/servers/4711/actions/${action}`, body);
+  if (status !== 201) throw new Error(text);
+};
+const rebuild = async (userData: string) => {
+  await act('rebuild', { image: 'ubuntu-24.04', user_data: userData });
+  await waitFor('the end of the rebuild', async () => {
+    return (await garden.cloud.call('GET', '/servers/4711')).body.server.locked === false;
+  });
+};
+const readNode = async (): Promise<Part> => {
+  const { status, body } = await shoot.call('GET', NODE);
+  return status === 200 ? body : null;
+};
+const readyOf = (node: Part) => node?.status.conditions.find(({ type }: Part) => type === 'Ready');
+const untilReady = (status: string) =>
+  waitFor(`the node to be Ready: ${status}`, async () => {
+    const node = await readNode();
+    return readyOf(node)?.status === status && node;
+  });
+/** The user data was heeded, whatever came of it. */
+const untilBooted = () =>
+  waitFor('the first boot', () => {
+    const server = garden.cloud.admin.servers().find(({ id }) => id === 4711);
+    return server?.rebuild !== null && server?.firstBoot === server?.rebuild;
+  });
+const condition = async () => {
+  const { status } = await garden.readShoot('web');
+  return status.conditions.find(({ type }: Part) => type === 'EveryNodeReady');
+};
+const mark = () =>
+  shoot.call('PATCH', NODE, { metadata: { annotations: { 'node.machine.sapcloud.io/not-managed-by-mcm': '1' } } });
+const pods = async (): Promise<Part[]> =>
+  (await shoot.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName=srv-1')).body.items;
+const evict = (name: string, uid?: string) =>
+  shoot.call('POST', `/api/v1/namespaces/default/pods/${name}/eviction`, {
+    ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: 'default' } },
+    ...(uid === undefined ? {} : { deleteOptions: { preconditions: { uid } } }),
+  });
+
+describe('a server that was rebuilt with join data', () => {
+  it('becomes a node of the pool whose Secret it names', async () => {
+    addServer();
+    await rebuild(joinConfig());
+
+    const node = await untilReady('True');
+
+    expect(node).toMatchObject({
+      metadata: {
+        labels: { 'worker.gardener.cloud/pool': 'pool-a', team: 'blue', 'node.kubernetes.io/instance-type': 'cx22' },
+      },
+      spec: { providerID: 'hcloud://4711' },
+      status: { nodeInfo: { kubeletVersion: 'v1.34.3' } },
+    });
+    expect(Date.now() - Date.parse(node.metadata.creationTimestamp)).toBeLessThan(60_000);
+    expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web')).toContainEqual(
+      expect.objectContaining({ name: 'srv-1', serverId: 4711, isReady: true }),
+    );
+  });
+
+  it('is called after the server when the cloud-config gives no name', async () => {
+    addServer({ name: 'Old-Web' });
+    await rebuild(joinConfig({ more: { hostname: '' } }));
+
+    await waitFor('the node', async () => (await shoot.call('GET', '/api/v1/nodes/old-web')).status === 200);
+  });
+
+  it.each<[string, () => Promise<string>, ServerOptions?]>([
+    ['token is not there', async () => joinConfig({ token: 'zzzzzz.0123456789abcdef' })],
+    ['token has another secret', async () => joinConfig({ token: 'abcdef.ffffffffffffffff' })],
+    [
+      'token has expired',
+      async () => {
+        await shoot.call('POST', SECRETS, aToken({ expiration: '2020-01-01T00:00:00Z' }, 'expire'));
+        return joinConfig({ token: 'expire.0123456789abcdef' });
+      },
+    ],
+    [
+      'token is for signing only',
+      async () => {
+        await shoot.call('POST', SECRETS, aToken({ 'usage-bootstrap-authentication': 'false' }, 'signer'));
+        return joinConfig({ token: 'signer.0123456789abcdef' });
+      },
+    ],
+    ['Secret is not there', async () => joinConfig({ secret: 'gardener-node-agent-nothing-00000' })],
+    ['authority is of no Shoot', async () => joinConfig({ ca: 'nobody' })],
+    ['agent is never started', async () => joinConfig({ more: { runcmd: [] } })],
+    [
+      'name is that of a machine',
+      async () => {
+        const [hostname] = garden.cloud.admin.garden.contents().shoots[0]?.machines['pool-a'] ?? [];
+        return joinConfig({ more: { hostname } });
+      },
+    ],
+    ['processor is another', async () => joinConfig(), { architecture: 'arm' }],
+    ['join is made to fail', async () => joinConfig(), { joins: false }],
+  ])('is no node when its %s', async (_what, userData, options = {}) => {
+    addServer(options);
+    await rebuild(await userData());
+
+    await untilBooted();
+
+    expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web').map(({ serverId }) => serverId)).toEqual([null]);
+  });
+
+  it('joins the Shoot whose authority it trusts, of several under one address', async () => {
+    await garden.createReady({ name: 'other' });
+    const other = await shootClient(garden, 'other');
+    await other.call('POST', SECRETS, aToken());
+    const { body } = await other.call('GET', SECRETS);
+    const secret = body.items.find(({ metadata }: Part) => metadata.labels !== undefined).metadata.name;
+    addServer();
+    await rebuild(joinConfig({ ca: other.certificateAuthority, secret }));
+
+    await waitFor('the node', async () => (await other.call('GET', NODE)).status === 200);
+
+    expect(await readNode()).toBeNull();
+    other.close();
+  });
+
+  it('takes as long as it is told to', async () => {
+    addServer({ joinMs: 30 * 60_000 });
+    await rebuild(joinConfig());
+    garden.cloud.admin.advanceClock(29 * 60_000);
+    expect(await readNode()).toBeNull();
+
+    garden.cloud.admin.advanceClock(60_000);
+
+    await untilReady('True');
+  });
+
+  it('joins after a restart that came in between', async () => {
+    addServer({ joinMs: 30 * 60_000 });
+    await rebuild(joinConfig());
+    shoot.close();
+    await garden.stop();
+
+    // Where the Shoot is reached is part of what the machine was given.
+    const shootPort = Number(new URL(shoot.server).port);
+    garden = await startTestGarden({}, { dataDir, actionMs: 20, shootPort });
+    shoot = await shootClient(garden, 'web');
+    garden.cloud.admin.advanceClock(30 * 60_000);
+
+    await untilReady('True');
+  });
+
+  it('waits for an API server that is away', async () => {
+    await garden.patch('web', { spec: { hibernation: { enabled: true } } });
+    await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
+    addServer();
+    await rebuild(joinConfig());
+
+    await garden.patch('web', { spec: { hibernation: { enabled: false } } });
+
+    await garden.waitForShoot('web', 'awake', (read) => !read.status.hibernated && isHealthy(read));
+    await untilReady('True');
+  });
+});
+
+describe('a node that joined', () => {
+  const joined = async () => {
+    addServer();
+    await rebuild(joinConfig());
+    await untilReady('True');
+  };
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['is rebuilt without join data', () => act('rebuild', { image: 'ubuntu-24.04', user_data: '#cloud-config\n' })],
+    ['is powered off', () => act('poweroff')],
+    ['is deleted', () => garden.cloud.call('DELETE', '/servers/4711')],
+    ['is deleted by hand', async () => garden.cloud.admin.vanishServer(4711)],
+  ])('is not ready any more once its server %s', async (_what, happens) => {
+    await joined();
+    await happens();
+
+    const node = await untilReady('Unknown');
+
+    expect(readyOf(node)).toMatchObject({ message: 'Kubelet stopped posting node status.' });
+    expect(node.spec.taints).toContainEqual({ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' });
+  });
+
+  it('is ready again after a rebuild with join data, with the marks that it had', async () => {
+    await joined();
+    await mark();
+    const { uid } = (await readNode()).metadata;
+
+    // It stays away until the clock is moved, so that nobody can be too late to see it.
+    garden.cloud.admin.changeServer(4711, { joinMs: 60_000 });
+    await act('rebuild', { image: 'ubuntu-24.04', user_data: joinConfig() });
+    await untilReady('Unknown');
+    garden.cloud.admin.advanceClock(61_000);
+    const node = await untilReady('True');
+
+    expect(node.metadata.uid).toBe(uid);
+    expect(node.metadata.annotations['node.machine.sapcloud.io/not-managed-by-mcm']).toBe('1');
+  });
+
+  it('that is deleted comes back with the next join only', async () => {
+    await joined();
+    const { uid } = (await readNode()).metadata;
+    expect((await shoot.call('DELETE', NODE)).status).toBe(200);
+    garden.cloud.admin.advanceClock(60_000);
+    expect([await readNode(), await pods()]).toEqual([null, []]);
+
+    await rebuild(joinConfig());
+
+    expect((await untilReady('True')).metadata.uid).not.toBe(uid);
+  });
+
+  it('is there again when the Shoot wakes up', async () => {
+    await joined();
+    await mark();
+    await garden.patch('web', { spec: { hibernation: { enabled: true } } });
+    await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
+    await expect(shoot.call('GET', NODE)).rejects.toThrow(/socket|ECONNRESET/);
+
+    await garden.patch('web', { spec: { hibernation: { enabled: false } } });
+    await garden.waitForShoot('web', 'awake', (read) => !read.status.hibernated && isHealthy(read));
+
+    expect(readyOf(await readNode()).status).toBe('True');
+  });
+
+  it('is one too many for the garden until it is said to be nobody’s machine', async () => {
+    await joined();
+
+    await waitFor('the garden to miss a machine', async () => (await condition()).status === 'False');
+    expect(await condition()).toMatchObject({
+      reason: 'NodesScalingDown',
+      message: 'too many worker nodes are registered. Exceeding maximum desired machine count (2/1)',
+    });
+    await mark();
+
+    await waitFor('the garden to be content', async () => (await condition()).status === 'True');
+  });
+
+  it('that is not ready is ill in the eyes of the garden, whosever machine it is', async () => {
+    await joined();
+    await mark();
+    await act('poweroff');
+
+    await waitFor('the garden to see it', async () => (await condition()).reason === 'NodeUnhealthy');
+
+    expect((await condition()).message).toContain('Node "srv-1" in worker group "pool-a" is unhealthy');
+  });
+
+  it('is there after a restart, with its marks, its pods and the tokens, and joins no second time', async () => {
+    await joined();
+    await mark();
+    const before = [await readNode(), await pods(), (await shoot.call('GET', SECRETS)).body.items.length];
+    shoot.close();
+    await garden.stop();
+
+    garden = await startTestGarden({ joinMs: 20 }, { dataDir, actionMs: 20 });
+    shoot = await shootClient(garden, 'web');
+
+    expect([await readNode(), await pods()]).toEqual(before.slice(0, 2));
+    expect((await shoot.call('GET', SECRETS)).body.items).toHaveLength(before[2]);
+  });
+});
+
+describe('the pods of a node that joined', () => {
+  beforeEach(async () => {
+    addServer();
+    await rebuild(joinConfig());
+    await untilReady('True');
+  });
+
+  it('are one of a DaemonSet, a mirror and an ordinary one', async () => {
+    const found = await pods();
+
+    expect(found.map(({ metadata }) => [metadata.namespace, metadata.ownerReferences[0].kind])).toEqual([
+      ['default', 'ReplicaSet'],
+      ['kube-system', 'DaemonSet'],
+      ['kube-system', 'Node'],
+    ]);
+    expect(found[2].metadata.annotations).toHaveProperty(['kubernetes.io/config.mirror']);
+    const inDefault = await shoot.call('GET', '/api/v1/namespaces/default/pods');
+    expect(inDefault.body.items).toEqual([found[0]]);
+    expect((await shoot.call('GET', `/api/v1/namespaces/default/pods/${found[0].metadata.name}`)).body).toEqual(
+      found[0],
+    );
+    expect((await shoot.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName=other')).body.items).toEqual([]);
+  });
+
+  it('go when they are evicted, by their uid', async () => {
+    const { name, uid } = (await pods())[0].metadata;
+
+    expect((await evict(name, 'another')).body).toMatchObject({ code: 409, reason: 'Conflict' });
+    expect(await evict(name, uid)).toMatchObject({ status: 201, body: { status: 'Success' } });
+    expect((await evict(name, uid)).status).toBe(404);
+    expect(await pods()).toHaveLength(2);
+  });
+
+  it('are made again at once where their maker does not let go', async () => {
+    const daemon = (await pods())[1].metadata;
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: daemon.name } };
+    await shoot.call('POST', `/api/v1/namespaces/kube-system/pods/${daemon.name}/eviction`, body);
+
+    const again = (await pods())[1].metadata;
+
+    expect(again.ownerReferences).toEqual(daemon.ownerReferences);
+    expect(again.uid).not.toBe(daemon.uid);
+  });
+});
+
+describe('a machine on which a join command is run', () => {
+  const run = (change: Parameters<typeof joinConfig>[0] = {}, more: object = {}) => {
+    const { write_files: files } = parse(joinConfig(change));
+    const puts = files.map(
+      ({ path, content, encoding }: Part) =>
+        `put 0600 ${path} <<'END-OF-FILE'\n${encoding === 'b64' ? content : Buffer.from(content).toString('base64')}\nEND-OF-FILE`,
+    );
+    const ending =
+      'hostnamectl set-hostname onprem-1\nsystemctl enable --now --no-block gardener-node-init.service\nexit';
+    const command = `bash -s <<'END-OF-COMMAND'\n{\n${puts.join('\n')}\n${ending}\n}\nEND-OF-COMMAND\n`;
+    return adminCall('POST', '/garden/machines', { command, ...more });
+  };
+  const adminCall = async (method: string, path: string, body: object) => {
+    const answer = await fetch(`${garden.cloud.adminUrl}/admin${path}`, {
+      ...{ method, headers: { 'Content-Type': 'application/json' } },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: (await answer.json()) as Part };
+  };
+
+  it('is a node at once, which no provider knows, and may run it again', async () => {
+    expect(await run()).toEqual({ status: 201, body: { node: 'onprem-1' } });
+    expect((await run()).status).toBe(201);
+
+    const { body: node } = await shoot.call('GET', '/api/v1/nodes/onprem-1');
+    expect([readyOf(node).status, node.spec]).toEqual(['True', {}]);
+    expect(Object.keys(node.metadata.labels)).not.toContain('node.kubernetes.io/instance-type');
+    expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web')).toContainEqual(
+      expect.objectContaining({ name: 'onprem-1', serverId: null, isReady: true }),
+    );
+    expect((await shoot.call('DELETE', '/api/v1/nodes/onprem-1')).status).toBe(200);
+  });
+
+  it.each<[string, () => Promise<{ status: number; body: Part }>, RegExp]>([
+    ['its token is not there', () => run({ token: 'zzzzzz.0123456789abcdef' }), /turns the machine away/],
+    ['its processor is another', () => run({}, { architecture: 'arm64' }), /turns the machine away/],
+    [
+      'it is no join command',
+      () => adminCall('POST', '/garden/machines', { command: 'reboot' }),
+      /no whole join command/,
+    ],
+    ['there is none', () => adminCall('POST', '/garden/machines', {}), /no whole join command/],
+  ])('is told why not when %s', async (_what, work, why) => {
+    const { status, body } = await work();
+
+    expect([status, body.error]).toEqual([400, expect.stringMatching(why)]);
+    expect(garden.cloud.admin.garden.nodes(NAMESPACE, 'web')).toHaveLength(1);
+  });
+
+  it('is told to try again while the API server is away', async () => {
+    await garden.patch('web', { spec: { hibernation: { enabled: true } } });
+    await garden.waitForShoot('web', 'asleep', (read) => read.status.hibernated && isHealthy(read));
+
+    expect((await run()).body.error).toMatch(/Run the command again/);
+  });
+});

@@ -1,0 +1,216 @@
+import { waitFor } from '@corral/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { WatchEvent, WatchStream } from './garden-client.js';
+import { aSecret, startTestGarden, type TestGarden } from './start-test-garden.js';
+
+let garden: TestGarden;
+let streams: WatchStream[];
+beforeEach(async () => {
+  garden = await startTestGarden();
+  streams = [];
+});
+afterEach(async () => {
+  for (const stream of streams) stream.stop();
+  await garden.stop();
+});
+
+const SECRETS = '/api/v1/namespaces/garden-acme/secrets';
+
+const list = async (query = '') => (await garden.call('GET', `${SECRETS}?${query}`)).body;
+const make = (name: string, labels = {}) => {
+  const secret = aSecret(name, 'x');
+  return garden.call('POST', SECRETS, { ...secret, metadata: { ...secret.metadata, labels } });
+};
+const label = (name: string, labels: Record<string, string | null>) =>
+  garden.call('PATCH', `${SECRETS}/${name}`, { metadata: { labels } }, 'application/merge-patch+json');
+const watch = async (query: string): Promise<WatchStream> => {
+  const stream = await garden.watch(`${SECRETS}?watch=true&${query}`);
+  streams.push(stream);
+  return stream;
+};
+const seen = ({ events }: { events: readonly WatchEvent[] }) =>
+  events.map(({ type, object }) => `${type} ${object.metadata?.name ?? object.reason}`);
+const untilSeen = (stream: WatchStream, ...lines: string[]) =>
+  waitFor(`the events ${lines}`, () => {
+    expect(seen(stream)).toEqual(lines);
+    return true;
+  });
+const namesOf = ({ items }: { items: { metadata: { name: string } }[] }) => items.map(({ metadata }) => metadata.name);
+
+describe('a list', () => {
+  beforeEach(async () => {
+    for (const [name, tier] of [
+      ['a', 'web'],
+      ['b', 'db'],
+      ['c', 'web'],
+    ] as const) {
+      await make(name, { tier });
+    }
+  });
+
+  it('comes in pages that together show one moment', async () => {
+    const first = await list('limit=2');
+    await make('aa');
+    await garden.call('DELETE', `${SECRETS}/c`);
+    const second = await list(`limit=2&continue=${first.metadata.continue}`);
+
+    expect([namesOf(first), namesOf(second)]).toEqual([
+      ['a', 'b'],
+      ['c', 'conn'],
+    ]);
+    expect(first.metadata).toMatchObject({ remainingItemCount: 2, resourceVersion: second.metadata.resourceVersion });
+    expect(second.metadata.continue).toBeUndefined();
+    expect(namesOf(await list())).toEqual(['a', 'aa', 'b', 'conn']);
+  });
+
+  it('whose moment is forgotten answers 410 with a token to go on regardless', async () => {
+    const first = await list('limit=2');
+    await make('d');
+    garden.cloud.admin.garden.dropWatches({ expireHistory: true });
+
+    const gone = await garden.call('GET', `${SECRETS}?limit=9&continue=${first.metadata.continue}`);
+    const rest = await list(`limit=9&continue=${gone.body.metadata.continue}`);
+
+    expect([gone.status, gone.body.reason]).toEqual([410, 'Expired']);
+    expect(namesOf(rest)).toEqual(['c', 'conn', 'd']);
+  });
+
+  it.each([
+    ['labelSelector=tier%3Dweb', ['a', 'c']],
+    ['labelSelector=tier%20in%20(db,cache)', ['b']],
+    ['labelSelector=!tier', ['conn']],
+    ['labelSelector=tier,tier!%3Dweb', ['b']],
+    ['fieldSelector=metadata.name%3Db', ['b']],
+    ['fieldSelector=metadata.name!%3Db,metadata.namespace%3Dgarden-acme', ['a', 'c', 'conn']],
+    ['fieldSelector=metadata.namespace%3Delsewhere', []],
+  ])('selects by %s', async (query, names) => {
+    expect(namesOf(await list(query))).toEqual(names);
+  });
+
+  it('goes across namespaces', async () => {
+    const { body } = await garden.call('GET', '/api/v1/secrets');
+
+    expect(body).toMatchObject({ kind: 'SecretList', apiVersion: 'v1', items: expect.any(Array) });
+    expect(namesOf(body)).toEqual(['a', 'b', 'c', 'conn']);
+  });
+
+  it.each([
+    ['resourceVersion=99999', 504, 'Timeout'],
+    ['resourceVersion=abc', 400, 'BadRequest'],
+    ['continue=abc', 400, 'BadRequest'],
+    ['limit=-1', 400, 'BadRequest'],
+    ['labelSelector=a%3Db%3Dc%3Dd,,', 400, 'BadRequest'],
+    ['fieldSelector=data%3Dx', 400, 'BadRequest'],
+  ])('with %s is refused', async (query, status, reason) => {
+    const answer = await garden.call('GET', `${SECRETS}?${query}`);
+
+    expect([answer.status, answer.body.reason]).toEqual([status, reason]);
+  });
+});
+
+describe('a watch', () => {
+  it('tells of everything that happens after its version, across a break', async () => {
+    const { metadata } = await list();
+    const first = await watch(`resourceVersion=${metadata.resourceVersion}`);
+    await make('a');
+    await untilSeen(first, 'ADDED a');
+    first.stop();
+    await label('a', { x: 'y' });
+    await garden.call('DELETE', `${SECRETS}/a`);
+
+    const version = first.events.at(-1)?.object.metadata.resourceVersion;
+    const second = await watch(`resourceVersion=${version}`);
+
+    await untilSeen(second, 'MODIFIED a', 'DELETED a');
+  });
+
+  it('without a version begins with what is there', async () => {
+    const stream = await watch('');
+
+    await untilSeen(stream, 'ADDED conn');
+  });
+
+  it('with a selector is told of objects that come to match and cease to', async () => {
+    const { metadata } = await list();
+    const stream = await watch(`labelSelector=tier&resourceVersion=${metadata.resourceVersion}`);
+
+    await make('a');
+    await label('a', { tier: 'web' });
+    await label('a', { tier: 'db' });
+    await label('a', { tier: null });
+
+    await untilSeen(stream, 'ADDED a', 'MODIFIED a', 'DELETED a');
+    expect(stream.events[2]?.object.metadata.labels).toEqual({ tier: 'db' });
+  });
+
+  it('gets bookmarks when it asks for them', async () => {
+    garden.cloud.admin.garden.changeSettings({ bookmarkMs: 10 });
+    const { metadata } = await list();
+    const stream = await watch(`allowWatchBookmarks=true&resourceVersion=${metadata.resourceVersion}`);
+
+    const event = await waitFor('a bookmark', () => stream.events[0]);
+
+    expect(event).toEqual({
+      type: 'BOOKMARK',
+      object: { kind: 'Secret', apiVersion: 'v1', metadata: { resourceVersion: expect.any(String) } },
+    });
+  });
+
+  it('ends at its timeout, with a last bookmark', async () => {
+    const { metadata } = await list();
+    const stream = await watch(`allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=${metadata.resourceVersion}`);
+
+    await stream.ended;
+
+    expect(stream.events.map(({ type }) => type)).toEqual(['BOOKMARK']);
+  });
+
+  it('from a forgotten version is told so inside the stream', async () => {
+    const { metadata } = await list();
+    await make('a');
+    garden.cloud.admin.garden.dropWatches({ expireHistory: true });
+
+    const stream = await watch(`resourceVersion=${metadata.resourceVersion}`);
+    await stream.ended;
+
+    expect(stream.status).toBe(200);
+    expect(stream.events).toMatchObject([{ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } }]);
+  });
+
+  it('can go back as far as the history is long', async () => {
+    garden.cloud.admin.garden.changeSettings({ historyLength: 2 });
+    const { metadata } = await list();
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await make(name);
+    const [version] = (await list('fieldSelector=metadata.name%3De')).items.map(
+      (item: { metadata: { resourceVersion: string } }) => item.metadata.resourceVersion,
+    );
+
+    const old = await watch(`resourceVersion=${metadata.resourceVersion}`);
+    const recent = await watch(`resourceVersion=${version}`);
+
+    await untilSeen(old, 'ERROR Expired');
+    await untilSeen(recent, 'ADDED f');
+  });
+
+  it('is dropped when the admin drops watches, and can resume', async () => {
+    const { metadata } = await list();
+    const stream = await watch(`resourceVersion=${metadata.resourceVersion}`);
+    expect(garden.cloud.admin.garden.contents().openWatches).toBe(1);
+
+    garden.cloud.admin.garden.dropWatches();
+    await stream.ended;
+    await make('a');
+    const resumed = await watch(`resourceVersion=${metadata.resourceVersion}`);
+
+    await untilSeen(resumed, 'ADDED a');
+  });
+
+  it('goes across namespaces', async () => {
+    const stream = await garden.watch('/apis/core.gardener.cloud/v1beta1/shoots?watch=1');
+    streams.push(stream);
+
+    await garden.createReady({ name: 'seen' });
+
+    expect(stream.events[0]).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'seen' } } });
+  });
+});
