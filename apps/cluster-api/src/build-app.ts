@@ -1,82 +1,80 @@
-import { loadSession, type SessionStore, type UseRecorder } from '@corral/auth';
-import { clusterOpenApi, clusterRoutes } from '@corral/contracts';
+import { loadSession, type UseRecorder } from '@corral/auth';
+import {
+  type ClusterOperationId,
+  type ClusterRoute,
+  clusterBodyLimits,
+  clusterOpenApi,
+  clusterRoutes,
+} from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-import type { BudgetStore, Projects } from '@corral/hcloud';
-import type { Queue } from '@corral/queue';
+import {
+  docsRouter,
+  errorHandler,
+  flightBound,
+  healthRoutes,
+  mountRoutes,
+  rawBody,
+  serviceApp,
+  unknownPath,
+} from '@corral/http-api';
 import { type Buckets, systemClock } from '@corral/rate-limit';
-import type { KeyRing } from '@corral/secrets';
-import { docsRouter, type Health, type Log, type Metrics, serviceApp, type TrustProxy } from '@corral/service';
-import type { Express } from 'express';
+import type { Health, Log, Metrics, TrustProxy } from '@corral/service';
+import type { Express, RequestHandler } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
-import { buildClusterHandlers, type ClusterConfig, type GardenOfApi } from './build-cluster-handlers.js';
-import { buildDnsHandlers } from './build-dns-handlers.js';
-import { buildEventHandlers, type EventConfig, type EventNews } from './build-event-handlers.js';
-import { buildServerHandlers } from './build-server-handlers.js';
-import { buildSignInHandlers } from './build-sign-in-handlers.js';
-import { buildTeamHandlers, type TeamConfig } from './build-team-handlers.js';
-import { type ChangeLimits, changeTurns } from './domain/change-turns.js';
-import { type ConnectionDeps, connectionService } from './domain/connections.js';
-import { isOtherProject } from './domain/server-in-project.js';
-import type { Turns } from './domain/turns.js';
+import { type ChangeLimits, changeTurns } from './changes/change-turns.js';
+import { teamChanges } from './changes/team-changes.js';
+import { buildClusterHandlers, type ClusterConfig, type ClusterHandlerDeps } from './clusters/handlers.js';
+import { buildConnectionHandlers, type ConnectionHandlerDeps } from './connections/handlers.js';
+import { buildDnsHandlers, type DnsConfig, type DnsHandlerDeps } from './dns/handlers.js';
+import { buildEventHandlers, type EventConfig, type EventHandlerDeps } from './events/handlers.js';
+import { admit } from './http/caller.js';
 import { refuseCrossSite } from './http/cross-site.js';
-import { errorHandler, unknownPath } from './http/error-handler.js';
-import { clusterFlights } from './http/flights.js';
-import { type ClusterHandlers, mountRoutes } from './http/mount-routes.js';
+import { problemShape } from './http/error-shape.js';
+import { flightClaimOf, flightOwnerOf } from './http/flights.js';
+import { refuseIdempotencyKey } from './http/idempotency-key.js';
+import { problemPages } from './http/problem-pages.js';
+import { checkQuery } from './http/query.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
-import type { OidcClient } from './oidc/oidc-client.js';
+import { buildSignInHandlers, type SignInConfig, type SignInHandlerDeps } from './people/handlers.js';
 import { Problem } from './problem.js';
-import { connectionRoutes } from './routes/connections.js';
-import { healthRoutes } from './routes/health.js';
-import { problemPages } from './routes/problem-pages.js';
-import { connectionStore } from './store/connections.js';
-import { type ChangeTeam, teamChanges } from './store/team-changes.js';
-import { clusterWakeUp, serverWakeUp } from './wake-ups.js';
+import { buildServerHandlers, type ServerConfig, type ServerHandlerDeps } from './servers/handlers.js';
+import { isOtherProject } from './servers/server-in-project.js';
+import { buildTeamHandlers, type TeamConfig } from './teams/handlers.js';
 
-export interface AppConfig extends ClusterConfig, TeamConfig {
+export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignInConfig, TeamConfig {
   /** Base address of this service as clients see it, without a slash at its end. Known once it listens. */
   readonly publicUrl: () => string;
   /** Express' setting of the same name. */
   readonly trustProxy: TrustProxy;
-  readonly secureCookies: boolean;
-  /** Whether anybody may sign in as anybody: on a developer's machine only. */
-  readonly devSignIn: boolean;
   readonly limits: RateLimits;
   /** See `FlightBoundOptions.max`. */
   readonly requestsInFlightMax: number;
   /** In all. As many requests are worked on at once. */
   readonly databaseConnections: number;
-  /** The quota that the gateways are configured with. */
-  readonly dnsRecordsPerTeam: number;
-  /** Quota of teams that have none of their own. */
-  readonly adoptedServersPerTeam: number;
   readonly events: EventConfig;
   readonly changes: ChangeLimits;
 }
 
-export interface AppDeps {
+/** The part of the garden that answers requests; everything else is for passes. */
+export type GardenOfApi = ClusterHandlerDeps['garden'] & ServerHandlerDeps['garden'];
+
+export interface AppDeps
+  extends Pick<SignInHandlerDeps, 'sessions' | 'secrets' | 'oidc'>,
+    Pick<ConnectionHandlerDeps, 'verifyToken' | 'queue'>,
+    Pick<ServerHandlerDeps, 'projects'>,
+    Pick<DnsHandlerDeps, 'budgets'>,
+    Pick<EventHandlerDeps, 'eventNews'> {
   readonly config: AppConfig;
   /** For what is read, and for single short statements: no change takes their connections. */
   readonly prisma: Prisma;
   /** For changes, with as many connections as of them run at once. */
   readonly changes: { readonly prisma: Prisma; readonly connections: number };
-  readonly sessions: SessionStore;
   readonly sessionUse: Pick<UseRecorder, 'note'>;
-  readonly queue: Pick<Queue, 'nudge'>;
   readonly garden: GardenOfApi;
-  readonly secrets: KeyRing;
-  readonly verifyToken: ConnectionDeps['verify'];
-  /** The cloud projects behind the connections. */
-  readonly projects: Pick<Projects, 'within'>;
-  /** Null: nobody signs in by OpenID Connect. */
-  readonly oidc: OidcClient | null;
   /** Unix time in ms, by which sign-in attempts end and the catalogue gets old. */
   readonly now: () => number;
   readonly buckets: Buckets;
-  /** Where gateways and reconcilers keep the account of the upstream's budget. */
-  readonly budgets: Pick<BudgetStore, 'readAll'>;
-  /** What Postgres notifies of. */
-  readonly eventNews: EventNews;
-  readonly health: Health;
+  readonly health: Pick<Health, 'readiness' | 'draining'>;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -84,40 +82,57 @@ export interface AppDeps {
 /** Wires the cluster API, in the order in which requests meet its parts. */
 export function buildApp(deps: AppDeps): Express {
   const { config, sessions, sessionUse, buckets, health, metrics, log } = deps;
+  const errors = problemShape(config.publicUrl);
   const limits = requestLimits(buckets, config.limits);
-  const bounds = { max: config.requestsInFlightMax, connections: config.databaseConnections };
-  const flights = clusterFlights(config.publicUrl, { ...bounds, log, metrics });
-  const app = serviceApp({
-    trustProxy: config.trustProxy,
-    ...{ log, metrics, flights },
-    refuse: (sentence) => new Problem('invalid_http', sentence),
+  const flights = flightBound({
+    max: config.requestsInFlightMax,
+    connections: config.databaseConnections,
+    claimOf: flightClaimOf,
+    ...{ errors, log, metrics },
   });
-  app.use(healthRoutes(health));
+  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights });
+  app.use(healthRoutes(health, { caseSensitive: true, strict: true, notReady }));
   app.use(limits.perAddress);
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));
   app.use(problemPages());
   app.use(['/auth/login', '/auth/callback'], limits.signInPerAddress);
   app.use(loadSession({ sessions, onUse: sessionUse.note }));
-  app.use(flights.ownBySession);
+  app.use(flights.countAs(flightOwnerOf));
   app.use(limits.forgiveAddress);
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perSession);
   const routes = clusterRoutes.filter(({ operationId }) => config.devSignIn || operationId !== 'devSignIn');
-  app.use(mountRoutes(routes, buildHandlers({ ...deps, ...buildChanges(deps) })));
-  app.use(unknownPath());
-  app.use(errorHandler(log, config.publicUrl));
+  app.use(noStore, mountRoutes<ClusterRoute>(routes, buildHandlers(deps), { endInSlash: true, before }));
+  app.use(unknownPath);
+  app.use(errorHandler(errors, log));
   return app;
 }
 
-/** What the parts of the app are made of. */
-export interface PartDeps extends AppDeps {
-  readonly changeTeam: ChangeTeam;
-  /** For what holds a connection of changes and changes no team. */
-  readonly turns: Pick<Turns, 'take'>;
-}
+const READY_RETRY_SECONDS = 5;
 
-function buildChanges({ config, changes, metrics }: AppDeps): Pick<PartDeps, 'changeTeam' | 'turns'> {
-  const turns = changeTurns(config.changes, { atOnce: changes.connections, after: systemClock.after });
+const notReady = (failing: readonly string[]): Problem =>
+  new Problem('service_unavailable', `Not ready: ${failing.join(', ')}. Try again in a moment.`, {
+    retryAfterSeconds: READY_RETRY_SECONDS,
+  });
+
+/** Whatever a route answers is about a team or a person. */
+const noStore: RequestHandler = (_req, res, next) => {
+  res.setHeader('Cache-Control', 'no-store');
+  next();
+};
+
+/** In front of each handler: who may call it, the query, the body. */
+const before = (row: ClusterRoute): RequestHandler[] => [
+  admit(row.access),
+  checkQuery(row),
+  ...(row.idempotent ? [] : [refuseIdempotencyKey]),
+  ...(row.body === undefined ? [] : [rawBody(clusterBodyLimits)]),
+];
+
+type Changes = Pick<SignInHandlerDeps, 'changeTeam' | 'turns'>;
+
+function buildChanges({ config, changes, metrics }: Pick<AppDeps, 'config' | 'changes' | 'metrics'>): Changes {
+  const turns = changeTurns(config.changes, { concurrency: changes.connections, after: systemClock.after });
   metrics.gauge({
     name: 'corral_changes_waiting_count',
     help: 'Changes that wait for their turn',
@@ -128,26 +143,20 @@ function buildChanges({ config, changes, metrics }: AppDeps): Pick<PartDeps, 'ch
   return { turns, changeTeam: teamChanges(changes.prisma, turns) };
 }
 
-function buildHandlers(deps: PartDeps): ClusterHandlers {
-  const connections = connectionStore(deps.prisma, deps.changeTeam);
+function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, RequestHandler>> {
+  const { secrets, projects } = app;
+  const deps = { ...app, ...buildChanges(app) };
   // A token whose key is gone is like one that was never there: the next one put into the connection replaces it.
-  const open: ConnectionDeps['open'] = (sealed, id) => deps.secrets.openOrNull(sealed, id);
+  const open: ConnectionHandlerDeps['open'] = (sealed, id) => secrets.openOrNull(sealed, id);
   return {
     ...buildSignInHandlers(deps),
-    ...connectionRoutes({
-      store: connections,
-      publicUrl: deps.config.publicUrl,
-      connections: connectionService({
-        store: connections,
-        seal: (token, id) => deps.secrets.seal(token, id),
-        open,
-        verify: deps.verifyToken,
-        isOtherProject: (token, belongings) => isOtherProject(deps, token, belongings),
-        wake: clusterWakeUp(deps.queue),
-        wakeServer: serverWakeUp(deps.queue),
-      }),
+    ...buildConnectionHandlers({
+      ...deps,
+      open,
+      seal: (token, id) => secrets.seal(token, id),
+      isOtherProject: (token, belongings) => isOtherProject({ projects }, token, belongings),
     }),
-    ...buildServerHandlers(deps, open),
+    ...buildServerHandlers({ ...deps, open }),
     ...buildClusterHandlers(deps),
     ...buildDnsHandlers(deps),
     ...buildTeamHandlers(deps),

@@ -1,12 +1,11 @@
 import { clusterLimits, dnsLimits } from '@corral/contracts';
 import { gardenFeaturesVariable } from '@corral/garden';
+import { clientVariables, drainVariables, tlsVariables } from '@corral/http-api';
 import { secretKeys } from '@corral/secrets';
 import {
   type Config,
   ConfigError,
   type ConfigProblem,
-  clientVariables,
-  drainVariables,
   durationMs,
   flag,
   gardenVariables,
@@ -14,16 +13,42 @@ import {
   integer,
   portOrFree,
   readConfig,
+  refuseValue,
   text,
-  tlsVariables,
   trustProxy,
   upstreamVariables,
   url,
+  variable,
 } from '@corral/service';
-import { eventDefaults } from './build-event-handlers.js';
-import { isLoopbackUrl, loopbackHosts } from './loopback.js';
-import { oidcVariables, problemsOfOidc } from './oidc/oidc-config.js';
-import { teamVariables } from './team-variables.js';
+import { eventDefaults } from './events/handlers.js';
+import { isLoopbackUrl, loopbackHosts, oidcVariables, problemsOfOidc } from './people/oidc-config.js';
+
+const SECRET_CHARACTERS_MIN = 16;
+
+/** What teams, their mails and their subscriptions are configured by. */
+const teamVariables = {
+  CONSOLE_URL: url({
+    default: undefined,
+    desc: 'URL of the web console, used for links in responses. Without it, links point to this API.',
+    example: 'https://console.example.org',
+  }),
+  BILLING_WEBHOOK_SECRETS: variable<readonly string[]>(
+    {
+      ...{ default: [] },
+      desc: 'Comma-separated signing secrets of the billing webhook. Set two while you rotate them. Without a secret the webhook is off.',
+    },
+    { type: 'secrets', expected: `secrets of at least ${SECRET_CHARACTERS_MIN} characters`, hidden: true },
+    (input) => {
+      const secrets = input.split(',').map((secret) => secret.trim());
+      if (secrets.some(({ length }) => length < SECRET_CHARACTERS_MIN)) refuseValue('has a secret that is too short');
+      return secrets;
+    },
+  ),
+  SUBSCRIPTION_REQUIRED: flag({
+    default: false,
+    desc: 'Require an active subscription to start a cluster. Running clusters are not affected.',
+  }),
+};
 
 /** Every variable of the cluster API. */
 export const clusterApiConfig = {

@@ -1,28 +1,20 @@
 import { sessionStore, sessionUseRecorder } from '@corral/auth';
 import { connectPool, registerProcess } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
-import { connectBudgetStore, connectProjects, verifyToken } from '@corral/hcloud';
+import { connectProjects, verifyToken } from '@corral/hcloud';
+import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
 import { connectBuckets } from '@corral/rate-limit';
-import {
-  clientBounds,
-  createHealth,
-  createLog,
-  createMetrics,
-  onShutdown,
-  serve,
-  startOrExit,
-  tlsOptions,
-} from '@corral/service';
+import { createHealth, createLog, createMetrics, onShutdown, startOrExit } from '@corral/service';
+import { connectBudgetStore } from '@corral/upstream-budget';
 import { buildApp } from './build-app.js';
-import { eventDefaults } from './build-event-handlers.js';
+import { changeDefaults } from './changes/change-turns.js';
 import { readClusterApiConfig } from './config.js';
 import { connectDatabase } from './connect-database.js';
-import { changeDefaults } from './domain/change-turns.js';
-import { renderClientError } from './http/client-error.js';
-import { listenToTeamEvents } from './live/event-news.js';
-import { oidcClient } from './oidc/oidc-client.js';
-import { oidcSettings } from './oidc/oidc-config.js';
+import { eventDefaults, listenToTeamEvents } from './events/handlers.js';
+import { problemShape } from './http/error-shape.js';
+import { oidcClient } from './people/oidc-client.js';
+import { oidcSettings } from './people/oidc-config.js';
 
 const SERVICE = 'cluster-api';
 /** Somebody waits for the provider's answer. */
@@ -135,18 +127,9 @@ await startOrExit(SERVICE, async () => {
   });
 
   const server = await serve({
-    app,
-    host: config.HOST,
-    port: config.PORT,
-    tls: tlsOptions(config),
-    ...clientBounds(config),
-    metricsPort: config.METRICS_PORT,
-    metrics,
-    health,
-    log,
-    drainDelayMs: config.DRAIN_DELAY_MS,
-    shutdownGraceMs: config.SHUTDOWN_GRACE_MS,
-    onClientError: renderClientError(publicUrl),
+    ...{ app, health, metrics, log },
+    ...serverOptionsOf(config),
+    onClientError: clientErrorRenderer(problemShape(publicUrl)),
   });
   listening = server.url;
   onShutdown({ log, graceMs: config.DRAIN_DELAY_MS + config.SHUTDOWN_GRACE_MS + CLOSE_MARGIN_MS }, [

@@ -8,7 +8,8 @@ import {
 } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Test } from 'supertest';
-import { oidcClient } from '../src/oidc/oidc-client.js';
+import { oidcClient } from '../src/people/oidc-client.js';
+import type { TestUser } from './support/checked-client.js';
 import {
   ABSENT_TEAM,
   absentNames,
@@ -18,18 +19,18 @@ import {
   pathOf,
   pathParametersOf,
 } from './support/how-to-call.js';
-import { startClusterApi, type TestClusterApi, type TestUser } from './support/start-cluster-api.js';
+import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
 /*
- * Every row of the route table as nobody, as a stranger, as a member and as an administrator, held against
- * the table of docs/access.md.
+ * Calls every row of the route table without a session, as a stranger, as a member and as an administrator, and
+ * compares the answers with the table of docs/access.md.
  */
 
 let test: TestClusterApi;
-/** Of the teams that are there, by slug. */
+/** Numbers of the existing teams, by slug. */
 let numbers: ReadonlyMap<string, string>;
 beforeAll(async () => {
-  // Nothing listens there: that a sign-in gets as far as the provider is enough.
+  // Nothing listens there. It is enough that a sign-in gets as far as the provider.
   const oidc = oidcClient({ issuer: 'http://127.0.0.1:9', clientId: 'c', clientSecret: undefined, scopes: 'openid' });
   const billingSecrets = ['a-secret-of-the-billing-system'];
   test = await startClusterApi({ config: { devSignIn: true, billingSecrets }, deps: { oidc } });
@@ -53,7 +54,7 @@ const callers: Record<keyof ClusterVerdicts, () => Promise<TestUser | null>> = {
   admin: async () => test.acme.admin,
 };
 
-/** What is answered to whoever may not, or to whoever may and asks for what is not there. */
+/** Asserts a denial, or for an allowed call any answer that is not a denial. */
 function expectVerdict(route: ClusterRoute, verdict: Verdict, { status, body }: Answer): void {
   if (verdict !== 'served') {
     expect([status, body.code]).toEqual([problemCodes[verdict].status, verdict]);
@@ -65,7 +66,7 @@ function expectVerdict(route: ClusterRoute, verdict: Verdict, { status, body }: 
 }
 type Answer = Pick<Awaited<Test>, 'status' | 'body'>;
 
-/** Some routes end the session that asks, or all of its owner. */
+/** A new session for each call, because some routes end the caller's sessions. */
 const withOwnSession = async (user: TestUser | null): Promise<TestUser | null> =>
   user === null ? null : { ...user, cookie: await test.signIn(user) };
 
@@ -82,7 +83,7 @@ describe.each(
   );
 
   if (namesTeam(route)) {
-    it('looks to a stranger as if the team did not exist, whether or not it does', async () => {
+    it('answers a stranger the same for existing and absent teams', async () => {
       const stranger = await withOwnSession(test.globex.admin);
       const foreign = await call(route, 'acme', stranger).expect(404);
       const absent = await call(route, 'no-such-team', stranger).expect(404);
@@ -94,9 +95,9 @@ describe.each(
   }
 });
 
-describe('the name of a team in a path', () => {
+describe('a malformed team name in a path', () => {
   it.each(['ACME', 'acme%00', 'acme%2F..%2Facme', '..', '*', '%', 'acme ', 'acmé'.normalize('NFD')])(
-    '%j is that of no team of the caller',
+    '%j is not found',
     async (team) => {
       const path = `/api/v1/teams/${encodeURI(team).replaceAll('%25', '%')}/clusters/`;
 

@@ -51,7 +51,11 @@ function aServer(more: object = {}, of = token): number {
 const path = (id?: number | string, ref = 'main') =>
   team.path(`/connections/${ref}/adopted-servers/${id === undefined ? '' : `${id}/`}`);
 const spec = (more: object = {}) => ({
-  ...{ serverID, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
+  serverID,
+  serverType: 'cx22',
+  location: 'hel1',
+  architecture: 'amd64',
+  serverKind: 'cloud',
   ...more,
 });
 const WIPE = { confirm: 'WIPE' };
@@ -93,7 +97,10 @@ describe('POST …/adopted-servers/', () => {
     });
     const operation = await t.api.as(team.member).get(new URL(answer.headers['operation-location'] as string).pathname);
     expect(operation.body).toMatchObject({
-      ...{ id: answer.body.status.operationId, kind: 'server.adopt', state: 'queued', progress: 0 },
+      id: answer.body.status.operationId,
+      kind: 'server.adopt',
+      state: 'queued',
+      progress: 0,
       target: { kind: 'AdoptedServer', name: String(serverID), id: row?.id },
     });
     expect(answer.headers.location).toBe(path(serverID));
@@ -103,7 +110,7 @@ describe('POST …/adopted-servers/', () => {
     expect(t.wakeups).toEqual([{ job: 'reconcile-server', payload: { serverId: row?.id } }]);
   });
 
-  it('is shown to members, in the list and by number', async () => {
+  it('is visible to members, in the list and by id', async () => {
     await adopt().expect(202);
 
     const { body } = await get().expect(200);
@@ -124,14 +131,14 @@ describe('POST …/adopted-servers/', () => {
     },
   );
 
-  it.each(['dedicated', 'onprem'])('refuses a server of kind %s where no pool can draw on it', async (serverKind) => {
+  it.each(['dedicated', 'onprem'])('refuses a server of kind %s when pools cannot use it', async (serverKind) => {
     const { body } = await adopt({ serverKind }).expect(422);
 
     expect([body.code, body.errors[0].pointer]).toEqual(['unsupported_by_garden', '/spec/serverKind']);
     await expectNothingWritten();
   });
 
-  it('names each field by which the server is another one than described', async () => {
+  it('names each field that does not match the server', async () => {
     serverID = aServer({ serverType: 'cax11', location: 'fsn1', architecture: 'arm' });
 
     const { body } = await adopt().expect(422);
@@ -155,8 +162,8 @@ describe('POST …/adopted-servers/', () => {
   });
 
   it.each([
-    ['the node of a cluster', { 'mcm.gardener.cloud/cluster': 'shoot--x' }],
-    ['claimed by another adoption', { 'corral.dev/claim': 'theirs' }],
+    ['labelled as the node of a cluster', { 'mcm.gardener.cloud/cluster': 'shoot--x' }],
+    ['labelled with the claim of another adoption', { 'corral.dev/claim': 'theirs' }],
   ])('refuses a server that is %s', async (_what, labels) => {
     serverID = aServer({ labels });
 
@@ -164,7 +171,7 @@ describe('POST …/adopted-servers/', () => {
     await expectNothingWritten();
   });
 
-  it('refuses a server that another team has, without a word about whose it is', async () => {
+  it('refuses a server of another team without revealing its owner', async () => {
     const other = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
     const otherToken = await connect(other);
     provider.put(otherToken, { id: serverID });
@@ -180,12 +187,12 @@ describe('POST …/adopted-servers/', () => {
     expect(answer.body.code).toBe('server_claimed');
     expect(answer.text).not.toContain(other.slug);
     await expectNothingWritten();
-    // Who has not the server in the project does not even learn that it has an owner.
+    // A team without the server in its project does not even learn that it has an owner.
     provider.take(token, serverID);
     expect((await adopt().expect(422)).body.code).toBe('validation_failed');
   });
 
-  it('gives a server that two teams want in the same moment to one of them', async () => {
+  it('gives a server to one of two teams that adopt it at the same time', async () => {
     const other = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
     provider.put(await connect(other), { id: serverID });
     const theirs = () =>
@@ -213,7 +220,7 @@ describe('POST …/adopted-servers/', () => {
     await expectNothingWritten();
   });
 
-  it('says that the token is rejected once that is confirmed', async () => {
+  it('reports a rejected token once that is confirmed', async () => {
     provider.answerAll([401, refused('unauthorized')]);
     verdict = 'rejected';
 
@@ -222,7 +229,7 @@ describe('POST …/adopted-servers/', () => {
     await expectNothingWritten();
   });
 
-  it('asks no provider that rejects the connection', async () => {
+  it('does not call the provider over a rejected connection', async () => {
     await t.pool.query("UPDATE connection SET phase = 'Rejected' WHERE team_id = $1", [team.id]);
     const reads = provider.reads();
 
@@ -231,7 +238,7 @@ describe('POST …/adopted-servers/', () => {
     expect(provider.reads()).toBe(reads);
   });
 
-  it('keeps to the quota of the installation, or to the team’s own', async () => {
+  it('applies the quota of the installation or the team’s override', async () => {
     for (let count = 0; count < 3; count += 1) await adopt({ serverID: aServer() }).expect(202);
     expect((await adopt().expect(403)).body.code).toBe('quota_exceeded');
 
@@ -241,7 +248,7 @@ describe('POST …/adopted-servers/', () => {
     expect(await rows()).toHaveLength(4);
   });
 
-  it('is for administrators, and of a team’s own connections', async () => {
+  it('is for administrators and the team’s own connections only', async () => {
     const send = (user: { cookie: string }, to: string) =>
       t.api
         .as(user as never)
@@ -256,8 +263,8 @@ describe('POST …/adopted-servers/', () => {
   });
 });
 
-describe('the same request again', () => {
-  it('is answered with what is under way, without a second intent', async () => {
+describe('a repeated adoption', () => {
+  it('returns the running operation without a second intent', async () => {
     const first = await adopt().expect(202);
     provider.answerAll([500, refused('server_error')]);
 
@@ -268,7 +275,7 @@ describe('the same request again', () => {
     expect(await audit()).toEqual(['server.adopt']);
   });
 
-  it('with its Idempotency-Key has the first one’s outcome, whatever became of the server', async () => {
+  it('with the same Idempotency-Key returns the first outcome, whatever the server’s phase', async () => {
     const send = (body: object) =>
       t.api.as(team.admin).post(path()).set('Idempotency-Key', serverID.toString()).send(body);
     const first = await send({ spec: spec(), acknowledge: WIPE }).expect(202);
@@ -283,7 +290,7 @@ describe('the same request again', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  it('sent many times at once makes one intent', async () => {
+  it('creates one intent for concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => adopt()));
 
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202]);
@@ -298,7 +305,7 @@ describe('the same request again', () => {
     expect((await adopt({ serverType: 'cx32' }).expect(409)).body.code).toBe('server_claimed');
   });
 
-  it.each([...['Ready', 'Joining', 'Joined', 'Leaving', 'Missing', 'Deregistering']])(
+  it.each(['Ready', 'Joining', 'Joined', 'Leaving', 'Missing', 'Deregistering'])(
     'is refused once the server is %s',
     async (phase) => {
       await adopt().expect(202);
@@ -309,7 +316,7 @@ describe('the same request again', () => {
     },
   );
 
-  it('after a failure is a new intent', async () => {
+  it('creates a new intent after a failure', async () => {
     await adopt().expect(202);
     await setPhase('Failed');
     await endOperations('failed');
@@ -340,7 +347,7 @@ describe('a server that failed as a node', () => {
     provider.put(token, { id: serverID, labels: { 'corral.dev/claim': row?.claimToken as string } });
   });
 
-  it('is not adopted again as long as a pool claims it', async () => {
+  it('cannot be adopted again while a pool claims it', async () => {
     await claimByPool();
 
     const { body } = await adopt().expect(409);
@@ -349,7 +356,7 @@ describe('a server that failed as a node', () => {
     expect(await operations()).toEqual(['server.adopt failed 1']);
   });
 
-  it('is adopted again when only its node is left of that, and stays until that is gone', async () => {
+  it('can be adopted again once only its node is left, but not deregistered before that is gone', async () => {
     const { body } = await remove().expect(409);
     expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/Adopt it again/)]);
 
@@ -357,13 +364,17 @@ describe('a server that failed as a node', () => {
 
     const [row] = await rows();
     expect(row).toMatchObject({
-      ...{ phase: 'Adopting', purpose: 'adopt', nodeName: 'node', nodeReady: false, generation: 2 },
+      phase: 'Adopting',
+      purpose: 'adopt',
+      nodeName: 'node',
+      nodeReady: false,
+      generation: 2,
       begunAt: row?.acknowledgedAt,
     });
     await remove().expect(409);
   });
 
-  it('is let go of where the token is rejected, as nobody can rebuild it', async () => {
+  it('can be deregistered when the token is rejected, because it cannot be rebuilt', async () => {
     await t.db.connection.updateMany({ where: { teamId: team.id }, data: { phase: 'Rejected' } });
 
     await remove().expect(204);
@@ -372,7 +383,7 @@ describe('a server that failed as a node', () => {
   });
 });
 
-/** Has the team's server claimed by the node pool `metal` of the cluster `shop`. */
+/** Lets the node pool `metal` of the cluster `shop` claim the team's server. */
 async function claimByPool(): Promise<void> {
   const connection = await t.db.connection.findFirstOrThrow({ where: { teamId: team.id } });
   const cluster = await t.db.cluster.create({
@@ -380,15 +391,23 @@ async function claimByPool(): Promise<void> {
   });
   const pool = await t.db.nodePool.create({
     data: {
-      ...{ teamId: team.id, clusterId: cluster.id, name: 'metal', position: 0, source: 'pooled', machineType: 'cx22' },
-      ...{ image: {}, minimum: 0, maximum: 1, publicIp: true },
+      teamId: team.id,
+      clusterId: cluster.id,
+      name: 'metal',
+      position: 0,
+      source: 'pooled',
+      machineType: 'cx22',
+      image: {},
+      minimum: 0,
+      maximum: 1,
+      publicIp: true,
     },
   });
   await t.db.adoptedServer.updateMany({ where: { teamId: team.id }, data: { nodePoolId: pool.id } });
 }
 
 describe('DELETE …/adopted-servers/{server_id}/', () => {
-  it('answers 204 with its operation, ends the adoption, and asks the provider nothing', async () => {
+  it('answers 204 with its operation and ends the adoption, without calling the provider', async () => {
     await adopt().expect(202);
     const reads = provider.reads();
     provider.answerAll([500, refused('server_error')]);
@@ -404,7 +423,7 @@ describe('DELETE …/adopted-servers/{server_id}/', () => {
     expect(t.wakeups.at(-1)?.job).toBe('reconcile-server');
   });
 
-  it('again names the same operation', async () => {
+  it('returns the same operation when it is repeated', async () => {
     await adopt().expect(202);
     const first = await remove().expect(204);
 
@@ -412,7 +431,7 @@ describe('DELETE …/adopted-servers/{server_id}/', () => {
     expect(await operations()).toHaveLength(2);
   });
 
-  it('is refused while a node pool draws on the server, which says which', async () => {
+  it('is refused with the name of the node pool that claims the server', async () => {
     await adopt().expect(202);
     await claimByPool();
     await setPhase('Ready');
@@ -424,7 +443,7 @@ describe('DELETE …/adopted-servers/{server_id}/', () => {
     expect((await get()).body.status.claimedBy).toEqual({ cluster: 'shop', nodePool: 'metal' });
   });
 
-  it('is refused while the server is on its way out of a cluster', async () => {
+  it('is refused while the server is leaving a cluster', async () => {
     await adopt().expect(202);
     await t.pool.query(`UPDATE adopted_server SET phase = 'Leaving', node_name = 'node' WHERE server_id = $1`, [
       serverID,
@@ -446,14 +465,14 @@ describe('a connection with adopted servers', () => {
     await adopt().expect(202);
   });
 
-  it('cannot be deleted, and names them', async () => {
+  it('cannot be deleted and names them', async () => {
     const { body } = await t.api.as(team.admin).delete(team.path('/connections/main/')).expect(409);
 
     expect(body.code).toBe('connection_in_use');
     expect(body.detail).toContain(String(serverID));
   });
 
-  it('takes no token of a project that has none of them', async () => {
+  it('refuses a token of a project without any of them', async () => {
     const { body } = await put(team, 'main', randomUUID().repeat(2)).expect(409);
 
     expect(body.code).toBe('connection_project_mismatch');
@@ -461,7 +480,7 @@ describe('a connection with adopted servers', () => {
     expect(connection.tokenVersion).toBe(1);
   });
 
-  it('takes another token of their project, and wakes what waited for it', async () => {
+  it('accepts another token of their project and wakes waiting servers', async () => {
     const another = randomUUID().repeat(2);
     provider.put(another, { id: serverID });
     t.wakeups.length = 0;
@@ -471,7 +490,7 @@ describe('a connection with adopted servers', () => {
     expect(t.wakeups).toEqual([expect.objectContaining({ job: 'reconcile-server' })]);
   });
 
-  it('takes any token while the provider does not say that they are not there, or when all were missed before', async () => {
+  it('accepts any token when the provider gives no answer or all servers were missing before', async () => {
     provider.answerAll([500, refused('server_error')]);
     await put(team, 'main', randomUUID().repeat(2)).expect(200);
 
@@ -491,7 +510,7 @@ describe('a connection with clusters', () => {
   const tokenVersion = async () =>
     (await t.db.connection.findFirstOrThrow({ where: { teamId: team.id } })).tokenVersion;
 
-  it('takes no token of a project in which none of their nodes is', async () => {
+  it('refuses a token of a project without any of their nodes', async () => {
     await runningCluster(t, team, 'web');
 
     const { body } = await put(team, 'main', another()).expect(409);
@@ -500,7 +519,7 @@ describe('a connection with clusters', () => {
     expect(await tokenVersion()).toBe(1);
   });
 
-  it('takes one that sees a node of one of them', async () => {
+  it('accepts a token of a project with a node of one of them', async () => {
     await runningCluster(t, team, 'web');
     await runningCluster(t, team, 'shop');
     const next = another();
@@ -511,7 +530,7 @@ describe('a connection with clusters', () => {
     expect(await tokenVersion()).toBe(2);
   });
 
-  it('takes any while none of them has nodes, and while nobody can tell', async () => {
+  it('accepts any token when none of them has nodes or the provider gives no answer', async () => {
     await runningCluster(t, team, 'asleep', { hibernated: true });
     await t.pool.query(`UPDATE cluster SET phase = 'Hibernated' WHERE team_id = $1`, [team.id]);
     await declare(t, team, 'young');

@@ -11,30 +11,30 @@ afterAll(() => test.close());
 const put = (body: string | Buffer, type: string | null = 'application/json') => {
   const sent = test.api.as(test.acme.admin).put(test.acme.path('/connections/main/'));
   if (type !== null) sent.set('Content-Type', type);
-  // supertest would make JSON of a string again.
+  // supertest would encode a string as JSON again.
   return sent.serialize((sentBody: unknown) => sentBody as string).send(body);
 };
 const valid = JSON.stringify({ spec: { provider: 'hcloud', token: 't' } });
 
 describe('a body', () => {
   it.each([
-    ['nothing', ''],
-    ['no JSON', '{broken'],
+    ['no bytes', ''],
+    ['broken JSON', '{broken'],
     ['two values', '{}{}'],
     ['a comment', `/* x */ ${valid}`],
     ['a byte order mark', `\ufeff${valid}`],
     ['single quotes', "{'spec': 1}"],
     ['an array', '[]'],
-    ['text', '"spec"'],
+    ['a string', '"spec"'],
     ['a number', '7'],
     ['null', 'null'],
     ['NaN', 'NaN'],
     ['a member twice', '{"spec":{"provider":"hcloud","token":"t","token":"u"}}'],
-  ])('of %s is not valid', async (_what, body) => {
+  ])('of %s is invalid JSON', async (_what, body) => {
     expect((await put(body).expect(400)).body.code).toBe('invalid_json');
   });
 
-  it('that is not UTF-8 is not valid', async () => {
+  it('that is not UTF-8 is invalid JSON', async () => {
     const latin = Buffer.from('{"spec": {"name": "M\u00fcller"}}', 'latin1');
 
     expect((await put(latin).expect(400)).body.code).toBe('invalid_json');
@@ -60,15 +60,15 @@ describe('a body', () => {
     ['none', null],
     ['a form', 'application/x-www-form-urlencoded'],
     ['text', 'text/plain'],
-    ['something like JSON', 'application/jsonx'],
-    ['JSON in another encoding', 'application/json; charset=utf-16'],
-    ['two', 'application/json, text/plain'],
-  ])('of the type %s is not read', async (_what, type) => {
+    ['a type that starts like JSON', 'application/jsonx'],
+    ['JSON in another charset', 'application/json; charset=utf-16'],
+    ['two types', 'application/json, text/plain'],
+  ])('of type %s is not parsed', async (_what, type) => {
     expect((await put(Buffer.from(valid), type).expect(415)).body.code).toBe('unsupported_media_type');
   });
 
   it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-    'of the type %s is read',
+    'of type %s is parsed',
     async (type) => {
       expect((await put(valid, type)).status).toBeLessThan(300);
     },
@@ -76,11 +76,11 @@ describe('a body', () => {
 
   it.each<[string, unknown, string]>([
     ['no specification', {}, '/spec'],
-    ['a field beside it', { spec: { provider: 'hcloud', token: 't' }, note: 'Connection' }, '/note'],
+    ['a field next to it', { spec: { provider: 'hcloud', token: 't' }, note: 'Connection' }, '/note'],
     ['an unknown field', { spec: { provider: 'hcloud', token: 't', tokn: 'x' } }, '/spec/tokn'],
     ['another type', { spec: { provider: 'hcloud', token: 7 } }, '/spec/token'],
     [
-      'a number that no double holds',
+      'a number beyond the range of a double',
       '{"spec":{"provider":"hcloud","token":"t","providerConfig":{"n":1e999}}}',
       '/spec/providerConfig/n',
     ],
@@ -90,7 +90,7 @@ describe('a body', () => {
       '/spec/__proto__',
     ],
     ['a slash in a name', { spec: { provider: 'hcloud', token: 't', 'a/b~c': 1 } }, '/spec/a~1b~0c'],
-  ])('with %s is refused, and the place is named', async (_what, body, pointer) => {
+  ])('with %s is refused with a pointer', async (_what, body, pointer) => {
     const { body: problem } = await put(typeof body === 'string' ? body : JSON.stringify(body)).expect(422);
 
     expect(problem.code).toBe('validation_failed');
@@ -104,13 +104,13 @@ describe('a body', () => {
     ['zstd', Buffer.from(valid)],
     ['gzip, gzip', gzipSync(gzipSync(valid))],
     ['garbage', Buffer.from(valid)],
-  ])('in the encoding %s is not read', async (encoding, bytes) => {
+  ])('with Content-Encoding %s is not parsed', async (encoding, bytes) => {
     const { body } = await put(bytes).set('Content-Encoding', encoding).expect(415);
 
     expect(body.code).toBe('unsupported_media_type');
   });
 
-  it('with a thousand wrong fields is told of some', async () => {
+  it('with a thousand wrong fields gets at most 20 errors', async () => {
     const wrong = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`x${at}`, 1]));
 
     const { body } = await put(JSON.stringify({ spec: wrong })).expect(422);
@@ -118,7 +118,7 @@ describe('a body', () => {
     expect(body.errors.length).toBeLessThanOrEqual(20);
   });
 
-  it('does not come back in the problem, for it may hold a secret', async () => {
+  it('is not repeated in the problem, because it may contain a secret', async () => {
     const secret = 'very-secret-token';
     for (const text of [`{"spec": {"token": "${secret}\n"}}`, `{"spec": {"token": "${secret}"`, `"${secret}"`]) {
       expect((await put(text)).text).not.toContain(secret);

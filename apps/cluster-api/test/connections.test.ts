@@ -8,7 +8,7 @@ const TOKEN = 'token-of-the-project-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 const OTHER_TOKEN = 'token-of-the-project-bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb';
 
 let test: TestClusterApi;
-/** What the provider says of the next tokens, and which ones it was shown. */
+/** The provider's verdict on the next tokens, and the tokens that it was asked about. */
 let verdict: TokenVerdict;
 let shown: string[];
 let team: TestTeam;
@@ -41,7 +41,7 @@ const auditOf = async () =>
   );
 
 describe('PUT /connections/{ref}/ at a new ref', () => {
-  it('answers 201 with the connection, and its token in no field', async () => {
+  it('answers 201 with the connection but without its token', async () => {
     const { body, text } = await put('main', spec({ providerConfig: {} })).expect(201);
 
     expect(body).toMatchObject({
@@ -55,7 +55,7 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
     expect(text).not.toContain(TOKEN);
   });
 
-  it('seals the token for its row', async () => {
+  it('encrypts the token for its row', async () => {
     const { body } = await put('main').expect(201);
 
     const row = await rowOf('main');
@@ -63,7 +63,7 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
     expect(test.secrets.open({ keyId: row.tokenKeyId, bytes: row.sealedToken }, body.metadata.id)).toBe(TOKEN);
   });
 
-  it('writes down who did it, without the token', async () => {
+  it('writes an audit entry without the token', async () => {
     const answer = await put('main').expect(201);
 
     const entries = await auditOf();
@@ -78,24 +78,26 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
     ]);
   });
 
-  it('says of a token that may only read what is wrong with it', async () => {
+  it('rejects a read-only token with an explanation', async () => {
     verdict = 'read-only';
 
     const { body } = await put('main').expect(201);
 
     expect(body.status).toEqual({
-      ...{ phase: 'Rejected', verifiedAt: null, message: connectionMessages.ReadOnly },
+      phase: 'Rejected',
+      verifiedAt: null,
+      message: connectionMessages.ReadOnly,
       project: { reachable: true, readOnly: true, currency: null },
     });
   });
 
-  it('says nothing of the project before the provider has', async () => {
+  it('has no project before the provider’s first answer', async () => {
     verdict = 'unknown';
 
     expect((await put('main').expect(201)).body.status).toMatchObject({ phase: 'Unverified', project: null });
   });
 
-  it('tells the currency of its prices, which are due anew with another token', async () => {
+  it('shows the currency of its prices, which are read again after a new token', async () => {
     const { body } = await put('main').expect(201);
     const connectionId = body.metadata.id;
     await test.db.priceList.create({ data: { connectionId, currency: 'EUR', dueAt: new Date('2030-01-01') } });
@@ -107,7 +109,7 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
     expect(dueAt.getTime()).toBeLessThan(Date.parse('2030-01-01'));
   });
 
-  it('forgets what it knew of a project when the provider says nothing of the next token', async () => {
+  it('forgets the project when a new token gets no verdict', async () => {
     await put('main').expect(201);
     verdict = 'unknown';
 
@@ -116,13 +118,13 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
     expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null, project: null });
   });
 
-  it('names the connection after its ref when it has no name', async () => {
+  it('uses the ref as the default name', async () => {
     const { body } = await put('main', { provider: 'hcloud', token: TOKEN }).expect(201);
 
     expect(body.metadata.name).toBe('main');
   });
 
-  it('asks for a token', async () => {
+  it('requires a token', async () => {
     const { body } = await put('main', { provider: 'hcloud' }).expect(422);
 
     expect([body.code, body.errors]).toEqual([
@@ -142,7 +144,7 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
     await put(ref).expect(422);
   });
 
-  it('refuses settings that the provider does not have', async () => {
+  it('refuses unknown provider settings', async () => {
     const { body } = await put('main', spec({ providerConfig: { placement: 'spread' } })).expect(422);
 
     expect(body.errors[0].pointer).toBe('/spec/providerConfig/placement');
@@ -152,20 +154,20 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
     ['NUL', { providerConfig: { a: ['x\0'] } }, '/spec/providerConfig/a/0'],
     ['half a surrogate pair', { name: '\ud800' }, '/spec/name'],
     ['NUL in the name of a member', { providerConfig: { 'a\0': 1 } }, '/spec/providerConfig'],
-  ])('refuses %s, which Postgres cannot keep', async (_what, more, pointer) => {
+  ])('refuses %s, which Postgres cannot store', async (_what, more, pointer) => {
     const { body } = await put('main', spec(more)).expect(422);
 
     expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', pointer]);
   });
 
-  it('is made by one of two who try at once; the other replaces it', async () => {
+  it('is created by one of two concurrent requests and replaced by the other', async () => {
     const answers = await Promise.all([put('main'), put('main', spec({ token: OTHER_TOKEN }))]);
 
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 201]);
     expect((await rowOf('main')).tokenVersion).toBe(2);
   });
 
-  it('stops at 50 connections', async () => {
+  it('limits a team to 50 connections', async () => {
     const row = { teamId: team.id, name: 'x', provider: 'hcloud', providerConfig: {}, tokenKeyId: 'test' };
     await test.db.connection.createMany({
       data: Array.from({ length: 50 }, (_, at) => ({ ...row, ref: `c${at}`, sealedToken: new Uint8Array(30) })),
@@ -176,8 +178,8 @@ describe('PUT /connections/{ref}/ at a new ref', () => {
   });
 });
 
-describe('PUT /connections/{ref}/ at a ref that exists', () => {
-  it('answers 200 and replaces the name; without a token it keeps the one it has', async () => {
+describe('PUT /connections/{ref}/ at an existing ref', () => {
+  it('answers 200, replaces the name and keeps an omitted token', async () => {
     await put('main');
     shown = [];
 
@@ -191,20 +193,20 @@ describe('PUT /connections/{ref}/ at a ref that exists', () => {
     });
   });
 
-  it('changes nothing, and writes nothing down, when all is as it was', async () => {
+  it('writes nothing when nothing changes', async () => {
     const { body: before } = await put('main');
 
     const { body: unchanged } = await put('main', { provider: 'hcloud', name: 'Production' }).expect(200);
     const { body: sameToken } = await put('main').expect(200);
 
     expect(unchanged).toEqual(before);
-    // When the provider last accepted the token is in the answer, and so in its tag.
+    // `verifiedAt` is part of the answer and therefore of its entity tag.
     expect(sameToken.metadata).toEqual({ ...before.metadata, etag: expect.any(String) });
     expect(await rowOf('main')).toMatchObject({ tokenVersion: 1, generation: 1 });
     expect(await auditOf()).toHaveLength(1);
   });
 
-  it('takes a new token and wakes the clusters that use it, and no others', async () => {
+  it('stores a new token and wakes only the started clusters that use it', async () => {
     await put('main');
     await put('other');
     const running = await givenCluster(test.db, { team, ref: 'main', name: 'running', startedAt: new Date() });
@@ -223,7 +225,7 @@ describe('PUT /connections/{ref}/ at a ref that exists', () => {
     expect((await auditOf()).at(-1)).toMatchObject({ detail: { tokenReplaced: true } });
   });
 
-  it('takes a token when the key that sealed the old one is gone', async () => {
+  it('stores a new token when the old one can no longer be decrypted', async () => {
     await put('main');
     await test.db.connection.updateMany({ where: { teamId: team.id }, data: { tokenKeyId: 'lost' } });
 
@@ -233,8 +235,8 @@ describe('PUT /connections/{ref}/ at a ref that exists', () => {
   });
 });
 
-describe('what the provider says of a token', () => {
-  it('is in the status: it rejects it, which is stored all the same', async () => {
+describe('the provider’s verdict on a token', () => {
+  it('is shown in the status of a rejected token, which is still stored', async () => {
     verdict = 'rejected';
 
     const { body } = await put('main').expect(201);
@@ -243,7 +245,7 @@ describe('what the provider says of a token', () => {
     expect(body.status.message).toContain('Replace it with a valid token');
   });
 
-  it('is asked again by itself when there was no usable answer', async () => {
+  it('is requested again soon after an unusable answer', async () => {
     verdict = 'unknown';
     const before = Date.now();
 
@@ -255,7 +257,7 @@ describe('what the provider says of a token', () => {
     expect(Math.abs(Number(verifyAt) - before)).toBeLessThan(60_000);
   });
 
-  it('takes nothing from a token that it accepted before, when it says nothing', async () => {
+  it('keeps an accepted token Ready when it is inconclusive', async () => {
     await put('main');
     verdict = 'unknown';
 
@@ -264,7 +266,7 @@ describe('what the provider says of a token', () => {
     expect(body.status.phase).toBe('Ready');
   });
 
-  it('says nothing of a new token in place of an accepted one', async () => {
+  it('leaves a new token Unverified when it is inconclusive', async () => {
     await put('main');
     verdict = 'unknown';
 
@@ -273,7 +275,7 @@ describe('what the provider says of a token', () => {
     expect(body.status).toMatchObject({ phase: 'Unverified', verifiedAt: null });
   });
 
-  it('mends a rejected connection, and its clusters hear of it', async () => {
+  it('makes a rejected connection Ready and wakes its clusters', async () => {
     verdict = 'rejected';
     await put('main');
     const cluster = await givenCluster(test.db, { team, ref: 'main', name: 'web', startedAt: new Date() });
@@ -292,7 +294,7 @@ describe('POST /connections/', () => {
     return (key === undefined ? sent : sent.set('Idempotency-Key', key)).send({ spec: body });
   };
 
-  it('makes a connection at a ref of its own, and says where', async () => {
+  it('creates a connection at a generated ref and answers its location', async () => {
     const answer = await post().expect(201);
 
     expect(answer.body.metadata.ref).toMatch(/^conn-[a-z0-9]{8}$/);
@@ -303,7 +305,7 @@ describe('POST /connections/', () => {
       .expect(200);
   });
 
-  it('makes one for a key, however often and however much at once it is sent', async () => {
+  it('creates one connection per idempotency key, also for concurrent requests', async () => {
     const answers = [...(await Promise.all([post(spec(), 'k1'), post(spec(), 'k1')])), await post(spec(), 'k1')];
 
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -312,7 +314,7 @@ describe('POST /connections/', () => {
     expect(await auditOf()).toHaveLength(1);
   });
 
-  it('takes a key of another user for another key', async () => {
+  it('keeps the keys of different users apart', async () => {
     const colleague = await test.createUser(`second@${team.slug}.test`, [{ team, role: 'admin' }]);
     await post(spec(), 'k1').expect(201);
 
@@ -330,14 +332,14 @@ describe('POST /connections/', () => {
     expect(body.code).toBe('idempotency_key_reused');
   });
 
-  it('does not make anew what its key made and somebody deleted', async () => {
+  it('does not create a deleted connection again for the same key', async () => {
     const { body } = await post(spec(), 'k1').expect(201);
     await test.api.as(team.admin).delete(path(body.metadata.ref)).expect(204);
 
     await post(spec(), 'k1').expect(404);
   });
 
-  it('takes a key for a new one that is swept away while it is looked up', async () => {
+  it('treats a key as new when it is deleted during the look-up', async () => {
     const { body: first } = await post(spec(), 'k-old').expect(201);
     await test.pool.query(
       `CREATE SEQUENCE claims;
@@ -358,7 +360,7 @@ describe('POST /connections/', () => {
     await post(spec(), Buffer.from(key).toString('latin1')).expect(422);
   });
 
-  it('asks for a token', async () => {
+  it('requires a token', async () => {
     const { body } = await post({ provider: 'hcloud' }).expect(422);
 
     expect(body.errors).toEqual([{ pointer: '/spec/token', message: 'is required' }]);
@@ -366,7 +368,7 @@ describe('POST /connections/', () => {
 });
 
 describe('reading connections', () => {
-  it('lists them by ref, in an array as it is documented', async () => {
+  it('lists them by ref, inside the documented array', async () => {
     await put('b');
     verdict = 'rejected';
     await put('a');
@@ -379,13 +381,13 @@ describe('reading connections', () => {
     expect([refsOf(body), refsOf(ready.body)]).toEqual([[['a', 'b']], [['b']]]);
   });
 
-  it('answers an array with an empty list when there is none', async () => {
+  it('answers an empty list inside the array when there are none', async () => {
     const { body } = await test.api.as(team.member).get(path()).expect(200);
 
     expect(body).toEqual([{ items: [] }]);
   });
 
-  it('refuses a phase that there is not', async () => {
+  it('refuses an unknown phase', async () => {
     await test.api.as(team.member).get(`${path()}?phase=ready`).expect(422);
   });
 
@@ -396,7 +398,7 @@ describe('reading connections', () => {
 });
 
 describe('DELETE /connections/{ref}/', () => {
-  it('forgets the connection and its token', async () => {
+  it('deletes the connection and its token', async () => {
     await put('main');
 
     await test.api.as(team.admin).delete(path('main')).expect(204);
@@ -405,7 +407,7 @@ describe('DELETE /connections/{ref}/', () => {
     expect((await auditOf()).map(({ action }) => action)).toEqual(['connection.create', 'connection.delete']);
   });
 
-  it('leaves word of the credentials that the garden may hold of it', async () => {
+  it('schedules the removal of its credentials from the garden', async () => {
     await test.db.team.update({ where: { id: team.id }, data: { projectNamespace: 'garden-t1' } });
     await put('main');
     const { gardenName } = await rowOf('main');
@@ -416,7 +418,7 @@ describe('DELETE /connections/{ref}/', () => {
     expect(cleanups).toEqual([expect.objectContaining({ namespace: 'garden-t1', name: gardenName, failures: 0 })]);
   });
 
-  it('leaves no word when the team has nothing on the garden', async () => {
+  it('schedules nothing when the team has no namespace on the garden', async () => {
     await put('main');
 
     await test.api.as(team.admin).delete(path('main')).expect(204);
@@ -424,7 +426,7 @@ describe('DELETE /connections/{ref}/', () => {
     expect(await test.db.gardenCleanup.count({ where: { teamId: team.id } })).toBe(0);
   });
 
-  it('leaves no word when it is refused', async () => {
+  it('schedules nothing when it is refused', async () => {
     await test.db.team.update({ where: { id: team.id }, data: { projectNamespace: 'garden-t2' } });
     await put('main');
     await givenCluster(test.db, { team, ref: 'main', name: 'web', startedAt: null });
@@ -434,13 +436,18 @@ describe('DELETE /connections/{ref}/', () => {
     expect(await test.db.gardenCleanup.count({ where: { teamId: team.id } })).toBe(0);
   });
 
-  it('refuses while clusters or servers use it, and names them', async () => {
+  it('is refused with the names of clusters and servers that use it', async () => {
     const { body: connection } = await put('main');
     await givenCluster(test.db, { team, ref: 'main', name: 'web', startedAt: null });
     await test.db.adoptedServer.create({
       data: {
-        ...{ teamId: team.id, connectionId: connection.metadata.id, serverId: BigInt(Date.now()) },
-        ...{ serverType: 'cpx31', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' },
+        teamId: team.id,
+        connectionId: connection.metadata.id,
+        serverId: BigInt(Date.now()),
+        serverType: 'cpx31',
+        location: 'hel1',
+        architecture: 'amd64',
+        serverKind: 'cloud',
       },
     });
 
@@ -452,8 +459,8 @@ describe('DELETE /connections/{ref}/', () => {
   });
 });
 
-describe('who may', () => {
-  it('change connections: administrators only', async () => {
+describe('access to connections', () => {
+  it('allows changes by administrators only', async () => {
     await put('main');
     const member = test.api.as(team.member);
 
@@ -467,7 +474,7 @@ describe('who may', () => {
     expect(await auditOf()).toHaveLength(1);
   });
 
-  it('see them: nobody of another team, whose own may have the same ref', async () => {
+  it('separates teams that use the same ref', async () => {
     const other = await test.createTeam(`o-${randomUUID().slice(0, 8)}`);
     await put('main');
     await test.api.as(other.admin).get(other.path('/connections/main/')).expect(404);
@@ -483,7 +490,7 @@ describe('POST /connections/{ref}/verify/', () => {
   const verify = (ref = 'main') => test.api.as(team.admin).post(path(ref).concat('verify/'));
   const operations = () => test.db.operation.findMany({ where: { teamId: team.id } });
 
-  it('answers 202 with an operation to poll, and makes the token due', async () => {
+  it('answers 202 with an operation and marks the verification as due', async () => {
     const { body: made } = await put('main').expect(201);
 
     const { body, headers } = await verify().expect(202);
@@ -502,7 +509,7 @@ describe('POST /connections/{ref}/verify/', () => {
     expect(polled.body).toEqual(body.operation);
   });
 
-  it('asked for again meanwhile answers 200 with the same operation', async () => {
+  it('answers 200 with the same operation while a verification is open', async () => {
     await put('main').expect(201);
     const { operation } = (await verify().expect(202)).body;
 
@@ -513,7 +520,7 @@ describe('POST /connections/{ref}/verify/', () => {
     expect(await operations()).toHaveLength(1);
   });
 
-  it('with a key makes one operation, however often it is sent', async () => {
+  it('creates one operation per idempotency key', async () => {
     await put('main').expect(201);
     const { operation } = (await verify().set('Idempotency-Key', 'v1').expect(202)).body;
     await test.db.operation.updateMany({ data: { state: 'succeeded', progress: 100 }, where: { id: operation.id } });
@@ -523,7 +530,7 @@ describe('POST /connections/{ref}/verify/', () => {
     expect(again.body.operation).toMatchObject({ id: operation.id, state: 'succeeded' });
   });
 
-  it('is answered about the token that is there by then', async () => {
+  it('stays open and verifies the new token after a replacement', async () => {
     await put('main').expect(201);
     await verify().expect(202);
 
@@ -533,7 +540,7 @@ describe('POST /connections/{ref}/verify/', () => {
     expect(await operations()).toMatchObject([{ state: 'queued' }]);
   });
 
-  it('ends as cancelled with its connection', async () => {
+  it('is cancelled when its connection is deleted', async () => {
     await put('main').expect(201);
     await verify().expect(202);
 
@@ -542,7 +549,7 @@ describe('POST /connections/{ref}/verify/', () => {
     expect(await operations()).toMatchObject([{ state: 'cancelled' }]);
   });
 
-  it('answers 404 for what is not there', async () => {
+  it('answers 404 for an unknown connection', async () => {
     await verify('none').expect(404);
     await verify('No!').expect(404);
   });
@@ -552,7 +559,7 @@ describe('the entity tag of a connection', () => {
   const get = () => test.api.as(team.member).get(path('main')).expect(200);
   const remove = () => test.api.as(team.admin).delete(path('main'));
 
-  it('is in every answer about it, and spares whoever has it the body', async () => {
+  it('is in every answer and allows conditional reads', async () => {
     const made = await put('main').expect(201);
     const { headers, body } = await get();
 
@@ -565,7 +572,7 @@ describe('the entity tag of a connection', () => {
       .expect(304);
   });
 
-  it('lets pass who knows what is declared, whatever the provider has said meanwhile', async () => {
+  it('matches the same declaration after the status has changed', async () => {
     const { etag } = (await put('main').expect(201)).headers;
     await test.db.connection.updateMany({ where: { teamId: team.id }, data: { phase: 'Rejected', message: 'no' } });
     expect((await get()).headers.etag).not.toBe(etag);
@@ -575,7 +582,7 @@ describe('the entity tag of a connection', () => {
       .expect(200);
   });
 
-  it('stops who does not: 412, nothing is written, and the provider is not asked', async () => {
+  it('refuses an outdated declaration with 412, before the provider is asked', async () => {
     const { etag } = (await put('main').expect(201)).headers;
     await put('main', spec({ name: 'Another' })).expect(200);
     shown = [];
@@ -593,7 +600,7 @@ describe('the entity tag of a connection', () => {
     await remove().set('If-Match', '*').expect(204);
   });
 
-  it('with If-None-Match makes one, and never changes one', async () => {
+  it('with If-None-Match: * creates a connection but never changes one', async () => {
     await put('main').set('If-None-Match', '*').expect(201);
 
     await put('main', spec({ name: 'Another' }))
@@ -602,8 +609,8 @@ describe('the entity tag of a connection', () => {
   });
 });
 
-describe('what a GET of a connection has answered', () => {
-  it('can be sent back as it is, and changes nothing', async () => {
+describe('the body of a GET', () => {
+  it('can be sent back unchanged without an effect', async () => {
     await put('main').expect(201);
     const { body } = await test.api.as(team.admin).get(path('main')).expect(200);
     const row = await rowOf('main');

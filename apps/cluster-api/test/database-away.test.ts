@@ -17,8 +17,8 @@ function expectUnavailable({ status, body, headers }: Response): void {
   expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
 }
 
-describe('while Postgres is away', () => {
-  it('every request with a session is told 503 with a time to wait, and it ends by itself', async () => {
+describe('while Postgres is unavailable', () => {
+  it('requests with a session get 503 with Retry-After, and recover on their own', async () => {
     const member = test.api.as(test.acme.member);
     await door.shut();
 
@@ -39,7 +39,7 @@ describe('while Postgres is away', () => {
     await put().expect(201);
   });
 
-  it('a request without a session is told to sign in all the same, and the pages are there', async () => {
+  it('requests without a session still get 401, and public pages work', async () => {
     await door.shut();
 
     await test.api.get('/api/v1/me/').expect(401);
@@ -48,8 +48,8 @@ describe('while Postgres is away', () => {
   });
 });
 
-describe('a Postgres that goes away under a change', () => {
-  it('leaves all of it or none of it', async () => {
+describe('a Postgres that becomes unavailable during changes', () => {
+  it('leaves each change complete or without effect', async () => {
     const before = await test.db.connection.count();
     const sent = Array.from({ length: 8 }, (_, at) =>
       test.api

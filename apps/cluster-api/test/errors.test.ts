@@ -17,8 +17,8 @@ const fail = (error: Error) => {
   return sent.send({ spec: { provider: 'hcloud', token: 'token-of-this-request' } });
 };
 
-describe('a fault of ours', () => {
-  it('is answered 500 with the request’s id and nothing of what went wrong', async () => {
+describe('an unexpected error', () => {
+  it('is answered 500 with the request’s id and without details', async () => {
     const { body, text } = await fail(new Error('a detail nobody should see', { cause: innermost })).expect(500);
 
     expect(body).toMatchObject({
@@ -28,7 +28,7 @@ describe('a fault of ours', () => {
     expect(text).not.toMatch(/detail nobody|hunter2|at .*\.ts/);
   });
 
-  it('is logged once, under that id, with its whole chain of causes', async () => {
+  it('is logged once under that id, with its chain of causes', async () => {
     const answer = await fail(new Error('what happened', { cause: innermost })).expect(500);
 
     const requestId = answer.headers['x-correlation-id'];
@@ -47,18 +47,21 @@ describe('a fault of ours', () => {
     expect([await test.db.connection.count(), await test.db.auditEntry.count()]).toEqual([0, 0]);
   });
 
-  it('that is not even an error is answered alike', async () => {
+  it('that is not an Error object is answered the same way', async () => {
     await fail('text' as unknown as Error).expect(500);
     await fail(undefined as unknown as Error).expect(500);
   });
 });
 
-describe('a path or method that is not there', () => {
-  it.each(['get', 'post', 'put', 'delete', 'patch'] as const)('is answered 404 to %s', async (method) => {
-    const { body } = await test.api.as(test.acme.admin)[method]('/api/v1/nowhere/').expect(404);
+describe('an unknown path or method', () => {
+  it.each(['get', 'post', 'put', 'delete', 'patch'] as const)(
+    'is answered 404 for %s on an unknown path',
+    async (method) => {
+      const { body } = await test.api.as(test.acme.admin)[method]('/api/v1/nowhere/').expect(404);
 
-    expect(body.detail).toBe('Not found, or you do not have access. Check the path.');
-  });
+      expect(body.detail).toBe('Not found, or you do not have access. Check the path.');
+    },
+  );
 
   it.each([
     ['patch', '/api/v1/me/', 'GET, HEAD'],
@@ -66,13 +69,13 @@ describe('a path or method that is not there', () => {
     ['options', '/api/v1/teams/acme/connections/', 'GET, HEAD, POST'],
     ['patch', '/api/v1/teams/acme/connections/main/', 'PUT, GET, HEAD, DELETE'],
     ['get', '/auth/logout/', 'POST'],
-  ] as const)('is answered 405 to %s %s, with the methods that are', async (method, path, allow) => {
+  ] as const)('is answered 405 for %s %s, with the allowed methods', async (method, path, allow) => {
     const answer = await test.api.as(test.acme.admin)[method](path).expect(405);
 
     expect([answer.body.code, answer.headers.allow]).toEqual(['method_not_allowed', allow]);
   });
 
-  it('is answered without a body to HEAD', async () => {
+  it('is answered without a body for HEAD', async () => {
     const answer = await test.api.head('/api/v1/me/').expect(401);
 
     expect(answer.text ?? '').toBe('');

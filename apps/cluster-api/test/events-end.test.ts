@@ -37,7 +37,7 @@ describe('the right to follow', () => {
     expect(following.answer.complete).toBe(true);
   });
 
-  it('ends when the session runs out', async () => {
+  it('ends when the session expires', async () => {
     const { user, following } = await streamOfNew('expired');
     await live.api.pool.query(`UPDATE session SET idle_expires_at = now() - interval '1 s' WHERE user_id = $1`, [
       user.id,
@@ -48,7 +48,7 @@ describe('the right to follow', () => {
     expect(endOf(following)).toMatchObject({ reason: 'session' });
   });
 
-  it('ends with the membership, and nobody else’s does', async () => {
+  it('ends with the membership, but not for other members', async () => {
     const { user, following } = await streamOfNew('removed');
     const other = await live.begin(second);
     await live.api.pool.query('DELETE FROM membership WHERE user_id = $1', [user.id]);
@@ -60,12 +60,12 @@ describe('the right to follow', () => {
   });
 });
 
-describe('one who does not read', () => {
-  it('is cut off in order, and finds all of it by coming back', async () => {
+describe('a client that does not read', () => {
+  it('is disconnected and receives all events after it resumes', async () => {
     const slow = await live.begin(second, { connect: second.connectInMemory });
     slow.stopReading();
     await declare(live.api, live.api.acme, 'heavy');
-    // More than the connection takes, by far.
+    // Far more than the connection buffers.
     const COUNT = 300;
     await live.api.pool.query(
       `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash, error)
@@ -80,7 +80,7 @@ describe('one who does not read', () => {
     await untilEnded(slow);
     const seen = slow.changes();
     const lastEventId = seen.at(-1)?.id ?? slow.lastId();
-    // Where a slow machine has long enough to read.
+    // The other replica has a longer heartbeat, which leaves a slow machine enough time to read.
     const rest = await untilChanges(await live.begin(first, { lastEventId }), COUNT + 3 - seen.length);
 
     const names = [...seen, ...rest].filter(({ kind }) => kind === 'Operation').map(({ name }) => name);
@@ -100,8 +100,8 @@ describe('limits of open streams', () => {
   it.each([
     ['session', { perSession: 2, perTeam: 9, perProcess: 99 }],
     ['team', { perSession: 9, perTeam: 2, perProcess: 99 }],
-    ['team', { perSession: 9, perTeam: 9, perProcess: 8 }], // a quarter, that others find places
-  ])('hold per %s, and make room when one ends', async (of, limits) => {
+    ['team', { perSession: 9, perTeam: 9, perProcess: 8 }], // a team may use a quarter of these
+  ])('apply per %s and allow a new stream when one ends', async (of, limits) => {
     const at = await live.startReplica({ limits });
     const [one] = [await live.begin(at), await live.begin(at)];
 
@@ -112,7 +112,7 @@ describe('limits of open streams', () => {
     await live.begin(at);
   });
 
-  it('hold per replica, whose last place anybody may have', async () => {
+  it('apply per replica, whose last place is open to every team', async () => {
     const { acme, globex, createTeam } = live.api;
     const at = await live.startReplica({ limits: { perSession: 9, perTeam: 9, perProcess: 2 } });
     const one = await live.begin(at);
@@ -127,7 +127,7 @@ describe('limits of open streams', () => {
 });
 
 describe('the end of a replica', () => {
-  it('ends its streams at once', async () => {
+  it('ends its streams immediately', async () => {
     const at = await live.startReplica();
     const following = await live.begin(at);
 
@@ -141,7 +141,7 @@ describe('the end of a replica', () => {
 });
 
 describe('a quiet stream', () => {
-  it('moves its place on, so that it can be resumed however old its last event is', async () => {
+  it('advances its position, so it can resume after its last event was deleted', async () => {
     const following = await live.begin(second);
     await live.api.pool.query('CREATE TABLE IF NOT EXISTS noise (n int)'); // any transaction moves the end of the events
 
@@ -153,8 +153,8 @@ describe('a quiet stream', () => {
   });
 });
 
-describe('while the database is away', () => {
-  it('streams stay open, and go on with all that happens afterwards', async () => {
+describe('while the database is unavailable', () => {
+  it('streams stay open and continue with all later events', async () => {
     const { hostname: host, port } = new URL(live.api.databaseUrl);
     const proxy = await startFlakyProxy({ host, port: Number(port) });
     const url = new URL(live.api.databaseUrl);
@@ -163,7 +163,8 @@ describe('while the database is away', () => {
     const prisma = connectPrisma(pool);
     const times = { idleMs: 3_600_000, absoluteMs: 3_600_000 };
     const at = await startReplica(live.api, {
-      ...{ heartbeatMs: 100, databaseUrl: url.href },
+      heartbeatMs: 100,
+      databaseUrl: url.href,
       deps: { prisma, sessions: sessionStore(pool, times) },
     });
     try {

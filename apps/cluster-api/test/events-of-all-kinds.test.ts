@@ -1,11 +1,12 @@
 import { dnsTokenStore } from '@corral/auth';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { TestUser } from './support/checked-client.js';
 import { addConnection } from './support/clusters.js';
-import { type Following, tellOf, untilChanges } from './support/follow.js';
+import { type Following, summaryOf, untilChanges } from './support/follow.js';
 import { givenZone, ZONE, ZONE_ID } from './support/given-audit.js';
 import { type LiveTest, startLiveTest, streamsAt } from './support/live-test.js';
-import type { TestTeam, TestUser } from './support/start-cluster-api.js';
+import type { TestTeam } from './support/start-cluster-api.js';
 import type { Replica } from './support/start-replica.js';
 
 let live: LiveTest;
@@ -27,8 +28,8 @@ afterAll(() => live.close());
 const follow = (user: TestUser = team.member) => live.begin(replica, { team, user });
 const as = (user: TestUser) => live.api.api.as(user);
 const sql = (text: string, values: unknown[] = []) => live.api.pool.query(text, values);
-/** An operation is told to everybody: whoever got it got all before it. */
-const told = async (following: Following) => {
+/** Every member sees an operation event, so its arrival proves that all earlier events have arrived. */
+const allEvents = async (following: Following) => {
   await live.addOperation(team, 'the last');
   await waitFor('the last event', () => following.changes().at(-1)?.name === 'the last');
   return following.changes().slice(0, -1);
@@ -36,8 +37,15 @@ const told = async (following: Following) => {
 
 describe('record sets', () => {
   const bodyOf = (name: string, value: string) => ({
-    ...{ id: `${name}/A`, name, type: 'A', ttl: 300, labels: {}, protection: { change: false } },
-    ...{ records: [{ value, comment: '' }], zone: ZONE_ID, added_tomorrow: 1 },
+    id: `${name}/A`,
+    name,
+    type: 'A',
+    ttl: 300,
+    labels: {},
+    protection: { change: false },
+    records: [{ value, comment: '' }],
+    zone: ZONE_ID,
+    added_tomorrow: 1,
   });
   const put = (name: string, value: string, zoneId = ZONE_ID) =>
     sql(
@@ -46,7 +54,7 @@ describe('record sets', () => {
       [zoneId, name, name.split('.').at(-1), JSON.stringify(bodyOf(name, value))],
     );
 
-  it('are told when the mirror gets, changes and loses them, with what the DNS API answers', async () => {
+  it('cause events when the mirror adds, changes and deletes them, with the body of the DNS API', async () => {
     const name = `web.${team.slug}`;
     const following = await follow();
 
@@ -58,14 +66,18 @@ describe('record sets', () => {
     const [, , deleted] = await untilChanges(following, 3);
 
     expect(made).toMatchObject({
-      ...{ kind: 'RecordSet', change: 'changed', name, targetId: `${name}/A`, parent: ZONE },
+      kind: 'RecordSet',
+      change: 'changed',
+      name,
+      targetId: `${name}/A`,
+      parent: ZONE,
       resource: bodyOf(name, '192.0.2.1'),
     });
     expect(changed?.resource).toEqual(bodyOf(name, '192.0.2.2'));
     expect(deleted).toMatchObject({ change: 'deleted', targetId: `${name}/A`, resource: null });
   });
 
-  it('are told of once for all changes that are read together, and all of them to nobody else', async () => {
+  it('cause one event for several changes that are read together, and none for other teams', async () => {
     const name = `busy.${team.slug}`;
     const [following, foreign] = [await follow(), await live.begin(replica)];
     const { lastId, leave } = following;
@@ -78,14 +90,14 @@ describe('record sets', () => {
 
     const late = await live.begin(replica, { team, lastEventId: lastId() });
 
-    expect((await told(late)).map((each) => [tellOf(each), each.resource])).toEqual([
+    expect((await allEvents(late)).map((each) => [summaryOf(each), each.resource])).toEqual([
       [`RecordSet changed ${name}`, bodyOf(name, '192.0.2.20')],
       [`RecordSet changed other.${team.slug}`, bodyOf(`other.${team.slug}`, '192.0.2.1')],
     ]);
-    expect((await untilChanges(foreign, 1)).map(tellOf)).toEqual(['Operation changed theirs']);
+    expect((await untilChanges(foreign, 1)).map(summaryOf)).toEqual(['Operation changed theirs']);
   });
 
-  it('that read as before, belong to no team or to a demo are not told of', async () => {
+  it('cause no events when they are unchanged or belong to no team or to a demo', async () => {
     await sql(
       `INSERT INTO dns_zone (id, name, body, synced_at, of_demos) VALUES (7002, 'demo.test', '{}', now(), true)
        ON CONFLICT DO NOTHING`,
@@ -97,10 +109,10 @@ describe('record sets', () => {
     await put('web.nobody', '192.0.2.1');
     await put(`web.${team.slug}`, '192.0.2.1', 7002);
 
-    expect((await told(following)).map(tellOf)).toEqual([]);
+    expect((await allEvents(following)).map(summaryOf)).toEqual([]);
   });
 
-  it('are told of with the change or not at all', async () => {
+  it('cause no events when the transaction is rolled back', async () => {
     const following = await follow();
     const tx = await live.api.pool.connect();
     await tx.query('BEGIN');
@@ -109,7 +121,7 @@ describe('record sets', () => {
     await tx.query('ROLLBACK');
     tx.release();
 
-    expect(await told(following)).toEqual([]);
+    expect(await allEvents(following)).toEqual([]);
   });
 });
 
@@ -117,7 +129,7 @@ describe('DNS tokens', () => {
   const make = async (user: TestUser, name: string) =>
     (await as(user).post(team.path('/dns-tokens/')).send({ name }).expect(201)).body;
 
-  it('are told to who made them and to administrators, as a GET shows them, and to nobody else', async () => {
+  it('cause events for their creator and administrators only, with the body of a GET', async () => {
     const other = await live.api.createUser(`other@${team.slug}.test`, [{ team, role: 'member' }]);
     const [own, admins, others] = [await follow(), await follow(team.admin), await follow(other)];
 
@@ -127,8 +139,8 @@ describe('DNS tokens', () => {
       .delete(team.path(`/dns-tokens/${shown.id}/`))
       .expect(204);
 
-    const seen = await told(own);
-    expect(seen.map((each) => [tellOf(each), each.targetId])).toEqual([
+    const seen = await allEvents(own);
+    expect(seen.map((each) => [summaryOf(each), each.targetId])).toEqual([
       ['DnsToken changed ci', shown.id],
       ['DnsToken changed ci', shown.id],
     ]);
@@ -138,21 +150,23 @@ describe('DNS tokens', () => {
         .expect(200)
     ).body;
     expect(seen.at(-1)?.resource).toEqual(revoked);
-    expect((await told(admins)).filter(({ kind }) => kind === 'DnsToken').map(({ name }) => name)).toEqual([
-      ...['ci', 'of the team', 'ci'],
+    expect((await allEvents(admins)).filter(({ kind }) => kind === 'DnsToken').map(({ name }) => name)).toEqual([
+      'ci',
+      'of the team',
+      'ci',
     ]);
-    expect((await told(others)).filter(({ kind }) => kind === 'DnsToken')).toEqual([]);
+    expect((await allEvents(others)).filter(({ kind }) => kind === 'DnsToken')).toEqual([]);
     for (const following of [own, admins, others]) {
       expect(following.text()).not.toContain(token);
       expect(following.text()).not.toContain(byOperator.token);
     }
   });
 
-  it('of others are told no more to who was an administrator, from that change on', async () => {
+  it('of others cause no more events for a demoted administrator', async () => {
     const was = await live.api.createUser(`was@${team.slug}.test`, [{ team, role: 'admin' }]);
     const following = await follow(was);
     await make(team.admin, 'before');
-    // Any open transaction of the server holds it back, and whoever is told later is told as what they are then.
+    // Wait: an event that an open transaction holds back would be filtered by the later role.
     await untilChanges(following, 1);
 
     const { number } = await live.api.db.membership.findFirstOrThrow({ where: { teamId: team.id, userId: was.id } });
@@ -160,24 +174,24 @@ describe('DNS tokens', () => {
     await as(team.admin).put(path).send({ role: 'member' }).expect(200);
     await make(team.admin, 'after');
 
-    expect((await told(following)).map(tellOf)).toEqual([
+    expect((await allEvents(following)).map(summaryOf)).toEqual([
       'DnsToken changed before',
       `Member changed was@${team.slug}.test`,
     ]);
   });
 
-  it('are not told of for their use', async () => {
+  it('cause no events when they are used', async () => {
     const { id } = await make(team.member, 'used');
     const following = await follow();
 
     await sql('UPDATE dns_token SET last_used_at = now() WHERE id = $1', [id]);
 
-    expect(await told(following)).toEqual([]);
+    expect(await allEvents(following)).toEqual([]);
   });
 });
 
 describe('connections', () => {
-  it('are told of without their token, when they are made, changed, verified and deleted', async () => {
+  it('cause events without their token when they are created, verified and deleted', async () => {
     const following = await follow();
     await addConnection(live.api, team, { phase: 'Unverified' });
     const [made] = await untilChanges(following, 1);
@@ -190,14 +204,14 @@ describe('connections', () => {
 
     expect(made).toMatchObject({ kind: 'Connection', name: 'main', resource: { status: { phase: 'Unverified' } } });
     expect(verified?.resource).toEqual(body);
-    const deleted = (await told(following)).slice(2);
-    expect(deleted.map((each) => [tellOf(each), each.targetId, each.resource])).toEqual([
+    const deleted = (await allEvents(following)).slice(2);
+    expect(deleted.map((each) => [summaryOf(each), each.targetId, each.resource])).toEqual([
       ['Connection deleted main', body.metadata.id, null],
     ]);
     expect(following.text()).not.toContain(Buffer.from('sealed').toString('base64'));
   });
 
-  it('are told of with the currency of their project once that is known', async () => {
+  it('cause an event when the currency of their project becomes known', async () => {
     await addConnection(live.api, team);
     await sql(`UPDATE connection SET project = '{"reachable": true, "readOnly": false}' WHERE team_id = $1`, [team.id]);
     const { id } = await live.api.db.connection.findFirstOrThrow({ where: { teamId: team.id } });
@@ -206,10 +220,10 @@ describe('connections', () => {
 
     await sql(`UPDATE price_list SET currency = 'EUR' WHERE connection_id = $1`, [id]);
 
-    expect((await told(following)).map(tellOf)).toEqual(['Connection changed main']);
+    expect((await allEvents(following)).map(summaryOf)).toEqual(['Connection changed main']);
   });
 
-  it('are not told of for a token that is sealed anew, or a question to the provider', async () => {
+  it('cause no events when their token is re-encrypted or a verification is scheduled', async () => {
     await addConnection(live.api, team);
     const following = await follow();
 
@@ -218,7 +232,7 @@ describe('connections', () => {
       [team.id],
     );
 
-    expect(await told(following)).toEqual([]);
+    expect(await allEvents(following)).toEqual([]);
   });
 });
 
@@ -226,7 +240,7 @@ describe('members', () => {
   const shown = async (number: number) =>
     (await as(team.member).get(`/a/${team.slug}/team/api/members/${number}/`).expect(200)).body;
 
-  it('are told of when they come, change and go, with what a GET shows', async () => {
+  it('cause events when they join, change and leave, with the body of a GET', async () => {
     const following = await follow();
     const email = `new@${team.slug}.test`;
     const user = await live.api.createUser(email, [{ team, role: 'member' }]);
@@ -242,12 +256,12 @@ describe('members', () => {
     expect(came).toMatchObject({ kind: 'Member', name: email, resource: { id: number, role: 'member' } });
     expect(promoted?.resource).toMatchObject({ id: number, role: 'admin' });
     expect([named?.name, named?.resource]).toEqual(['Ada Lovelace', body]);
-    expect((await told(following)).slice(3).map((each) => [tellOf(each), each.targetId])).toEqual([
+    expect((await allEvents(following)).slice(3).map((each) => [summaryOf(each), each.targetId])).toEqual([
       ['Member deleted Ada Lovelace', String(number)],
     ]);
   });
 
-  it('go with a person, and with a team of which nothing is told any more', async () => {
+  it('cause events when a user is deleted, but none when their team is deleted', async () => {
     const following = await follow();
     const user = await live.api.createUser(`gone@${team.slug}.test`, [{ team, role: 'member' }]);
     const doomed = await live.api.createTeam(`doomed-${count}`);
@@ -255,7 +269,7 @@ describe('members', () => {
 
     await sql('DELETE FROM team WHERE id = $1', [doomed.id]);
 
-    const [came, gone] = await told(following);
+    const [came, gone] = await allEvents(following);
     expect([came?.change, gone?.change, gone?.targetId]).toEqual(['changed', 'deleted', came?.targetId]);
     const { rows } = await sql('SELECT FROM team_event WHERE team_id = $1', [doomed.id]);
     expect(rows).toEqual([]);

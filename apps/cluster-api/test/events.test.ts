@@ -5,7 +5,7 @@ import { EventSource } from 'eventsource';
 import fc from 'fast-check';
 import pg from 'pg';
 import { declare, declareDraft } from './support/clusters.js';
-import { tellOf, untilChanges } from './support/follow.js';
+import { summaryOf, untilChanges } from './support/follow.js';
 import { givenServers, join } from './support/given-servers.js';
 import { insertOperation, type LiveTest, startLiveTest } from './support/live-test.js';
 import type { TestTeam } from './support/start-cluster-api.js';
@@ -22,7 +22,7 @@ afterEach(() => live.leaveAll());
 afterAll(() => live.close());
 
 describe('a stream', () => {
-  it('begins with `ready` and tells of what is changed at another replica, with the present body', async () => {
+  it('starts with `ready` and delivers changes made at another replica, with the current body', async () => {
     const following = await live.begin(first);
     const declared = await declare(live.api, live.api.acme, 'web');
 
@@ -35,7 +35,11 @@ describe('a stream', () => {
       'x-accel-buffering': 'no',
     });
     expect(following.text()).toMatch(/^retry: \d+\n\nevent: ready\nid: [\w-]+\ndata: {/);
-    expect(changes.map(tellOf)).toEqual(['Cluster changed web', 'NodePool changed general', 'Operation changed web']);
+    expect(changes.map(summaryOf)).toEqual([
+      'Cluster changed web',
+      'NodePool changed general',
+      'Operation changed web',
+    ]);
     const [cluster, pool, operation] = changes;
     expect(cluster?.resource).toEqual(
       (await live.api.api.as(live.api.acme.member).get(live.api.acme.path('/clusters/web/'))).body,
@@ -44,7 +48,7 @@ describe('a stream', () => {
     expect(operation?.resource).toMatchObject({ id: declared.operation.id, state: 'queued' });
   });
 
-  it('tells of adopted servers, with their connection', async () => {
+  it('delivers changes of adopted servers with their connection', async () => {
     const following = await live.begin(first);
     await live.api.pool.query(
       `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind)
@@ -60,7 +64,7 @@ describe('a stream', () => {
     expect(deleted).toMatchObject({ change: 'deleted', name: '4711', resource: null });
   });
 
-  it('tells of a pool when one of its servers becomes a ready node', async () => {
+  it('delivers a change of a pool when one of its servers becomes a ready node', async () => {
     const { api } = live;
     const { db, pool } = api;
     await declare(api, api.acme, 'backed');
@@ -73,13 +77,13 @@ describe('a stream', () => {
     await join(api, [number as number]);
 
     const changes = await untilChanges(following, 2);
-    expect(changes.map(tellOf)).toEqual([`AdoptedServer changed ${number}`, 'NodePool changed general']);
+    expect(changes.map(summaryOf)).toEqual([`AdoptedServer changed ${number}`, 'NodePool changed general']);
     expect(changes[1]).toMatchObject({ parent: 'backed', resource: { status: { pet: true, backingReady: 1 } } });
     await pool.query('UPDATE adopted_server SET node_pool_id = NULL WHERE server_id = $1', [number]);
     await pool.query('DELETE FROM adopted_server WHERE server_id = $1', [number]);
   });
 
-  it('tells of what is gone, with its name and without a body', async () => {
+  it('delivers deletions with the name and without a body', async () => {
     await declareDraft(live.api, live.api.acme, 'gone');
     const following = await live.begin(first);
 
@@ -88,17 +92,17 @@ describe('a stream', () => {
     const deleted = await waitFor('the cluster to be told of', () =>
       following.changes().find(({ kind }) => kind === 'Cluster'),
     );
-    expect([tellOf(deleted), deleted.resource]).toEqual(['Cluster deleted gone', null]);
+    expect([summaryOf(deleted), deleted.resource]).toEqual(['Cluster deleted gone', null]);
   });
 
-  it('is one that EventSource follows, and goes on with after the end of a replica', async () => {
+  it('works with EventSource, which resumes after the end of a replica', async () => {
     const ending = await startReplica(live.api, { retryMs: 50 });
     await live.untilAllIsOver();
     const port = Number(new URL(ending.url).port);
     let origin = ending.url;
     const names: string[] = [];
     const source = new EventSource(`${ending.url}${live.api.acme.path('/events/')}`, {
-      // The name of the service leads to whichever replica there is.
+      // Stands in for a service name that resolves to any running replica.
       fetch: (url, init) =>
         fetch(String(url).replace(`http://127.0.0.1:${port}`, origin), {
           ...init,
@@ -122,7 +126,7 @@ describe('a stream', () => {
     }
   });
 
-  it('is not begun by HEAD', async () => {
+  it('is not opened by HEAD', async () => {
     const { headers } = await live.api.api.as(live.api.acme.member).head(live.api.acme.path('/events/')).expect(200);
 
     expect(headers['content-type']).toBe('text/event-stream; charset=utf-8');
@@ -130,7 +134,7 @@ describe('a stream', () => {
 });
 
 describe('Last-Event-ID', () => {
-  it('goes on behind it at another replica, with nothing left out and nothing twice', async () => {
+  it('resumes at another replica without gaps or duplicates', async () => {
     const before = await live.begin(first);
     for (let number = 0; number < 5; number += 1) await live.addOperation(live.api.acme, `n${number}`);
     const seen = await untilChanges(before, 5);
@@ -145,7 +149,7 @@ describe('Last-Event-ID', () => {
     expect(after.events.map(({ event }) => event)).not.toContain('ready');
   });
 
-  it('of a `ready` goes on with what came after it', async () => {
+  it('of a `ready` event resumes with the events after it', async () => {
     const { lastId, leave } = await live.begin(first);
     leave();
     await live.addOperation(live.api.acme, 'later');
@@ -155,7 +159,7 @@ describe('Last-Event-ID', () => {
     expect(change?.name).toBe('later');
   });
 
-  it.each(['none', 'MS4yLjM=', '0', 'MS4yLjMuNA', 'a'.repeat(200)])('that is malformed is refused: %s', async (id) => {
+  it.each(['none', 'MS4yLjM=', '0', 'MS4yLjMuNA', 'a'.repeat(200)])('is refused when malformed: %s', async (id) => {
     const { body } = await live.api.api
       .as(live.api.acme.member)
       .get(live.api.acme.path('/events/'))
@@ -165,7 +169,7 @@ describe('Last-Event-ID', () => {
     expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', '/headers/Last-Event-ID']);
   });
 
-  it('whose events are not kept any more begins with `reset`, and goes on from there', async () => {
+  it('starts with `reset` and continues from there when its events were deleted', async () => {
     const before = await live.begin(first);
     await live.addOperation(live.api.acme, 'old');
     await untilChanges(before, 1);
@@ -185,7 +189,7 @@ describe('Last-Event-ID', () => {
   });
 });
 
-describe('transactions that end in another order than they began', () => {
+describe('transactions that commit in another order than they began', () => {
   const transaction = async (name: string) => {
     const client = new pg.Client({ connectionString: live.api.databaseUrl });
     await client.connect();
@@ -194,7 +198,7 @@ describe('transactions that end in another order than they began', () => {
     return { commit: () => client.query('COMMIT').then(() => client.end()) };
   };
 
-  it('lose no event, not even for one who comes back in between', async () => {
+  it('lose no events, also for clients that resume in between', async () => {
     const steady = await live.begin(first);
     const [early, late] = [await transaction('early'), await transaction('late')];
     await late.commit();
@@ -214,7 +218,7 @@ describe('transactions that end in another order than they began', () => {
 });
 
 describe('events of another team', () => {
-  it('never arrive, whatever happens in both', async () => {
+  it('never arrive, whatever changes both teams make', async () => {
     const teams = [live.api.acme, live.api.globex];
     const streams = await Promise.all([first, second].flatMap((at) => teams.map((team) => live.begin(at, { team }))));
     let counter = 0;
@@ -234,7 +238,7 @@ describe('events of another team', () => {
                 .as(team.member)
                 .delete(team.path(`/clusters/${name}/`))
                 .expect(204);
-            // Names would be too many for the quota.
+            // Stay within the quota of clusters.
             await live.api.pool.query('DELETE FROM cluster WHERE team_id = $1 AND name = $2', [team.id, name]);
           }),
         );

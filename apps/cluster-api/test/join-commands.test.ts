@@ -50,7 +50,11 @@ const adopt = (more: object = {}, acknowledge: unknown = { confirm: 'WIPE' }, ap
     .post(serversPath('', of))
     .send({
       spec: {
-        ...{ serverID, serverType: 'ax42', location: 'fsn1-dc14', architecture: 'amd64', serverKind: 'dedicated' },
+        serverID,
+        serverType: 'ax42',
+        location: 'fsn1-dc14',
+        architecture: 'amd64',
+        serverKind: 'dedicated',
         ...more,
       },
       acknowledge,
@@ -60,7 +64,7 @@ const ask = (id: number | string = serverID, user = team.admin) =>
 const row = () => t.db.adoptedServer.findFirstOrThrow({ where: { teamId: team.id, serverId: serverID } });
 const update = (data: object) =>
   t.db.adoptedServer.updateMany({ where: { teamId: team.id, serverId: serverID }, data });
-/** As the first pass leaves a server whose cluster takes nodes. */
+/** Writes what the first pass writes once the cluster accepts nodes. */
 const expected = async (api = t, of = team) => {
   await api.pool.query(
     `UPDATE adopted_server SET phase = 'Joining', generation = generation + 1, node_name = 'dedicated-' || server_id, due_at = NULL,
@@ -68,7 +72,7 @@ const expected = async (api = t, of = team) => {
     [of.id],
   );
 };
-/** A machine that is to join the cluster `web`. */
+/** Prepares a machine that may join the cluster `web`. */
 const joining = async (api = t, of = team) => {
   await adopt({}, undefined, api, of).expect(202);
   await runningCluster(api, of, 'web', { nodePools: [aPool(), own()] });
@@ -86,8 +90,8 @@ async function expectRefused(code: string, status: number, said: string | RegExp
   expect(garden.joinTokens.size).toBe(0);
 }
 
-describe('the adoption of a machine that nobody here can rebuild', () => {
-  it.each(['dedicated', 'onprem'])('is accepted of the kind %s, without a word to the provider', async (serverKind) => {
+describe('the adoption of a machine that joins by command', () => {
+  it.each(['dedicated', 'onprem'])('is accepted for the kind %s without calling the provider', async (serverKind) => {
     const reads = provider.reads();
 
     const { body, headers } = await adopt({ serverKind, location: 'the cellar' }).expect(202);
@@ -103,34 +107,34 @@ describe('the adoption of a machine that nobody here can rebuild', () => {
     expect(operation.body).toMatchObject({ kind: 'server.adopt', state: 'queued' });
   });
 
-  it('takes the same acknowledgement, and nothing else', async () => {
+  it('requires the same acknowledgement', async () => {
     const { body } = await adopt({}, { confirm: 'JOIN' }).expect(422);
 
     expect(body.code).toBe('acknowledgement_required');
     expect(await t.db.adoptedServer.count({ where: { teamId: team.id } })).toBe(0);
   });
 
-  it('is refused with a type that no node pool could name', async () => {
+  it('is refused with a type that is too long for a node pool', async () => {
     const { body } = await adopt({ serverType: 'x'.repeat(21) }).expect(422);
 
     expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/spec/serverType' }] });
     await adopt({ serverType: 'x'.repeat(20) }).expect(202);
   });
 
-  it('does not wait for a connection whose token is rejected', async () => {
+  it('works over a connection with a rejected token', async () => {
     await t.db.connection.updateMany({ where: { teamId: team.id }, data: { phase: 'Rejected' } });
 
     await adopt().expect(202);
   });
 
-  it('is what the same request means that comes again', async () => {
+  it('is the same operation for a repeated request', async () => {
     const first = await adopt().expect(202);
 
     expect((await adopt().expect(202)).body.status.operationId).toBe(first.body.status.operationId);
     expect((await adopt({ location: 'hel1' }).expect(409)).body.code).toBe('server_claimed');
   });
 
-  it('takes no number from another team, nor a cloud server of that number', async () => {
+  it('may use the id of another team’s machine or of a cloud server', async () => {
     await adopt().expect(202);
 
     await adopt({}, undefined, t, await another()).expect(202);
@@ -142,7 +146,7 @@ describe('the adoption of a machine that nobody here can rebuild', () => {
     expect((await adopt({ serverKind: 'cloud' }, undefined, t, late).expect(409)).body.code).toBe('server_claimed');
   });
 
-  it('takes a number once in a team, over whatever connection', async () => {
+  it('uses an id once per team, over all connections', async () => {
     await addConnection(t, team, { ref: 'other' });
     await adopt().expect(202);
 
@@ -152,7 +156,7 @@ describe('the adoption of a machine that nobody here can rebuild', () => {
     expect((await t.api.as(team.admin).post(other).send(body).expect(409)).body.code).toBe('server_claimed');
   });
 
-  it('lets a pool of its source claim it at once, and none of another', async () => {
+  it('lets only pools of its source claim the machine, immediately', async () => {
     await adopt().expect(202);
 
     await declare(t, team, 'web', { nodePools: [aPool(), own()] });
@@ -163,7 +167,7 @@ describe('the adoption of a machine that nobody here can rebuild', () => {
     expect((await put.expect(422)).body.code).toBe('invalid_node_pool');
   });
 
-  it('leaves the cost of the cluster open: nobody here knows that of the machine', async () => {
+  it('makes the cost of its cluster unknown', async () => {
     await adopt().expect(202);
     await declare(t, team, 'web', { nodePools: [aPool(), own()] });
 
@@ -172,7 +176,7 @@ describe('the adoption of a machine that nobody here can rebuild', () => {
     expect(body.status.cost.items[1].reason).toBe('The price of dedicated machines is unknown.');
   });
 
-  it('can be broken off by deregistering while nothing claims the machine', async () => {
+  it('can be cancelled by deregistering while no pool claims the machine', async () => {
     await adopt().expect(202);
 
     await t.api
@@ -183,7 +187,7 @@ describe('the adoption of a machine that nobody here can rebuild', () => {
     expect(await row()).toMatchObject({ phase: 'Deregistering' });
   });
 
-  it('is not undone while the machine is a node, not even when the token is rejected', async () => {
+  it('cannot be undone while the machine is a node, even when the token is rejected', async () => {
     await joining();
     await t.db.connection.updateMany({ where: { teamId: team.id }, data: { phase: 'Rejected' } });
     await update({ nodePoolId: null, phase: 'Leaving' });
@@ -198,7 +202,7 @@ describe('the adoption of a machine that nobody here can rebuild', () => {
     ).toBe('server_claimed');
   });
 
-  it('is not asked of the project when the connection gets another token', async () => {
+  it('does not prevent a token of another project', async () => {
     await adopt().expect(202);
     const put = t.api
       .as(team.admin)
@@ -209,7 +213,7 @@ describe('the adoption of a machine that nobody here can rebuild', () => {
   });
 });
 
-/** A further team with a connection. */
+/** Creates a further team with a connection. */
 const another = async (token = randomUUID().repeat(2)): Promise<TestTeam> => {
   const made = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
   const spec = { provider: 'hcloud', token };
@@ -218,7 +222,7 @@ const another = async (token = randomUUID().repeat(2)): Promise<TestTeam> => {
 };
 
 describe('POST …/adopted-servers/{server_id}/join-command/', () => {
-  it('answers a command for the machine that is expected, good for 15 minutes, and to be kept by nobody', async () => {
+  it('answers a command that is valid for 15 minutes and must not be cached', async () => {
     await joining();
     const before = Date.now();
 
@@ -227,7 +231,9 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     expect(headers['cache-control']).toBe('no-store');
     const nodeName = `dedicated-${serverID}`;
     expect(body).toEqual({
-      ...{ joinCommand: expect.any(String), nodeName, cluster: 'web' },
+      joinCommand: expect.any(String),
+      nodeName,
+      cluster: 'web',
       expiresAt: expect.stringMatching(/:\d\d\.000Z$/),
     });
     const token = garden.joinTokens.get(nodeName) as string;
@@ -238,7 +244,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     expect(seconds).toBeLessThan(960);
   });
 
-  it('has the machine looked for at once, for as long as at first', async () => {
+  it('restarts the wait for the machine and wakes the reconciler', async () => {
     await joining();
     const before = await row();
 
@@ -247,12 +253,12 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     const { id, dueAt, begunAt, generation } = await row();
     expect(dueAt).not.toBeNull();
     expect(begunAt.getTime()).toBeGreaterThan(before.begunAt.getTime());
-    // Whoever is just about to conclude that the machine has joined looks again: there is another token.
+    // A pass that is about to conclude that the machine has joined must look again, because of the new token.
     expect(generation).toBe(before.generation + 1);
     expect(t.wakeups).toEqual([{ job: 'reconcile-server', payload: { serverId: id } }]);
   });
 
-  it('answers another token each time, with an entry in the audit log for each', async () => {
+  it('answers a new token each time, with an audit entry for each', async () => {
     await joining();
 
     const [first, second] = [(await ask().expect(200)).body, (await ask().expect(200)).body];
@@ -260,7 +266,9 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     expect(second.joinCommand).not.toBe(first.joinCommand);
     expect(await entries()).toMatchObject(
       [first, second].map(({ expiresAt }) => ({
-        ...{ userId: team.admin.id, targetKind: 'AdoptedServer', targetName: String(serverID) },
+        userId: team.admin.id,
+        targetKind: 'AdoptedServer',
+        targetName: String(serverID),
         detail: { cluster: 'web', nodeName: `dedicated-${serverID}`, issued: true, expiresAt },
       })),
     );
@@ -279,7 +287,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     expect(found).toEqual([undefined]);
   });
 
-  it('leaves the token nowhere: not in the database, not in the log', async () => {
+  it('stores the token neither in the database nor in the log', async () => {
     const { log, text } = recordedLog();
     const talkative = await startClusterApi({ garden, log, ...features });
     try {
@@ -304,7 +312,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     }
   });
 
-  it('is for administrators, and for servers of the team', async () => {
+  it('is for administrators and the team’s own servers only', async () => {
     await joining();
     const stranger = await another();
 
@@ -327,27 +335,27 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     expect(garden.joinTokens.size).toBe(0);
   });
 
-  it('is not for cloud servers, which are rebuilt', async () => {
+  it('is refused for cloud servers, which are rebuilt', async () => {
     await joining();
     await update({ serverKind: 'cloud' });
 
     await expectRefused('server_not_joining', 409, /rebuilt as a node automatically/);
   });
 
-  it('is not there while no node pool draws on the machine', async () => {
+  it('is refused while no node pool claims the machine', async () => {
     await adopt().expect(202);
 
     await expectRefused('server_not_joining', 409, /No node pool uses the server/);
   });
 
-  it('is not there before it is written down that the machine may join', async () => {
+  it('is refused before the membership is stored', async () => {
     await joining();
     await update({ phase: 'Adopting', memberOfId: null, nodeName: null });
 
     await expectRefused('server_not_joining', 409, /in a moment/);
   });
 
-  it('is not there while the machine has to leave another cluster', async () => {
+  it('is refused while the machine still belongs to another cluster', async () => {
     await joining();
     await runningCluster(t, team, 'shop');
     const { id } = await t.db.cluster.findFirstOrThrow({ where: { teamId: team.id, name: 'shop' } });
@@ -361,7 +369,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     ['Leaving', /wipe the machine/],
     ['Failed', /The machine did not become a node within 168 hours/],
     ['Deregistering', /being deregistered/],
-  ])('is not there for a server that is %s', async (phase, said) => {
+  ])('is refused for a server in phase %s', async (phase, said) => {
     await joining();
     await update({ phase, message: 'The machine did not become a node within 168 hours.' });
 
@@ -371,17 +379,17 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   it.each<[string, string, () => Promise<unknown>]>([
     ['is being deleted', 'cluster_deleting', () => clusterUpdate({ deletionRequestedAt: new Date() })],
     [
-      'sleeps',
+      'is hibernated',
       'cluster_not_ready',
       () => t.pool.query(`UPDATE cluster SET spec = spec || '{"hibernated": true}' WHERE team_id = $1`, [team.id]),
     ],
     ['does not answer', 'cluster_not_ready', () => showConditions(t, team, 'web', { ControlPlaneReady: 'False' })],
     [
-      'has no place on the garden yet',
+      'has no namespace on the garden yet',
       'cluster_not_ready',
       () => t.db.team.update({ where: { id: team.id }, data: { projectNamespace: null } }),
     ],
-  ])('is not there while the cluster %s', async (_what, code, given) => {
+  ])('is refused while the cluster %s', async (_what, code, given) => {
     await joining();
     await given();
 
@@ -389,7 +397,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
   });
   const clusterUpdate = (data: object) => t.db.cluster.updateMany({ where: { teamId: team.id }, data });
 
-  it('is not there where the clusters take no such nodes any more', async () => {
+  it('is refused when the garden lost the feature', async () => {
     await joining();
     const { body } = await withoutFeature((api) => api.post(serversPath(`${serverID}/join-command/`)).expect(422));
 
@@ -404,7 +412,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     ['unusable', 'upstream_unavailable', 502, undefined],
     ['not_found', 'cluster_not_ready', 409, false],
   ])(
-    'answers a cluster that is %s with %s, and says in the log what became of it',
+    'answers the garden error %s with %s and records the outcome in the audit log',
     async (kind, code, status, what) => {
       await joining();
       garden.failure = new GardenError(kind, 'create shoot secrets: a secret detail', { fromShoot: true });
@@ -417,7 +425,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     },
   );
 
-  it('takes the token back, and answers none, when the machine was let go of meanwhile', async () => {
+  it('deletes the token and is refused when the machine was released meanwhile', async () => {
     await joining();
     garden.nodes.joinData = async (...of) => {
       const made = await joinData(...of);
@@ -432,7 +440,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     expect(await issued()).toEqual([false]);
   });
 
-  it('answers all of several requests at once, and takes no token back', async () => {
+  it('answers concurrent requests without deleting tokens', async () => {
     await joining();
     let ended = 0;
     garden.nodes.endJoin = async () => {
@@ -446,7 +454,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     expect(await issued()).toEqual([true, true, true]);
   });
 
-  it(`is issued ${clusterLimits.joinCommandsPerServerPerHour} times an hour and server, and no more often`, async () => {
+  it(`is issued ${clusterLimits.joinCommandsPerServerPerHour} times per hour and server`, async () => {
     await joining();
     for (let times = 0; times < clusterLimits.joinCommandsPerServerPerHour; times += 1) await ask().expect(200);
 

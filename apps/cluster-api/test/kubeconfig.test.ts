@@ -35,7 +35,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     garden.adminKubeconfig = grant;
   });
 
-  it('answers a credential for an hour, to be kept by nobody on the way', async () => {
+  it('answers a credential for an hour that must not be cached', async () => {
     await runningCluster(t, t.acme, name);
     const { shootName } = await t.db.cluster.findFirstOrThrow({ where: { name } });
 
@@ -59,7 +59,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(body.kubeconfig).toContain(`- name: acme/${name}\n`);
   });
 
-  it('is of the cluster that is meant: 412 once another one is declared, and nothing is issued', async () => {
+  it('answers 412 and issues nothing when If-Match names an outdated declaration', async () => {
     await runningCluster(t, t.acme, name);
     const read = async () => (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers.etag;
     const tag = (await read()) as string;
@@ -75,13 +75,13 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(await entries()).toHaveLength(1);
   });
 
-  it('names the operation that has to end first', async () => {
+  it('names the operation that must end first', async () => {
     const { operation } = await declare(t, t.acme, name);
 
     expect((await issue().expect(409)).body).toMatchObject({ code: 'cluster_not_ready', operationId: operation.id });
   });
 
-  it.each([600, 28_800])('may be asked for %s seconds', async (ttlSeconds) => {
+  it.each([600, 28_800])('accepts a ttlSeconds of %s', async (ttlSeconds) => {
     await runningCluster(t, t.acme, name);
 
     await issue({ ttlSeconds }).expect(200);
@@ -89,7 +89,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(garden.issued[0]?.expirationSeconds).toBe(ttlSeconds);
   });
 
-  it.each([0, 599, 28_801, '1h', -600, 3600.5])('may not be asked for %p seconds', async (ttlSeconds) => {
+  it.each([0, 599, 28_801, '1h', -600, 3600.5])('refuses a ttlSeconds of %p', async (ttlSeconds) => {
     await runningCluster(t, t.acme, name);
 
     const { body } = await issue({ ttlSeconds }).expect(422);
@@ -99,12 +99,12 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(garden.issued).toEqual([]);
   });
 
-  it('is made for a team eight at a time, so that a slow garden holds nobody else up', async () => {
+  it('is limited per team to eight at once, so a slow garden does not block other teams', async () => {
     await runningCluster(t, t.acme, name);
     const { kubeconfigsPerTeamAtOnce: most } = clusterLimits;
-    let goOn = (): void => undefined;
+    let release = (): void => undefined;
     const held = new Promise<void>((resolve) => {
-      goOn = resolve;
+      release = resolve;
     });
     let asked = 0;
     garden.adminKubeconfig = async (request) => {
@@ -119,12 +119,12 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
 
     expect(body).toMatchObject({ code: 'rate_limit_exceeded', detail: expect.stringContaining('of the team') });
     expect(headers['retry-after']).toMatch(/^\d+$/);
-    goOn();
+    release();
     expect(await Promise.all(waiting)).toEqual(waiting.map(() => 200));
     await issue().expect(200);
   });
 
-  it('tells when it really expires, which is what the garden granted', async () => {
+  it('answers the expiry that the garden granted', async () => {
     await runningCluster(t, t.acme, name);
     const expiresAt = new Date('2027-01-01T00:00:00.000Z');
     garden.adminKubeconfig = async () => ({ kubeconfig: 'x', expiresAt });
@@ -147,14 +147,17 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
 
     expect(found).toMatchObject([
       {
-        ...{ teamId: t.acme.id, userId: t.acme.member.id, targetKind: 'Cluster' },
-        ...{ requestId: headers['x-correlation-id'], detail: { ttlSeconds: 900 } },
+        teamId: t.acme.id,
+        userId: t.acme.member.id,
+        targetKind: 'Cluster',
+        requestId: headers['x-correlation-id'],
+        detail: { ttlSeconds: 900 },
       },
     ]);
     expect(await entries()).toHaveLength(1);
   });
 
-  it('leaves the credential nowhere: not in the database, not in the log', async () => {
+  it('stores the credential neither in the database nor in the log', async () => {
     const { log, text } = recordedLog();
     const talkative = await startClusterApi({ garden, log });
     try {
@@ -178,7 +181,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     }
   });
 
-  it('works while an update hangs, and while a pass has the cluster', async () => {
+  it('works while an update hangs and a pass holds the lease', async () => {
     await runningCluster(t, t.acme, name);
     await t.pool.query(
       `UPDATE cluster SET phase = 'Updating', generation = generation + 1, lease_until = now() + interval '1 minute'
@@ -189,7 +192,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     await issue().expect(200);
   });
 
-  it('works while the garden checks anew, as it does after each change', async () => {
+  it('works while the garden repeats its checks after a change', async () => {
     await runningCluster(t, t.acme, name);
     await showConditions(t, t.acme, name, { ControlPlaneReady: 'Unknown' });
 
@@ -199,7 +202,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   it.each<[string, () => Promise<void>]>([
     ['it was never started', async () => void (await declare(t, t.acme, name))],
     [
-      'it is only being made',
+      'it is still being created',
       async () => {
         await declare(t, t.acme, name);
         await beginFirstPass(t, t.acme, name);
@@ -213,7 +216,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       },
     ],
     [
-      'it has never been seen with a control plane',
+      'it was never reconciled',
       async () => {
         await runningCluster(t, t.acme, name);
         await showConditions(t, t.acme, name, { ControlPlaneReady: 'Unknown' });
@@ -221,7 +224,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       },
     ],
     [
-      'it has not woken up yet',
+      'it is still resuming',
       async () => {
         await runningCluster(t, t.acme, name);
         await showConditions(t, t.acme, name, { ControlPlaneReady: 'Unknown' }, 'Hibernated');
@@ -248,7 +251,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect((await issue().expect(409)).body.code).toBe('cluster_deleting');
   });
 
-  it('answers 404 for what is not there', async () => {
+  it('answers 404 for an unknown cluster', async () => {
     await issue().expect(404);
   });
 
@@ -260,7 +263,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     ['unusable', 502, 'upstream_unavailable'],
     ['refused', 409, 'cluster_not_ready'],
     ['not_found', 409, 'cluster_not_ready'],
-  ])('says what is the matter when the garden fails: %s', async (kind, status, code) => {
+  ])('maps the garden error %s to HTTP %s', async (kind, status, code) => {
     await runningCluster(t, t.acme, name);
     garden.failure = new GardenError(kind, 'create shoots/adminkubeconfig', { retryAfterSeconds: 17 });
 
@@ -281,7 +284,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       );
     };
 
-    it('holds, and says when the next one is to be had', async () => {
+    it('answers 429 with the time until the next one is allowed', async () => {
       await runningCluster(t, t.acme, name);
       const begunAt = Date.now();
       await fill(50, 1);
@@ -295,7 +298,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       expect(garden.issued).toEqual([]);
     });
 
-    it('forgets what is more than an hour ago', async () => {
+    it('ignores issues of more than an hour ago', async () => {
       await runningCluster(t, t.acme, name);
       await fill(61, 40);
       await fill(10, 19);
@@ -303,7 +306,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       await issue().expect(200);
     });
 
-    it('is of one cluster, whoever asks', async () => {
+    it('is counted per cluster, for all members together', async () => {
       await runningCluster(t, t.acme, name);
       await fill(1, 20);
 
@@ -316,7 +319,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       await issue().expect(200);
     });
 
-    it('counts what the garden may have issued, and not what it surely has not', async () => {
+    it('counts what the garden may have issued, but not certain failures', async () => {
       await runningCluster(t, t.acme, name);
       await fill(1, 18);
       garden.failure = new GardenError('unreachable', 'no connection');
@@ -330,7 +333,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       await issue().expect(429);
     });
 
-    it('holds when many ask at once', async () => {
+    it('holds for concurrent requests', async () => {
       await runningCluster(t, t.acme, name);
       await fill(1, 15);
 

@@ -54,7 +54,7 @@ beforeEach(async () => {
 });
 
 describe('a pool on adopted servers', () => {
-  it('claims as many as it may have, of the lowest numbers, and wakes those', async () => {
+  it('claims its maximum from the lowest ids and wakes those servers', async () => {
     const [first, second, third] = await servers(3);
     t.wakeups.length = 0;
 
@@ -69,14 +69,16 @@ describe('a pool on adopted servers', () => {
     expect(body.status).toMatchObject({ phase: 'Ready', claimedBy: { cluster: 'web', nodePool: 'own' } });
   });
 
-  it('is shown as pets with the nodes that back it, beside managed ones', async () => {
+  it('is shown as a pet pool with its number of ready nodes', async () => {
     await servers(2);
     await declare(t, team, 'web', withOwn(own(2)));
     await join(t, await claims());
     await join(t, (await claims()).slice(0, 1), false);
 
     expect((await getPool().expect(200)).body).toMatchObject({
-      ...{ source: 'pooled', autoscalerPriority: 100, status: { pet: true, backingReady: 1 } },
+      source: 'pooled',
+      autoscalerPriority: 100,
+      status: { pet: true, backingReady: 1 },
     });
     expect((await getPool('general').expect(200)).body.status).toEqual({ pet: false, backingReady: null });
     const { items } = (await t.api.as(team.member).get(clusterPath('web', 'node-pools/')).expect(200)).body;
@@ -86,7 +88,7 @@ describe('a pool on adopted servers', () => {
     ]);
   });
 
-  it('can be added to a cluster that runs, grow, and stay while the cluster sleeps', async () => {
+  it('can be added to a running cluster, grow, and keep its servers during hibernation', async () => {
     await runningCluster(t, team, 'web');
     const numbers = await servers(3);
 
@@ -99,12 +101,14 @@ describe('a pool on adopted servers', () => {
     expect(await claims()).toEqual(numbers);
     expect(await wokenServers()).toEqual([]);
     expect(await operationsOf(t, team, 'web')).toEqual([
-      ...['cluster.create succeeded', 'cluster.update superseded', 'cluster.update succeeded'],
+      'cluster.create succeeded',
+      'cluster.update superseded',
+      'cluster.update succeeded',
       'cluster.hibernate queued',
     ]);
   });
 
-  it('alone leaves a cluster a draft that claims all the same, and says that a managed pool starts it', async () => {
+  it('alone leaves a cluster a draft that claims servers and asks for a managed pool', async () => {
     const [number] = await servers(1);
 
     const { resource } = await declare(t, team, 'web', { nodePools: [own(1)] });
@@ -117,7 +121,7 @@ describe('a pool on adopted servers', () => {
     expect(await claims()).toEqual([number]);
   });
 
-  it('keeps what it has when something else of the cluster changes', async () => {
+  it('keeps its servers when something else of the cluster changes', async () => {
     const [, second] = await servers(2);
     await declare(t, team, 'web', withOwn(own(2)));
     await putPool(own(1));
@@ -136,13 +140,13 @@ describe('a pool on adopted servers', () => {
   });
 });
 
-describe('a pool that finds no servers', () => {
+describe('a pool without enough servers', () => {
   it.each([
-    ['none is there', async () => [], 'at most 0'],
-    ['they are of another type', () => servers(2, { serverType: 'cx32' }), 'at most 0'],
-    ['they failed', () => servers(2, { phase: 'Failed' }), 'at most 0'],
-    ['one is missed', async () => [...(await servers(1)), ...(await servers(1, { phase: 'Missing' }))], 'at most 1'],
-  ])('is refused when %s, with the number there are', async (_what, given, said) => {
+    ['there are none', async () => [], 'at most 0'],
+    ['they have another type', () => servers(2, { serverType: 'cx32' }), 'at most 0'],
+    ['they have failed', () => servers(2, { phase: 'Failed' }), 'at most 0'],
+    ['one is missing', async () => [...(await servers(1)), ...(await servers(1, { phase: 'Missing' }))], 'at most 1'],
+  ])('is refused when %s, with the possible maximum', async (_what, given, said) => {
     await given();
     await runningCluster(t, team, 'web');
     const before = await everything();
@@ -154,7 +158,7 @@ describe('a pool that finds no servers', () => {
     expect(await everything()).toEqual(before);
   });
 
-  it('is refused for servers of another connection, or of another team', async () => {
+  it('cannot use servers of another connection or another team', async () => {
     await addConnection(t, team, { ref: 'other' });
     await givenServers(t, team, 2, { ref: 'other' });
     const stranger = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
@@ -168,7 +172,7 @@ describe('a pool that finds no servers', () => {
     for (const number of theirs) expect(await rowOf(number)).toMatchObject({ nodePoolId: null, dueAt: null });
   });
 
-  it('is told what has them when there are enough', async () => {
+  it('is refused with the pools that use the servers', async () => {
     const [first] = await servers(1);
     const [second] = await servers(1, { phase: 'Rebuilding' });
     await declare(t, team, 'shop', withOwn(own(1)));
@@ -180,7 +184,7 @@ describe('a pool that finds no servers', () => {
     expect(await t.db.cluster.count({ where: { teamId: team.id, name: 'web' } })).toBe(0);
   });
 
-  it('waits for nodes of others, even when nobody claims them any more', async () => {
+  it('cannot claim nodes of another cluster that were already released', async () => {
     await servers(1);
     await declare(t, team, 'shop', withOwn(own(1)));
     await join(t, await claims('shop'));
@@ -191,9 +195,9 @@ describe('a pool that finds no servers', () => {
 
   it.each<[string, Partial<NodePoolSpec>, string, string]>([
     ['an image', { image: { name: 'ubuntu' } }, 'unsupported_by_garden', '/spec/image'],
-    ['two sizes of dedicated servers', { source: 'dedicated' }, 'invalid_node_pool', '/spec/minimum'],
+    ['a range of sizes for dedicated servers', { source: 'dedicated' }, 'invalid_node_pool', '/spec/minimum'],
     [
-      'dedicated servers, of which there are none',
+      'more dedicated servers than there are',
       { source: 'dedicated', minimum: 1 },
       'invalid_node_pool',
       '/spec/maximum',
@@ -205,7 +209,7 @@ describe('a pool that finds no servers', () => {
     expect((await putPool(own(1, more)).expect(422)).body).toMatchObject({ code, errors: [{ pointer }] });
   });
 
-  it('never changes the type of its servers', async () => {
+  it('cannot change the type of its servers', async () => {
     await servers(1);
     await declare(t, team, 'web', withOwn(own(1)));
 
@@ -215,7 +219,7 @@ describe('a pool that finds no servers', () => {
   });
 });
 
-describe('changes at the same time', () => {
+describe('concurrent changes', () => {
   it('give the last server to one of two clusters', async () => {
     const [number] = await servers(1);
     const names = ['one', 'two'];
@@ -228,7 +232,7 @@ describe('changes at the same time', () => {
     expect(await t.db.cluster.count({ where: { teamId: team.id } })).toBe(1);
   });
 
-  it('never give a server to two of many pools', async () => {
+  it('never give a server to two pools', async () => {
     const numbers = await servers(5);
     await runningCluster(t, team, 'web');
 
@@ -241,7 +245,7 @@ describe('changes at the same time', () => {
     expect(rows.map(({ serverId }) => Number(serverId)).sort()).toEqual(numbers.slice(0, 4));
   });
 
-  it('wait for a pass that is about to make a server a node of the cluster, and not for ever', async () => {
+  it('wait for a pass that is turning a server into a node, without a deadlock', async () => {
     const [number] = await servers(1);
     await runningCluster(t, team, 'web', withOwn(own(1)));
     const pass = await t.pool.connect();
@@ -269,8 +273,8 @@ describe('changes at the same time', () => {
   });
 });
 
-describe('servers are let go of', () => {
-  it('by a smaller pool: first those that have not joined, then of the highest numbers', async () => {
+describe('servers are released', () => {
+  it('by a smaller pool: first those that have not joined, then the highest ids', async () => {
     const [first, second, third] = (await servers(3)) as [number, number, number];
     await declare(t, team, 'web', withOwn(own(3)));
     await join(t, [second, third]);
@@ -286,7 +290,7 @@ describe('servers are let go of', () => {
     expect(await rowOf(third)).toMatchObject({ phase: 'Joined', nodeName: `node-${third}`, dueAt: expect.any(Date) });
   });
 
-  it('by a pool that is removed', async () => {
+  it('by a removed pool', async () => {
     const numbers = await servers(2);
     await declare(t, team, 'web', withOwn(own(2)));
     await join(t, numbers);
@@ -298,7 +302,7 @@ describe('servers are let go of', () => {
     expect(await t.db.adoptedServer.count({ where: { teamId: team.id, nodePoolId: null } })).toBe(2);
   });
 
-  it('by a list of pools without theirs, and at once for another pool if they are no nodes yet', async () => {
+  it('by a specification without their pool, and can move to a new pool if they are not nodes yet', async () => {
     const numbers = await servers(2);
     await declare(t, team, 'web', withOwn(own(2)));
     t.wakeups.length = 0;
@@ -309,7 +313,7 @@ describe('servers are let go of', () => {
     expect(await wokenServers()).toEqual(numbers);
   });
 
-  it('by a cluster that is to be deleted', async () => {
+  it('by the deletion of a cluster', async () => {
     const numbers = await servers(2);
     await runningCluster(t, team, 'web', withOwn(own(2)));
     await join(t, numbers);
@@ -325,7 +329,7 @@ describe('servers are let go of', () => {
     expect(await wokenServers()).toEqual([]);
   });
 
-  it('by a draft that is removed', async () => {
+  it('by the deletion of a draft', async () => {
     const numbers = await servers(2);
     await declare(t, team, 'web', { nodePools: [own(2)] });
     t.wakeups.length = 0;
@@ -338,7 +342,7 @@ describe('servers are let go of', () => {
     expect(await claims('again')).toEqual(numbers);
   });
 
-  it('and none is when a change is refused', async () => {
+  it('but not by a refused change', async () => {
     const numbers = await servers(1);
     await runningCluster(t, team, 'web', withOwn(own(1)));
 
@@ -349,7 +353,7 @@ describe('servers are let go of', () => {
 });
 
 describe('the entity tag of a pool on adopted servers', () => {
-  it('changes with its ready nodes, while that of the cluster stays', async () => {
+  it('changes with its ready nodes, unlike that of the cluster', async () => {
     const numbers = await servers(2);
     await runningCluster(t, team, 'web', withOwn(own(2)));
     const tagOf = async () => (await getPool().expect(200)).headers.etag as string;
@@ -361,7 +365,7 @@ describe('the entity tag of a pool on adopted servers', () => {
     const after = await tagOf();
     expect(after).not.toBe(before);
     expect(await clusterTag()).toBe(ofCluster);
-    // Its nodes are seen, not declared: they refuse nobody.
+    // Nodes are status, not declaration, so If-Match ignores them.
     const changed = await putPool(own(1)).set('If-Match', before).expect(200);
     const now = await tagOf();
     expect(changed.headers.etag).toBe(now);
@@ -373,7 +377,7 @@ describe('the entity tag of a pool on adopted servers', () => {
 });
 
 describe('a dry run', () => {
-  it('says what would be, and writes nothing', async () => {
+  it('answers the result and writes nothing', async () => {
     await servers(2);
     await runningCluster(t, team, 'web');
     const before = await everything();
@@ -386,7 +390,7 @@ describe('a dry run', () => {
     expect(t.wakeups).toEqual([]);
   });
 
-  it('is refused by the same rules', async () => {
+  it('applies the same rules', async () => {
     await servers(1);
     await declare(t, team, 'shop', withOwn(own(1)));
     const dry = (maximum: number) => put(aClusterSpec(withOwn(own(maximum))), 'web', '?dryRun=true');
@@ -397,7 +401,7 @@ describe('a dry run', () => {
 });
 
 describe('the cost of a pool on adopted servers', () => {
-  it('is that of all that it claims, also while the cluster sleeps', async () => {
+  it('is the price of all its servers, even while the cluster is hibernated', async () => {
     await servers(2);
     const { id: connectionId } = await t.db.connection.findFirstOrThrow({ where: { teamId: team.id } });
     const prices = {
@@ -410,7 +414,11 @@ describe('the cost of a pool on adopted servers', () => {
     const { cost } = (await t.api.as(team.member).get(clusterPath()).expect(200)).body.status;
 
     expect(cost.items[1]).toMatchObject({
-      ...{ name: 'own', machineType: 'cx22', minimum: 2, maximum: 2, reason: null },
+      name: 'own',
+      machineType: 'cx22',
+      minimum: 2,
+      maximum: 2,
+      reason: null,
       monthly: { minimum: '7.58', maximum: '7.58' },
     });
   });

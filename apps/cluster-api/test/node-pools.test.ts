@@ -45,7 +45,8 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
 
     expect(body).toEqual({
       ...aPool({ name: 'burst', machineType: 'cpx51', minimum: 0, maximum: 3 }),
-      ...{ autoscalerPriority: 0, status: { pet: false, backingReady: null } },
+      autoscalerPriority: 0,
+      status: { pet: false, backingReady: null },
     });
     const cluster = (await readCluster()).body;
     expect(cluster.spec.nodePools.map((pool: NodePoolSpec) => pool.name)).toEqual(['general', 'burst']);
@@ -79,7 +80,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     expect(await everythingOf(t, t.acme)).toEqual(before);
   });
 
-  it('takes back what a GET has answered, as it is', async () => {
+  it('accepts the unchanged body of a GET without an effect', async () => {
     await runningCluster(t, t.acme, name);
     const { body } = await get('general').expect(200);
     const before = await everythingOf(t, t.acme);
@@ -102,7 +103,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     expect(t.wakeups).toHaveLength(1);
   });
 
-  it('of a draft with a pool that may have no nodes leaves it a draft', async () => {
+  it('leaves a cluster a draft when the pool has a maximum of zero', async () => {
     await declareDraft(t, t.acme, name);
 
     await put('later', aPool({ name: 'later', minimum: 0, maximum: 0 })).expect(201);
@@ -115,12 +116,12 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     ['another name than the path', { name: 'other' }, 422, 'validation_failed', '/spec/name'],
     ['a minimum above its maximum', { minimum: 9 }, 422, 'invalid_node_pool', '/spec/minimum'],
     ['an unknown machine type', { machineType: 'x1' }, 422, 'invalid_node_pool', '/spec/machineType'],
-    ['machines that are sold out there', { machineType: 'ccx13' }, 422, 'invalid_node_pool', '/spec/machineType'],
+    ['a machine type that the region lacks', { machineType: 'ccx13' }, 422, 'invalid_node_pool', '/spec/machineType'],
     ['machines of arm64', { machineType: 'cax21' }, 422, 'unsupported_by_garden', '/spec/machineType'],
     ['an unknown image', { image: { name: 'arch' } }, 422, 'invalid_node_pool', '/spec/image/name'],
     ['another source', { source: 'pooled' }, 422, 'unsupported_by_garden', '/spec/source'],
     ['no public address', { publicIP: false }, 422, 'unsupported_by_garden', '/spec/publicIP'],
-    ['more nodes than the team may have', { maximum: 98 }, 403, 'quota_exceeded', '/spec'],
+    ['more nodes than the quota allows', { maximum: 98 }, 403, 'quota_exceeded', '/spec'],
   ])('is refused with %s, and nothing is written', async (_what, pool, status, code, pointer) => {
     await runningCluster(t, t.acme, name);
     const before = await everythingOf(t, t.acme);
@@ -131,7 +132,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     expect(await everythingOf(t, t.acme)).toEqual(before);
   });
 
-  it('never changes the source of a pool', async () => {
+  it('cannot change the source of a pool', async () => {
     await runningCluster(t, t.acme, name);
 
     const { body } = await put('general', aPool({ source: 'onprem' })).expect(422);
@@ -145,7 +146,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     expect((await put('general', aPool({ minimum: 0, maximum: 0 })).expect(422)).body.code).toBe('last_node_pool');
   });
 
-  it.each(['Burst', 'p'.repeat(51), 'burst-', 'a%00'])('is refused for the name %s', async (pool) => {
+  it.each(['Burst', 'p'.repeat(51), 'burst-', 'a%00'])('refuses the name %s', async (pool) => {
     await declare(t, t.acme, name);
 
     const { body } = await put(pool, aPool({ name: 'burst' })).expect(422);
@@ -153,7 +154,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     expect(body.code).toBe('validation_failed');
   });
 
-  it('answers 404 without its cluster, 409 while that is being deleted, 412 when it has changed', async () => {
+  it('answers 404 without a cluster, 409 while it is being deleted, 412 with an outdated tag', async () => {
     await put('general', aPool()).expect(404);
     await runningCluster(t, t.acme, name);
     expect(
@@ -170,7 +171,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     expect((await put('general', aPool()).expect(409)).body.code).toBe('cluster_deleting');
   });
 
-  it('with the tag that a pool was read with changes it', async () => {
+  it('accepts the tag of a GET once', async () => {
     await runningCluster(t, t.acme, name);
     const { etag } = (await get('general')).headers;
 
@@ -182,7 +183,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
       .expect(412);
   });
 
-  it('as a dry run says what the pool would be, what its cluster would cost, and writes nothing', async () => {
+  it('as a dry run answers the pool and the cost of its cluster, and writes nothing', async () => {
     await runningCluster(t, t.acme, name);
     const before = await everythingOf(t, t.acme);
 
@@ -222,7 +223,7 @@ describe('DELETE /clusters/{cluster}/node-pools/{pool}/', () => {
     expect(await everythingOf(t, t.acme)).toEqual(before);
   });
 
-  it('makes a cluster a draft again when no pass has begun', async () => {
+  it('makes a cluster a draft again before its first pass', async () => {
     await declare(t, t.acme, name);
 
     await remove('general').expect(204);
@@ -231,7 +232,7 @@ describe('DELETE /clusters/{cluster}/node-pools/{pool}/', () => {
     expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create superseded', 'cluster.create succeeded']);
   });
 
-  it('answers 404 for what is not there, 409 while its cluster is being deleted, 412 when it has changed', async () => {
+  it('answers 404 for an unknown pool, 409 while its cluster is being deleted, 412 with an outdated tag', async () => {
     await remove('general').expect(404);
     await runningCluster(t, t.acme, name);
     await remove('other').expect(404);
@@ -246,7 +247,8 @@ describe('DELETE /clusters/{cluster}/node-pools/{pool}/', () => {
   it('answers 409 over a rejected connection', async () => {
     await addConnection(t, t.acme, { ref: 'rejected' });
     await declare(t, t.acme, name, {
-      ...{ connectionRef: 'rejected', nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] },
+      connectionRef: 'rejected',
+      nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })],
     });
     await beginFirstPass(t, t.acme, name);
     await t.db.connection.updateMany({ where: { ref: 'rejected' }, data: { phase: 'Rejected' } });
@@ -265,14 +267,14 @@ describe('reading node pools', () => {
     expect(headers.etag).toBe((await readCluster()).headers.etag);
   });
 
-  it('answers 404 for pools and clusters that are not there', async () => {
+  it('answers 404 for unknown pools and clusters', async () => {
     await get('general').expect(404);
     await declare(t, t.acme, name);
     await get('other').expect(404);
     await get('a%00').expect(404);
   });
 
-  it('lists them by name, in pages', async () => {
+  it('lists them by name in pages', async () => {
     await declare(t, t.acme, name, { nodePools: ['c', 'a', 'b'].map((pool) => aPool({ name: pool })) });
     const list = async (query: string) => {
       const path = `${t.acme.path(`/clusters/${name}/node-pools/`)}?${query}`;
@@ -286,7 +288,7 @@ describe('reading node pools', () => {
     expect([first.names, second]).toEqual([['a', 'b'], { names: ['c'], next: null }]);
   });
 
-  it('lists none of a cluster that is not there: 404', async () => {
+  it('answers 404 for the list of an unknown cluster', async () => {
     await t.api
       .as(t.acme.member)
       .get(t.acme.path(`/clusters/${name}/node-pools/`))

@@ -14,7 +14,7 @@ describe('operations', () => {
   afterAll(() => t.close());
 
   describe('GET /operations/{id}/', () => {
-    it('answers the operation, by the address that its acceptance told', async () => {
+    it('answers the operation at its self URL', async () => {
       const { operation } = await declare(t, t.acme, 'polled');
 
       const { body } = await get(new URL(operation.self).pathname.replace(t.acme.path(''), '')).expect(200);
@@ -23,18 +23,21 @@ describe('operations', () => {
       expect(body.self).toBe(`${PUBLIC_URL}/api/v1/teams/acme/operations/${operation.id}/`);
     });
 
-    it('says why it failed, and what to do', async () => {
+    it('explains a failure and what to do', async () => {
       const { operation } = await declare(t, t.acme, 'failing');
       await endOperations(t, t.acme, 'failing', 'failed');
 
       const { body } = await get(`/operations/${operation.id}/`).expect(200);
 
       expect(body.error).toEqual({
-        ...{ code: 'provider_capacity', message: 'Sold out.', retryable: true, hint: 'Take another machine type.' },
+        code: 'provider_capacity',
+        message: 'Sold out.',
+        retryable: true,
+        hint: 'Take another machine type.',
       });
     });
 
-    it('stays when its cluster is gone', async () => {
+    it('is kept after its cluster was deleted', async () => {
       const { operation } = await declareDraft(t, t.acme, 'gone');
       await t.api.as(t.acme.member).delete(t.acme.path('/clusters/gone/')).expect(204);
 
@@ -53,7 +56,7 @@ describe('operations', () => {
     }
     const list = async (query = ''): Promise<Listed> => (await get(`/operations/?${query}`).expect(200)).body;
 
-    it('lists all of the team, newest first', async () => {
+    it('lists the team’s operations, newest first', async () => {
       await runningCluster(t, t.acme, 'listed');
       await t.api.as(t.acme.member).post(t.acme.path('/clusters/listed/hibernate/')).expect(202);
 
@@ -67,7 +70,7 @@ describe('operations', () => {
       expect(times).toEqual(times.toSorted().reverse());
     });
 
-    it('lists those of a target, by its name or its id', async () => {
+    it('filters by the target’s name or id', async () => {
       const { resource } = await declare(t, t.acme, 'wanted');
 
       const byName = await list('target=wanted');
@@ -78,7 +81,7 @@ describe('operations', () => {
       expect((await list('target=nothing')).items).toEqual([]);
     });
 
-    it('lists those in a state', async () => {
+    it('filters by state', async () => {
       for (const name of ['waits', 'failed']) await declare(t, t.acme, name);
       await endOperations(t, t.acme, 'failed', 'failed');
 
@@ -88,7 +91,7 @@ describe('operations', () => {
       expect(items.map(({ target }) => target.name)).toContain('failed');
     });
 
-    it('lists each of them once over all pages, also when several began in the same moment', async () => {
+    it('lists each operation once over all pages, also with equal times', async () => {
       await t.pool.query(`UPDATE operation SET created_at = '2026-11-21' WHERE team_id = $1 AND state = 'queued'`, [
         t.acme.id,
       ]);

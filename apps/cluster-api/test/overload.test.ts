@@ -1,12 +1,13 @@
-import type { Served } from '@corral/service';
+import type { Served } from '@corral/http-api';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { aClusterSpec } from './support/a-cluster.js';
+import type { TestUser } from './support/checked-client.js';
 import { addConnection } from './support/clusters.js';
 import { listen } from './support/listen.js';
-import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } from './support/start-cluster-api.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from './support/start-cluster-api.js';
 
-/** A burst is eight times as many in flight, and ten times as many requests. */
+/** Limit of requests in flight. Bursts may exceed it eightfold, for ten times as many requests. */
 const MAX = 2;
 const MORE_THAN_A_BURST = 20;
 
@@ -36,7 +37,7 @@ const declare = (team: TestTeam, name: string) =>
 const countWaiting = async () =>
   Number(/^corral_changes_waiting_count\{[^}]*\} (\d+)$/m.exec(await t.deps.metrics.registry.metrics())?.[1]);
 
-/** Holds what orders the changes of a team, as another process does. @returns what lets go of it */
+/** Holds the lock on a team's changes, as another process would. @returns a function that releases it */
 async function hold(team: TestTeam): Promise<() => Promise<void>> {
   const holder = await t.pool.connect();
   await holder.query('BEGIN');
@@ -47,12 +48,12 @@ async function hold(team: TestTeam): Promise<() => Promise<void>> {
   };
 }
 
-describe('while more is in flight than is worked on at once', () => {
-  it('the busiest team is answered 503 with Retry-After, another one is served, and changes that wait do not count', async () => {
+describe('while too many requests are in flight', () => {
+  it('the busiest team gets 503 with Retry-After, other teams are served, and waiting changes do not count', async () => {
     for (const team of [t.acme, t.globex, hooli]) expect((await list(team)).status).toBe(200);
-    const letGo = [await hold(t.acme), await hold(hooli)];
+    const releases = [await hold(t.acme), await hold(hooli)];
     const changes: Promise<Response>[] = [];
-    // One of each team is under way, which counts; the others wait.
+    // One change per team is running and counts as in flight. The others wait.
     for (let waiting = 0; waiting < MORE_THAN_A_BURST; waiting += 1) {
       changes.push(declare(t.acme, `web-${waiting}`));
       await waitFor('the change to have come', async () => (await countWaiting()) === waiting);
@@ -62,7 +63,7 @@ describe('while more is in flight than is worked on at once', () => {
     const refused = lists.find(({ status }) => status === 503);
 
     const other = await list(t.globex);
-    for (const each of letGo) await each();
+    for (const each of releases) await each();
     const done = await Promise.all(changes);
 
     expect(other.status).toBe(200);
@@ -72,7 +73,7 @@ describe('while more is in flight than is worked on at once', () => {
     expect(problem).toMatchObject({ code: 'service_unavailable', status: 503 });
     expect(problem.instance).toBe(`urn:uuid:${refused?.headers.get('x-correlation-id')}`);
     expect(problem.detail).toContain('Retry-After');
-    // The quota of the team ends before they do.
+    // Later changes exceed the team's quota of clusters.
     for (const { status } of done) expect([202, 422]).toContain(status);
     expect((await list(t.acme)).status).toBe(200);
   });

@@ -12,22 +12,22 @@ import { openBrowser } from './support/browser.js';
 import { startIdentityProvider } from './support/identity-provider.js';
 import { startClusterApi, type TestClusterApi } from './support/start-cluster-api.js';
 
-/** As built: turbo builds a package before it tests it. */
+/** The built program: turbo builds a package before its tests run. */
 const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'corral-cluster-api-'));
 const kubeconfig = join(folder, 'garden.kubeconfig');
 const key = randomBytes(32).toString('base64');
 
 let test: TestClusterApi;
-/** A provider that says nothing until it is told to. */
+/** A provider that answers only when the test ends the response. */
 let asked: ServerResponse[];
 let provider: Server;
 let running: RunningProcess | undefined;
 beforeAll(async () => {
-  test = await startClusterApi(); // for its database, teams and people
+  test = await startClusterApi(); // for its database, teams and users
   provider = createServer((_req, res) => void asked.push(res)).listen(0, '127.0.0.1');
   await once(provider, 'listening');
-  // Nothing listens there: what needs no garden works without one.
+  // Nothing listens there. Requests that need no garden must work without one.
   const cluster = { name: 'garden', cluster: { server: 'http://127.0.0.1:9' } };
   const context = { name: 'garden', context: { cluster: 'garden', user: 'corral' } };
   const user = { name: 'corral', user: { token: 'garden-token-of-the-tests' } };
@@ -48,8 +48,14 @@ afterEach(async () => {
 });
 
 const environment = () => ({
-  ...{ PORT: '0', METRICS_PORT: '0', HOST: '127.0.0.1', DATABASE_URL: test.databaseUrl, REDIS_URL: undefined },
-  ...{ NODE_ENV: undefined, SECRET_KEYS: `k1:${key}`, GARDEN_KUBECONFIG: kubeconfig },
+  PORT: '0',
+  METRICS_PORT: '0',
+  HOST: '127.0.0.1',
+  DATABASE_URL: test.databaseUrl,
+  REDIS_URL: undefined,
+  NODE_ENV: undefined,
+  SECRET_KEYS: `k1:${key}`,
+  GARDEN_KUBECONFIG: kubeconfig,
   HCLOUD_API_URL: 'http://127.0.0.1:9/v1',
 });
 const run = (env: Record<string, string | undefined>, readyLine?: string): Promise<RunningProcess> =>
@@ -70,7 +76,7 @@ const send = (url: string, method: string, path: string, body?: object): Promise
 const connection = { spec: { provider: 'hcloud', token: 'token-of-the-project' } };
 
 describe('the process', () => {
-  it('ends with 78 and one message that names every wrong variable, without its secrets', async () => {
+  it('exits with 78 and one message that names every wrong variable, without secrets', async () => {
     const wrong = { PORT: 'http', SECRET_KEYS: `k1:${key}x`, GARDEN_KUBECONFIG: undefined, SESSION_IDLE_MS: 'soon' };
     running = await run({ ...environment(), ...wrong });
 
@@ -83,14 +89,14 @@ describe('the process', () => {
     expect(output).not.toMatch(/^\s+at /m); // no stack
   });
 
-  it('does not start with a sign-in without proof where others could use it', async () => {
+  it('does not start with the development sign-in in production or on a public address', async () => {
     running = await run({ ...environment(), DEV_SIGN_IN: 'true', NODE_ENV: 'production', HOST: '::' });
 
     expect(await running.exited).toEqual({ code: 78, signal: null });
     expect(running.output()).toMatch(/^ {2}DEV_SIGN_IN .*\n {2}HOST /m);
   });
 
-  it('serves requests, health, metrics and pages at its own address, without a garden or a provider', async () => {
+  it('serves requests, health, metrics and pages without a garden or a provider', async () => {
     const { url, metricsUrl } = await start();
 
     const put = await send(url, 'PUT', test.acme.path('/connections/process/'), connection);
@@ -108,7 +114,7 @@ describe('the process', () => {
     );
   });
 
-  it('signs in without proof where that was asked for, with a cookie that works without HTTPS', async () => {
+  it('offers the development sign-in when enabled, with a cookie that works without HTTPS', async () => {
     const { url } = await start({ DEV_SIGN_IN: 'true' });
 
     const answer = await fetch(`${url}/auth/dev-login/`, {
@@ -123,7 +129,7 @@ describe('the process', () => {
     expect(((await me.json()) as { email: string }).email).toBe('member@acme.test');
   });
 
-  it('signs in by an identity provider that comes after it, and tells nobody the secret of the client', async () => {
+  it('signs in with an identity provider that starts later, and never logs the client secret', async () => {
     let url = '';
     const idp = await startIdentityProvider(() => `${url}/auth/callback/`);
     idp.accounts.set('ann', { email: 'ann@acme.test', email_verified: true });
@@ -144,7 +150,7 @@ describe('the process', () => {
     await idp.close();
   });
 
-  it('ends with 0 once requests in flight have ended, and has told nobody its keys, tokens or cookies', async () => {
+  it('exits with 0 after requests in flight have ended, and never logs keys, tokens or cookies', async () => {
     const { port } = provider.address() as AddressInfo;
     const { url } = await start({ HCLOUD_API_URL: `http://127.0.0.1:${port}` });
     const used = () => test.db.session.findFirstOrThrow({ where: { userId: test.acme.admin.id } });

@@ -7,7 +7,7 @@ import { startClusterApi, type TestClusterApi } from './support/start-cluster-ap
 
 const TOKEN = 'token-of-the-project-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
 const PROVIDER = 'http://provider.test/v1';
-/** More than any answer takes on a machine that is busy. */
+/** Longer than any answer takes on a busy machine. */
 const PATIENT_MS = 30_000;
 
 let test: TestClusterApi;
@@ -42,7 +42,7 @@ const made: Reply = [201, JSON.stringify({ placement_group: { id: 7 } })];
 const refusal = (code: string): string => JSON.stringify({ error: { code, message: 'no', details: null } });
 const unauthorized: Reply = [401, refusal('unauthorized')];
 
-/** The provider answers one call after the other with these; it is called no more often. */
+/** Lets the provider answer the next calls with these replies. Further calls fail. */
 function theProvider(...replies: readonly Reply[]): nock.Scope {
   const scope = nock(PROVIDER, { reqheaders: { authorization: `Bearer ${TOKEN}` } });
   for (const [status, body] of replies) {
@@ -61,14 +61,14 @@ async function phaseAfterPut(): Promise<string> {
 
 describe('a connection whose provider', () => {
   it.each<[string, readonly Reply[], string]>([
-    ['lets it list, make and delete is ready', [listed, made], 'Ready'],
-    ['says 401 twice is rejected', [unauthorized, unauthorized], 'Rejected'],
-    ['says 401, then lets it in, is ready', [unauthorized, listed, made], 'Ready'],
-    ['says 401, then 500, is not verified', [unauthorized, [500, '']], 'Unverified'],
-    ['says 429 is not verified', [[429, refusal('rate_limit_exceeded')]], 'Unverified'],
-    ['says 500 is not verified', [[500, refusal('server_error')]], 'Unverified'],
-    ['is a page of HTML is not verified', [[200, '<html>Welcome</html>']], 'Unverified'],
-    ['says nothing is not verified', [[200, '']], 'Unverified'],
+    ['allows list, create and delete is ready', [listed, made], 'Ready'],
+    ['answers 401 twice is rejected', [unauthorized, unauthorized], 'Rejected'],
+    ['answers 401, then accepts the token, is ready', [unauthorized, listed, made], 'Ready'],
+    ['answers 401, then 500, is not verified', [unauthorized, [500, '']], 'Unverified'],
+    ['answers 429 is not verified', [[429, refusal('rate_limit_exceeded')]], 'Unverified'],
+    ['answers 500 is not verified', [[500, refusal('server_error')]], 'Unverified'],
+    ['answers an HTML page is not verified', [[200, '<html>Welcome</html>']], 'Unverified'],
+    ['answers an empty body is not verified', [[200, '']], 'Unverified'],
   ])('%s', async (_what, replies, phase) => {
     const scope = theProvider(...replies);
 
@@ -77,7 +77,7 @@ describe('a connection whose provider', () => {
   });
 });
 
-describe('a connection whose provider, below HTTP,', () => {
+describe('a connection whose provider, at the socket level,', () => {
   let server: Server;
   const sockets = new Set<Socket>();
   async function theSocket(onRequest: (socket: Socket) => void): Promise<void> {
@@ -97,18 +97,21 @@ describe('a connection whose provider, below HTTP,', () => {
 
   it.each<[string, (socket: Socket) => void]>([
     [
-      'breaks off half a body',
+      'ends in the middle of a body',
       (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{"placement_groups": ['),
     ],
     ['resets the connection', (socket) => socket.resetAndDestroy()],
-    ['speaks no HTTP', (socket) => socket.end('220 mail.test ESMTP\r\n')],
-    ['takes for ever', () => undefined],
-    ['trickles', (socket) => void setInterval(() => socket.writable && socket.write(' '), 50).unref()],
-  ])('%s is not verified, and nobody waits long for it', async (_what, onRequest) => {
+    ['does not speak HTTP', (socket) => socket.end('220 mail.test ESMTP\r\n')],
+    ['never answers', () => undefined],
+    [
+      'sends one byte at a time without end',
+      (socket) => void setInterval(() => socket.writable && socket.write(' '), 50).unref(),
+    ],
+  ])('%s is not verified, after a short time', async (_what, onRequest) => {
     timeoutMs = 400;
     await theSocket(onRequest);
 
-    // Some of them never end by themselves: that there is an answer is the bound.
+    // Some of these never end on their own. That there is an answer proves the time limit.
     expect(await phaseAfterPut()).toBe('Unverified');
   });
 });

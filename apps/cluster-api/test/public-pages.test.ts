@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => test.close());
 
 describe('without a session', () => {
-  it('/openapi.json is the document of the address that clients use', async () => {
+  it('/openapi.json is the document with the public URL', async () => {
     const answer = await test.api.get('/openapi.json').expect(200);
 
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -21,7 +21,7 @@ describe('without a session', () => {
     ['/docs/swagger-initializer.js', 'application/javascript; charset=utf-8', "'../openapi.json'"],
     ['/docs/swagger-ui.css', 'text/css; charset=utf-8', '.swagger-ui'],
     ['/problems/', 'text/html; charset=utf-8', 'href="quota_exceeded"'],
-  ])('%s is a page', async (path, type, text) => {
+  ])('%s is served', async (path, type, text) => {
     const answer = await test.api.get(path).expect(200);
 
     expect(answer.headers['content-type']).toBe(type);
@@ -41,7 +41,7 @@ describe('without a session', () => {
     '/problems/__proto__',
     '/problems/%3Cscript%3E',
     '/problems/x/y',
-  ])('%s is not there', async (path) => {
+  ])('%s is not found', async (path) => {
     const { body, text } = await test.api.get(path).expect(404);
 
     expect(body.code).toBe('not_found');
@@ -51,42 +51,50 @@ describe('without a session', () => {
   it.each([
     ['/docs', 301, '/docs/'],
     ['/problems', 308, '/problems/'],
-  ])('%s leads to the page', async (path, status, location) => {
+  ])('%s redirects to the page', async (path, status, location) => {
     expect((await test.api.get(path).expect(status)).headers.location).toBe(location);
   });
 
-  it.each(['/healthz', '/readyz'])('%s tells that all is well, for the moment', async (path) => {
+  it.each(['/healthz', '/readyz'])('%s answers ok and must not be cached', async (path) => {
     const answer = await test.api.get(path).expect(200);
 
     expect([answer.body, answer.headers['cache-control']]).toEqual([{ status: 'ok' }, 'no-store']);
   });
 
   it.each([
-    ...['/', '/api', '/api/v1/', '/api/v2/me/', '/API/v1/me/', '/metrics', '/docs/none', '/.env', '/favicon.ico'],
-    ...['/docs/..%2f..%2fpackage.json', '/docs/%2e%2e/package.json', '/api/v1/teams/acme/', '/%'],
-  ])('%s is not there', async (path) => {
+    '/',
+    '/api',
+    '/api/v1/',
+    '/api/v2/me/',
+    '/API/v1/me/',
+    '/metrics',
+    '/docs/none',
+    '/.env',
+    '/favicon.ico',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/%2e%2e/package.json',
+    '/api/v1/teams/acme/',
+    '/%',
+  ])('%s is not found', async (path) => {
     expect((await test.api.get(path).expect(404)).body.code).toBe('not_found');
   });
 });
 
 describe('every answer', () => {
-  it.each(['/api/v1/me/', '/healthz', '/docs/', '/problems/', '/none/'])(
-    'to %s guards whoever looks at it',
-    async (path) => {
-      const { headers } = await test.api.get(path);
+  it.each(['/api/v1/me/', '/healthz', '/docs/', '/problems/', '/none/'])('to %s has security headers', async (path) => {
+    const { headers } = await test.api.get(path);
 
-      expect(headers['x-powered-by']).toBeUndefined();
-      expect(headers['x-content-type-options']).toBe('nosniff');
-      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
-      expect(headers['content-security-policy']).toContain("script-src 'self'");
-      expect(headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
-    },
-  );
+    expect(headers['x-powered-by']).toBeUndefined();
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(headers['content-security-policy']).toContain("script-src 'self'");
+    expect(headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
 });
 
 describe('a page that never changes', () => {
   it.each(['/openapi.json', '/docs/', '/docs/swagger-ui-bundle.js', '/problems/', '/problems/not_found'])(
-    '%s is sent compressed, and once to who keeps it',
+    '%s is compressed and answered 304 to a conditional request',
     async (path) => {
       const { status, headers } = await test.api.get(path).set('Accept-Encoding', 'gzip, br');
 
@@ -100,7 +108,7 @@ describe('a page that never changes', () => {
     },
   );
 
-  it('is sent as it is to who cannot unpack it', async () => {
+  it('is sent uncompressed to clients that do not accept gzip', async () => {
     const { headers, text } = await test.api.get('/docs/').set('Accept-Encoding', 'identity');
 
     expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'Accept-Encoding']);

@@ -12,7 +12,7 @@ const many = {
 let test: TestClusterApi;
 afterEach(() => test.close());
 
-/** Buckets live in a time of their own: real time passes by without filling them. */
+/** Starts the API with buckets on a simulated clock, which real time does not refill. */
 async function start(limits: Partial<typeof many>): Promise<{ now: number }> {
   const clock = { now: 1_000_000 };
   const buckets = memoryBuckets(() => clock.now);
@@ -20,8 +20,8 @@ async function start(limits: Partial<typeof many>): Promise<{ now: number }> {
   return clock;
 }
 
-describe('a request past a limit', () => {
-  it('is answered 429 with the time to wait, and passes after it', async () => {
+describe('a request above a limit', () => {
+  it('is answered 429 with the time to wait and succeeds after that', async () => {
     const clock = await start({ perSessionPerMinute: 2 });
     const get = () => test.api.as(test.acme.member).get(ME);
     await get().expect(200);
@@ -50,7 +50,7 @@ describe('a request past a limit', () => {
 });
 
 describe('the limits count', () => {
-  it('per address what comes without a session, before that is looked up', async () => {
+  it('requests without a valid session per address, before the session is looked up', async () => {
     await start({ perAddressPerMinute: 3 });
     for (const cookie of ['', 'sessionid=x', '']) {
       expect((await test.api.as({ cookie }).get(ME)).status).toBeLessThan(429);
@@ -62,14 +62,14 @@ describe('the limits count', () => {
     }
   });
 
-  it('per address nothing of what comes with a session, whatever becomes of it', async () => {
+  it('no requests with a session per address, whatever their outcome', async () => {
     await start({ perAddressPerMinute: 1 });
     const member = test.api.as(test.acme.member);
     for (let time = 0; time < 3; time += 1) {
       const { headers } = await member.get(ME).expect(200);
       expect(headers['ratelimit-limit']).toBe(String(many.perSessionPerMinute));
       await member.get('/nowhere/').expect(404);
-      // A page of somebody else can make its visitor send such, and shall not use up the address by it.
+      // Any web page can make its visitors send this request. It must not use up the limit of the address.
       await member.post('/auth/logout/').set('Origin', 'https://elsewhere.example').expect(403);
     }
 
@@ -77,7 +77,7 @@ describe('the limits count', () => {
     await test.api.get('/nowhere/').expect(429);
   });
 
-  it('per session: another one of the same user goes on', async () => {
+  it('requests per session, separately for each session of a user', async () => {
     await start({ perSessionPerMinute: 1 });
     const other = await test.signIn(test.acme.member);
     await test.api.as(test.acme.member).get(ME).expect(200);
@@ -86,14 +86,14 @@ describe('the limits count', () => {
     await test.api.as({ cookie: other }).get(ME).expect(200);
   });
 
-  it('paths that do not exist as well', async () => {
+  it('requests to unknown paths', async () => {
     await start({ perAddressPerMinute: 1 });
     await test.api.get('/nowhere/').expect(404);
 
     await test.api.get('/nowhere/').expect(429);
   });
 
-  it('sign-ins beside all else, before an identity provider is asked', async () => {
+  it('sign-ins separately, before the identity provider is called', async () => {
     await start({ signInRequestsPerAddressPerMinute: 2 });
     await test.api.get('/auth/login/').expect(404);
     await test.api.get('/auth/callback/?code=guess&state=guess').expect(404);
@@ -104,7 +104,7 @@ describe('the limits count', () => {
     await test.api.as(test.acme.member).get(ME).expect(200);
   });
 
-  it('pages without data as well, but no health checks', async () => {
+  it('public pages but not health checks', async () => {
     for (const path of ['/openapi.json', '/docs/', '/problems/', '/problems/not_found']) {
       await start({ perAddressPerMinute: 1 });
       await test.api.get(path).expect(200);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.close());
 
-/** Makes requests that go well and badly, each with a token in its body. @returns all that was answered */
+/** Makes successful and failing requests with tokens. @returns all answers */
 async function useEverything(tokens: readonly string[]): Promise<Response[]> {
   const { api, acme } = test;
   const admin = api.as(acme.admin);
@@ -39,14 +39,14 @@ async function useEverything(tokens: readonly string[]): Promise<Response[]> {
   ];
 }
 
-it('the tokens of connections and the cookies of sessions are in no answer and no log line, and stored nowhere', async () => {
+it('connection tokens and session cookies are in no answer, no log line and no row', async () => {
   const tokens = [randomBytes(32).toString('hex'), `short-${randomBytes(4).toString('hex')}`];
   const cookies = [test.acme.admin, test.acme.member].map(({ cookie }) => cookie.slice('sessionid='.length));
 
   const answers = await useEverything(tokens);
 
   const bodies = answers.map(({ text }) => text);
-  // What a client calls a field or a resource comes back; what it sends as a token does not.
+  // Names of fields and resources are repeated in answers, tokens are not.
   const named = new Set([bodies[6], bodies[7], bodies[8]]);
   const unnamed = bodies.filter((body) => !named.has(body)).join('\n');
   const { rows } = await test.pool.query(
@@ -70,7 +70,7 @@ it('the tokens of connections and the cookies of sessions are in no answer and n
   expect(places.stored).toContain('connection.replace');
 });
 
-it('the text of a DNS token is in the answer to its creation and nowhere else', async () => {
+it('the text of a DNS token is only in the answer to its creation', async () => {
   const { api, globex: team, pool } = test;
   const [admin, member] = [api.as(team.admin), api.as(team.member)];
   const at = (rest: string) => team.path(`/dns-tokens/${rest}`);
@@ -92,7 +92,7 @@ it('the text of a DNS token is in the answer to its creation and nowhere else', 
     `SELECT dns_token::text AS row FROM dns_token UNION ALL SELECT audit_entry::text FROM audit_entry
      UNION ALL SELECT idempotency_key::text FROM idempotency_key`,
   );
-  // A path that somebody makes of a token is logged like any other: that is not where it belongs.
+  // A token that a client puts into a path is logged with the path.
   const log = (await recorded.lines()).filter(({ path }) => path !== at(`${token}/`));
   for (const text of [...answers.map((answer) => answer.text), JSON.stringify(rows), JSON.stringify(log)]) {
     for (const form of [token, Buffer.from(token).toString('hex'), Buffer.from(token).toString('base64')]) {
@@ -102,7 +102,7 @@ it('the text of a DNS token is in the answer to its creation and nowhere else', 
   expect(JSON.stringify(rows)).toContain(id);
 });
 
-it('the ids of sessions are in no log line, wherever in a path they are', async () => {
+it('session ids are in no log line, wherever they are in a path', async () => {
   const { api, globex } = test;
   const cookie = await test.signIn(globex.member);
   const { body } = await api.as({ cookie }).get('/api/v1/me/sessions/').expect(200);
@@ -118,8 +118,12 @@ it('the ids of sessions are in no log line, wherever in a path they are', async 
 
   const lines = (await recorded.lines()).filter(({ path }) => /sessions\/.+/i.test(String(path)));
   expect(lines.map(({ path }) => path)).toEqual([
-    ...['/api/v1/me/sessions/{id}/', '/api/v1/me/sessions/{id}/', '/api/v1/me/sessions/{id}/more/'],
-    ...['/API/V1/ME/SESSIONS/{id}/', '/api/v1/me/sessions/{id}/', '/api/v1/me/sessions/{id}/'],
+    '/api/v1/me/sessions/{id}/',
+    '/api/v1/me/sessions/{id}/',
+    '/api/v1/me/sessions/{id}/more/',
+    '/API/V1/ME/SESSIONS/{id}/',
+    '/api/v1/me/sessions/{id}/',
+    '/api/v1/me/sessions/{id}/',
   ]);
   expect((await recorded.text()).toLowerCase()).not.toContain(id);
 });

@@ -15,14 +15,14 @@ afterAll(async () => {
 const ME = '/api/v1/me/';
 const SIGN_IN = '/auth/dev-login/';
 const SIGN_OUT = '/auth/logout/';
-/** The cookie that an answer sets, as a browser sends it back. */
+/** The cookie that an answer sets, in the form that a browser sends back. */
 const cookieOf = (answer: { headers: Record<string, string> }) => {
   const [setCookie = ''] = (answer.headers['set-cookie'] ?? []) as unknown as string[];
   return { cookie: setCookie.split(';')[0] as string, attributes: setCookie.split('; ').slice(1) };
 };
 
 describe('GET /api/v1/me/', () => {
-  it('says who is signed in, until when, and in which teams', async () => {
+  it('answers the user, the session’s expiry and the teams', async () => {
     const { body } = await test.api.as(test.acme.admin).get(ME).expect(200);
 
     expect(body).toMatchObject({
@@ -44,11 +44,11 @@ describe('GET /api/v1/me/', () => {
     ['too short', 'sessionid=abc'],
     ['SQL', "sessionid=' OR 1=1 --"],
     ['of another name', `session=${'a'.repeat(43)}`],
-  ])('answers 401 to a cookie that is %s', async (_what, cookie) => {
+  ])('answers 401 for a session cookie that is %s', async (_what, cookie) => {
     await test.api.as({ cookie }).get(ME).expect(401);
   });
 
-  it('answers 401 to two session cookies, of which one may have been planted', async () => {
+  it('answers 401 for two session cookies, because one may be planted', async () => {
     const planted = await test.signIn(test.globex.member);
 
     await test.api
@@ -57,7 +57,7 @@ describe('GET /api/v1/me/', () => {
       .expect(401);
   });
 
-  it('is sent to its canonical path with its query', async () => {
+  it('is redirected to its canonical path with its query', async () => {
     const answer = await test.api.as(test.acme.member).get('/api/v1/me?x=1').expect(308);
 
     expect(answer.headers.location).toBe('/api/v1/me/?x=1');
@@ -68,7 +68,7 @@ describe('the end of a session', () => {
   it.each([
     ['idle', 'idle_expires_at'],
     ['absolute', 'expires_at'],
-  ])('comes at its %s end', async (_which, column) => {
+  ])('comes at its %s timeout', async (_which, column) => {
     const cookie = await test.signIn(test.acme.member);
     await test.api.as({ cookie }).get(ME).expect(200);
 
@@ -79,7 +79,7 @@ describe('the end of a session', () => {
     await test.api.as({ cookie }).get(ME).expect(401);
   });
 
-  it('comes at once when it is revoked, and takes effect on every kind of request', async () => {
+  it('comes immediately when it is revoked, for every kind of request', async () => {
     const cookie = await test.signIn(test.acme.admin);
     await test.pool.query(
       'UPDATE session SET revoked_at = now() WHERE id = (SELECT id FROM session ORDER BY created_at DESC LIMIT 1)',
@@ -90,8 +90,8 @@ describe('the end of a session', () => {
   });
 });
 
-describe('a role that changes', () => {
-  it('counts from the next request on', async () => {
+describe('a changed role', () => {
+  it('applies from the next request on', async () => {
     const user = await test.createUser('rising@acme.test', [{ team: test.acme, role: 'member' }]);
     const remove = () => test.api.as(user).delete(test.acme.path('/connections/none/'));
     await remove().expect(403);
@@ -105,7 +105,7 @@ describe('a role that changes', () => {
 });
 
 describe('GET /api/v1/teams/', () => {
-  it('lists the caller’s teams by slug, page by page', async () => {
+  it('lists the caller’s teams by slug in pages', async () => {
     const user = await test.createUser('many@acme.test');
     for (const slug of ['t-c', 't-a', 't-b']) {
       const team = await test.createTeam(slug);
@@ -136,7 +136,7 @@ describe('GET /api/v1/teams/', () => {
     [`cursor=${Buffer.from('{"length":1,"0":"a"}').toString('base64url')}`, '/query/cursor'],
     ['page=2', '/query/page'],
     ['__proto__=1', '/query/__proto__'],
-  ])('refuses ?%s and names the parameter', async (query, pointer) => {
+  ])('refuses ?%s with a pointer to the parameter', async (query, pointer) => {
     const { body } = await test.api.as(test.acme.member).get(`/api/v1/teams/?${query}`).expect(422);
 
     expect([body.code, body.errors[0].pointer]).toEqual(['validation_failed', pointer]);
@@ -144,12 +144,12 @@ describe('GET /api/v1/teams/', () => {
 });
 
 describe('POST /auth/dev-login/', () => {
-  it('is not there unless it was switched on', async () => {
+  it('is not found unless it is enabled', async () => {
     await test.api.post(SIGN_IN).send({ email: 'admin@acme.test' }).expect(404);
     await test.api.get(SIGN_IN).expect(404);
   });
 
-  it('signs in whoever has the address, in any spelling', async () => {
+  it('signs in the user with the address, in any case', async () => {
     const answer = await dev.api.post(SIGN_IN).send({ email: 'Admin@ACME.test' }).expect(200);
 
     expect(answer.body.email).toBe('admin@acme.test');
@@ -169,7 +169,7 @@ describe('POST /auth/dev-login/', () => {
     await dev.api.as(cookieOf(answer)).get(ME).expect(200);
   });
 
-  it('does not take over a session that somebody planted', async () => {
+  it('does not reuse a planted session cookie', async () => {
     const planted = `sessionid=${'a'.repeat(43)}`;
 
     const answer = await dev.api.as({ cookie: planted }).post(SIGN_IN).send({ email: 'member@acme.test' }).expect(200);
@@ -178,7 +178,7 @@ describe('POST /auth/dev-login/', () => {
     await dev.api.as({ cookie: planted }).get(ME).expect(401);
   });
 
-  it('refuses an address that nobody has, and sets no cookie', async () => {
+  it('refuses an unknown address and sets no cookie', async () => {
     const answer = await dev.api.post(SIGN_IN).send({ email: 'nobody@acme.test' }).expect(403);
 
     expect(answer.body.code).toBe('permission_denied');
@@ -192,14 +192,14 @@ describe('POST /auth/dev-login/', () => {
     },
   );
 
-  it('refuses a page of another site, which would sign its visitor in as somebody else', async () => {
+  it('refuses requests from other sites, which could sign visitors in as another user', async () => {
     await dev.api.post(SIGN_IN).set('Origin', 'https://evil.test').send({ email: 'admin@acme.test' }).expect(403);
     await dev.api.post(SIGN_IN).set('Origin', PUBLIC_URL).send({ email: 'admin@acme.test' }).expect(200);
   });
 });
 
 describe('POST /auth/logout/', () => {
-  it('ends the session and takes the cookie away', async () => {
+  it('ends the session and clears the cookie', async () => {
     const cookie = await test.signIn(test.acme.member);
 
     const answer = await test.api.as({ cookie }).post(SIGN_OUT).expect(204);
@@ -212,7 +212,7 @@ describe('POST /auth/logout/', () => {
     );
   });
 
-  it('leaves the user’s other sessions alone', async () => {
+  it('does not end the user’s other sessions', async () => {
     const [one, other] = [await test.signIn(test.acme.member), await test.signIn(test.acme.member)];
 
     await test.api.as({ cookie: one }).post(SIGN_OUT).expect(204);
@@ -220,7 +220,7 @@ describe('POST /auth/logout/', () => {
     await test.api.as({ cookie: other }).get(ME).expect(200);
   });
 
-  it('is fine without a session', async () => {
+  it('succeeds without a session', async () => {
     await test.api.post(SIGN_OUT).expect(204);
     await test.api.as({ cookie: 'sessionid=x' }).post(SIGN_OUT).expect(204);
   });

@@ -1,5 +1,5 @@
 import { clusterVerdictsOf, problemCodes, type Verdict } from '@corral/contracts';
-import type { Served } from '@corral/service';
+import type { Served } from '@corral/http-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type FakeProvider, fakeProvider } from './support/fake-provider.js';
@@ -10,13 +10,13 @@ import { type Extras, type Filled, fill, type MixedRequest, mixedRequests } from
 import { type FurnishedTeam, furnish, rowsOf } from './support/tenancy/two-teams.js';
 
 /*
- * Requests of the one team that name things of the other: in paths, filters, cursors, bodies, entity tags and
- * idempotency keys. They are made of the route table, so that no route is forgotten.
+ * Requests of one team that name resources of another: in paths, filters, cursors, bodies, entity tags and idempotency
+ * keys. They are generated from the route table, so they cover every route.
  */
 
-/** Requests that are under way at the same time. */
+/** Number of concurrent requests. */
 const AT_ONCE = 20;
-/** Rounds of one request to every route. `CORRAL_TEST_LONG=1 npm test -- cluster-api tenancy.property` makes many. */
+/** Rounds of one request to every route. `CORRAL_TEST_LONG=1 npm test -- cluster-api tenancy.property` runs more. */
 const RUNS = process.env.CORRAL_TEST_LONG === undefined ? 8 : 200;
 
 let provider: FakeProvider;
@@ -53,7 +53,9 @@ interface Answer {
 
 async function send({ method, path, headers, body }: Filled, cookie: string | null): Promise<Answer> {
   const response = await fetch(`${server.url}${path}`, {
-    ...{ method, redirect: 'manual', headers: { ...headers, ...(cookie === null ? {} : { cookie }) } },
+    method,
+    redirect: 'manual',
+    headers: { ...headers, ...(cookie === null ? {} : { cookie }) },
     ...(body === null ? {} : { body }),
   });
   const text = await response.text();
@@ -77,7 +79,7 @@ const tagsOf = async (of: FurnishedTeam): Promise<string[]> =>
 const without = ({ instance, ...rest }: Record<string, unknown>) => rest;
 const shown = ({ status, json }: Answer) => [status, json?.code ?? null];
 
-/** What the table of docs/access.md says of the caller; null where it leaves it to the resource. */
+/** The verdict of docs/access.md for the caller. Null when it depends on the resource. */
 function denialOf({ route, caller, team }: MixedRequest): Verdict | null {
   const verdicts = clusterVerdictsOf(route);
   if (caller === 'nobody') return verdicts.nobody;
@@ -107,7 +109,7 @@ async function check(request: MixedRequest): Promise<void> {
 /** The body of every 404. */
 let nothing: Record<string, unknown>;
 
-/** Whatever names things of others is answered as if it named what nobody has. Others write meanwhile: tried again. */
+/** Asserts that foreign names are answered like absent ones. Retries, because concurrent requests write meanwhile. */
 async function compareWithNothing(request: MixedRequest, first: Answer, cookie: string | null, told: string) {
   const sides = { own: acme, foreign: globex };
   const [filled, twin] = [fill(request, sides, extras, 'foreign'), fill(request, sides, extras, 'absent')];
@@ -119,8 +121,8 @@ async function compareWithNothing(request: MixedRequest, first: Answer, cookie: 
   expect([told, ...shown(answer)]).toEqual([told, ...shown(other)]);
 }
 
-describe('requests that mix the things of two teams', () => {
-  it('get no byte of the other team’s data, and each denial is the decided one', async () => {
+describe('requests that mix resources of two teams', () => {
+  it('get no data of the other team and exactly the documented denials', async () => {
     const before = await rowsOf(t, globex.team);
     nothing = (await get(acme, '/clusters/no-such-cluster/')).json;
     expect(nothing.code).toBe('not_found');

@@ -1,5 +1,5 @@
 import { clusterBodyLimits } from '@corral/contracts';
-import { bytesOf, parseJsonObject } from '@corral/service';
+import { bytesOf, jsonObjectOf } from '@corral/http-api';
 import type { Request } from 'express';
 import { invalidField, Problem } from '../problem.js';
 import { findUnstorable } from './storable.js';
@@ -12,13 +12,13 @@ import { findUnstorable } from './storable.js';
  * @throws UnreadableBody for what is no JSON object, is past its bounds, or has a member twice
  */
 export function bodyOf(req: Request, { absent }: { absent?: object } = {}): object {
-  const bytes = bytesOf(req);
-  if (bytes.length === 0 && absent !== undefined) return absent;
-  const type = req.headers['content-type'];
-  if (type === undefined || !/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
-    throw new Problem('unsupported_media_type', 'Send the body as JSON, with Content-Type: application/json.');
-  }
-  const body = parseJsonObject(bytes, clusterBodyLimits);
+  if (absent !== undefined && bytesOf(req).length === 0) return absent;
+  const { value: body } = jsonObjectOf(req, {
+    bounds: clusterBodyLimits,
+    takesType: (type) => /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type ?? ''),
+    refuseType: () =>
+      new Problem('unsupported_media_type', 'Send the body as JSON, with Content-Type: application/json.'),
+  });
   const unstorable = findUnstorable(body);
   if (unstorable !== null) {
     throw new Problem('validation_failed', `${unstorable.pointer || 'The body'} ${unstorable.message}.`, {

@@ -1,8 +1,8 @@
 import { type Membership, roleCovers, type Session, sessionOf } from '@corral/auth';
 import type { RouteAccess } from '@corral/contracts';
-import { clientGone, setAside } from '@corral/service';
+import { clientGone, setAside } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
-import type { Asking, Caller } from '../domain/caller.js';
+import type { Asking, Caller } from '../changes/caller.js';
 import { notFound, Problem } from '../problem.js';
 
 /** The request as those see it who do what it asks for. */

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type EntityTags, includesTag, type Preconditions, quoted } from '../domain/entity-tag.js';
+import { type EntityTags, includesTag, type Preconditions, quoted } from '../changes/entity-tag.js';
 
 const listed = /(W\/)?"([^"]*)"|([^\s,"]+)/g;
 

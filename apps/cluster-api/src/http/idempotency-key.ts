@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { clusterLimits } from '@corral/contracts';
-import { bytesOf } from '@corral/service';
+import { bytesOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
-import type { KeyedRequest } from '../domain/keyed-request.js';
+import type { KeyedRequest } from '../changes/caller.js';
 import { invalidField } from '../problem.js';
 
 const wellFormed = new RegExp(`^[\\x21-\\x7e]{1,${clusterLimits.idempotencyKeyCharacters}}$`);

@@ -1,7 +1,8 @@
 import { type ClusterQueryParameter, type ClusterRoute, clusterLimits, parseTime } from '@corral/contracts';
+import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
+import { type Cursor, parseCursor } from '../pages.js';
 import { invalidField } from '../problem.js';
-import { type Cursor, parseCursor } from './cursor.js';
 
 /**
  * Refuses parameters that the route does not have, that are there twice, or that are not of their type. A misspelt
@@ -30,12 +31,6 @@ function problemOf({ type, values }: ClusterQueryParameter, texts: readonly stri
   if (type === 'time' && parseTime(text) === null) return 'must be a time such as 2026-11-21T12:00:00Z';
   if (values !== undefined && !values.includes(text)) return `must be one of ${values.join(', ')}`;
   return null;
-}
-
-/** The query of a request that `checkQuery` let pass. */
-export function queryOf(req: Request): URLSearchParams {
-  const queryAt = req.url.indexOf('?');
-  return new URLSearchParams(queryAt === -1 ? '' : req.url.slice(queryAt + 1));
 }
 
 /** Whether a change is meant, or only what it would come to. */

@@ -15,10 +15,10 @@ const SECRET = 'secret of the billing system';
 const ROUNDS = 3;
 
 let t: TestClusterApi;
-/** Two processes of the service: each orders its own changes, and only locks order those of both. */
+/** Two processes of the service. Each schedules its own changes. Only locks serialize those of both. */
 let processes: ApiClient[];
 let errors: string[];
-/** Connections of those beside the service. */
+/** Connections of the other writers. */
 let pool: Pool;
 
 beforeAll(async () => {
@@ -33,7 +33,9 @@ beforeAll(async () => {
   processes = [t.api, checkedClient(other, PUBLIC_URL)];
   errors = [];
   pool = connectPool({
-    ...{ databaseUrl: t.databaseUrl, applicationName: 'others', connectionsMax: 14 },
+    databaseUrl: t.databaseUrl,
+    applicationName: 'others',
+    connectionsMax: 14,
     ...patientPool,
     onIdleError: () => undefined,
   });
@@ -55,7 +57,7 @@ afterAll(async () => {
   await t.close();
 });
 
-/** What members do; each names what it does in its place among many. */
+/** The requests of members. `n` varies their content. */
 const requests = (
   api: ApiClient,
   team: TestTeam,
@@ -84,7 +86,7 @@ const requests = (
     () =>
       admin.post(`/a/${team.slug}/team/api/invitations/`).send({ email: `new-${n}@${team.slug}.test`, role: 'member' }),
     () => api.post('/billing/webhook/').set(billing(team, n).headers).send(billing(team, n).body),
-    () => removeSomebody(api, team, n),
+    () => removeMember(api, team, n),
   ];
 };
 
@@ -101,8 +103,8 @@ function billing(team: TestTeam, n: number) {
   return { body, headers: { 'Content-Type': 'application/json', 'Corral-Signature': signed(body, SECRET) } };
 }
 
-/** Somebody with DNS tokens joins, and is removed. */
-async function removeSomebody(api: ApiClient, team: TestTeam, n: number) {
+/** Adds a member with a DNS token and removes them. */
+async function removeMember(api: ApiClient, team: TestTeam, n: number) {
   const user = await t.createUser(`leaves-${n}-${Math.random()}@${team.slug}.test`, [{ team, role: 'member' }]);
   await api.as(user).post(team.path('/dns-tokens/')).send({ name: 'own' });
   const key = { teamId: team.id, userId: user.id };
@@ -110,7 +112,7 @@ async function removeSomebody(api: ApiClient, team: TestTeam, n: number) {
   return api.as(team.admin).delete(`/a/${team.slug}/team/api/members/${number}/`);
 }
 
-/** What the reconciler, gateways and operators do to the same rows meanwhile, in the order in which they take them. */
+/** Writes of the reconciler, gateways and operators to the same rows, with their lock order. */
 const others = (team: TestTeam): ((tx: Queryable) => Promise<unknown>)[] => {
   const main = `(SELECT id FROM connection WHERE team_id = $1 AND ref = 'main')`;
   const run = (tx: Queryable, texts: string[]) =>
@@ -143,7 +145,7 @@ const others = (team: TestTeam): ((tx: Queryable) => Promise<unknown>)[] => {
         `UPDATE adopted_server SET member_of_id = (SELECT cluster_id FROM node_pool WHERE id = node_pool_id)
        WHERE id = (SELECT min(id::text)::uuid FROM adopted_server WHERE team_id = $1 AND node_pool_id IS NOT NULL)`,
       ]),
-    // A namespace that is gone.
+    // The deletion of a namespace.
     (tx) =>
       run(tx, [
         `UPDATE team SET project_namespace = 'garden' WHERE id = $1`,
@@ -158,8 +160,8 @@ const others = (team: TestTeam): ((tx: Queryable) => Promise<unknown>)[] => {
   ];
 };
 
-describe('changes of all kinds at once, at two processes, with passes and gateways beside them', () => {
-  it('never wait for each other in a circle', async () => {
+describe('concurrent changes of all kinds in two processes, together with passes and gateways', () => {
+  it('never deadlock', async () => {
     const teams = [t.acme, t.globex];
     const note = (what: string) => (error: unknown) => void errors.push(`${what}: ${error}`);
     const statuses = new Map<number, number>();

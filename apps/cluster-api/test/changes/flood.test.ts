@@ -1,10 +1,11 @@
-import type { Served } from '@corral/service';
+import type { Served } from '@corral/http-api';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
+import type { TestUser } from '../support/checked-client.js';
 import { addConnection, declareDraft } from '../support/clusters.js';
 import { listen } from '../support/listen.js';
-import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } from '../support/start-cluster-api.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 let t: TestClusterApi;
 let served: Served;
@@ -38,7 +39,7 @@ const put = (team: TestTeam, name: string, maximum = 3, signal?: AbortSignal) =>
   const spec = aClusterSpec({ nodePools: [aPool({ maximum }), aPool({ name: 'more', maximum })] });
   return send(team.member, 'PUT', team.path(`/clusters/${name}/`), { spec }, signal);
 };
-/** Of a change: the problem, or what became of it. */
+/** The body of an answer to a change. */
 interface Answer {
   readonly detail?: string;
   readonly operation?: { readonly id: string };
@@ -55,7 +56,7 @@ const untilOneWaitsForALock = () =>
     return rowCount === 1;
   });
 
-/** Holds what orders the changes of a team, as another process does. @returns what lets go of it */
+/** Holds the lock on a team's changes, as another process would. @returns a function that releases it */
 async function hold(team: TestTeam, { pool } = t): Promise<() => Promise<void>> {
   const holder = await pool.connect();
   await holder.query('BEGIN');
@@ -67,7 +68,7 @@ async function hold(team: TestTeam, { pool } = t): Promise<() => Promise<void>> 
 }
 
 describe('while one team sends 290 changes at once', () => {
-  it('other teams read and write, and each of the 290 is either done or refused with the time to come again', async () => {
+  it('other teams read and write, and each of the 290 is either accepted or refused with Retry-After', async () => {
     await declareDraft(t, globex, 'theirs');
 
     const flood = Array.from({ length: 290 }, async (_, index) => {
@@ -113,8 +114,8 @@ describe('while one team sends 290 changes at once', () => {
   });
 });
 
-describe('a team whose changes are held by another process', () => {
-  it('takes one connection of this one, and other teams change what they want', async () => {
+describe('a team whose changes are locked by another process', () => {
+  it('occupies one connection of this process, and other teams make changes', async () => {
     const release = await hold(acme);
     const held = Array.from({ length: 20 }, (_, index) => put(acme, `held-${index}`));
     await waitFor('all but one to wait for their turn', async () => (await countWaiting()) === 19);
@@ -127,7 +128,7 @@ describe('a team whose changes are held by another process', () => {
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 202));
   });
 
-  it('is told that it waited for another replica, not that the database is away, and nothing has changed', async () => {
+  it('gets an error that names the other replica, and nothing has changed', async () => {
     const impatient = await startClusterApi({ lockTimeoutMs: 50 });
     try {
       const team = await impatient.createTeam('held');
@@ -147,7 +148,7 @@ describe('a team whose changes are held by another process', () => {
     }
   });
 
-  it('does not get the change of a client that went away while it waited', async () => {
+  it('drops the waiting change of a disconnected client', async () => {
     const release = await hold(acme);
     const leaving = new AbortController();
     const begun = put(acme, 'begun');
@@ -167,7 +168,7 @@ describe('a team whose changes are held by another process', () => {
 });
 
 describe('changes of clusters', () => {
-  it('do not wait for who holds the row of the team, as DNS writes and demos do', async () => {
+  it('do not wait for locks on the team row, which DNS writes and demos take', async () => {
     const writer = await t.pool.connect();
     await writer.query('BEGIN');
     await writer.query('SELECT FROM team WHERE id = $1 FOR NO KEY UPDATE', [acme.id]);

@@ -12,22 +12,22 @@ afterAll(() => t.close());
 const locksOf = async (slug: string) =>
   (await t.pool.query('SELECT FROM team_change_lock JOIN team ON team.id = team_id WHERE slug = $1', [slug])).rowCount;
 
-describe('what orders the changes of a team', () => {
-  it('is there for every team, whoever makes it', async () => {
+describe('the lock row of a team', () => {
+  it('exists for every team, however it was created', async () => {
     await t.createTeam('made');
     await t.pool.query(`INSERT INTO team (slug) VALUES ('inserted')`);
 
     expect([await locksOf('made'), await locksOf('inserted')]).toEqual([1, 1]);
   });
 
-  it('goes with the team', async () => {
+  it('is deleted with the team', async () => {
     await t.pool.query(`INSERT INTO team (slug) VALUES ('gone')`);
     await t.pool.query(`DELETE FROM team WHERE slug = 'gone'`);
 
     expect(await locksOf('gone')).toBe(0);
   });
 
-  it('is made by a change that does not find it, also by many at once', async () => {
+  it('is created by a change when it is missing, also by concurrent ones', async () => {
     await addConnection(t, t.globex);
     await t.pool.query('DELETE FROM team_change_lock');
 
@@ -36,7 +36,7 @@ describe('what orders the changes of a team', () => {
     expect([await locksOf('globex'), await locksOf('acme')]).toEqual([1, 0]);
   });
 
-  it('says when the newest change began, by the database’s clock', async () => {
+  it('stores when the newest change began, by the database’s clock', async () => {
     const team = await t.createTeam('timed');
     await addConnection(t, team);
 
@@ -48,7 +48,7 @@ describe('what orders the changes of a team', () => {
 });
 
 describe('a change of a connection', () => {
-  it('waits for its clusters before it takes anything that those wait for who have them', async () => {
+  it('locks its clusters before the connection', async () => {
     const team = await t.createTeam('ordered');
     await addConnection(t, team);
     await declare(t, team, 'web');

@@ -11,7 +11,7 @@ const without = (field: keyof ClusterSpec) => {
   return rest;
 };
 
-/** Asserts status, code, the first wrong place, and a sentence that is one. */
+/** Asserts status, code, the first pointer, and that `detail` is a sentence. */
 function expectProblem(
   answer: { status: number; body: Record<string, unknown> },
   wanted: readonly [number, string, string?],
@@ -22,7 +22,7 @@ function expectProblem(
   expect(detail).toMatch(/^\S.{10,}[.]$/);
 }
 
-describe('a specification that cannot be', () => {
+describe('an invalid specification', () => {
   let t: TestClusterApi;
   beforeAll(async () => {
     t = await startClusterApi();
@@ -46,71 +46,83 @@ describe('a specification that cannot be', () => {
     ['has null for its region', { ...aClusterSpec(), region: null }, [422, 'validation_failed', '/spec/region']],
     ['has an unknown plan', { ...aClusterSpec(), plan: 'free' }, [422, 'validation_failed', '/spec/plan']],
     [
-      ...(['has a version of 21 characters', aClusterSpec({ kubernetesVersion: `1.33.${'1'.repeat(16)}` })] as const),
+      'has a version of 21 characters',
+      aClusterSpec({ kubernetesVersion: `1.33.${'1'.repeat(16)}` }),
       [422, 'validation_failed', '/spec/kubernetesVersion'],
     ],
     [
-      ...(['has a pool with a name that is too long', aClusterSpec(pools({ name: 'p'.repeat(51) }))] as const),
+      'has a pool with a name that is too long',
+      aClusterSpec(pools({ name: 'p'.repeat(51) })),
       [422, 'validation_failed', '/spec/nodePools/0/name'],
     ],
     [
-      ...(['has a machine type that is too long', aClusterSpec(pools({ machineType: 'c'.repeat(21) }))] as const),
+      'has a machine type that is too long',
+      aClusterSpec(pools({ machineType: 'c'.repeat(21) })),
       [422, 'validation_failed', '/spec/nodePools/0/machineType'],
     ],
     [
-      ...(['has overlapping ranges', aClusterSpec(network({ serviceCIDR: '10.244.0.0/20' }))] as const),
+      'has overlapping ranges',
+      aClusterSpec(network({ serviceCIDR: '10.244.0.0/20' })),
       [422, 'invalid_network', '/spec/network/serviceCIDR'],
     ],
     [
-      ...([
-        'has a node range that is not offered',
-        aClusterSpec(network({ nodeCIDR: '10.0.0.0/8' as never })),
-      ] as const),
+      'has a node range that is not supported',
+      aClusterSpec(network({ nodeCIDR: '10.0.0.0/8' as never })),
       [422, 'validation_failed', '/spec/network/nodeCIDR'],
     ],
     [
-      ...(['wants an existing network', aClusterSpec(network({ existingNetwork: 'mine' }))] as const),
+      'wants an existing network',
+      aClusterSpec(network({ existingNetwork: 'mine' })),
       [422, 'unsupported_by_garden', '/spec/network/existingNetwork'],
     ],
     ['has an unknown region', aClusterSpec({ region: 'mars' }), [422, 'validation_failed', '/spec/region']],
     [
-      ...(['has a version that is not offered', aClusterSpec({ kubernetesVersion: '1.22.1' })] as const),
+      'has a version that is not offered',
+      aClusterSpec({ kubernetesVersion: '1.22.1' }),
       [422, 'unsupported_version', '/spec/kubernetesVersion'],
     ],
     [
-      ...(['has an unknown machine type', aClusterSpec(pools({ machineType: 'm5.large' }))] as const),
+      'has an unknown machine type',
+      aClusterSpec(pools({ machineType: 'm5.large' })),
       [422, 'invalid_node_pool', '/spec/nodePools/0/machineType'],
     ],
     [
-      ...(['has machines of arm64', aClusterSpec(pools({ machineType: 'cax21' }))] as const),
+      'has an arm64 machine type',
+      aClusterSpec(pools({ machineType: 'cax21' })),
       [422, 'unsupported_by_garden', '/spec/nodePools/0/machineType'],
     ],
     [
-      ...(['has a minimum above its maximum', aClusterSpec(pools({ minimum: 5, maximum: 2 }))] as const),
+      'has a minimum above its maximum',
+      aClusterSpec(pools({ minimum: 5, maximum: 2 })),
       [422, 'invalid_node_pool', '/spec/nodePools/0/minimum'],
     ],
     [
-      ...(['has a pool twice', aClusterSpec({ nodePools: [aPool(), aPool()] })] as const),
+      'has two pools with the same name',
+      aClusterSpec({ nodePools: [aPool(), aPool()] }),
       [422, 'invalid_node_pool', '/spec/nodePools/1/name'],
     ],
     [
-      ...(['has nodes without public address', aClusterSpec(pools({ publicIP: false }))] as const),
+      'has nodes without a public address',
+      aClusterSpec(pools({ publicIP: false })),
       [422, 'unsupported_by_garden', '/spec/nodePools/0/publicIP'],
     ],
     [
-      ...(['has nodes that are not managed', aClusterSpec(pools({ source: 'onprem' }))] as const),
+      'has a pool on adopted servers',
+      aClusterSpec(pools({ source: 'onprem' })),
       [422, 'unsupported_by_garden', '/spec/nodePools/0/source'],
     ],
     [
-      ...(['has an image by its number', aClusterSpec(pools({ image: { id: 5 } }))] as const),
+      'has an unknown image option',
+      aClusterSpec(pools({ image: { id: 5 } })),
       [422, 'unsupported_by_garden', '/spec/nodePools/0/image/id'],
     ],
     [
-      ...(['replicates its control plane', aClusterSpec({ controlPlaneHA: true })] as const),
+      'has a highly available control plane',
+      aClusterSpec({ controlPlaneHA: true }),
       [422, 'unsupported_by_garden', '/spec/controlPlaneHA'],
     ],
     ['has too many nodes', aClusterSpec(pools({ maximum: 101 })), [403, 'quota_exceeded', '/spec/nodePools']],
-  ])('because it %s is refused with its code and place, and nothing is written', async (_what, spec, wanted) => {
+  ])('that %s is refused with a code and pointer, and nothing is written', async (_what, spec, wanted) => {
     const before = await everythingOf(t, t.acme);
 
     expectProblem(await put('new', { spec }), wanted);
@@ -122,25 +134,22 @@ describe('a specification that cannot be', () => {
     ['region', { region: 'fsn1' }, [422, 'immutable_field', '/spec/region']],
     ['network', network({ podCIDR: '10.100.0.0/16' }), [422, 'immutable_field', '/spec/network/podCIDR']],
     [
-      'version, to a lower one,',
+      'version to a lower one',
       { kubernetesVersion: '1.32.8' },
       [422, 'unsupported_version', '/spec/kubernetesVersion'],
     ],
     [
-      'version, over a minor one,',
+      'version by two minor versions',
       { kubernetesVersion: '1.35.0' },
       [422, 'unsupported_version', '/spec/kubernetesVersion'],
     ],
-    ['pools, to none,', { nodePools: [] }, [422, 'last_node_pool']],
-  ])(
-    'for a running cluster, because it changes the %s is refused, and nothing is written',
-    async (_what, spec, wanted) => {
-      const before = await everythingOf(t, t.acme);
+    ['pools to none', { nodePools: [] }, [422, 'last_node_pool']],
+  ])('that changes the %s of a running cluster is refused, and nothing is written', async (_what, spec, wanted) => {
+    const before = await everythingOf(t, t.acme);
 
-      expectProblem(await put('there', { spec: aClusterSpec(spec) }), wanted);
-      expect(await everythingOf(t, t.acme)).toEqual(before);
-    },
-  );
+    expectProblem(await put('there', { spec: aClusterSpec(spec) }), wanted);
+    expect(await everythingOf(t, t.acme)).toEqual(before);
+  });
 
   it.each([
     ['in capitals', 'Web'],
@@ -149,15 +158,15 @@ describe('a specification that cannot be', () => {
     ['that ends in a hyphen', 'web-'],
     ['with a NUL', 'web%00'],
     ['with an escaped slash', 'a%2Fb'],
-  ])('for a name %s is refused', async (_what, name) => {
+  ])('for a cluster name %s is refused', async (_what, name) => {
     expectProblem(await put(name, { spec: aClusterSpec() }), [422, 'validation_failed', '']);
   });
 
   it.each<[string, string, string]>([
-    ['no JSON', '{"spec":', 'invalid_json'],
-    ['a list', '[]', 'invalid_json'],
-    ['nothing', '', 'invalid_json'],
-  ])('as %s is refused', async (_what, text, code) => {
+    ['broken JSON', '{"spec":', 'invalid_json'],
+    ['an array', '[]', 'invalid_json'],
+    ['an empty body', '', 'invalid_json'],
+  ])('sent as %s is refused', async (_what, text, code) => {
     const answer = await t.api
       .as(t.acme.member)
       .put(t.acme.path('/clusters/new/'))
@@ -167,13 +176,13 @@ describe('a specification that cannot be', () => {
     expect([answer.status, answer.body.code]).toEqual([400, code]);
   });
 
-  it('as a form is refused', async () => {
+  it('sent as a form is refused', async () => {
     const answer = await t.api.as(t.acme.member).put(t.acme.path('/clusters/new/')).type('form').send('spec=1');
 
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
   });
 
-  it('with a misspelt dryRun is refused, rather than done', async () => {
+  it('with a misspelt dryRun is refused instead of applied', async () => {
     const answer = await t.api
       .as(t.acme.member)
       .put(t.acme.path('/clusters/new/?dryrun=true'))

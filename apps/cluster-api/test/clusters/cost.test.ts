@@ -26,7 +26,7 @@ beforeEach(async () => {
   await priced(aPriceList());
 });
 
-/** As the reconciler leaves it when it has read the list. */
+/** Stores a price list as the reconciler does. */
 async function priced({ currency, prices, pricedAt }: ReturnType<typeof aPriceList>): Promise<void> {
   const { id: connectionId } = await t.db.connection.findFirstOrThrow({ where: { teamId: t.acme.id } });
   const columns = { currency, pricedAt, prices: JSON.parse(JSON.stringify(prices)) };
@@ -43,7 +43,7 @@ const priorities = async () =>
   );
 
 describe('the cost of a cluster', () => {
-  it('is in its status, of lists as well', async () => {
+  it('is in its status, also in lists', async () => {
     await declare(t, t.acme, name);
 
     const { body } = await as().get(path()).expect(200);
@@ -62,7 +62,7 @@ describe('the cost of a cluster', () => {
     ).toMatchObject(cost);
   });
 
-  it('is open, with a reason, until prices were read', async () => {
+  it('is unknown with a reason until prices were read', async () => {
     await t.db.priceList.deleteMany();
     await declare(t, t.acme, name);
 
@@ -74,14 +74,14 @@ describe('the cost of a cluster', () => {
 });
 
 describe('a dry run', () => {
-  it('of a new cluster shows all of its cost as the difference', async () => {
+  it('of a new cluster shows its whole cost as the difference', async () => {
     const { body } = await put(aClusterSpec(), '?dryRun=true').expect(200);
 
     expect(body.cost.monthly).toEqual(range('13.6', '40.8'));
     expect(body.costDifference).toEqual({ hourly: range('0.0218', '0.0654'), monthly: range('13.6', '40.8') });
   });
 
-  it('of a change shows the cost as it would be, and what that adds', async () => {
+  it('of a change shows the new cost and the difference', async () => {
     await runningCluster(t, t.acme, name);
 
     const { body } = await put(aClusterSpec({ nodePools: [aPool({ maximum: 5 })] }), '?dryRun=true').expect(200);
@@ -116,7 +116,7 @@ describe('a dry run', () => {
     expect(body.costDifference).toEqual({ hourly: range('-0.0218', '-0.0654'), monthly: range('-13.6', '-40.8') });
   });
 
-  it('shows no difference where prices are not known', async () => {
+  it('shows an unknown difference when prices are unknown', async () => {
     await t.db.priceList.deleteMany();
 
     const { body } = await put(aClusterSpec(), '?dryRun=true').expect(200);
@@ -129,7 +129,7 @@ describe('the priorities of pools', () => {
   const two = () =>
     aClusterSpec({ nodePools: [aPool({ name: 'dear', machineType: 'cpx51' }), aPool({ name: 'thrifty' })] });
 
-  it('are decided by price when a change is accepted, and kept while prices change', async () => {
+  it('are computed from prices when a change is accepted and kept when prices change later', async () => {
     await put(two()).expect(202);
     expect(await priorities()).toEqual([
       ['dear', 0],
@@ -156,7 +156,7 @@ describe('the priorities of pools', () => {
     ]);
   });
 
-  it('are no part of what is declared', async () => {
+  it('are not part of the declaration', async () => {
     const first = (await put(two()).expect(202)).body.operation.desiredHash;
     name = `${name}-other`;
     await priced(aPriceList({ serverTypes: {} }));

@@ -29,7 +29,7 @@ describe('DELETE /clusters/{name}/', () => {
     name = `web-${names}`;
   });
 
-  it('removes a draft at once: 204', async () => {
+  it('removes a draft immediately: 204', async () => {
     await declareDraft(t, t.acme, name);
 
     const answer = await remove().expect(204);
@@ -38,7 +38,7 @@ describe('DELETE /clusters/{name}/', () => {
     expect(await rows()).toBe(0);
   });
 
-  it('removes a cluster that no pass has begun with, and cancels what was asked for', async () => {
+  it('removes a cluster before its first pass and cancels its operations', async () => {
     await declare(t, t.acme, name);
 
     await remove().expect(204);
@@ -49,7 +49,7 @@ describe('DELETE /clusters/{name}/', () => {
     expect(entry).toMatchObject({ userId: t.acme.member.id });
   });
 
-  it('of a started one answers 202 with the operation to poll, and shows it as deleting', async () => {
+  it('answers 202 for a started cluster, with the operation to poll and the phase Deleting', async () => {
     await declare(t, t.acme, name);
     await beginFirstPass(t, t.acme, name);
     t.wakeups.length = 0;
@@ -68,7 +68,7 @@ describe('DELETE /clusters/{name}/', () => {
     expect(t.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: stored.id } }]);
   });
 
-  it('sent again answers the same operation, also with the tag of before', async () => {
+  it('answers the same operation when it is repeated, also with the previous tag', async () => {
     await runningCluster(t, t.acme, name);
     const { etag } = (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers;
     const first = (
@@ -87,7 +87,7 @@ describe('DELETE /clusters/{name}/', () => {
     expect(again.resource.metadata.generation).toBe(first.resource.metadata.generation);
   });
 
-  it('after a deletion that failed tries again with a new operation', async () => {
+  it('creates a new operation after a failed deletion', async () => {
     await runningCluster(t, t.acme, name);
     const first = (await remove().expect(202)).body;
     await endOperations(t, t.acme, name, 'failed');
@@ -99,11 +99,11 @@ describe('DELETE /clusters/{name}/', () => {
     expect(again.resource.metadata.generation).toBe(first.resource.metadata.generation + 1);
   });
 
-  it('answers 404 for what is not there', async () => {
+  it('answers 404 for an unknown cluster', async () => {
     expect((await remove().expect(404)).body.code).toBe('not_found');
   });
 
-  it('answers 412 when the cluster has changed, and writes nothing', async () => {
+  it('answers 412 for an outdated tag and writes nothing', async () => {
     await runningCluster(t, t.acme, name);
     const before = await everythingOf(t, t.acme);
 
@@ -113,7 +113,7 @@ describe('DELETE /clusters/{name}/', () => {
     expect(await everythingOf(t, t.acme)).toEqual(before);
   });
 
-  it('keeps the operations of a cluster that is gone', async () => {
+  it('keeps the operations of a deleted cluster', async () => {
     const { operation } = await declare(t, t.acme, name);
     await remove().expect(204);
 
@@ -125,7 +125,7 @@ describe('DELETE /clusters/{name}/', () => {
     expect(body).toMatchObject({ state: 'cancelled', target: { name } });
   });
 
-  it('as a dry run lists what goes with it, and writes nothing', async () => {
+  it('as a dry run lists what would be deleted and writes nothing', async () => {
     await runningCluster(t, t.acme, name, { nodePools: [aPool({ minimum: 2, maximum: 2 }), aPool({ name: 'burst' })] });
     const before = await everythingOf(t, t.acme);
 

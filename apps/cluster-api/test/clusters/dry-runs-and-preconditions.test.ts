@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 
 describe('dry runs of a cluster PUT', () => {
-  it('say what a new cluster would be and cost, and write nothing', async () => {
+  it('answer a new cluster and its cost, and write nothing', async () => {
     const before = await everythingOf(t, t.acme);
 
     const { body } = await put(aClusterSpec(), '?dryRun=true').expect(200);
@@ -36,7 +36,7 @@ describe('dry runs of a cluster PUT', () => {
     expect(t.wakeups).toEqual([]);
   });
 
-  it('list the changed fields of one that is there', async () => {
+  it('list the changed fields of an existing cluster', async () => {
     await runningCluster(t, t.acme, name);
 
     const { body } = await put(aClusterSpec({ nodePools: [aPool({ maximum: 5 })] }), '?dryRun=true').expect(200);
@@ -46,7 +46,7 @@ describe('dry runs of a cluster PUT', () => {
     expect((await t.api.as(t.acme.member).get(path())).body.metadata.generation).toBe(1);
   });
 
-  it('list none when nothing would change', async () => {
+  it('list no changes when nothing would change', async () => {
     await declare(t, t.acme, name);
 
     expect((await put(aClusterSpec(), '?dryRun=true').expect(200)).body.changes).toEqual([]);
@@ -62,7 +62,7 @@ describe('dry runs of a cluster PUT', () => {
 describe('conditional requests to a cluster', () => {
   const tagOf = async () => (await t.api.as(t.acme.member).get(path())).headers.etag as string;
 
-  it('change what still has the tag, or any tag', async () => {
+  it('succeed with the current tag or *', async () => {
     await declare(t, t.acme, name);
 
     await put(aClusterSpec({ plan: 'monthly' }))
@@ -74,7 +74,7 @@ describe('conditional requests to a cluster', () => {
     await put(aClusterSpec()).set('If-Match', '*').expect(202);
   });
 
-  it('answer 412 for a tag from before, and write nothing', async () => {
+  it('answer 412 for an outdated tag and write nothing', async () => {
     await declare(t, t.acme, name);
     const old = await tagOf();
     await put(aClusterSpec({ plan: 'monthly' })).expect(202);
@@ -88,7 +88,7 @@ describe('conditional requests to a cluster', () => {
     expect(await everythingOf(t, t.acme)).toEqual(before);
   });
 
-  it('hold whatever a pass has seen meanwhile: what is declared is what the tag was read of', async () => {
+  it('succeed after only the status has changed', async () => {
     await declare(t, t.acme, name);
     const old = await tagOf();
     await converge(t, t.acme, name);
@@ -99,11 +99,11 @@ describe('conditional requests to a cluster', () => {
       .expect(202);
   });
 
-  it('answer 412 for any tag when there is no cluster', async () => {
+  it('answer 412 for If-Match: * when there is no cluster', async () => {
     await put(aClusterSpec()).set('If-Match', '*').expect(412);
   });
 
-  it('with If-None-Match only make, and never change', async () => {
+  it('with If-None-Match: * create but never change', async () => {
     await put(aClusterSpec()).set('If-None-Match', '*').expect(202);
 
     await put(aClusterSpec({ plan: 'annual' }))

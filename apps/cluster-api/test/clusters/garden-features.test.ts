@@ -4,7 +4,7 @@ import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import { addConnection, converge, declare } from '../support/clusters.js';
 import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
 
-const wishes: [feature: string, wish: Partial<ClusterSpec>, pointer: string][] = [
+const cases: [feature: string, spec: Partial<ClusterSpec>, pointer: string][] = [
   [
     'existing-network',
     { network: { ...aClusterSpec().network, existingNetwork: 'backbone' } },
@@ -18,7 +18,7 @@ const wishes: [feature: string, wish: Partial<ClusterSpec>, pointer: string][] =
   ],
 ];
 
-describe('what not every garden can do', () => {
+describe('a specification that needs an optional garden feature', () => {
   let able: TestClusterApi;
   let plain: TestClusterApi;
   beforeAll(async () => {
@@ -36,20 +36,20 @@ describe('what not every garden can do', () => {
       .put(t.acme.path(`/clusters/${name}/`))
       .send({ spec });
 
-  it.each(wishes)('is accepted where the installation has %s, and answered as it was declared', async (name, wish) => {
-    const { body } = await put(able, name, aClusterSpec(wish)).expect(202);
+  it.each(cases)('is accepted when %s is enabled, and answered as declared', async (name, spec) => {
+    const { body } = await put(able, name, aClusterSpec(spec)).expect(202);
 
-    expect(body.resource.spec).toMatchObject(wish);
+    expect(body.resource.spec).toMatchObject(spec);
   });
 
-  it.each(wishes)('is refused without %s, with who can enable it', async (name, wish, pointer) => {
-    const { body } = await put(plain, name, aClusterSpec(wish)).expect(422);
+  it.each(cases)('is refused without %s, with who can enable it', async (name, spec, pointer) => {
+    const { body } = await put(plain, name, aClusterSpec(spec)).expect(422);
 
     expect(body).toMatchObject({ code: 'unsupported_by_garden', errors: [{ pointer }] });
     expect(body.detail).toContain(`ask the operators of this installation to enable ${name}`);
   });
 
-  it('is fixed, where it is the network of a cluster that was started', async () => {
+  it('cannot change the existing network of a started cluster', async () => {
     await declare(able, able.acme, 'started');
     await converge(able, able.acme, 'started');
     const network = { ...aClusterSpec().network, existingNetwork: 'backbone' };

@@ -34,7 +34,7 @@ describe.each([
   { what: 'hibernate', before: false },
   { what: 'resume', before: true },
 ] as const)('POST /clusters/{name}/$what/', ({ what, before }) => {
-  it('changes nothing but that: 202 with the operation to poll', async () => {
+  it('changes only hibernated: 202 with the operation to poll', async () => {
     await runningCluster(t, t.acme, name, { hibernated: before });
 
     const { body, headers } = await post(what).expect(202);
@@ -50,7 +50,7 @@ describe.each([
     expect(entry).toMatchObject({ detail: { operationId: body.operation.id, changed: '/spec/hibernated' } });
   });
 
-  it('answers 200 and writes nothing when it is so already', async () => {
+  it('answers 200 and writes nothing when nothing changes', async () => {
     await runningCluster(t, t.acme, name, { hibernated: !before });
     const written = await everythingOf(t, t.acme);
 
@@ -61,7 +61,7 @@ describe.each([
     expect(await everythingOf(t, t.acme)).toEqual(written);
   });
 
-  it('sent again while it is under way answers 200 with that operation, and writes nothing', async () => {
+  it('answers 200 with the running operation when it is repeated, and writes nothing', async () => {
     await runningCluster(t, t.acme, name, { hibernated: before });
     const { operation } = (await post(what).expect(202)).body;
     const written = await everythingOf(t, t.acme);
@@ -73,7 +73,7 @@ describe.each([
     expect(await everythingOf(t, t.acme)).toEqual(written);
   });
 
-  it('sent again after it failed is tried again', async () => {
+  it('is retried when it is repeated after a failure', async () => {
     await runningCluster(t, t.acme, name, { hibernated: before });
     const first = (await post(what).expect(202)).body.operation;
     await endOperations(t, t.acme, name, 'failed');
@@ -85,7 +85,7 @@ describe.each([
     expect(body.resource.metadata.generation).toBe(3);
   });
 
-  it('of a draft is kept for when it starts', async () => {
+  it('of a draft is stored for its start', async () => {
     await declare(t, t.acme, name, { nodePools: [], hibernated: before });
 
     const { body } = await post(what).expect(202);
@@ -95,7 +95,7 @@ describe.each([
     expect(t.wakeups).toEqual([]);
   });
 
-  it('answers 404 for what is not there', async () => {
+  it('answers 404 for an unknown cluster', async () => {
     await post(what).expect(404);
   });
 
@@ -107,7 +107,7 @@ describe.each([
     expect((await post(what).expect(409)).body).toMatchObject({ code: 'cluster_deleting', operationId });
   });
 
-  it('answers 409 over a rejected connection, without which it cannot be carried out', async () => {
+  it('answers 409 over a rejected connection', async () => {
     const ref = `rejected-${what}`;
     await addConnection(t, t.acme, { ref });
     await runningCluster(t, t.acme, name, { hibernated: before, connectionRef: ref });
@@ -116,13 +116,13 @@ describe.each([
     expect((await post(what).expect(409)).body.code).toBe('connection_rejected');
   });
 
-  it('answers 412 when the cluster has changed', async () => {
+  it('answers 412 for an outdated tag', async () => {
     await runningCluster(t, t.acme, name, { hibernated: before });
 
     expect((await post(what).set('If-Match', '"old"').expect(412)).body.code).toBe('precondition_failed');
   });
 
-  it('with a key is done once, however often it is sent and whatever came in between', async () => {
+  it('takes effect once per idempotency key, whatever changed in between', async () => {
     await runningCluster(t, t.acme, name, { hibernated: before });
     const key = `${what}-${name}`;
     const first = (await post(what).set('Idempotency-Key', key).expect(202)).body;
@@ -134,7 +134,7 @@ describe.each([
     expect(again.resource.spec.hibernated).toBe(before);
   });
 
-  it('with a key that had nothing to do has nothing to do again', async () => {
+  it('with the key of a request without effect has no effect again', async () => {
     await runningCluster(t, t.acme, name, { hibernated: !before });
     const key = `idle-${what}-${name}`;
     await post(what).set('Idempotency-Key', key).expect(200);
@@ -143,7 +143,7 @@ describe.each([
     await post(what).set('Idempotency-Key', key).expect(200);
   });
 
-  it('refuses a key that belongs to another request', async () => {
+  it('refuses the key of another request', async () => {
     await runningCluster(t, t.acme, name, { hibernated: before });
     const key = `reused-${what}-${name}`;
     await post(what).set('Idempotency-Key', key).expect(202);
@@ -155,7 +155,7 @@ describe.each([
 });
 
 describe('POST /clusters/{name}/retry/', () => {
-  it('accepts the same specification once more after its operation failed', async () => {
+  it('accepts the same specification again after its operation failed', async () => {
     const { operation } = await declare(t, t.acme, name);
     await converge(t, t.acme, name);
     await t.api
@@ -173,7 +173,9 @@ describe('POST /clusters/{name}/retry/', () => {
     });
     expect(body.operation.desiredHash).not.toBe(operation.desiredHash);
     expect(await operationsOf(t, t.acme, name)).toEqual([
-      ...['cluster.create succeeded', 'cluster.update failed', 'cluster.update queued'],
+      'cluster.create succeeded',
+      'cluster.update failed',
+      'cluster.update queued',
     ]);
     expect(t.wakeups).toHaveLength(1);
   });
@@ -188,13 +190,13 @@ describe('POST /clusters/{name}/retry/', () => {
     await post('retry').expect(200);
   });
 
-  it('is no matter for a draft', async () => {
+  it('has no effect on a draft', async () => {
     await declareDraft(t, t.acme, name);
 
     await post('retry').expect(200);
   });
 
-  it('with a key makes one operation, however often it is sent', async () => {
+  it('creates one operation per idempotency key', async () => {
     await runningCluster(t, t.acme, name);
     await post('hibernate').expect(202);
     await endOperations(t, t.acme, name, 'failed');
@@ -207,7 +209,7 @@ describe('POST /clusters/{name}/retry/', () => {
     expect(again.operation.error).toMatchObject({ code: 'provider_capacity', retryable: true });
   });
 
-  it('answers 404, 409 and 412 as other changes do', async () => {
+  it('answers 404, 409 and 412 like other changes', async () => {
     await post('retry').expect(404);
     await runningCluster(t, t.acme, name);
     await post('retry').set('If-Match', '"old"').expect(412);

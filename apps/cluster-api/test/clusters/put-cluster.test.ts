@@ -38,7 +38,7 @@ describe('PUT /clusters/{name}/', () => {
     t.wakeups.length = 0;
   });
 
-  it('makes a cluster: 202 with the operation to poll, and somebody is woken', async () => {
+  it('creates a cluster: 202 with the operation to poll, and wakes the reconciler', async () => {
     const answer = await put(aClusterSpec()).expect(202);
 
     const { operation, resource } = answer.body;
@@ -49,7 +49,11 @@ describe('PUT /clusters/{name}/', () => {
       status: { phase: 'Pending', seedName: null, migrationPhase: null },
     });
     expect(operation).toMatchObject({
-      ...{ kind: 'cluster.create', state: 'queued', progress: 0, error: {}, desiredHash: stored.desiredHash },
+      kind: 'cluster.create',
+      state: 'queued',
+      progress: 0,
+      error: {},
+      desiredHash: stored.desiredHash,
       target: { kind: 'Cluster', name, id: stored.id, team: 'acme' },
       self: `${PUBLIC_URL}/api/v1/teams/acme/operations/${operation.id}/`,
     });
@@ -58,24 +62,27 @@ describe('PUT /clusters/{name}/', () => {
     expect(t.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: stored.id } }]);
   });
 
-  it('fills in what a short specification leaves out', async () => {
+  it('fills in omitted fields', async () => {
     const { body } = await put({ connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.33' }).expect(202);
 
     expect(body.resource.spec).toEqual(aClusterSpec({ kubernetesVersion: '1.33', nodePools: [] }));
   });
 
-  it('writes down who asked for what', async () => {
+  it('writes an audit entry', async () => {
     const { headers, body } = await put(aClusterSpec()).expect(202);
 
     const entry = await t.db.auditEntry.findFirstOrThrow({ where: { targetName: name } });
     expect(entry).toMatchObject({
-      ...{ teamId: t.acme.id, userId: t.acme.member.id, action: 'cluster.declare', targetKind: 'Cluster' },
+      teamId: t.acme.id,
+      userId: t.acme.member.id,
+      action: 'cluster.declare',
+      targetKind: 'Cluster',
       requestId: headers['x-correlation-id'],
       detail: { operationId: body.operation.id, generation: 1, changed: expect.stringContaining('/spec/region') },
     });
   });
 
-  it('without pools stores a draft, whose operation is done at once', async () => {
+  it('stores a draft without pools, whose operation succeeds immediately', async () => {
     const { body } = await put(aClusterSpec({ nodePools: [] })).expect(202);
 
     expect(body.operation).toMatchObject({ kind: 'cluster.create', state: 'succeeded', progress: 100 });
@@ -99,7 +106,7 @@ describe('PUT /clusters/{name}/', () => {
     expect((await row()).dueAt).not.toBeNull();
   });
 
-  it('keeps hibernation and pools that it does not mention', async () => {
+  it('keeps omitted hibernation and pools', async () => {
     await runningCluster(t, t.acme, name, { hibernated: true, nodePools: [aPool({ maximum: 7 })] });
     const { hibernated: _, nodePools: __, ...rest } = aClusterSpec({ plan: 'annual' });
 
@@ -110,7 +117,7 @@ describe('PUT /clusters/{name}/', () => {
     );
   });
 
-  it('takes back what a GET has answered, as it is, and it changes nothing', async () => {
+  it('accepts the unchanged body of a GET without an effect', async () => {
     await runningCluster(t, t.acme, name, { nodePools: [aPool(), aPool({ name: 'batch', image: {} })] });
     const { body } = await t.api.as(t.acme.member).get(path()).expect(200);
     const before = await everythingOf(t, t.acme);
@@ -123,7 +130,7 @@ describe('PUT /clusters/{name}/', () => {
     expect(answer.body.resource).toMatchObject({ spec: { plan: 'annual' }, status: { phase: 'Updating' } });
   });
 
-  it('refuses what was read of another cluster', async () => {
+  it('refuses the body of another cluster', async () => {
     await declare(t, t.acme, name);
     const { body } = await t.api.as(t.acme.member).get(path()).expect(200);
 
@@ -136,7 +143,7 @@ describe('PUT /clusters/{name}/', () => {
     expect(answer.body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/metadata/name' }] });
   });
 
-  it('keeps what is fixed where it says nothing, or null', async () => {
+  it('keeps immutable fields that are omitted or null', async () => {
     const network = { ...aClusterSpec().network, podCIDR: '10.100.0.0/16' };
     await runningCluster(t, t.acme, name, { network });
 
@@ -144,7 +151,7 @@ describe('PUT /clusters/{name}/', () => {
     await put({ kubernetesVersion: '1.33.4', region: null, network: { podCIDR: null }, nodePools: null }).expect(200);
   });
 
-  it('takes the documented default for everything else that it does not mention', async () => {
+  it('uses the documented default for all other omitted fields', async () => {
     await declareDraft(t, t.acme, name);
     await put(aClusterSpec({ plan: 'annual', nodePools: [] })).expect(202);
     const { plan: _, ...rest } = aClusterSpec({ nodePools: [] });
@@ -154,7 +161,7 @@ describe('PUT /clusters/{name}/', () => {
     expect(body.resource.spec.plan).toBe('payg');
   });
 
-  it('answers 200 and writes nothing when the specification is unchanged, in whatever order it is written', async () => {
+  it('answers 200 and writes nothing for the same specification, in any order of members', async () => {
     await runningCluster(t, t.acme, name);
     const before = await everythingOf(t, t.acme);
     const reversed = Object.fromEntries(Object.entries(aClusterSpec()).reverse());
@@ -167,7 +174,7 @@ describe('PUT /clusters/{name}/', () => {
     expect(await everythingOf(t, t.acme)).toEqual(before);
   });
 
-  it('sent again while its operation runs answers 200 and says where to poll it', async () => {
+  it('answers 200 with the URL of the running operation when it is repeated', async () => {
     const { operation } = await declare(t, t.acme, name);
     const before = await everythingOf(t, t.acme);
 
@@ -175,12 +182,16 @@ describe('PUT /clusters/{name}/', () => {
 
     expect(headers['operation-location']).toBe(operation.self);
     expect(body.status.lastOperation).toEqual({
-      ...{ id: operation.id, kind: 'cluster.create', state: 'queued', error: {}, createdAt: operation.createdAt },
+      id: operation.id,
+      kind: 'cluster.create',
+      state: 'queued',
+      error: {},
+      createdAt: operation.createdAt,
     });
     expect(await everythingOf(t, t.acme)).toEqual(before);
   });
 
-  it('sent again after its operation failed is a retry, of which the cluster tells', async () => {
+  it('is a retry when it is repeated after a failure', async () => {
     await declare(t, t.acme, name);
     await beginFirstPass(t, t.acme, name);
     await endOperations(t, t.acme, name, 'failed');
@@ -198,7 +209,7 @@ describe('PUT /clusters/{name}/', () => {
     expect(t.wakeups).toHaveLength(2);
   });
 
-  it('that was a retry is refused over a rejected connection', async () => {
+  it('refuses a retry over a rejected connection', async () => {
     await addConnection(t, t.acme, { ref: `lost-${name}` });
     await declare(t, t.acme, name, { connectionRef: `lost-${name}` });
     await beginFirstPass(t, t.acme, name);
@@ -210,14 +221,14 @@ describe('PUT /clusters/{name}/', () => {
     expect(body.code).toBe('connection_rejected');
   });
 
-  it('refuses an Idempotency-Key, with which it would do nothing', async () => {
+  it('refuses an Idempotency-Key, which has no meaning for PUT', async () => {
     const { body } = await put(aClusterSpec()).set('Idempotency-Key', 'k').expect(422);
 
     expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/headers/Idempotency-Key' }] });
     expect(await t.db.cluster.count({ where: { name } })).toBe(0);
   });
 
-  it('accepts a change while an operation runs, which ends as superseded', async () => {
+  it('accepts a change while an operation runs and supersedes that', async () => {
     await declare(t, t.acme, name);
     await beginFirstPass(t, t.acme, name);
     await t.db.operation.updateMany({ where: { targetName: name }, data: { state: 'running', progress: 40 } });
@@ -228,7 +239,7 @@ describe('PUT /clusters/{name}/', () => {
     expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create superseded', 'cluster.update queued']);
   });
 
-  it('shows a running cluster as one that changes from the answer on, and all else as it was last observed', async () => {
+  it('shows a changed cluster as Updating immediately and keeps the last observations', async () => {
     await runningCluster(t, t.acme, name);
 
     const { body } = await put(aClusterSpec({ plan: 'annual' })).expect(202);
@@ -246,7 +257,7 @@ describe('PUT /clusters/{name}/', () => {
     expect((await t.api.as(t.acme.member).get(path())).body).toEqual(body.resource);
   });
 
-  it('keeps the row, and so the name on the garden, of every pool that stays', async () => {
+  it('keeps the row and garden name of every remaining pool', async () => {
     await declare(t, t.acme, name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' }), aPool({ name: 'c' })] });
     const workers = async () => {
       const { id: clusterId } = await row();
@@ -264,7 +275,7 @@ describe('PUT /clusters/{name}/', () => {
     expect([after.get('a'), after.get('c')]).toEqual([before.get('a'), before.get('c')]);
   });
 
-  it('gives a pool that was removed and added again another name on the garden', async () => {
+  it('gives a pool that was removed and added again a new name on the garden', async () => {
     await declare(t, t.acme, name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
     const worker = () => t.db.nodePool.findFirstOrThrow({ where: { cluster: { name }, name: 'b' } });
     const before = await worker();
@@ -275,7 +286,7 @@ describe('PUT /clusters/{name}/', () => {
     expect((await worker()).workerName).not.toBe(before.workerName);
   });
 
-  it('may change the network until the first pass, and never after', async () => {
+  it('can change the network only before the first pass', async () => {
     const network = { ...aClusterSpec().network, podCIDR: '10.100.0.0/16' };
     await declareDraft(t, t.acme, name);
     await put(aClusterSpec({ network })).expect(202);
@@ -286,7 +297,7 @@ describe('PUT /clusters/{name}/', () => {
     expect(body).toMatchObject({ code: 'immutable_field', errors: [{ pointer: '/spec/network/podCIDR' }] });
   });
 
-  it('is refused over a rejected connection, unless it is for a draft', async () => {
+  it('is refused over a rejected connection, except for a draft', async () => {
     const { body } = await put(aClusterSpec({ connectionRef: 'rejected' })).expect(409);
 
     expect(body.code).toBe('connection_rejected');
@@ -299,7 +310,7 @@ describe('PUT /clusters/{name}/', () => {
     expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/spec/connectionRef' }] });
   });
 
-  it('answers 409 while the cluster is being deleted, and starts anew once it is gone', async () => {
+  it('answers 409 while the cluster is being deleted and creates a new one after that', async () => {
     await runningCluster(t, t.acme, name);
     await t.api.as(t.acme.member).delete(path()).expect(202);
 
@@ -309,8 +320,8 @@ describe('PUT /clusters/{name}/', () => {
     expect((await put(aClusterSpec()).expect(202)).body.resource.metadata.generation).toBe(1);
   });
 
-  describe('with the garden away', () => {
-    it('goes by the catalogue that was read last, and says 502 with Retry-After when there is none', async () => {
+  describe('while the garden is unavailable', () => {
+    it('uses the cached catalogue, or answers 502 with Retry-After without one', async () => {
       const away = fakeGarden();
       away.failure = new GardenError('unreachable', 'no connection');
       let now = 0;
@@ -342,7 +353,7 @@ describe('PUT /clusters/{name}/', () => {
       }
     });
 
-    it('still does what needs no catalogue', async () => {
+    it('accepts changes that need no catalogue', async () => {
       await runningCluster(t, t.acme, name);
       const reads = garden.catalogueReads;
 

@@ -8,7 +8,7 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 const statuses = (answers: readonly { status: number }[]) => answers.map(({ status }) => status).sort();
 
-describe('changes at the same time', () => {
+describe('concurrent changes', () => {
   let t: TestClusterApi;
   let names = 0;
   let name: string;
@@ -27,7 +27,7 @@ describe('changes at the same time', () => {
     return { cluster, operations };
   };
 
-  const isSomebodyWaiting = async (locktype: string): Promise<boolean> => {
+  const isLockWaiting = async (locktype: string): Promise<boolean> => {
     const { rowCount } = await t.pool.query(
       `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
        WHERE NOT granted AND locktype = $1 AND datname = current_database()`,
@@ -47,7 +47,7 @@ describe('changes at the same time', () => {
     name = `web-${names}`;
   });
 
-  it('declare one cluster when all say the same', async () => {
+  it('create one cluster from equal declarations', async () => {
     const answers = await Promise.all(times(20, () => put(aClusterSpec())));
 
     expect(statuses(answers)).toEqual([...times(19, () => 200), 202]);
@@ -58,7 +58,7 @@ describe('changes at the same time', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  it('come one after the other when each says something else, and one operation is left open', async () => {
+  it('are serialized when they differ, and leave one open operation', async () => {
     const answers = await Promise.all(
       times(20, (index) => put(aClusterSpec({ nodePools: [aPool({ maximum: index + 1 })] }))),
     );
@@ -86,7 +86,7 @@ describe('changes at the same time', () => {
     expect(statuses(answers)).toEqual([202, ...times(9, () => 412)]);
   });
 
-  it('with If-None-Match make one cluster', async () => {
+  it('with If-None-Match create one cluster', async () => {
     const answers = await Promise.all(times(10, () => put(aClusterSpec()).set('If-None-Match', '*')));
 
     expect(statuses(answers)).toEqual([202, ...times(9, () => 412)]);
@@ -111,7 +111,7 @@ describe('changes at the same time', () => {
     expect(cluster?.generation).toBe(13);
   });
 
-  it('never take a running cluster its last pool', async () => {
+  it('never remove the last pool of a running cluster', async () => {
     await runningCluster(t, t.acme, name, { nodePools: times(4, (index) => aPool({ name: `p${index}` })) });
 
     const answers = await Promise.all(
@@ -122,7 +122,7 @@ describe('changes at the same time', () => {
     expect((await stored()).cluster?.nodePools).toHaveLength(1);
   });
 
-  it('of declaring and deleting leave either a cluster as declared, or none', async () => {
+  it('that declare and delete leave either a consistent cluster or none', async () => {
     await declare(t, t.acme, name);
 
     const answers = await Promise.all([
@@ -139,7 +139,7 @@ describe('changes at the same time', () => {
     expect(open[0]?.desiredHash).toBe(cluster?.desiredHash);
   });
 
-  it('wait for a first pass that begins, and then delete what has been started', async () => {
+  it('wait for a starting first pass and then delete a started cluster', async () => {
     await declare(t, t.acme, name);
     const pass = await t.pool.connect();
     await pass.query('BEGIN');
@@ -149,7 +149,7 @@ describe('changes at the same time', () => {
       .as(t.acme.member)
       .delete(path())
       .then((answer) => answer);
-    await waitFor('the deletion to wait for the pass', () => isSomebodyWaiting('transactionid'));
+    await waitFor('the deletion to wait for the pass', () => isLockWaiting('transactionid'));
     await pass.query('COMMIT');
     pass.release();
 
@@ -157,7 +157,7 @@ describe('changes at the same time', () => {
     expect((await stored()).cluster).toMatchObject({ phase: 'Deleting', startedAt: expect.any(Date) });
   });
 
-  it('of many deletions are one deletion', async () => {
+  it('that delete are one deletion', async () => {
     await runningCluster(t, t.acme, name);
 
     const answers = await Promise.all(times(10, () => t.api.as(t.acme.member).delete(path())));
@@ -167,7 +167,7 @@ describe('changes at the same time', () => {
     expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create succeeded', 'cluster.delete queued']);
   });
 
-  it('of one request that was sent twice with a key make one operation', async () => {
+  it('with the same idempotency key create one operation', async () => {
     await runningCluster(t, t.acme, name);
 
     const answers = await Promise.all(
@@ -178,7 +178,7 @@ describe('changes at the same time', () => {
     expect(new Set(answers.map(({ body }) => body.operation.id)).size).toBe(1);
   });
 
-  it('never pass a quota of the team', async () => {
+  it('never exceed the quota of clusters', async () => {
     const before = await t.db.cluster.count({ where: { teamId: t.acme.id } });
     await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: before + 3 } });
     try {
@@ -193,7 +193,7 @@ describe('changes at the same time', () => {
     }
   });
 
-  it('never pass the quota of nodes', async () => {
+  it('never exceed the quota of nodes', async () => {
     await declare(t, t.acme, name, { nodePools: [aPool({ maximum: 70 })] });
 
     const answers = await Promise.all(
@@ -208,7 +208,7 @@ describe('changes at the same time', () => {
     expect(statuses(answers)).toEqual([201, 201, 201, 403, 403, 403]);
   });
 
-  it('leave a reader with a cluster of one moment', async () => {
+  it('give readers a consistent snapshot', async () => {
     await declare(t, t.acme, name);
     const writer = await t.pool.connect();
     await writer.query('BEGIN');
@@ -218,7 +218,7 @@ describe('changes at the same time', () => {
       .as(t.acme.member)
       .get(path())
       .then((answer) => answer);
-    await waitFor('the reader to wait for the pools', () => isSomebodyWaiting('relation'));
+    await waitFor('the reader to wait for the pools', () => isLockWaiting('relation'));
     await writer.query('UPDATE cluster SET generation = 2 WHERE name = $1', [name]);
     await writer.query(
       'UPDATE node_pool SET maximum = 9 FROM cluster WHERE cluster_id = cluster.id AND cluster.name = $1',
@@ -234,7 +234,7 @@ describe('changes at the same time', () => {
     ]).toContainEqual([metadata.generation, spec.nodePools[0].maximum]);
   });
 
-  it('survive a change that cannot be written: nothing of it stays', async () => {
+  it('leave nothing behind when a change fails to be written', async () => {
     await runningCluster(t, t.acme, name);
     await t.pool.query(
       `CREATE FUNCTION refuse_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no audit'; END $$;
@@ -253,14 +253,14 @@ describe('changes at the same time', () => {
     await converge(t, t.acme, name);
   });
 
-  it('on a connection that is being deleted wait, and find that there is none', async () => {
+  it('wait for the deletion of their connection and are then refused', async () => {
     await addConnection(t, t.acme, { ref: name });
     const deletion = await t.pool.connect();
     await deletion.query('BEGIN');
     await deletion.query('DELETE FROM connection WHERE ref = $1', [name]);
 
     const declaration = put(aClusterSpec({ connectionRef: name })).then((answer) => answer);
-    await waitFor('the declaration to wait for the deletion', () => isSomebodyWaiting('transactionid'));
+    await waitFor('the declaration to wait for the deletion', () => isLockWaiting('transactionid'));
     await deletion.query('COMMIT');
     deletion.release();
 
@@ -269,7 +269,7 @@ describe('changes at the same time', () => {
     expect((await stored()).cluster).toBeNull();
   });
 
-  it('keep the connection that they declare a cluster on', async () => {
+  it('keep the connection of a cluster that is being declared', async () => {
     await addConnection(t, t.acme, { ref: name });
     const { id: connectionId } = await t.db.connection.findUniqueOrThrow({
       where: { teamId_ref: { teamId: t.acme.id, ref: name } },
@@ -285,7 +285,7 @@ describe('changes at the same time', () => {
       .as(t.acme.admin)
       .delete(t.acme.path(`/connections/${name}/`))
       .then((answer) => answer);
-    await waitFor('the deletion to wait for the declaration', () => isSomebodyWaiting('transactionid'));
+    await waitFor('the deletion to wait for the declaration', () => isLockWaiting('transactionid'));
     await declaration.query('COMMIT');
     declaration.release();
 
@@ -293,7 +293,7 @@ describe('changes at the same time', () => {
     expect([status, body.code]).toEqual([409, 'connection_in_use']);
   });
 
-  it('of a connection and clusters on it leave clusters with their connection, or neither', async () => {
+  it('that delete a connection and declare a cluster on it leave both or neither', async () => {
     const refs = times(8, (index) => `${name}-${index}`);
     await Promise.all(refs.map((ref) => addConnection(t, t.acme, { ref })));
 
@@ -311,10 +311,10 @@ describe('changes at the same time', () => {
     for (const outcome of outcomes) expect(['202,409', '204,422']).toContain(outcome);
   });
 
-  it('take another generated name when one collides', async () => {
+  it('retry with another generated name after a collision', async () => {
     await declare(t, t.acme, name);
     const { cluster } = await stored();
-    // The first new row gets the name of the one that is there, the next one a name of its own.
+    // The first new row gets the name of the existing one. The next one keeps its generated name.
     await t.pool.query(
       `CREATE SEQUENCE tries;
        CREATE FUNCTION collide() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -14,7 +14,7 @@ describe('reading clusters', () => {
   afterAll(() => t.close());
 
   describe('GET /clusters/{name}/', () => {
-    it('answers the cluster with its tag, to be asked for again', async () => {
+    it('answers the cluster with its tag for revalidation', async () => {
       const { body, headers } = await get('/clusters/alpha/').expect(200);
 
       expect(body.metadata.name).toBe('alpha');
@@ -23,7 +23,7 @@ describe('reading clusters', () => {
       expect(headers['cache-control']).toBe('private, no-cache');
     });
 
-    it('answers 304 to whoever has it', async () => {
+    it('answers 304 for the current tag', async () => {
       const { etag } = (await get('/clusters/alpha/')).headers;
 
       const answer = await get('/clusters/alpha/').set('If-None-Match', `W/"other", ${etag}`).expect(304);
@@ -32,7 +32,7 @@ describe('reading clusters', () => {
       expect(answer.text).toBe('');
     });
 
-    it('answers 200 to whoever has it from before a pass saw something', async () => {
+    it('answers 200 for a tag from before a pass', async () => {
       const { etag } = (await get('/clusters/bravo/')).headers;
       await converge(t, t.acme, 'bravo');
 
@@ -41,7 +41,7 @@ describe('reading clusters', () => {
         .expect(200);
     });
 
-    describe('of what is there now of its pools', () => {
+    describe('with the observed state of its pools', () => {
       const image = { name: 'ubuntu', version: '24.4.0' };
       const of = (image: object | null, nodes: object | null) => ({ name: 'general', image, nodes });
       const seen = (nodePools: object[], counts: object | null) =>
@@ -53,15 +53,15 @@ describe('reading clusters', () => {
 
       const numbers = { ready: 1, total: 2 };
       it.each<[string, object[], object | null, object[]]>([
-        ['nothing while nothing is known', [], null, []],
-        ['images and numbers', [{ name: 'general', image }], { general: numbers }, [of(image, numbers)]],
+        ['nothing before the first observation', [], null, []],
+        ['images and node counts', [{ name: 'general', image }], { general: numbers }, [of(image, numbers)]],
         ['images alone', [{ name: 'general', image }], null, [of(image, null)]],
-        ['numbers alone', [], { general: numbers }, [of(null, numbers)]],
-        ['nothing of pools that are gone', [{ name: 'gone', image }], { gone: numbers }, []],
-      ])('tells %s', async (_what, images, counts, told) => {
+        ['node counts alone', [], { general: numbers }, [of(null, numbers)]],
+        ['nothing of removed pools', [{ name: 'gone', image }], { gone: numbers }, []],
+      ])('answers %s', async (_what, images, counts, expected) => {
         await seen(images, counts);
 
-        expect(await poolsOf()).toEqual(told);
+        expect(await poolsOf()).toEqual(expected);
       });
     });
 
@@ -69,7 +69,7 @@ describe('reading clusters', () => {
       expect((await get(`/clusters/${name}/`).expect(404)).body.code).toBe('not_found');
     });
 
-    it('is there for HEAD, too', async () => {
+    it('supports HEAD', async () => {
       const answer = await t.api.as(t.acme.member).head(t.acme.path('/clusters/alpha/')).expect(200);
 
       expect(answer.headers.etag).toBeDefined();
@@ -87,7 +87,7 @@ describe('reading clusters', () => {
       expect(body.next).toBeNull();
     });
 
-    it('lists them in pages, where clusters that come or go in between move nothing', async () => {
+    it('lists them in pages that stay stable while clusters are created or deleted', async () => {
       const first = (await get('/clusters/?limit=2').expect(200)).body;
       await declare(t, t.acme, 'abacus');
 

@@ -13,10 +13,10 @@ let t: TestClusterApi;
 let garden: FakeGarden;
 let statements: string[];
 let names = 0;
-/** Of a cluster that is there. */
+/** The name of an existing cluster. */
 let name: string;
 
-/** Notes what is sent to Postgres from now on, over whichever connection. */
+/** Records all statements sent to Postgres from now on, over any connection of the pool. */
 function listenTo(pool: Pool): void {
   pool.on('acquire', (client) => {
     const heard = client as typeof client & { isHeard?: true };
@@ -25,7 +25,7 @@ function listenTo(pool: Pool): void {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     heard.query = ((statement: string | { text: string }, ...more: unknown[]) => {
       const text = typeof statement === 'string' ? statement : statement.text;
-      // Written at intervals for all sessions, whoever asks just then.
+      // Written at intervals for all sessions, independent of this request.
       if (!text.includes('SET last_seen_at')) statements.push(text);
       return query(statement, ...more);
     }) as typeof client.query;
@@ -60,18 +60,18 @@ describe('a declaration of a cluster with several pools', () => {
     expect(statements.filter((text) => text.startsWith('BEGIN'))).toHaveLength(1);
   };
 
-  it('takes few statements: of one that is new', async () => {
+  it('takes few statements for a new cluster', async () => {
     await put({ nodePools: pools(3) }, `${name}-new`).expect(202);
 
     expectFew();
   });
 
   it.each([
-    ['that is unchanged', { nodePools: pools(3) }, 200],
-    ['with changed pools', { nodePools: [...pools(4).slice(1), aPool({ name: 'another' })] }, 202],
-    ['with all pools in another order', { nodePools: pools(4).toReversed() }, 202],
-    ['that cannot be', { nodePools: pools(4), region: 'fsn1' }, 422],
-  ])('takes few statements: of one %s', async (_which, spec, status) => {
+    ['an unchanged cluster', { nodePools: pools(3) }, 200],
+    ['changed pools', { nodePools: [...pools(4).slice(1), aPool({ name: 'another' })] }, 202],
+    ['another order of all pools', { nodePools: pools(4).toReversed() }, 202],
+    ['an invalid specification', { nodePools: pools(4), region: 'fsn1' }, 422],
+  ])('takes few statements for %s', async (_which, spec, status) => {
     await put(spec).expect(status);
 
     expectFew();
@@ -79,9 +79,9 @@ describe('a declaration of a cluster with several pools', () => {
 
   it.each([
     ['claim servers', 0, 3, 202],
-    ['let go of servers', 3, 1, 202],
+    ['release servers', 3, 1, 202],
     ['keep their servers', 2, 2, 200],
-  ])('takes few statements: of pools that %s', async (_which, before, after, status) => {
+  ])('takes few statements for pools that %s', async (_which, before, after, status) => {
     const owns = (maximum: number) =>
       ['one', 'two'].map((own) => aPool({ name: own, source: 'pooled', machineType: 'cx22', minimum: 0, maximum }));
     await givenServers(t, t.acme, 6);
@@ -93,7 +93,7 @@ describe('a declaration of a cluster with several pools', () => {
     expectFew();
   });
 
-  it('is counted with everything: the look-up of the session, and the transaction’s beginning and end', async () => {
+  it('is counted with the session look-up, BEGIN and COMMIT', async () => {
     await put({ plan: 'annual', nodePools: pools(5) }).expect(202);
 
     expect(statements[0]).toContain('FROM session');
@@ -105,7 +105,7 @@ describe('a declaration of a cluster with several pools', () => {
 
 describe('reading clusters', () => {
   it.each(['', '{name}/', '{name}/node-pools/'])(
-    'takes one statement beside the look-up of the session: %s',
+    'takes one statement besides the session look-up: %s',
     async (path) => {
       await t.api
         .as(t.acme.member)

@@ -18,7 +18,7 @@ describe('two teams', () => {
   });
   afterAll(() => t.close());
 
-  it('cannot reach each other’s paths: the answer is that of a team that does not exist', async () => {
+  it('get the same answer for each other’s paths as for an absent team', async () => {
     const { id } = await t.db.operation.findFirstOrThrow({ where: { teamId: t.globex.id } });
     const stranger = t.api.as(t.acme.admin);
     for (const rest of ['/clusters/', '/clusters/theirs/', '/operations/', `/operations/${id}/`]) {
@@ -29,7 +29,7 @@ describe('two teams', () => {
     }
   });
 
-  it('may each have a cluster of the same name', async () => {
+  it('can have clusters with the same name', async () => {
     const send = (team: TestTeam) =>
       t.api.as(team.member).put(team.path('/clusters/same/')).send({ spec: aClusterSpec() });
 
@@ -39,7 +39,7 @@ describe('two teams', () => {
     expect([one.resource.metadata.team, other.resource.metadata.team]).toEqual(['acme', 'globex']);
   });
 
-  it('have quotas of their own', async () => {
+  it('have separate quotas', async () => {
     const [full, free] = [await t.createTeam('full'), await t.createTeam('free')];
     await t.db.team.update({ where: { id: full.id }, data: { clustersMax: 0 } });
     const send = async (team: TestTeam) => {

@@ -3,7 +3,7 @@ import { createServer, get, type IncomingMessage, type RequestOptions, type Serv
 import { duplexPair } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Served } from '@corral/service';
+import type { Served } from '@corral/http-api';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import express from 'express';
@@ -13,7 +13,7 @@ import { listen } from '../support/listen.js';
 import { recordedLog } from '../support/recorded-log.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
-/** Their bodies are 18 MB, and the memory that is told apart from none is 10. */
+/** Number of DNS entries. Their bodies have 18 MB, and the export may use 10 MB of memory. */
 const ENTRIES = 6_000;
 const PER_PAGE = 500;
 const MEGABYTE = 1_048_576;
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const tokenId = await givenToken(test, test.acme, 'ci');
   const client = new pg.Client({ connectionString: test.databaseUrl });
   await client.connect();
-  await client.query(`SET session_replication_role = replica`); // foreign keys are not what this is about
+  await client.query(`SET session_replication_role = replica`); // skips foreign keys, which do not matter here
   await client.query(
     `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, request_body,
                                   upstream_status, upstream_body, created_at)
@@ -59,14 +59,14 @@ afterAll(async () => {
 });
 afterEach(async () => {
   jest.restoreAllMocks();
-  // Two of a team may run: who has left has to be gone before the next test.
+  // A team may run two exports, so aborted ones must have ended before the next test.
   await waitFor('every export to end', () => running.size === 0);
 });
 
-/** Begins an export over a real connection. Nothing of its body is read yet. */
+/** Starts an export over a real connection without reading its body. */
 const startExport = (team: TestTeam, query = ''): Promise<IncomingMessage> => request(team, query, {});
 
-/** The same over a connection that holds no more than a few kilobytes, whatever this machine's sockets hold. */
+/** The same over a connection with a buffer of a few kilobytes, independent of the machine's socket buffers. */
 function startExportInMemory(team: TestTeam, query: string): Promise<IncomingMessage> {
   const [ours, theirs] = duplexPair();
   createServer(app).emit('connection', theirs);
@@ -95,7 +95,7 @@ const memoryInUse = (): number => {
 };
 
 describe('an export', () => {
-  it('is a file of one entry per line, and as long as it has to be', async () => {
+  it('is a file with one entry per line', async () => {
     const answer = await startExport(test.acme, 'to=2020-01-02T00:00:00.002Z');
     const lines = (await textOf(answer)).trimEnd().split('\n');
 
@@ -108,11 +108,11 @@ describe('an export', () => {
     expect(lines.map((line) => JSON.parse(line).target.name)).toEqual(['c1', 'n5', 'n4', 'n3', 'n2', 'n1']);
   });
 
-  it('of nothing is an empty file', async () => {
+  it('without entries is an empty file', async () => {
     expect(await textOf(await startExport(test.acme, 'name=nothing'))).toBe('');
   });
 
-  it('has every entry once and in order, in memory that does not grow with their number', async () => {
+  it('contains every entry once and in order, in constant memory', async () => {
     const answer = await startExport(test.acme);
     const begun = memoryInUse();
     let highest = begun;
@@ -135,17 +135,17 @@ describe('an export', () => {
     }
 
     expect(rest).toBe('');
-    // What the test itself has done is in the log as well: a token.
+    // One more entry: the token that the test created.
     expect([entries, names.size]).toEqual([ENTRIES + ENTRIES / 10 + 1, ENTRIES]);
     expect((highest - begun) / MEGABYTE).toBeLessThan(10);
   });
 
-  it('waits for whoever reads slowly, and reads no further meanwhile', async () => {
+  it('does not read ahead of a slow client', async () => {
     const pages = jest.spyOn(test.db, '$queryRaw');
     const begin = () => startExportInMemory(test.acme, 'to=2020-01-02T00:00:01Z');
     const unread = await begin();
 
-    // Whatever would read on for nobody has had as much time to do so as all of another export takes.
+    // A whole other export takes as long as a read-ahead of the first one would need.
     const lines = (await textOf(await begin())).split('\n').length;
     const meanwhile = pages.mock.calls.length;
     const late = (await textOf(unread)).split('\n').length;
@@ -153,7 +153,7 @@ describe('an export', () => {
     const ofOne = pages.mock.calls.length / 2;
     expect(late).toBe(lines);
     expect(ofOne).toBeGreaterThan((2 * 3_000) / PER_PAGE);
-    // Two statements per page: the one that is being sent, and one more.
+    // Two statements per page, for the page that is being sent and one more.
     expect(meanwhile).toBeLessThanOrEqual(ofOne + 4);
   });
 
@@ -167,7 +167,7 @@ describe('an export', () => {
 });
 
 describe('an export that cannot be finished', () => {
-  it('is a problem like any other before its first line', async () => {
+  it('answers a problem before its first line', async () => {
     jest.spyOn(test.db, '$queryRaw').mockImplementation(() => {
       throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
     });
@@ -177,7 +177,7 @@ describe('an export that cannot be finished', () => {
     expect(body.code).toBe('service_unavailable');
   });
 
-  it('is cut later on, so that nobody takes half of it for all', async () => {
+  it('cuts the connection after its first line, so that it does not look complete', async () => {
     const query = test.db.$queryRaw.bind(test.db);
     let pages = 0;
     jest.spyOn(test.db, '$queryRaw').mockImplementation(((...statement: Parameters<typeof query>) => {
@@ -192,7 +192,7 @@ describe('an export that cannot be finished', () => {
     expect(answer.complete).toBe(false);
   });
 
-  it('is no fault when its reader has left', async () => {
+  it('logs no error when the client has disconnected', async () => {
     const answer = await startExport(test.acme);
     answer.destroy();
 
@@ -205,8 +205,8 @@ describe('an export that cannot be finished', () => {
   });
 });
 
-describe('many exports at once', () => {
-  it('are two of a team, and others have theirs; who leaves makes room', async () => {
+describe('concurrent exports', () => {
+  it('are limited to two per team, and a disconnect allows another', async () => {
     const [first, second] = [await startExport(test.acme), await startExport(test.acme)];
 
     const refused = await test.api.as(test.acme.admin).get(test.acme.path('/audit/export/')).expect(429);

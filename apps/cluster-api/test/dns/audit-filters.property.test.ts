@@ -5,12 +5,12 @@ import { givenApiEntry, givenDnsEntry, givenToken, givenZone } from '../support/
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 /*
- * Two teams with the same names of everything, but of tokens and people. Whatever is asked for, an answer has exactly
- * those entries of its team that every filter admits, in order.
+ * Two teams whose entries have the same names, except for tokens and users. For any filters, an answer has exactly the
+ * team's entries that match all of them, in order.
  */
 
 let test: TestClusterApi;
-/** All entries of each team, newest first, as the API shows them without filters. */
+/** All entries of each team, newest first, as answered without filters. */
 let everything: Map<string, AuditEntryBody[]>;
 
 const minutes = (at: number): Date => new Date(Date.UTC(2020, 0, 2, 12, at));
@@ -33,9 +33,11 @@ async function fill(team: TestTeam): Promise<void> {
   for (let at = 0; at < 40; at += 1) {
     const tokenId = at % 7 === 0 ? null : (tokens[at % 2] as string);
     await givenDnsEntry(test, team, {
-      ...{ tokenId, name: ['web', 'api', 'mail'][at % 3] as string, type: at % 4 === 0 ? 'TXT' : 'A' },
+      tokenId,
+      name: ['web', 'api', 'mail'][at % 3] as string,
+      type: at % 4 === 0 ? 'TXT' : 'A',
       operation: ['create', 'delete', 'set_records'][at % 3] as string,
-      // Each set has one write under way at the most, whoever's it is.
+      // At most one write per record set may be pending, over all teams, so none is here.
       state: tokenId === null ? 'observed' : (states[1 + (at % 4)] as string),
       createdAt: minutes(at % 11),
     });
@@ -55,7 +57,7 @@ type Filters = Partial<
   Record<'kind' | 'action' | 'outcome' | 'name' | 'type' | 'token' | 'actor' | 'from' | 'to', string>
 >;
 
-/** What the filters mean, said once more. */
+/** A second implementation of the filters. */
 function admits(
   { kind, action, outcome, name, type, token, actor, from, to }: Filters,
   entry: AuditEntryBody,
@@ -96,7 +98,7 @@ function filters(): fc.Arbitrary<Filters> {
   );
 }
 
-it('exactly the entries that all filters admit are there, page by page and in the export, and none of another team', async () => {
+it('pages and exports contain exactly the team’s entries that match all filters', async () => {
   const [first] = everything.get('acme') as AuditEntryBody[];
   expect([...everything.values()].map((entries) => entries.length)).toEqual([62, 62]);
   expect(everything.get('globex')?.map(({ id }) => id)).not.toContain(first?.id);

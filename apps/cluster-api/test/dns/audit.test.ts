@@ -28,35 +28,54 @@ const list = async (query = ''): Promise<Listed> =>
 const idsOf = ({ items }: Listed): string[] => items.map(({ id }) => id);
 const minute = (at: number): Date => new Date(Date.UTC(2020, 0, 2, 12, at));
 
-describe('an entry', () => {
-  it('of a DNS write tells who wrote what, and what the upstream said', async () => {
+describe('an audit entry', () => {
+  it('of a DNS write has the token, the request and the upstream’s answer', async () => {
     const tokenId = await givenToken(test, team, 'ci');
     const id = await givenDnsEntry(test, team, {
-      ...{ tokenId, name: `www.${team.slug}`, type: 'A', operation: 'set_records', createdAt: minute(0) },
+      tokenId,
+      name: `www.${team.slug}`,
+      type: 'A',
+      operation: 'set_records',
+      createdAt: minute(0),
       requestBody: '{"records":[{"value":"192.0.2.1","comment":"web"}]}',
-      ...{ upstreamStatus: 201, upstreamBody: '{"action":{"id":1,"status":"running"}}' },
+      upstreamStatus: 201,
+      upstreamBody: '{"action":{"id":1,"status":"running"}}',
     });
 
     const { items } = await list('kind=dns');
 
     expect(items).toEqual([
       {
-        ...{ id, kind: 'dns', action: 'dns.set_records', outcome: 'completed' },
+        id,
+        kind: 'dns',
+        action: 'dns.set_records',
+        outcome: 'completed',
         actor: { kind: 'token', id: tokenId, name: 'ci' },
         target: { kind: 'Rrset', id: `www.${team.slug}/A`, name: `www.${team.slug}` },
         dns: {
-          ...{ zone: ZONE, name: `www.${team.slug}`, type: 'A', upstreamStatus: 201 },
+          zone: ZONE,
+          name: `www.${team.slug}`,
+          type: 'A',
+          upstreamStatus: 201,
           requestBody: { records: [{ value: '192.0.2.1', comment: 'web' }] },
           upstreamBody: { action: { id: 1, status: 'running' } },
-          ...{ foundBody: null, foundApplied: null, completedAt: null, count: 1, refusalCode: null },
-          ...{ requestBodyCut: null, upstreamBodyCut: null, foundBodyCut: null },
+          foundBody: null,
+          foundApplied: null,
+          completedAt: null,
+          count: 1,
+          refusalCode: null,
+          requestBodyCut: null,
+          upstreamBodyCut: null,
+          foundBodyCut: null,
         },
-        ...{ requestId: null, detail: {}, createdAt: '2020-01-02T12:00:00.000Z' },
+        requestId: null,
+        detail: {},
+        createdAt: '2020-01-02T12:00:00.000Z',
       },
     ]);
   });
 
-  it('of this API tells who did it, to what, and in which request', async () => {
+  it('of this API has the user, the target and the request id', async () => {
     const made = await test.api.as(team.member).post(team.path('/dns-tokens/')).send({ name: 'ci' }).expect(201);
 
     const { items } = await list();
@@ -64,7 +83,10 @@ describe('an entry', () => {
     expect(items).toEqual([
       {
         id: expect.stringMatching(/^api-\d+$/),
-        ...{ kind: 'dns_token', action: 'dns_token.create', outcome: 'completed', dns: null },
+        kind: 'dns_token',
+        action: 'dns_token.create',
+        outcome: 'completed',
+        dns: null,
         actor: { kind: 'user', id: expect.stringMatching(/^\d+$/), name: team.member.email },
         target: { kind: 'DnsToken', id: made.body.id, name: 'ci' },
         requestId: made.headers['x-correlation-id'],
@@ -75,20 +97,25 @@ describe('an entry', () => {
     expect(JSON.stringify(items)).not.toContain(made.body.token);
   });
 
-  it('of a change found in the zone has the upstream for its actor', async () => {
+  it('of a change found in the zone has the upstream as its actor', async () => {
     await givenDnsEntry(test, team, {
-      ...{ tokenId: null, operation: 'drift', state: 'observed', foundBody: '{"records":[]}' },
+      tokenId: null,
+      operation: 'drift',
+      state: 'observed',
+      foundBody: '{"records":[]}',
     });
 
     const [entry] = (await list()).items;
 
     expect(entry).toMatchObject({
-      ...{ action: 'dns.drift', outcome: 'observed', actor: { kind: 'upstream', id: null, name: null } },
+      action: 'dns.drift',
+      outcome: 'observed',
+      actor: { kind: 'upstream', id: null, name: null },
       dns: { foundBody: { records: [] } },
     });
   });
 
-  it('of a demo is about the demo', async () => {
+  it('of a demo has the demo as its target', async () => {
     const tokenId = await givenToken(test, team, 'ci');
     await givenDnsEntry(test, team, { tokenId, name: 'shop', type: 'DEMO', requestBody: '{"name":"Shop"}' });
 
@@ -97,7 +124,7 @@ describe('an entry', () => {
     ]);
   });
 
-  it('of writes that were refused before they were sent tells how many, and why', async () => {
+  it('of writes refused before they were sent has their count and the reason', async () => {
     const tokenId = await givenToken(test, team, 'ci');
     await givenDnsEntry(test, team, { tokenId, state: 'unsent', count: 417, refusalCode: 'forbidden' });
 
@@ -106,7 +133,7 @@ describe('an entry', () => {
     ]);
   });
 
-  it('whose body was cut says so, with the length and the digest of the whole', async () => {
+  it('with a cut body has the length and digest of the whole body', async () => {
     const tokenId = await givenToken(test, team, 'ci');
     const id = await givenDnsEntry(test, team, { tokenId, requestBody: '12345', upstreamBody: '{"action":{}}' });
     await test.pool.query(
@@ -117,14 +144,16 @@ describe('an entry', () => {
     expect((await list('kind=dns')).items).toMatchObject([
       {
         dns: {
-          ...{ requestBody: '12345', upstreamBody: { action: {} }, upstreamBodyCut: null },
+          requestBody: '12345',
+          upstreamBody: { action: {} },
+          upstreamBodyCut: null,
           requestBodyCut: { bytes: 20_000, sha256: createHash('sha256').update('x').digest('hex') },
         },
       },
     ]);
   });
 
-  it('of what nobody asked for has the service for its actor', async () => {
+  it('without a user has the service as its actor', async () => {
     await givenApiEntry(test, team, { action: 'cluster.deleted' });
 
     expect((await list()).items).toMatchObject([{ actor: { kind: 'service', id: null, name: null } }]);
@@ -134,7 +163,7 @@ describe('an entry', () => {
     [{}, 'pending'],
     [{ issued: true }, 'completed'],
     [{ issued: false }, 'refused'],
-  ])('of a kubeconfig, of which it says %j, is %s', async (detail, outcome) => {
+  ])('of a kubeconfig with the detail %j has the outcome %s', async (detail, outcome) => {
     await givenApiEntry(test, team, { action: 'kubeconfig.issue', detail });
 
     expect((await list()).items.map((entry) => entry.outcome)).toEqual([outcome]);
@@ -142,8 +171,8 @@ describe('an entry', () => {
   });
 });
 
-describe('the log', () => {
-  it('is one of both, newest first', async () => {
+describe('the audit log', () => {
+  it('merges both logs, newest first', async () => {
     const tokenId = await givenToken(test, team, 'ci');
     const ids = [
       await givenDnsEntry(test, team, { tokenId, createdAt: minute(3) }),
@@ -155,7 +184,7 @@ describe('the log', () => {
     expect(idsOf(await list(`to=${minute(4).toISOString()}`))).toEqual(ids);
   });
 
-  it('shows a write that is under way, and later what became of it, at the same place', async () => {
+  it('shows a pending write and later its outcome at the same position', async () => {
     const tokenId = await givenToken(test, team, 'ci');
     const id = await givenDnsEntry(test, team, { tokenId, state: 'pending' });
     await givenApiEntry(test, team);
@@ -173,7 +202,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('leads through all entries of one moment, while new ones come in', async () => {
+  it('lists all entries with equal times once, while new ones are added', async () => {
     const tokenId = await givenToken(test, team, 'ci');
     const ids: string[] = [];
     for (let at = 0; at < 6; at += 1) {
@@ -194,7 +223,7 @@ describe('the log', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('has shorter pages where bodies are large, and loses none', async () => {
+  it('has shorter pages when bodies are large, without gaps', async () => {
     const tokenId = await givenToken(test, team, 'ci');
     const requestBody = JSON.stringify({ records: [{ value: 'x'.repeat(600_000) }] });
     for (let at = 0; at < 5; at += 1) await givenDnsEntry(test, team, { tokenId, name: `n${at}`, requestBody });
@@ -207,19 +236,29 @@ describe('the log', () => {
     expect(pages.flatMap(({ items }) => items.map(({ dns }) => dns?.name))).toEqual(['n4', 'n3', 'n2', 'n1', 'n0']);
   });
 
-  it('is empty for a team that did nothing', async () => {
+  it('is empty for a team without entries', async () => {
     expect(await list()).toEqual({ items: [], next: null });
   });
 });
 
-describe('a query of the log', () => {
+describe('a query of the audit log', () => {
   it.each([
-    ...['kind=clusters', 'outcome=done', 'from=yesterday', 'to=2026-11-21', 'from=2026-02-30T00:00:00Z', 'limit=0'],
-    ...['limit=201', 'cursor=x', 'cursor=WyJ4IiwieSJd', 'name=%00', 'since=1', 'kind=dns&kind=cluster'],
+    'kind=clusters',
+    'outcome=done',
+    'from=yesterday',
+    'to=2026-11-21',
+    'from=2026-02-30T00:00:00Z',
+    'limit=0',
+    'limit=201',
+    'cursor=x',
+    'cursor=WyJ4IiwieSJd',
+    'name=%00',
+    'since=1',
+    'kind=dns&kind=cluster',
     `cursor=${Buffer.from('["2026-11-21T12:00:00.000Z","other-1"]').toString('base64url')}`,
     `cursor=${Buffer.from('["2026-11-21T12:00:00.000Z","dns-99999999999999999999"]').toString('base64url')}`,
     `cursor=${Buffer.from('["never","dns-1"]').toString('base64url')}`,
-  ])('answers 422 to ?%s', async (query) => {
+  ])('answers 422 for ?%s', async (query) => {
     const { body } = await test.api
       .as(team.admin)
       .get(team.path(`/audit/?${query}`))
@@ -233,7 +272,7 @@ describe('a query of the log', () => {
       .expect(422);
   });
 
-  it('has no pages in an export', async () => {
+  it('cannot page an export', async () => {
     for (const query of ['limit=1', 'cursor=x']) {
       await test.api
         .as(team.admin)
@@ -243,8 +282,8 @@ describe('a query of the log', () => {
   });
 });
 
-describe('who may read it', () => {
-  it('administrators of the team, and nobody else', async () => {
+describe('access to the audit log', () => {
+  it('is limited to administrators of the team', async () => {
     const other = await test.createTeam(`o-${randomUUID().slice(0, 8)}`);
     await givenApiEntry(test, team, { name: 'secret-project' });
     for (const at of ['/audit/', '/audit/export/']) {

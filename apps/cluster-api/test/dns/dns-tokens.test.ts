@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { dnsTokenStore, isWellFormedDnsToken } from '@corral/auth';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } from '../support/start-cluster-api.js';
+import type { TestUser } from '../support/checked-client.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 let test: TestClusterApi;
 let team: TestTeam;
@@ -28,28 +29,34 @@ const auditOf = async () =>
     ({ action, targetName, userId }) => ({ action, targetName, userId }),
   );
 const byOperator = (name: string) => dnsTokenStore(test.db).issueToken(team, { name });
-/** Of tokens, five at once are the most. */
+/** Revokes all tokens, because a team may have five active ones. */
 const makeRoom = () => test.db.dnsToken.updateMany({ where: { teamId: team.id }, data: { revokedAt: new Date() } });
 
 describe('POST /dns-tokens/', () => {
-  it('shows the token, this once, and says where the rest of it is', async () => {
+  it('answers the token’s text once, with its location', async () => {
     const answer = await post({ name: 'ci' }).expect(201);
 
     const { token, ...rest } = answer.body;
     expect(isWellFormedDnsToken(token)).toBe(true);
     expect(rest).toEqual({
       id: expect.any(String),
-      ...{ name: 'ci', state: 'active', scopes: ['dns'], withinName: null, withinTypes: [] },
+      name: 'ci',
+      state: 'active',
+      scopes: ['dns'],
+      withinName: null,
+      withinTypes: [],
       createdBy: { id: expect.any(Number), email: team.member.email, displayName: team.member.email },
       createdAt: expect.any(String),
-      ...{ expiresAt: null, lastUsedAt: null, revokedAt: null },
+      expiresAt: null,
+      lastUsedAt: null,
+      revokedAt: null,
     });
     expect(answer.headers['cache-control']).toBe('no-store');
     expect(answer.headers.location).toBe(path(rest.id));
     expect((await get(`${rest.id}/`).expect(200)).body).toEqual(rest);
   });
 
-  it('keeps its hash only', async () => {
+  it('stores only its hash', async () => {
     const { body } = await post().expect(201);
 
     const { rows } = await test.pool.query(
@@ -60,7 +67,7 @@ describe('POST /dns-tokens/', () => {
     expect(Buffer.from((await rowOf(body.id)).hash)).toEqual(createHash('sha256').update(body.token).digest());
   });
 
-  it('narrows it to a name, to types and to a time', async () => {
+  it('restricts it to a name, types and a time', async () => {
     const expiresAt = new Date(Date.now() + HOUR_MS).toISOString();
     const withinName = `ci.${team.slug}`;
 
@@ -70,11 +77,11 @@ describe('POST /dns-tokens/', () => {
     expect(await rowOf(body.id)).toMatchObject({ withinName, withinTypes: ['TXT', 'CNAME'] });
   });
 
-  it('takes its own answer back: null is absent', async () => {
+  it('accepts null for absent fields, as in its answer', async () => {
     await post({ name: 'ci', scopes: ['dns'], withinName: null, withinTypes: [], expiresAt: null }).expect(201);
   });
 
-  it('takes a time in any zone', async () => {
+  it('accepts a time in any zone', async () => {
     const { body } = await post({ name: 'ci', expiresAt: '2199-01-01T01:00:00+01:00' }).expect(201);
 
     expect(body.expiresAt).toBe('2199-01-01T00:00:00.000Z');
@@ -89,18 +96,18 @@ describe('POST /dns-tokens/', () => {
     ['another scope', () => ({ name: 'ci', scopes: ['clusters'] }), '/scopes/0'],
     ['no scope', () => ({ name: 'ci', scopes: [] }), '/scopes'],
     ['a name of another team', () => ({ name: 'ci', withinName: 'ci.globex' }), '/withinName'],
-    ['a name that only ends alike', (slug) => ({ name: 'ci', withinName: `x${slug}` }), '/withinName'],
-    ['a name that is not valid', (slug) => ({ name: 'ci', withinName: `a b.${slug}` }), '/withinName'],
-    ['a name with a final dot', (slug) => ({ name: 'ci', withinName: `${slug}.` }), '/withinName'],
-    ['an empty name to narrow it to', () => ({ name: 'ci', withinName: '' }), '/withinName'],
-    ['a type that nobody writes', () => ({ name: 'ci', withinTypes: ['MX'] }), '/withinTypes/0'],
+    ['a name that only has the same ending', (slug) => ({ name: 'ci', withinName: `x${slug}` }), '/withinName'],
+    ['an invalid name', (slug) => ({ name: 'ci', withinName: `a b.${slug}` }), '/withinName'],
+    ['a name with a trailing dot', (slug) => ({ name: 'ci', withinName: `${slug}.` }), '/withinName'],
+    ['an empty withinName', () => ({ name: 'ci', withinName: '' }), '/withinName'],
+    ['an unsupported record type', () => ({ name: 'ci', withinTypes: ['MX'] }), '/withinTypes/0'],
     ['a type twice', () => ({ name: 'ci', withinTypes: ['A', 'A'] }), '/withinTypes'],
-    ['a time that is past', () => ({ name: 'ci', expiresAt: '2020-01-01T00:00:00Z' }), '/expiresAt'],
-    ['a day that no calendar has', () => ({ name: 'ci', expiresAt: '2199-02-30T00:00:00Z' }), '/expiresAt'],
+    ['a time in the past', () => ({ name: 'ci', expiresAt: '2020-01-01T00:00:00Z' }), '/expiresAt'],
+    ['an impossible date', () => ({ name: 'ci', expiresAt: '2199-02-30T00:00:00Z' }), '/expiresAt'],
     ['a time without a zone', () => ({ name: 'ci', expiresAt: '2199-01-01T00:00:00' }), '/expiresAt'],
-    ['a span', () => ({ name: 'ci', expiresAt: '30d' }), '/expiresAt'],
-    ['a token of one’s own', () => ({ name: 'ci', token: 'x'.repeat(64) }), '/token'],
-  ])('answers 422 to %s, and makes none', async (_what, bodyFor, pointer) => {
+    ['a duration', () => ({ name: 'ci', expiresAt: '30d' }), '/expiresAt'],
+    ['a chosen token text', () => ({ name: 'ci', token: 'x'.repeat(64) }), '/token'],
+  ])('answers 422 for %s and creates none', async (_what, bodyFor, pointer) => {
     const { body } = await post(bodyFor(team.slug)).expect(422);
 
     expect([body.code, body.errors.map((wrong: { pointer: string }) => wrong.pointer)]).toEqual([
@@ -111,7 +118,7 @@ describe('POST /dns-tokens/', () => {
     expect(await auditOf()).toEqual([]);
   });
 
-  it('answers 403 to the sixth active one, whoever made the others, and 201 once one is gone', async () => {
+  it('answers 403 for the sixth active token, whoever created the others, and 201 after one is revoked', async () => {
     await byOperator('one');
     await post({ name: 'two' }, { user: team.admin }).expect(201);
     for (const name of ['three', 'four', 'five']) await post({ name }).expect(201);
@@ -124,14 +131,14 @@ describe('POST /dns-tokens/', () => {
     expect(body.detail).toContain('5 active tokens');
   });
 
-  it('makes five of twenty that are asked for at once', async () => {
+  it('creates five of twenty concurrent ones', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => post({ name: `t${at}` })));
 
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(201), ...Array(15).fill(403)]);
     expect(await auditOf()).toHaveLength(5);
   });
 
-  it('writes down who did it', async () => {
+  it('writes an audit entry', async () => {
     await post({ name: 'ci' });
 
     expect(await auditOf()).toEqual([{ action: 'dns_token.create', targetName: 'ci', userId: team.member.id }]);
@@ -139,7 +146,7 @@ describe('POST /dns-tokens/', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  it('makes one token, and its text is in the first answer only', async () => {
+  it('creates one token, whose text is in the first answer only', async () => {
     const first = await post({ name: 'ci' }, { key: 'k' }).expect(201);
     const again = await post({ name: 'ci' }, { key: 'k' }).expect(201);
 
@@ -148,14 +155,14 @@ describe('an Idempotency-Key', () => {
     expect(await auditOf()).toHaveLength(1);
   });
 
-  it('makes one token of many requests at once, and exactly one of them learns its text', async () => {
+  it('creates one token for concurrent requests, and exactly one of them gets its text', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => post({ name: 'ci' }, { key: 'k' })));
 
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
     expect(answers.filter(({ body }) => body.token !== null)).toHaveLength(1);
   });
 
-  it('is no way around the quota, and a request that was refused may come again', async () => {
+  it('does not bypass the quota, and a refused request can be repeated', async () => {
     for (let at = 0; at < 5; at += 1) await post({ name: `t${at}` }).expect(201);
     await post({ name: 'ci' }, { key: 'k' }).expect(403);
     await makeRoom();
@@ -163,7 +170,7 @@ describe('an Idempotency-Key', () => {
     expect((await post({ name: 'ci' }, { key: 'k' }).expect(201)).body.token).not.toBeNull();
   });
 
-  it('answers with the token as it is now, even at the quota', async () => {
+  it('answers the current state of the token, even at the quota', async () => {
     const { body: made } = await post({ name: 'ci' }, { key: 'k' }).expect(201);
     await revoke(made.id).expect(204);
     for (let at = 0; at < 5; at += 1) await post({ name: `t${at}` }).expect(201);
@@ -173,7 +180,7 @@ describe('an Idempotency-Key', () => {
     expect(body).toMatchObject({ id: made.id, state: 'revoked', token: null });
   });
 
-  it('belongs to one request and one person', async () => {
+  it('belongs to one request and one user', async () => {
     await post({ name: 'ci' }, { key: 'k' }).expect(201);
 
     const { body } = await post({ name: 'other' }, { key: 'k' }).expect(422);
@@ -185,7 +192,7 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('GET /dns-tokens/', () => {
-  it('lists tokens newest first, whatever has become of them', async () => {
+  it('lists tokens of all states, newest first', async () => {
     const [first] = [await post({ name: 'first' }), await post({ name: 'second' })];
     await revoke(first.body.id).expect(204);
 
@@ -198,7 +205,7 @@ describe('GET /dns-tokens/', () => {
     expect(JSON.stringify(body)).not.toContain(first.body.token);
   });
 
-  it('lists those in a state', async () => {
+  it('filters by state', async () => {
     for (const name of ['active', 'expired', 'revoked', 'both']) await post({ name }).expect(201);
     const past = new Date(Date.now() - HOUR_MS);
     const change = (names: string[], data: object) =>
@@ -214,7 +221,7 @@ describe('GET /dns-tokens/', () => {
     }
   });
 
-  it('lists each once over all pages, also those of one moment, while others are made and revoked', async () => {
+  it('lists each token once over all pages with equal times, while others are created and revoked', async () => {
     for (let at = 0; at < 9; at += 1) {
       await post({ name: `t${at}` }).expect(201);
       if (at % 3 === 2) await makeRoom();
@@ -234,7 +241,7 @@ describe('GET /dns-tokens/', () => {
     expect(seen.sort()).toEqual(Array.from({ length: 9 }, (_, at) => `t${at}`));
   });
 
-  it('tells when a token was last used, and by whom it was made', async () => {
+  it('shows when a token was last used and who created it', async () => {
     const { record } = await byOperator('by hand');
     const usedAt = new Date('2026-11-21T12:00:00.000Z');
     await test.db.dnsToken.update({ where: { id: record.id }, data: { lastUsedAt: usedAt } });
@@ -245,7 +252,7 @@ describe('GET /dns-tokens/', () => {
   });
 
   it.each(['state=live', 'limit=0', 'cursor=x', 'cursor=WyJ4IiwieSJd', 'name=ci'])(
-    'answers 422 to ?%s',
+    'answers 422 for ?%s',
     async (query) => {
       expect((await get(`?${query}`).expect(422)).body.code).toBe('validation_failed');
     },
@@ -253,7 +260,7 @@ describe('GET /dns-tokens/', () => {
 });
 
 describe('DELETE /dns-tokens/{id}/', () => {
-  it('revokes the token for good', async () => {
+  it('revokes the token permanently', async () => {
     const { body: made } = await post().expect(201);
 
     await revoke(made.id).expect(204);
@@ -266,7 +273,7 @@ describe('DELETE /dns-tokens/{id}/', () => {
     ]);
   });
 
-  it('answers 204 however often it is sent, and counts the first', async () => {
+  it('answers 204 when it is repeated, without an effect', async () => {
     const { body: made } = await post().expect(201);
 
     await Promise.all([revoke(made.id).expect(204), revoke(made.id).expect(204)]);
@@ -277,7 +284,7 @@ describe('DELETE /dns-tokens/{id}/', () => {
     expect((await auditOf()).map(({ action }) => action)).toEqual(['dns_token.create', 'dns_token.revoke']);
   });
 
-  it('revokes one that has expired', async () => {
+  it('revokes an expired token', async () => {
     const { body: made } = await post().expect(201);
     await test.db.dnsToken.update({ where: { id: made.id }, data: { expiresAt: new Date(0) } });
 
@@ -287,7 +294,7 @@ describe('DELETE /dns-tokens/{id}/', () => {
   });
 
   it.each([randomUUID(), 'x', '%00', `${randomUUID()}0`, randomUUID().toUpperCase()])(
-    'answers 404 to %s',
+    'answers 404 for %s',
     async (id) => {
       for (const user of [team.member, team.admin]) {
         await get(`${id}/`, user).expect(404);
@@ -297,7 +304,7 @@ describe('DELETE /dns-tokens/{id}/', () => {
   );
 });
 
-describe('who may see and revoke a token', () => {
+describe('access to tokens', () => {
   let colleague: TestUser;
   let mine: string;
   let theirs: string;
@@ -311,7 +318,7 @@ describe('who may see and revoke a token', () => {
     operators = (await byOperator('operator’s')).record.id;
   });
 
-  it('a member: those they made, and of others not even that they are there', async () => {
+  it('members see and revoke only the tokens that they created', async () => {
     expect(namesOf(await get().expect(200))).toEqual(['mine']);
     await get(`${mine}/`).expect(200);
     const absent = await get(`${randomUUID()}/`).expect(404);
@@ -325,7 +332,7 @@ describe('who may see and revoke a token', () => {
     await revoke(mine).expect(204);
   });
 
-  it('an administrator: all of the team', async () => {
+  it('administrators see and revoke all tokens of the team', async () => {
     expect(namesOf(await get('', team.admin).expect(200)).sort()).toEqual(['admin’s', 'mine', 'operator’s', 'theirs']);
     for (const id of [mine, theirs, adminsOwn, operators]) {
       await get(`${id}/`, team.admin).expect(200);
@@ -333,7 +340,7 @@ describe('who may see and revoke a token', () => {
     }
   });
 
-  it('nobody of another team, whatever they are there, and nobody at all without a session', async () => {
+  it('other teams and requests without a session have no access', async () => {
     const other = await test.createTeam(`o-${randomUUID().slice(0, 8)}`);
     for (const user of [other.admin, other.member]) {
       await get('', user).expect(404);
@@ -348,7 +355,7 @@ describe('who may see and revoke a token', () => {
     expect((await rowOf(mine)).revokedAt).toBeNull();
   });
 
-  it('somebody with two teams: in each what is its own', async () => {
+  it('a user of two teams sees the tokens of each team separately', async () => {
     const other = await test.createTeam(`o-${randomUUID().slice(0, 8)}`);
     const both = await test.createUser(`both@${team.slug}.test`, [
       { team, role: 'member' },

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { requestCounter } from '@corral/auth';
-import { connectBudgetStore, connectHcloud, type KeptReading } from '@corral/hcloud';
+import { connectHcloud } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
 import { startIntercepting, stopIntercepting } from '@corral/testing/interception';
+import { connectBudgetStore, type KeptReading } from '@corral/upstream-budget';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
 import { givenDnsEntry, givenToken, givenZone, ZONE_ID } from '../support/given-audit.js';
@@ -10,7 +11,7 @@ import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/
 
 let test: TestClusterApi;
 let team: TestTeam;
-/** What is told of the upstream's budget. */
+/** Reads the upstream's budget. */
 let readAll: () => Promise<Record<string, KeptReading>>;
 beforeAll(async () => {
   startIntercepting();
@@ -39,7 +40,7 @@ const givenRrset = (name: string, owner: TestTeam, records: number) =>
 const unknown = { limit: null, remaining: null, resetAt: null, observedAt: null };
 
 describe('GET /dns-usage/', () => {
-  it('is nothing for a team that has nothing yet', async () => {
+  it('is zero for a new team', async () => {
     expect(await usage()).toEqual({
       records: { used: 0, reserved: 0, limit: 150 },
       tokens: { active: 0, limit: 5 },
@@ -48,7 +49,7 @@ describe('GET /dns-usage/', () => {
     });
   });
 
-  it('counts records in the zone, and those held for writes under way', async () => {
+  it('counts records in the zone and those reserved by pending writes', async () => {
     await givenRrset(`www.${team.slug}`, team, 3);
     await givenRrset(`api.${team.slug}`, team, 4);
     const tokenId = await givenToken(test, team, 'ci');
@@ -58,7 +59,7 @@ describe('GET /dns-usage/', () => {
     expect((await usage()).records).toEqual({ used: 7, reserved: 5, limit: 150 });
   });
 
-  it('counts the active tokens of the whole team, also for a member who does not see them', async () => {
+  it('counts all active tokens of the team, also those that the member cannot see', async () => {
     await givenToken(test, team, 'by an operator');
     const gone = await givenToken(test, team, 'expired');
     await test.db.dnsToken.update({ where: { id: gone }, data: { expiresAt: new Date(0) } });
@@ -66,7 +67,7 @@ describe('GET /dns-usage/', () => {
     expect((await usage()).tokens).toEqual({ active: 1, limit: 5 });
   });
 
-  it('counts the requests that gateways took in the last hour', async () => {
+  it('counts the requests to all gateways in the last hour', async () => {
     const gateways = [1, 2].map(() => requestCounter(test.pool, () => undefined));
     for (const gateway of gateways) {
       for (let time = 0; time < 4; time += 1) gateway.note(team.id);
@@ -78,15 +79,18 @@ describe('GET /dns-usage/', () => {
     expect((await usage(test.acme)).requests).toEqual({ lastHour: 2 });
   });
 
-  it('shows the budget of the upstream as those keep it who use it', async () => {
+  it('shows the upstream’s budget as its users store it', async () => {
     const budgetStore = connectBudgetStore({
-      ...{ redisUrl: undefined, onError: () => undefined },
+      redisUrl: undefined,
+      onError: () => undefined,
       run: (statement) => test.pool.query(statement),
     });
     nock('http://upstream.test')
       .get('/v1/zones/example.test')
       .reply(404, '{"error":{"code":"not_found","message":"no","details":null}}', {
-        ...{ 'RateLimit-Limit': '3600', 'RateLimit-Remaining': '100', 'RateLimit-Reset': '1' },
+        'RateLimit-Limit': '3600',
+        'RateLimit-Remaining': '100',
+        'RateLimit-Reset': '1',
       });
     const upstream = connectHcloud({ baseUrl: 'http://upstream.test/v1', token: 't', log: silentLog, budgetStore });
     const before = Date.now();
@@ -97,20 +101,20 @@ describe('GET /dns-usage/', () => {
     const { limit, remaining, resetAt, observedAt } = (await usage()).upstream;
 
     expect(limit).toBe(3_600);
-    // One call per second comes back.
+    // The budget refills by one call per second.
     expect(remaining).toBeGreaterThanOrEqual(99);
     expect(remaining).toBeLessThan(200);
     expect(Date.parse(resetAt)).toBeGreaterThan(before + 3_000_000);
     expect(Math.abs(Date.parse(observedAt) - before)).toBeLessThan(30_000);
   });
 
-  it('is there without the budget when that cannot be read', async () => {
+  it('works without the budget when that cannot be read', async () => {
     readAll = () => Promise.reject(new Error('Redis is away'));
 
     expect(await usage()).toMatchObject({ tokens: { limit: 5 }, upstream: unknown });
   });
 
-  it('is for all members of the team, and for nobody else', async () => {
+  it('is visible to members of the team only', async () => {
     await givenRrset(`x.${team.slug}`, team, 9);
 
     expect(await usage(team, team.admin)).toEqual(await usage(team, team.member));

@@ -32,8 +32,8 @@ const cookieOf = ({ headers }: { headers: Record<string, unknown> }) => {
   return { cookie: setCookie.split(';')[0] as string };
 };
 
-describe('somebody new who is invited', () => {
-  it('signs in by address alone, accepts, and is a member', async () => {
+describe('an invited person without a user', () => {
+  it('signs in with the address alone, accepts and becomes a member', async () => {
     const id = await invite();
 
     const answer = await signIn(email.toUpperCase()).expect(200);
@@ -45,7 +45,7 @@ describe('somebody new who is invited', () => {
     await ada.get(team.path('/clusters/')).expect(200);
   });
 
-  it('is in the audit log of the team that invites, with the request that let them in', async () => {
+  it('is in the audit log of the inviting team, with the request', async () => {
     const id = await invite();
 
     const { headers } = await signIn().expect(200);
@@ -54,13 +54,16 @@ describe('somebody new who is invited', () => {
     const [user] = await usersOf();
     expect((await audits()).slice(1)).toEqual([
       {
-        ...{ action: 'invitation.create_user', targetKind: 'Invitation', targetId: id },
-        ...{ userId: user?.id, requestId: headers['x-correlation-id'] },
+        action: 'invitation.create_user',
+        targetKind: 'Invitation',
+        targetId: id,
+        userId: user?.id,
+        requestId: headers['x-correlation-id'],
       },
     ]);
   });
 
-  it('becomes one user, however often they sign in at the same time, and whoever invites them', async () => {
+  it('becomes one user with concurrent sign-ins and several invitations', async () => {
     const other = await test.createTeam(`u-${randomUUID().slice(0, 8)}`);
     await invite();
     await invite(other);
@@ -73,7 +76,7 @@ describe('somebody new who is invited', () => {
     expect(told.filter(({ action }) => action === 'invitation.create_user')).toHaveLength(1);
   });
 
-  it('gets in by another invitation when one is over', async () => {
+  it('is admitted by another invitation when one has expired', async () => {
     const other = await test.createTeam(`u-${randomUUID().slice(0, 8)}`);
     await invite(other);
     await expire(await invite());
@@ -83,7 +86,7 @@ describe('somebody new who is invited', () => {
     expect((await audits(other)).map(({ action }) => action)).toContain('invitation.create_user');
   });
 
-  it('is a user or refused when the invitation is revoked at the same time, and nothing in between', async () => {
+  it('either becomes a user or is refused when the invitation is revoked at the same time', async () => {
     for (const name of ['one', 'two', 'three']) {
       email = `${name}@${team.slug}.test`;
       const id = await invite();
@@ -96,10 +99,10 @@ describe('somebody new who is invited', () => {
   });
 });
 
-describe('nobody is let in', () => {
+describe('a person is not admitted', () => {
   it.each<[string, (id: string) => Promise<unknown>]>([
     ['is revoked', (id) => revoke(id).expect(204)],
-    ['has run out', expire],
+    ['has expired', expire],
     ['was accepted', (id) => test.db.invitation.update({ where: { id }, data: { acceptedAt: new Date() } })],
   ])('by an invitation that %s', async (_what, end) => {
     await end(await invite());
@@ -109,7 +112,7 @@ describe('nobody is let in', () => {
     expect(await usersOf()).toEqual([]);
   });
 
-  it('by an invitation of somebody else, and is told what to do', async () => {
+  it('by an invitation to another address, and learns what to do', async () => {
     await invite();
 
     const { body, headers } = await signIn(`eve@${team.slug}.test`).expect(403);
@@ -120,7 +123,7 @@ describe('nobody is let in', () => {
   });
 });
 
-describe('at a provider', () => {
+describe('with an identity provider', () => {
   let site: SignInTest;
   let alone: TestClusterApi;
   beforeAll(async () => {
@@ -132,7 +135,7 @@ describe('at a provider', () => {
     await site.close();
   });
 
-  it('an invitation opens nothing: the provider has to vouch for the address', async () => {
+  it('an invitation does not replace a verified address', async () => {
     await invite();
     site.idp.accounts.set(email, { email, email_verified: false });
     site.idp.person = email;
@@ -143,7 +146,7 @@ describe('at a provider', () => {
     expect(await usersOf()).toEqual([]);
   });
 
-  it('somebody who came in by address alone is the same person later', async () => {
+  it('a person who signed in with the address alone stays the same user', async () => {
     await invite();
     const { body: before } = await signIn().expect(200);
     site.idp.accounts.set(email, { email, email_verified: true, name: 'Ada' });
@@ -155,7 +158,7 @@ describe('at a provider', () => {
     expect((await audits()).filter(({ action }) => action === 'invitation.create_user')).toHaveLength(1);
   });
 
-  it('somebody new makes no entry in the audit log of who invites them', async () => {
+  it('a new user causes no entry in the audit log of the inviting team', async () => {
     await invite();
     site.idp.accounts.set(email, { email, email_verified: true });
     site.idp.person = email;

@@ -9,7 +9,7 @@ import { type SignInTest, startSignIn } from '../support/start-sign-in.js';
 const HOUR_MS = 3_600_000;
 
 let site: SignInTest;
-/** Another replica of the service: its own connections, the same database. */
+/** Another replica of the service with its own connections to the same database. */
 let replica: Replica;
 let pool: Pool;
 let laptop: Browser;
@@ -48,12 +48,12 @@ const list = async (browser: Browser, query = ''): Promise<Listed[]> =>
   (await browser.send(`${site.url}${SESSIONS}${query}`)).body.items;
 const idOf = async (browser: Browser, userAgent: string): Promise<string> =>
   (await list(browser)).find((session) => session.userAgent === userAgent)?.id as string;
-/** The status of `GET /api/v1/me/` at either replica. Cookies do not tell ports apart. */
+/** The statuses of `GET /api/v1/me/` at both replicas. Cookies are shared between ports. */
 const statuses = (browser: Browser): Promise<number[]> =>
   Promise.all([site.url, replica.url].map(async (url) => (await browser.send(`${url}/api/v1/me/`)).status));
 
 describe('GET /api/v1/me/sessions/', () => {
-  it('lists one’s own sessions, newest first, and marks the one that asks', async () => {
+  it('lists the user’s own sessions, newest first, and marks the current one', async () => {
     await site.signedIn('bob');
 
     const { body, status } = await laptop.send(`${site.url}${SESSIONS}`);
@@ -65,7 +65,7 @@ describe('GET /api/v1/me/sessions/', () => {
     ]);
   });
 
-  it('goes on behind its cursor', async () => {
+  it('continues after its cursor', async () => {
     const first = await laptop.send(`${site.url}${SESSIONS}?limit=1`);
     const second = await laptop.send(`${site.url}${SESSIONS}?limit=1&cursor=${first.body.next}`);
 
@@ -76,24 +76,21 @@ describe('GET /api/v1/me/sessions/', () => {
     expect(second.body.next).toBeNull();
   });
 
-  it.each(['idle_expires_at', 'expires_at'])(
-    'leaves out what has ended by %s, and that session is over',
-    async (end) => {
-      await site.test.pool.query(`UPDATE session SET ${end} = now() WHERE user_agent = 'Phone'`);
+  it.each(['idle_expires_at', 'expires_at'])('omits sessions past their %s, which no longer work', async (end) => {
+    await site.test.pool.query(`UPDATE session SET ${end} = now() WHERE user_agent = 'Phone'`);
 
-      expect((await list(laptop)).map(({ userAgent }) => userAgent)).toEqual(['Laptop']);
-      expect(await statuses(phone)).toEqual([401, 401]);
-      expect(await statuses(laptop)).toEqual([200, 200]);
-    },
-  );
+    expect((await list(laptop)).map(({ userAgent }) => userAgent)).toEqual(['Laptop']);
+    expect(await statuses(phone)).toEqual([401, 401]);
+    expect(await statuses(laptop)).toEqual([200, 200]);
+  });
 
-  it('shows no more than 200 characters of what a browser calls itself', async () => {
+  it('shows at most 200 characters of the user agent', async () => {
     const chatty = await site.signedIn('ann', 'x'.repeat(2_000));
 
     expect((await list(chatty))[0]?.userAgent).toBe('x'.repeat(200));
   });
 
-  it('is for nobody without a session', async () => {
+  it('requires a session', async () => {
     expect((await site.open().send(`${site.url}${SESSIONS}`)).status).toBe(401);
   });
 });
@@ -102,7 +99,7 @@ describe('DELETE /api/v1/me/sessions/{id}/', () => {
   const end = (browser: Browser, id: string, headers: Record<string, string> = {}) =>
     browser.send(`${site.url}${SESSIONS}${id}/`, { method: 'DELETE', headers });
 
-  it('ends a session at once, at every replica, and no other', async () => {
+  it('ends only that session, immediately at every replica', async () => {
     const id = await idOf(laptop, 'Phone');
     expect(await statuses(phone)).toEqual([200, 200]);
 
@@ -113,14 +110,14 @@ describe('DELETE /api/v1/me/sessions/{id}/', () => {
     expect((await end(laptop, id)).status).toBe(404);
   });
 
-  it('ends the session that asks, and takes its cookie away', async () => {
+  it('can end the current session and clears its cookie', async () => {
     const page = await end(laptop, await idOf(laptop, 'Laptop'));
 
     expect([page.status, page.setCookies[0]]).toEqual([204, expect.stringMatching(/^sessionid=;/)]);
     expect(await laptop.jar.getCookies(site.url)).toEqual([]);
   });
 
-  it('does not know the sessions of somebody else, nor what is none', async () => {
+  it('does not find sessions of others or invalid ids', async () => {
     const bob = await site.signedIn('bob', 'Bob');
     const foreign = await idOf(bob, 'Bob');
 
@@ -130,7 +127,7 @@ describe('DELETE /api/v1/me/sessions/{id}/', () => {
     expect(await statuses(bob)).toEqual([200, 200]);
   });
 
-  it('is refused to a page of another site', async () => {
+  it('is refused for requests of another site', async () => {
     const page = await end(laptop, await idOf(laptop, 'Phone'), { Origin: 'https://evil.test' });
 
     expect([page.status, page.body.code]).toEqual([403, 'cross_site_request']);
@@ -139,7 +136,7 @@ describe('DELETE /api/v1/me/sessions/{id}/', () => {
 });
 
 describe('POST /auth/logout/everywhere/', () => {
-  it('ends all sessions of the person at once, at every replica, and nobody else’s', async () => {
+  it('ends all sessions of the user only, immediately at every replica', async () => {
     const bob = await site.signedIn('bob');
 
     const page = await laptop.send(`${replica.url}/auth/logout/everywhere/`, { method: 'POST' });
@@ -151,7 +148,7 @@ describe('POST /auth/logout/everywhere/', () => {
     expect(await list(await site.signedIn('ann'))).toHaveLength(1);
   });
 
-  it('is refused without a session, and to a page of another site', async () => {
+  it('is refused without a session and for requests of another site', async () => {
     const everywhere = `${site.url}/auth/logout/everywhere/`;
 
     expect((await site.open().send(everywhere, { method: 'POST' })).status).toBe(401);
@@ -161,8 +158,8 @@ describe('POST /auth/logout/everywhere/', () => {
   });
 });
 
-describe('a sign-in that begins at one replica', () => {
-  it('can end at another', async () => {
+describe('a sign-in that starts at one replica', () => {
+  it('can finish at another', async () => {
     site.idp.person = 'bob';
     const browser = site.open();
     const callback = new URL(await browser.walkTo(`${site.url}/auth/login/`, site.callback));

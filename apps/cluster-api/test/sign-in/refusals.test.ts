@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { oidcClient } from '../../src/oidc/oidc-client.js';
+import { oidcClient } from '../../src/people/oidc-client.js';
 import type { Page } from '../support/browser.js';
 import { recordedLog } from '../support/recorded-log.js';
 import { type SignInTest, startSignIn } from '../support/start-sign-in.js';
@@ -21,22 +21,22 @@ afterEach(() => {
 const login = () => `${site.url}/auth/login/`;
 const sessions = () => site.test.db.session.count({ where: { method: 'oidc' } });
 
-/** That an answer refuses, says what to do, and starts nothing. */
+/** Asserts a refusal that starts no session. */
 async function expectRefusal(page: Page, status: number, code: string, before: number): Promise<void> {
   expect([page.status, page.body.code]).toEqual([status, code]);
   expect(page.setCookies.filter((cookie) => cookie.startsWith('sessionid='))).toEqual([]);
   expect(await sessions()).toBe(before);
 }
 
-describe('the way back from the provider', () => {
-  it('is closed to another browser, also with the code and the state of the first', async () => {
+describe('the callback of the provider', () => {
+  it('is refused in another browser, even with the code and state of the first', async () => {
     const callback = await site.open().walkTo(login(), site.callback);
     const before = await sessions();
 
     await expectRefusal(await site.open().send(callback), 400, 'sign_in_expired', before);
   });
 
-  it('is closed to the code of somebody else in one’s own attempt', async () => {
+  it('is refused with the code of another attempt', async () => {
     const [mine, theirs] = [site.open(), site.open()];
     const own = new URL(await mine.walkTo(login(), site.callback));
     const stolen = new URL(await theirs.walkTo(login(), site.callback));
@@ -46,7 +46,7 @@ describe('the way back from the provider', () => {
     await expectRefusal(await mine.send(own.href), 403, 'sign_in_refused', before);
   });
 
-  it('is closed to the attempt of one state under the name of another', async () => {
+  it('is refused when attempts are stored under each other’s names', async () => {
     const browser = site.open();
     const first = new URL(await browser.walkTo(login(), site.callback));
     const second = new URL(await browser.walkTo(login(), site.callback));
@@ -60,7 +60,7 @@ describe('the way back from the provider', () => {
     }
   });
 
-  it('is taken once: the browser has forgotten the attempt, and the provider takes no code twice', async () => {
+  it('is accepted once: the browser deletes the attempt, and the provider accepts a code once', async () => {
     const browser = site.open();
     const callback = await browser.walkTo(login(), site.callback);
     const cookies = await browser.jar.getCookieString(site.url);
@@ -72,7 +72,7 @@ describe('the way back from the provider', () => {
     await expectRefusal(kept, 403, 'sign_in_refused', before);
   });
 
-  it('is closed after ten minutes', async () => {
+  it('is refused after ten minutes', async () => {
     const browser = site.open();
     const [early, late] = [await browser.walkTo(login(), site.callback), await browser.walkTo(login(), site.callback)];
 
@@ -83,7 +83,7 @@ describe('the way back from the provider', () => {
     await expectRefusal(await browser.send(late), 400, 'sign_in_expired', before);
   });
 
-  it('leads to a sentence when somebody cancels', async () => {
+  it('explains a cancelled sign-in', async () => {
     site.idp.person = null;
     const before = await sessions();
 
@@ -96,13 +96,13 @@ describe('the way back from the provider', () => {
   it.each([
     ['a fault of the provider', 'error=server_error', 502, 'upstream_unavailable'],
     ['a refusal', 'error=login_required', 403, 'sign_in_refused'],
-    ['a refusal in words that are none', 'error=%3Cscript%3Ealert(1)%3C/script%3E', 403, 'sign_in_refused'],
-    ['nothing', '', 403, 'sign_in_refused'],
+    ['an error code that is not a word', 'error=%3Cscript%3Ealert(1)%3C/script%3E', 403, 'sign_in_refused'],
+    ['no parameters', '', 403, 'sign_in_refused'],
     ['two codes', 'code=a&code=b', 403, 'sign_in_refused'],
-    ['a code that is made up', 'code=guess', 403, 'sign_in_refused'],
-    ['an answer of another provider', 'code=guess&iss=https://evil.test', 403, 'sign_in_refused'],
+    ['a made-up code', 'code=guess', 403, 'sign_in_refused'],
+    ['a response of another provider', 'code=guess&iss=https://evil.test', 403, 'sign_in_refused'],
     ['a NUL', 'code=%00', 403, 'sign_in_refused'],
-  ])('leads to a problem with %s', async (_what, query, status, code) => {
+  ])('answers a problem for %s', async (_what, query, status, code) => {
     const browser = site.open();
     const { iss, state } = Object.fromEntries(new URL(await browser.walkTo(login(), site.callback)).searchParams);
     const before = await sessions();
@@ -114,7 +114,7 @@ describe('the way back from the provider', () => {
     expect(page.body.detail).not.toContain('<');
   });
 
-  it('is cheap to refuse: without an attempt the provider is not asked', async () => {
+  it('does not call the provider without an attempt', async () => {
     const browser = site.open();
     const before = site.idp.asked.length;
 
@@ -126,14 +126,14 @@ describe('the way back from the provider', () => {
   });
 });
 
-describe('a token that was changed on its way', () => {
+describe('a forged ID token', () => {
   it.each<[string, (claims: object) => object]>([
     ['for another person', (claims) => ({ ...claims, sub: 'admin' })],
     ['for another address', (claims) => ({ ...claims, email: 'admin@acme.test', email_verified: true })],
     ['for another attempt', (claims) => ({ ...claims, nonce: 'of-another-attempt' })],
     ['for another service', (claims) => ({ ...claims, aud: 'another-service' })],
     ['for another issuer', (claims) => ({ ...claims, iss: 'https://evil.test' })],
-  ])('%s lets nobody in', async (_what, forge) => {
+  ])('%s is refused', async (_what, forge) => {
     site.idp.forge = forge;
     const before = await sessions();
 
@@ -150,7 +150,7 @@ describe('return_to', () => {
     '/\t/evil.test',
     '',
     '/auth/login/',
-  ])('%j is refused before anybody is sent anywhere', async (path) => {
+  ])('%j is refused before any redirect', async (path) => {
     const page = await site.open().send(`${login()}?return_to=${encodeURIComponent(path)}`);
 
     expect([page.status, page.body.errors]).toMatchObject([422, [{ pointer: '/query/return_to' }]]);
@@ -159,7 +159,7 @@ describe('return_to', () => {
 });
 
 describe('a provider', () => {
-  it('that went away lets nobody in and nobody out, and is asked again once it is back', async () => {
+  it('that becomes unavailable prevents sign-ins, keeps sessions, and is called again later', async () => {
     const signedIn = await site.signedIn('ann');
     const waiting = site.open();
     const callback = await waiting.walkTo(login(), site.callback);
@@ -178,7 +178,7 @@ describe('a provider', () => {
     expect((await site.open().visit(login())).status).toBe(200);
   });
 
-  it('that was away from the start is found at the first sign-in after it came', async () => {
+  it('that was unavailable from the start is used once it is available', async () => {
     const late = await startSignIn();
     late.idp.accounts.set('ann', { email: 'ann@acme.test', email_verified: true });
     late.idp.person = 'ann';
@@ -193,9 +193,9 @@ describe('a provider', () => {
   });
 
   it.each([
-    ['does not take the secret', { clientSecret: 'another-secret' }, 502, 'upstream_unavailable'],
+    ['rejects the client secret', { clientSecret: 'another-secret' }, 502, 'upstream_unavailable'],
     ['knows the service as a public client', { clientId: 'public', clientSecret: undefined }, 200, undefined],
-  ])('that %s answers so', async (_what, settings, status, code) => {
+  ])('that %s is handled', async (_what, settings, status, code) => {
     const { issuer, clientId } = site.idp;
     const oidc = oidcClient({ issuer, clientId, scopes: 'openid email profile', ...settings });
     const other = await startSignIn({ deps: { oidc } });
@@ -209,7 +209,7 @@ describe('a provider', () => {
 });
 
 describe('the log', () => {
-  it('tells why sign-ins were refused, and no secret, code, state or token', async () => {
+  it('explains refused sign-ins without secrets, codes, states or tokens', async () => {
     const browser = site.open();
     const callback = new URL(await browser.walkTo(login(), site.callback));
     const cookies = await browser.jar.getCookieString(site.url);

@@ -21,7 +21,7 @@ const usersOf = (email: string) => site.test.db.user.findMany({ where: { email }
 const codeOf = ({ status, body }: Page) => [status, body.code];
 
 describe('a sign-in', () => {
-  it('makes somebody new known here, without a team, and shows who is signed in', async () => {
+  it('creates a new user without a team and shows who is signed in', async () => {
     const { issuer } = site.idp;
     site.idp.person = 'ann';
 
@@ -34,7 +34,7 @@ describe('a sign-in', () => {
     ]);
   });
 
-  it('leads to where it was asked to, with the query', async () => {
+  it('redirects to return_to with its query', async () => {
     site.idp.accounts.set('bob', verified('bob@acme.test'));
     site.idp.person = 'bob';
 
@@ -43,7 +43,7 @@ describe('a sign-in', () => {
     expect([page.url, page.status]).toEqual([`${site.url}/api/v1/teams/?limit=7`, 200]);
   });
 
-  it('finds a person whom the operators made, by the address, with the teams that they have', async () => {
+  it('matches an existing user by address, with their teams', async () => {
     site.idp.accounts.set('acme-admin', verified('ADMIN@acme.test'));
     const browser = await site.signedIn('acme-admin');
 
@@ -53,7 +53,7 @@ describe('a sign-in', () => {
     expect(await usersOf('admin@acme.test')).toMatchObject([{ id: site.test.acme.admin.id }]);
   });
 
-  it('finds the same person by the identity when address and name have changed, and takes them over', async () => {
+  it('matches a known identity and updates address and name', async () => {
     site.idp.accounts.set('eve', verified('eve.miller@acme.test', { name: 'Eve Miller' }));
     await site.signedIn('eve');
     const [before] = await usersOf('eve.miller@acme.test');
@@ -66,9 +66,9 @@ describe('a sign-in', () => {
   });
 
   it.each([
-    ['is somebody else’s', verified('member@globex.test')],
+    ['belongs to another user', verified('member@globex.test')],
     ['is not verified', { email: 'fay.new@acme.test', email_verified: false }],
-  ])('leaves the address of a known person as it was when the new one %s', async (_why, account) => {
+  ])('keeps the address of a known user when the new one %s', async (_why, account) => {
     site.idp.accounts.set('fay', verified('fay@acme.test'));
     await site.signedIn('fay');
     const [before] = await usersOf('fay@acme.test');
@@ -82,11 +82,11 @@ describe('a sign-in', () => {
 
   it.each([
     ['unverified', { email: 'member@acme.test', email_verified: false }],
-    ['of which nothing is said', { email: 'member@acme.test' }],
-    ['verified by a word', { email: 'member@acme.test', email_verified: 'true' }],
+    ['without email_verified', { email: 'member@acme.test' }],
+    ['verified by a string', { email: 'member@acme.test', email_verified: 'true' }],
     ['missing', { email_verified: true }],
-    ['none', { email: 'member', email_verified: true }],
-  ])('is refused to somebody new whose address is %s', async (_how, account) => {
+    ['invalid', { email: 'member', email_verified: true }],
+  ])('is refused for a new person whose address is %s', async (_how, account) => {
     site.idp.accounts.set('mallory', account);
     site.idp.person = 'mallory';
     const browser = site.open();
@@ -98,7 +98,7 @@ describe('a sign-in', () => {
     expect(await site.test.db.userIdentity.count({ where: { subject: 'mallory' } })).toBe(0);
   });
 
-  it('is refused to a second identity with the address of somebody who signs in here', async () => {
+  it('is refused for a second identity with the address of a user who has one', async () => {
     site.idp.accounts.set('hal', verified('hal@acme.test'));
     site.idp.accounts.set('hal-again', verified('HAL@acme.test'));
     await site.signedIn('hal');
@@ -112,7 +112,7 @@ describe('a sign-in', () => {
     expect(await site.test.db.userIdentity.count({ where: { user: { email: 'hal@acme.test' } } })).toBe(1);
   });
 
-  it('has a session that takes the place of the one before', async () => {
+  it('replaces the previous session of the browser', async () => {
     site.idp.accounts.set('gil', verified('gil@acme.test'));
     const browser = await site.signedIn('gil');
     const before = await browser.jar.getCookieString(site.url);
@@ -124,7 +124,7 @@ describe('a sign-in', () => {
     expect((await me(await browser.jar.getCookieString(site.url))).status).toBe(200);
   });
 
-  it('has cookies that no script reads, no other site sends and no other host plants', async () => {
+  it('sets cookies that are HttpOnly, SameSite and bound to the host', async () => {
     site.idp.person = 'ann';
     const browser = site.open();
 
@@ -145,12 +145,15 @@ describe('a sign-in', () => {
     expect((await browser.jar.getCookies(site.url)).map(({ key }) => key)).toEqual(['sessionid']);
   });
 
-  it('asks the provider for a code, with a challenge, a state and a nonce of its own each time', async () => {
+  it('requests a code with a fresh challenge, state and nonce each time', async () => {
     const [one, other] = [await site.open().send(login()), await site.open().send(login())];
 
     const asked = [one, other].map(({ headers }) => new URL(headers.location as string).searchParams);
     expect(Object.fromEntries(asked[0] as URLSearchParams)).toMatchObject({
-      ...{ response_type: 'code', client_id: 'corral', scope: 'openid email profile', code_challenge_method: 'S256' },
+      response_type: 'code',
+      client_id: 'corral',
+      scope: 'openid email profile',
+      code_challenge_method: 'S256',
       redirect_uri: site.callback,
     });
     for (const name of ['state', 'nonce', 'code_challenge']) {
@@ -160,7 +163,7 @@ describe('a sign-in', () => {
     }
   });
 
-  it('works in several tabs of one browser at the same time', async () => {
+  it('works in several tabs of one browser', async () => {
     site.idp.person = 'ann';
     const browser = site.open();
     const tabs = [login('/api/v1/me/'), login('/api/v1/teams/')];
@@ -176,7 +179,7 @@ describe('a sign-in', () => {
     ]);
   });
 
-  it('forgets the oldest attempts of a browser that begins many, so that its cookies fit a request', async () => {
+  it('deletes the oldest attempts of a browser above the limit, so cookies fit into a request', async () => {
     const browser = site.open();
 
     for (let time = 0; time < 12; time += 1) await browser.send(login(`/${'a'.repeat(490)}/`));
@@ -185,7 +188,7 @@ describe('a sign-in', () => {
     expect((await browser.send(`${site.url}/auth/callback/`)).status).toBe(400);
   });
 
-  it('makes one person of somebody new who comes twice at once', async () => {
+  it('creates one user for concurrent first sign-ins', async () => {
     site.idp.accounts.set('hal', verified('hal@acme.test'));
     site.idp.person = 'hal';
     const browsers = [site.open(), site.open(), site.open()];
@@ -198,7 +201,7 @@ describe('a sign-in', () => {
     expect(await usersOf('hal@acme.test')).toMatchObject([{ identities: [{ subject: 'hal' }] }]);
   });
 
-  it('does not fall over a name that cannot be stored', async () => {
+  it('cleans up a name that cannot be stored', async () => {
     site.idp.accounts.set('odd', verified('odd@acme.test', { name: `A\0B\u0007${'x'.repeat(300)}` }));
 
     await site.signedIn('odd');
@@ -209,11 +212,11 @@ describe('a sign-in', () => {
   });
 });
 
-describe('a clock of the provider', () => {
+describe('a provider’s clock', () => {
   it.each([
-    ['a little behind', -90_000, 200],
-    ['far behind', -300_000, 403],
-  ])('that is %s is no matter, or is told', async (_how, offsetMs, status) => {
+    ['a little behind is tolerated', -90_000, 200],
+    ['far behind is reported', -300_000, 403],
+  ])('that is %s', async (_how, offsetMs, status) => {
     site.idp.person = 'ann';
     site.idp.clockOffsetMs = offsetMs;
 
@@ -226,7 +229,7 @@ describe('a clock of the provider', () => {
 });
 
 describe('on a developer’s machine', () => {
-  it('both ways to sign in are there, with cookies that work without HTTPS', async () => {
+  it('both sign-in methods work, with cookies that work without HTTPS', async () => {
     const dev = await startSignIn({ config: { devSignIn: true, secureCookies: false } });
     dev.idp.accounts.set('acme-admin', verified('admin@acme.test'));
     dev.idp.person = 'acme-admin';
@@ -254,7 +257,7 @@ describe('on a developer’s machine', () => {
 });
 
 describe('without an identity provider', () => {
-  it('nobody signs in that way, and everything else is there', async () => {
+  it('its routes are not found, and everything else works', async () => {
     const test = await startClusterApi();
 
     for (const path of ['/auth/login/', '/auth/callback/?code=a&state=b']) {
@@ -265,7 +268,7 @@ describe('without an identity provider', () => {
     await test.close();
   });
 
-  it('developers are told how else to sign in', async () => {
+  it('the error names the development sign-in when that is enabled', async () => {
     const test = await startClusterApi({ config: { devSignIn: true } });
 
     const { body } = await test.api.get('/auth/login/').expect(404);

@@ -1,10 +1,10 @@
-import { type ClusterSpec, clusterLimits, type NodePoolSpec } from '@corral/contracts';
+import { asClusterId, asConnectionId, type ClusterSpec, clusterLimits, type NodePoolSpec } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile } from '@corral/garden';
-import type { ClusterRecord } from '../../src/domain/cluster-record.js';
-import { desiredHashOf } from '../../src/domain/desired-hash.js';
-import { inCluster } from '../../src/domain/places.js';
-import type { ChangeContext } from '../../src/domain/plan-change.js';
-import type { ClusterQuotas } from '../../src/domain/quotas.js';
+import { desiredHashOf } from '../../src/clusters/complete-spec.js';
+import type { ChangeContext } from '../../src/clusters/plan-change.js';
+import type { ClusterQuotas } from '../../src/clusters/quotas.js';
+import type { ClusterRecord } from '../../src/clusters/record.js';
+import { inCluster } from '../../src/clusters/refusals.js';
 
 export const NOW = new Date('2026-11-21T12:00:00.000Z');
 
@@ -32,11 +32,11 @@ export const aClusterSpec = (more: Partial<ClusterSpec> = {}): ClusterSpec => ({
   ...more,
 });
 
-/** A cluster that was started and is steady. */
+/** A started cluster without a change in progress. */
 export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {
   const spec = more.spec ?? aClusterSpec();
   return {
-    id: '0197b2f0-0000-7000-8000-00000000c1c1',
+    id: asClusterId('0197b2f0-0000-7000-8000-00000000c1c1'),
     name: 'web',
     spec,
     desiredHash: desiredHashOf(spec),
@@ -76,11 +76,15 @@ const version = (text: string, more: Partial<CatalogueVersion> = {}): CatalogueV
 });
 
 const machine = (name: string, more: Partial<CloudProfile['machineTypes'][number]> = {}) => ({
-  ...{ name, cpu: '4', memory: '8Gi', architecture: 'amd64', usable: true },
+  name,
+  cpu: '4',
+  memory: '8Gi',
+  architecture: 'amd64',
+  usable: true,
   ...more,
 });
 
-/** What the garden of the tests offers. */
+/** The catalogue of the fake garden. */
 export const aCatalogue = (more: Partial<CloudProfile> = {}): CloudProfile => ({
   name: 'hcloud',
   type: 'hcloud',
@@ -122,7 +126,7 @@ export const aContext = (more: Partial<ChangeContext> = {}): ChangeContext => ({
   quotas,
   lacksSubscription: false,
   clustersOfTeam: 0,
-  connection: { id: '0197b2f0-0000-7000-8000-00000000c0c0', phase: 'Ready', prices: null },
+  connection: { id: asConnectionId('0197b2f0-0000-7000-8000-00000000c0c0'), phase: 'Ready', prices: null },
   catalogue: aCatalogue(),
   features: new Set(),
   places: inCluster,

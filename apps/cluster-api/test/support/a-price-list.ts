@@ -1,6 +1,6 @@
-import type { KnownPrices } from '../../src/domain/prices.js';
+import type { KnownPrices } from '../../src/catalogue/prices.js';
 
-/** As the provider writes them; `cap` is reached after 500 hours, `nocap` never. */
+/** Prices in the provider's format. `cap` reaches its monthly price after 500 hours, `nocap` never within a month. */
 export const aPriceList = (more: Partial<KnownPrices['prices']> = {}): KnownPrices => ({
   currency: 'EUR',
   pricedAt: new Date('2026-11-20T04:00:00.000Z'),

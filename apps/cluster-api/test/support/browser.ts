@@ -18,27 +18,28 @@ export interface Send {
 
 export interface Browser {
   readonly jar: CookieJar;
-  /** One request, without following where it leads. */
+  /** Sends one request without following redirects. */
   send(url: string, options?: Send): Promise<Page>;
-  /** Follows redirections to the end. */
+  /** Follows redirects to the end. */
   visit(url: string): Promise<Page>;
-  /** Follows redirections up to the address that begins so, and does not go there. */
+  /** Follows redirects until the next URL starts with `prefix`. @returns that URL without requesting it */
   walkTo(url: string, prefix: string): Promise<string>;
 }
 
 const HOPS_MAX = 12;
 
 /**
- * As a browser follows redirections and keeps cookies, each for its host.
+ * A client that follows redirects and keeps cookies per host, like a browser.
  *
- * @param publicUrl whose answers are checked against the contract
+ * @param publicUrl the origin whose answers are checked against the contract
  */
 export function openBrowser(publicUrl: string, userAgent = 'Browser of the tests'): Browser {
   const jar = new CookieJar();
 
   const send: Browser['send'] = async (url, { method = 'GET', headers = {} } = {}) => {
     const answer = await fetch(url, {
-      ...{ method, redirect: 'manual' },
+      method,
+      redirect: 'manual',
       headers: { 'User-Agent': userAgent, Cookie: await jar.getCookieString(url), ...headers },
     });
     const setCookies = answer.headers.getSetCookie();
@@ -46,7 +47,11 @@ export function openBrowser(publicUrl: string, userAgent = 'Browser of the tests
     const text = await answer.text();
     const isJson = answer.headers.get('content-type')?.includes('json') === true;
     const page = {
-      ...{ url, status: answer.status, setCookies, text, body: isJson ? JSON.parse(text) : {} },
+      url,
+      status: answer.status,
+      setCookies,
+      text,
+      body: isJson ? JSON.parse(text) : {},
       headers: Object.fromEntries(answer.headers),
     };
     const { origin, pathname, search } = new URL(url);

@@ -5,17 +5,24 @@ import {
   clusterRoutes,
   problemCodes,
   problemsOf,
+  type UserId,
 } from '@corral/contracts';
 import { expect } from '@jest/globals';
 import type { Express } from 'express';
 import request, { type Response, type Test } from 'supertest';
-import type { TestUser } from './start-cluster-api.js';
+
+export interface TestUser {
+  readonly id: UserId;
+  readonly email: string;
+  /** The `Cookie` header of one of their sessions. */
+  readonly cookie: string;
+}
 
 type Method = 'get' | 'head' | 'post' | 'put' | 'delete' | 'patch' | 'options';
 export type Requests = Readonly<Record<Method, (path: string) => Test>>;
 
 export interface ApiClient extends Requests {
-  /** The same with the session of a user. */
+  /** The same requests with a user's session. */
   as(user: Pick<TestUser, 'cookie'>): Requests;
 }
 
@@ -26,7 +33,7 @@ const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
   deleteCluster: 'deletionDryRun',
 };
 
-/** A client that fails the test for any answer that the contract does not know. Without `as`: nobody. */
+/** A client that fails the test for any answer outside the contract. Without `as`, requests have no session. */
 export function checkedClient(app: Express, publicUrl: string): ApiClient {
   const requests = (cookie: string | null) =>
     Object.fromEntries(
@@ -42,7 +49,7 @@ export function checkedClient(app: Express, publicUrl: string): ApiClient {
   return { ...requests(null), as: ({ cookie }) => requests(cookie) };
 }
 
-/** Asserts that an answer is one that the route table and the schemas promise. */
+/** Asserts that an answer matches the route table and the schemas. */
 export function checkAnswer(answer: Response, method: string, path: string, publicUrl: string): void {
   const route = routeOf(method, path.split('?')[0] as string);
   expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
@@ -76,7 +83,7 @@ function checkSuccess(answer: Response, route: ClusterRoute, path: string): void
   else checkClusterAnswer[expected](answer.body);
 }
 
-/** The documents of an answer that is a stream of them. */
+/** The documents of an NDJSON answer. */
 function linesOf(answer: Response): object[] {
   expect(answer.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
   const lines = answer.text.split('\n');
@@ -84,7 +91,7 @@ function linesOf(answer: Response): object[] {
   return lines.map((line) => JSON.parse(line));
 }
 
-/** The row of the table that a path belongs to. */
+/** The row of the route table that matches a path. */
 function routeOf(method: string, path: string): ClusterRoute | undefined {
   const wanted = method === 'head' ? 'get' : method;
   return (clusterRoutes as readonly ClusterRoute[]).find((route) => {

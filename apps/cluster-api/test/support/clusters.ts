@@ -3,7 +3,7 @@ import { expect } from '@jest/globals';
 import { aClusterSpec } from './a-cluster.js';
 import type { TestClusterApi, TestTeam } from './start-cluster-api.js';
 
-/** Gives the team a connection, as the provider has verified it. */
+/** Adds a verified connection to the team. */
 export async function addConnection(
   { db }: TestClusterApi,
   { id: teamId }: TestTeam,
@@ -13,7 +13,7 @@ export async function addConnection(
   await db.connection.create({ data: { teamId, ref, name: ref, provider: 'hcloud', providerConfig: {}, ...sealed } });
 }
 
-/** Declares a cluster over the API, which must accept it. @returns the answer's body */
+/** Declares a cluster over the API and asserts that it is accepted. @returns the body of the answer */
 export async function declare(t: TestClusterApi, team: TestTeam, name: string, spec: Partial<ClusterSpec> = {}) {
   const answer = await t.api
     .as(team.member)
@@ -26,7 +26,7 @@ export async function declare(t: TestClusterApi, team: TestTeam, name: string, s
 export const declareDraft = (t: TestClusterApi, team: TestTeam, name: string) =>
   declare(t, team, name, { nodePools: [] });
 
-/** What the first pass does with a cluster: from then on it is no draft. */
+/** Writes what the first pass writes. From then on the cluster is not a draft. */
 export async function beginFirstPass({ pool }: TestClusterApi, team: TestTeam, name: string): Promise<void> {
   await pool.query(
     `UPDATE cluster SET started_at = clock_timestamp(), lease_fence = lease_fence + 1, pinned_version = spec->>'kubernetesVersion'
@@ -35,7 +35,7 @@ export async function beginFirstPass({ pool }: TestClusterApi, team: TestTeam, n
   );
 }
 
-/** As a pass leaves a cluster that has become what was declared. */
+/** Writes what the pass writes that finds the cluster as declared. */
 export async function converge(t: TestClusterApi, team: TestTeam, name: string): Promise<void> {
   await beginFirstPass(t, team, name);
   await t.pool.query('UPDATE team SET project_namespace = $2 WHERE id = $1', [team.id, `garden-${team.slug}`]);
@@ -55,14 +55,20 @@ export async function showConditions(
   reason = 'Observed',
 ): Promise<void> {
   const conditions = Object.entries(statuses).map(([type, status]) => ({
-    ...{ type, status, reason, message: '', lastTransitionTime: '2026-11-21T00:00:00.000Z' },
+    type,
+    status,
+    reason,
+    message: '',
+    lastTransitionTime: '2026-11-21T00:00:00.000Z',
   }));
   await pool.query('UPDATE cluster SET conditions = $3, revision = revision + 1 WHERE team_id = $1 AND name = $2', [
-    ...[team.id, name, JSON.stringify(conditions)],
+    team.id,
+    name,
+    JSON.stringify(conditions),
   ]);
 }
 
-/** Ends the open operations of a cluster, as a pass does. */
+/** Ends the open operations of a cluster as a pass does. */
 export async function endOperations(
   { pool }: TestClusterApi,
   team: TestTeam,
@@ -83,13 +89,13 @@ export async function endOperations(
   );
 }
 
-/** A cluster that runs, as a pass has left it. */
+/** Declares a cluster and brings it to the state of a finished pass. */
 export async function runningCluster(t: TestClusterApi, team: TestTeam, name: string, spec: Partial<ClusterSpec> = {}) {
   await declare(t, team, name, spec);
   await converge(t, team, name);
 }
 
-/** Everything that a request could have written about clusters of a team, to compare. */
+/** All rows that a request could write about a team's clusters, for comparisons. */
 export async function everythingOf({ pool }: TestClusterApi, team: TestTeam) {
   const read = async (text: string) => (await pool.query(text, [team.id])).rows;
   return {
@@ -101,7 +107,7 @@ export async function everythingOf({ pool }: TestClusterApi, team: TestTeam) {
   };
 }
 
-/** Kind and state of the operations about a name, oldest first. */
+/** Kind and state of the operations on a target, oldest first. */
 export async function operationsOf({ db }: TestClusterApi, team: TestTeam, targetName: string): Promise<string[]> {
   const operations = await db.operation.findMany({
     where: { teamId: team.id, targetName },

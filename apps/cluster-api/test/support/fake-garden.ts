@@ -1,28 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import type { CloudProfile } from '@corral/garden';
-import type { GardenOfApi } from '../../src/build-cluster-handlers.js';
+import type { GardenOfApi } from '../../src/build-app.js';
 import { aCatalogue } from './a-cluster.js';
 
 export interface FakeGarden extends GardenOfApi {
-  /** What it offers; a test may put another one in its place. */
+  /** The catalogue that it offers. Tests may replace it. */
   catalogue: CloudProfile;
-  /** Thrown by every call while it is set. */
+  /** Thrown by every call while set. */
   failure: Error | null;
   readonly issued: { namespace: string; name: string; expirationSeconds: number }[];
   catalogueReads: number;
-  /** Tokens with which machines could join, by the names of their nodes. */
+  /** Valid bootstrap tokens by node name. */
   readonly joinTokens: Map<string, string>;
 }
 
 const certificate = '-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----\n';
 
-/** Two letters per byte. What is so short would be found by chance in texts that are full of hashes and ids. */
+/** Two letters from g on per byte. Short hex strings would occur by chance in texts full of hashes and ids. */
 const lettersBeyondHex = (bytes: number): string =>
   randomBytes(bytes)
     .toString('hex')
     .replace(/./g, (digit) => String.fromCharCode('g'.charCodeAt(0) + Number.parseInt(digit, 16)));
 
-/** What the API asks of a garden, without one. Grants credentials for as long as it is asked to. */
+/** An in-memory garden with the calls that the API makes. Grants credentials for the requested time. */
 export function fakeGarden(): FakeGarden {
   const garden: FakeGarden = {
     catalogue: aCatalogue(),
@@ -41,8 +41,11 @@ export function fakeGarden(): FakeGarden {
         const bootstrapToken = `${lettersBeyondHex(3)}.${randomBytes(8).toString('hex')}`;
         garden.joinTokens.set(nodeName, bootstrapToken);
         return {
-          ...{ server: 'https://api.example.org', certificateAuthority: certificate, bootstrapToken },
-          ...{ configSecretName: 'gardener-node-agent-p1-77ac3', kubernetesVersion: '1.33.2' },
+          server: 'https://api.example.org',
+          certificateAuthority: certificate,
+          bootstrapToken,
+          configSecretName: 'gardener-node-agent-p1-77ac3',
+          kubernetesVersion: '1.33.2',
           nodeAgentImage: 'registry.example.org/gardener/node-agent:v1.120.0',
         };
       },

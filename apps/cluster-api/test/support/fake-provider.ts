@@ -13,14 +13,14 @@ export interface FakeServer {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** The provider's API of servers, as far as requests of ours look at it: what each token's project holds. */
+/** The part of the provider's server API that this service calls. Each token has its own project. */
 export interface FakeProvider {
   readonly projects: Projects;
   /** Reads of servers so far. */
   reads(): number;
   put(token: string, server: FakeServer): void;
   take(token: string, id: number): void;
-  /** From now on every answer is this; null for the true one. */
+  /** Forces every answer from now on. Null ends that. */
   answerAll(answer: readonly [status: number, body: unknown] | null): void;
   close(): void;
 }
@@ -61,7 +61,7 @@ export function fakeProvider(): FakeProvider {
     answerAll: (answer) => {
       forced = answer;
     },
-    // Left in place it would read other tests' connections on their behalf, however slow they mean to be.
+    // Left in place, it would intercept the connections of other tests.
     close: stopIntercepting,
   };
 }
@@ -77,7 +77,16 @@ const bodyOf = ({
   architecture = 'x86',
   labels = {},
 }: FakeServer) => ({
-  ...{ id, name, labels, status: 'running', locked: false, image: null, iso: null, rescue_enabled: false },
-  ...{ server_type: { name: serverType, architecture }, location: { name: location }, primary_disk_size: 40 },
+  id,
+  name,
+  labels,
+  status: 'running',
+  locked: false,
+  image: null,
+  iso: null,
+  rescue_enabled: false,
+  server_type: { name: serverType, architecture },
+  location: { name: location },
+  primary_disk_size: 40,
   protection: { delete: false, rebuild: false },
 });

@@ -3,21 +3,22 @@ import type { Duplex } from 'node:stream';
 import { checkClusterAnswer, type TeamEvent } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { TestTeam, TestUser } from './start-cluster-api.js';
+import type { TestUser } from './checked-client.js';
+import type { TestTeam } from './start-cluster-api.js';
 
-/** One who follows the changes of a team over a real connection. */
+/** A client that follows a team's events over a real connection. */
 export interface Following {
   readonly answer: IncomingMessage;
-  /** Everything that has arrived. */
+  /** All events that have arrived. */
   readonly events: EventSourceMessage[];
-  /** Comments and ids without an event. */
+  /** The raw text of the stream. */
   text(): string;
   countChanges(): number;
-  /** The changes among them, held against the contract. */
+  /** The changes among the events, checked against the contract. */
   changes(): TeamEvent[];
   lastId(): string;
   isEnded(): boolean;
-  /** Takes nothing off the connection any more. */
+  /** Stops reading from the connection. */
   stopReading(): void;
   leave(): void;
 }
@@ -32,7 +33,7 @@ export interface FollowOptions {
   readonly connect?: () => Duplex;
 }
 
-/** @returns once the head of the answer is there */
+/** Resolves once the headers of the answer have arrived. */
 export async function follow({
   url,
   team,
@@ -61,7 +62,8 @@ export async function follow({
     isEnded = true;
   });
   return {
-    ...{ answer, events },
+    answer,
+    events,
     text: () => text,
     countChanges: () => events.filter(({ event }) => event?.includes('.')).length,
     changes: () =>
@@ -80,7 +82,7 @@ export async function follow({
   };
 }
 
-/** Waits for so many changes. @returns all that have arrived, which must not be more */
+/** Waits for at least `count` changes. @returns all changes that have arrived */
 export async function untilChanges(following: Following, count: number): Promise<TeamEvent[]> {
   const arrived = () => {
     if (following.countChanges() < count) throw new Error(`${following.countChanges()} of ${count} changes`);
@@ -92,4 +94,4 @@ export async function untilChanges(following: Following, count: number): Promise
 
 export const untilEnded = (following: Following): Promise<true> => waitFor('the stream to end', following.isEnded);
 /** Kind, change and name, for comparisons. */
-export const tellOf = ({ kind, change, name }: TeamEvent): string => `${kind} ${change} ${name}`;
+export const summaryOf = ({ kind, change, name }: TeamEvent): string => `${kind} ${change} ${name}`;

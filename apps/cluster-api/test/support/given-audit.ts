@@ -5,14 +5,14 @@ import type { TestClusterApi, TestTeam } from './start-cluster-api.js';
 export const ZONE_ID = 7001;
 export const ZONE = 'example.test';
 
-/** What there is of a DNS write when it was answered. */
+/** A row of the DNS audit log. */
 export interface DnsEntry {
   readonly name: string;
   readonly type: string;
   readonly operation: string;
   readonly state: string;
   readonly actor: string;
-  /** Null: none was used. */
+  /** Null when no token was used. */
   readonly tokenId: string | null;
   readonly requestBody: string | null;
   readonly upstreamStatus: number | null;
@@ -27,13 +27,13 @@ export interface DnsEntry {
 export interface ApiEntry {
   readonly action: string;
   readonly name: string;
-  /** Null: the service itself. */
+  /** Null for the service itself. */
   readonly userId: string | null;
   readonly detail: object;
   readonly createdAt: Date;
 }
 
-/** The zone that entries are about. */
+/** Creates the zone of the entries. */
 export async function givenZone({ pool }: TestClusterApi): Promise<void> {
   await pool.query(
     `INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, $2, '{}', now()) ON CONFLICT DO NOTHING`,
@@ -45,7 +45,7 @@ export async function givenToken({ db }: TestClusterApi, team: TestTeam, name: s
   return (await dnsTokenStore(db).issueToken(team, { name })).record.id;
 }
 
-/** An entry of the DNS gateway's. @returns its id in the API */
+/** Creates an entry of the DNS gateway. @returns its id in the API */
 export async function givenDnsEntry(
   { pool }: TestClusterApi,
   team: TestTeam,
@@ -60,15 +60,28 @@ export async function givenDnsEntry(
                                   count, refusal_code)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14, $15, $16) RETURNING id`,
     [
-      ...[team.id, actor, tokenId, ZONE_ID, name, type, operation, state, requestBody],
-      ...[upstreamStatus, upstreamBody, foundBody, entry.foundApplied ?? null, createdAt],
-      ...[entry.count ?? 1, entry.refusalCode ?? null],
+      team.id,
+      actor,
+      tokenId,
+      ZONE_ID,
+      name,
+      type,
+      operation,
+      state,
+      requestBody,
+      upstreamStatus,
+      upstreamBody,
+      foundBody,
+      entry.foundApplied ?? null,
+      createdAt,
+      entry.count ?? 1,
+      entry.refusalCode ?? null,
     ],
   );
   return `dns-${rows[0]?.id}`;
 }
 
-/** An entry of this API's. @returns its id in the API */
+/** Creates an entry of this API. @returns its id in the API */
 export async function givenApiEntry(
   { db }: TestClusterApi,
   team: TestTeam,
@@ -76,7 +89,7 @@ export async function givenApiEntry(
 ): Promise<string> {
   const target = { targetKind: 'Cluster', targetId: randomUUID(), targetName: name };
   const { id } = await db.auditEntry.create({
-    data: { ...{ teamId: team.id, userId, action, detail, ...target }, ...(createdAt && { createdAt }) },
+    data: { teamId: team.id, userId, action, detail, ...target, ...(createdAt && { createdAt }) },
   });
   return `api-${id}`;
 }

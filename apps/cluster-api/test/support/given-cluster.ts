@@ -3,14 +3,14 @@ import type { Prisma } from '@corral/database';
 
 export interface GivenCluster {
   readonly team: TeamRecord;
-  /** Of a connection that exists. */
+  /** The ref of an existing connection. */
   readonly ref: string;
   readonly name: string;
-  /** When its first pass began; null for a draft. */
+  /** When its first pass began. Null for a draft. */
   readonly startedAt: Date | null;
 }
 
-/** The row of a cluster, for tests of what lies around clusters. */
+/** Inserts a cluster row, for tests that only need its existence. */
 export async function givenCluster(db: Prisma, { team, ref, name, startedAt }: GivenCluster): Promise<{ id: string }> {
   const connection = await db.connection.findUniqueOrThrow({ where: { teamId_ref: { teamId: team.id, ref } } });
   return db.cluster.create({

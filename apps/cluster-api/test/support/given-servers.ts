@@ -10,7 +10,7 @@ export interface GivenServers {
 
 let last = 100_000;
 
-/** Adopts servers over a connection of the team, as passes leave them. @returns their numbers, ascending */
+/** Inserts adopted servers of a connection. @returns their ids, ascending */
 export async function givenServers(
   { db }: TestClusterApi,
   { id: teamId }: TestTeam,
@@ -24,14 +24,21 @@ export async function givenServers(
   });
   await db.adoptedServer.createMany({
     data: numbers.map((serverId) => ({
-      ...{ teamId, connectionId, serverId, serverType, location: 'hel1', architecture: 'amd64', serverKind, phase },
+      teamId,
+      connectionId,
+      serverId,
+      serverType,
+      location: 'hel1',
+      architecture: 'amd64',
+      serverKind,
+      phase,
       name: `server-${serverId}`,
     })),
   });
   return numbers;
 }
 
-/** The numbers of the servers that a pool holds, ascending. */
+/** The ids of the servers that a pool claims, ascending. */
 export async function claimsOf({ db }: TestClusterApi, team: TestTeam, cluster: string, pool = 'own') {
   const rows = await db.adoptedServer.findMany({
     where: { teamId: team.id, nodePool: { name: pool, cluster: { name: cluster } } },
@@ -40,7 +47,7 @@ export async function claimsOf({ db }: TestClusterApi, team: TestTeam, cluster: 
   return rows.map(({ serverId }) => Number(serverId));
 }
 
-/** As passes leave servers that have become nodes of the cluster whose pool claims them. */
+/** Turns claimed servers into nodes of their cluster, as passes do. */
 export async function join({ pool }: TestClusterApi, servers: readonly number[], isReady = true): Promise<void> {
   await pool.query(
     `UPDATE adopted_server

@@ -1,11 +1,11 @@
 import { type ClusterRoute, clusterRequestExamples } from '@corral/contracts';
 
 /*
- * How any row of the route table is called: what its path names, and what is sent. New routes are met without a line
- * here, unless their paths hold a name that no other path has.
+ * Builds a request for any row of the route table. New routes need no change here, unless their paths have a new
+ * parameter.
  */
 
-/** What names in paths are filled with: nothing that exists. */
+/** Values for path parameters that name nothing existing. */
 export const absentNames: Readonly<Record<string, string>> = {
   name: 'none',
   cluster: 'none',
@@ -14,7 +14,7 @@ export const absentNames: Readonly<Record<string, string>> = {
   id: '00000000-0000-4000-8000-000000000000',
   server_id: '4000000000',
 };
-/** Of no team. */
+/** A team that does not exist. */
 export const ABSENT_TEAM = { slug: 'no-such-team', number: '2000000000' } as const;
 
 export interface NamedTeam {
@@ -28,12 +28,14 @@ export const pathParametersOf = ({ path }: ClusterRoute): string[] =>
 export const namesTeam = (route: ClusterRoute): boolean =>
   pathParametersOf(route).some((name) => /^team(_slug|_id)?$/.test(name));
 
-/** @throws Error for a name that nobody has said how to fill */
+/** @throws Error for a path parameter without a value */
 export function pathOf({ path }: ClusterRoute, team: NamedTeam, names: Readonly<Record<string, string>> = {}): string {
   const filled: Record<string, string> = {
     ...absentNames,
     ...names,
-    ...{ team: team.slug, team_slug: team.slug, team_id: team.number },
+    team: team.slug,
+    team_slug: team.slug,
+    team_id: team.number,
   };
   return path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
     const value = filled[name];
@@ -42,7 +44,7 @@ export function pathOf({ path }: ClusterRoute, team: NamedTeam, names: Readonly<
   });
 }
 
-/** The first example of the documentation; null where nothing is sent. @throws Error when there is none */
+/** The first documented example. Null for a route without a body. @throws Error when there is no example */
 export function bodyOf({ operationId, body }: ClusterRoute): object | null {
   if (body === undefined) return null;
   const [example] = Object.values(clusterRequestExamples[operationId] ?? {});
@@ -50,6 +52,6 @@ export function bodyOf({ operationId, body }: ClusterRoute): object | null {
   return example.value as object;
 }
 
-/** Headers without which a call would not end: a stream is begun where there is no place to begin at. */
+/** Headers that end a call: an event stream with an invalid id is refused instead of staying open. */
 export const headersOf = (route: ClusterRoute): Record<string, string> =>
   route.events ? { 'last-event-id': 'none' } : {};

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import type { Configuration, Provider } from 'oidc-provider';
 
-/** Claims of a person, beside `sub`. */
+/** Claims of a person, besides `sub`. */
 export type Account = Readonly<Record<string, unknown>>;
 
 export interface IdentityProvider {
@@ -13,15 +13,15 @@ export interface IdentityProvider {
   readonly clientSecret: string;
   /** People by subject. */
   readonly accounts: Map<string, Account>;
-  /** Who sits in front of the sign-in page; null: somebody who cancels. */
+  /** The subject who signs in. Null for someone who cancels. */
   person: string | null;
-  /** How far the clock is ahead when tokens are made, in ms. */
+  /** How far the clock is ahead when tokens are issued, in ms. */
   clockOffsetMs: number;
-  /** What somebody on the way makes of the claims of an ID token, who cannot sign them. */
+  /** Changes the claims of an ID token without signing them again. */
   forge: ((claims: object) => object) | null;
-  /** Paths that were asked for, oldest first. */
+  /** Requested paths, oldest first. */
   readonly asked: string[];
-  /** Takes another service for the same client from now on, beside the first. */
+  /** Adds a redirect URI of the client. */
   redirectTo(uri: string): void;
   leave(): Promise<void>;
   comeBack(): Promise<void>;
@@ -29,9 +29,9 @@ export interface IdentityProvider {
 }
 
 /**
- * A real OpenID provider on a free port of `localhost`, whose sign-in page is filled in by itself.
+ * A real OpenID provider on a free port of `localhost` that signs people in without a page.
  *
- * @param redirectUri known once the service listens, which is after it was told the issuer
+ * @param redirectUri known only after the service listens, which in turn needs the issuer first
  */
 export async function startIdentityProvider(redirectUri: () => string): Promise<IdentityProvider> {
   let handle: (req: IncomingMessage, res: ServerResponse) => void = (_req, res) => res.writeHead(503).end();
@@ -41,8 +41,14 @@ export async function startIdentityProvider(redirectUri: () => string): Promise<
   let provider: Provider | undefined;
   const others: string[] = [];
   const idp: IdentityProvider = {
-    ...{ issuer: `http://localhost:${port}`, clientId: 'corral', clientSecret: 'secret-of-the-client' },
-    ...{ accounts: new Map(), person: null, clockOffsetMs: 0, forge: null, asked: [] },
+    issuer: `http://localhost:${port}`,
+    clientId: 'corral',
+    clientSecret: 'secret-of-the-client',
+    accounts: new Map(),
+    person: null,
+    clockOffsetMs: 0,
+    forge: null,
+    asked: [],
     redirectTo(uri) {
       others.push(uri);
       provider = undefined;
@@ -62,7 +68,7 @@ export async function startIdentityProvider(redirectUri: () => string): Promise<
     },
   };
 
-  // It warns of what is meant here: keys and a memory that end with the test.
+  // It warns about temporary keys and in-memory storage, which are intended here.
   const warnings = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
   const { Provider } = await import('oidc-provider');
   handle = async (req, res) => {
@@ -79,12 +85,18 @@ function configurationOf(idp: IdentityProvider, redirectUris: string[]): Configu
   return {
     clients: [
       {
-        ...{ client_id: idp.clientId, client_secret: idp.clientSecret, redirect_uris: redirectUris },
-        ...{ response_types: ['code'], grant_types: ['authorization_code'] },
+        client_id: idp.clientId,
+        client_secret: idp.clientSecret,
+        redirect_uris: redirectUris,
+        response_types: ['code'],
+        grant_types: ['authorization_code'],
       },
       {
-        ...{ client_id: 'public', token_endpoint_auth_method: 'none', redirect_uris: redirectUris },
-        ...{ response_types: ['code'], grant_types: ['authorization_code'] },
+        client_id: 'public',
+        token_endpoint_auth_method: 'none',
+        redirect_uris: redirectUris,
+        response_types: ['code'],
+        grant_types: ['authorization_code'],
       },
     ],
     pkce: { required: () => true },
@@ -94,7 +106,7 @@ function configurationOf(idp: IdentityProvider, redirectUris: string[]): Configu
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
     findAccount: (_ctx, id) => ({ accountId: id, claims: async () => ({ ...idp.accounts.get(id), sub: id }) }),
-    // Nobody is asked for consent to sign in to what their own organisation runs.
+    // Grants consent without asking, like the provider of an organisation for its own services.
     async loadExistingGrant({ oidc }) {
       const known = oidc.session?.grantIdFor(oidc.client?.clientId as string);
       if (known !== undefined) return oidc.provider.Grant.find(known);
@@ -114,7 +126,7 @@ async function signIn(provider: Provider, idp: IdentityProvider, req: IncomingMe
   await provider.interactionFinished(req, res, outcome, { mergeWithLastSubmission: false });
 }
 
-/** Changes what is signed, and leaves the signature as it was. */
+/** Changes the claims of issued ID tokens but keeps the signature. */
 function forgeTokens(provider: Provider, idp: IdentityProvider): Provider {
   provider.use(async (ctx, next) => {
     await next();
@@ -127,7 +139,7 @@ function forgeTokens(provider: Provider, idp: IdentityProvider): Provider {
   return provider;
 }
 
-/** While the provider makes one answer; whoever asked for it waits meanwhile. */
+/** Shifts the clock until one answer of the provider is finished. */
 function shiftClock(offsetMs: number, res: ServerResponse): void {
   const realNow = Date.now;
   Date.now = () => realNow() + offsetMs;

@@ -4,27 +4,27 @@ import { type Following, type FollowOptions, follow } from './follow.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from './start-cluster-api.js';
 import { type Replica, type ReplicaOptions, startReplica } from './start-replica.js';
 
-/** Replicas on one database, those who follow changes at them, and who makes changes. */
+/** Replicas on one database with clients that follow events. */
 export interface LiveTest {
   readonly api: TestClusterApi;
   startReplica(options?: ReplicaOptions): Promise<Replica>;
-  /** Follows what is changed from now on, or what came after an event. Default: the member of `acme`. */
+  /** Follows events from now on, or after `lastEventId`. Default: as the member of `acme`. */
   begin(at: Replica, options?: BeginOptions): Promise<Following>;
-  /** The smallest change that there is. */
+  /** Makes the smallest possible change. */
   addOperation(team: TestTeam, name: string): Promise<void>;
-  /** Returns once no transaction is open that could still tell something before what was told. */
+  /** Resolves once no open transaction can add events before the existing ones. */
   untilAllIsOver(): Promise<unknown>;
-  /** Returns once the replicas know of it. */
+  /** Closes all clients. Resolves once the replicas have noticed. */
   leaveAll(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface BeginOptions extends Partial<FollowOptions> {
-  /** Also while a transaction is open before which no event counts as over. */
+  /** Starts even while open transactions hold back events. */
   readonly amidTransactions?: boolean;
 }
 
-/** Inserts an operation about `$2` for the team `$1`. */
+/** Inserts an operation on `$2` for the team `$1`. */
 export const insertOperation = `
   INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
   VALUES ($1, 'cluster.update', 'Cluster', gen_random_uuid(), $2, 1, 'queued', 'sha256:' || repeat('0', 64))`;
@@ -37,12 +37,12 @@ export async function startLiveTest(): Promise<LiveTest> {
   const followings: Following[] = [];
   const leaveAll = async (): Promise<void> => {
     for (const following of followings.splice(0)) following.leave();
-    // Whoever comes while another still follows begins where that one is.
+    // A new client shares the feed of an existing one and would start at the feed's position.
     for (const replica of replicas) await waitFor('the streams to end', async () => (await streamsAt(replica)) === 0);
   };
   /**
-   * A stream begins before the oldest transaction that is open, whichever database of the server it is in: tests of
-   * other files have theirs. What was changed before `begin` must not come after it.
+   * A stream starts before the oldest open transaction of the database server, including those of other test files.
+   * Waiting for them keeps changes from before `begin` out of the stream.
    */
   const untilAllIsOver = () =>
     waitFor('the transactions that were open at the last event to end', async () => {
@@ -52,7 +52,8 @@ export async function startLiveTest(): Promise<LiveTest> {
       return rows.length === 0;
     });
   return {
-    ...{ api, untilAllIsOver },
+    api,
+    untilAllIsOver,
     async startReplica(options) {
       const started = await startReplica(api, options);
       replicas.push(started);

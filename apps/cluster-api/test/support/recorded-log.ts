@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { createLog, type RootLog } from '@corral/service';
 import { explainFailures } from '@corral/testing';
 
-/** A log as in production, whose lines the test reads. */
+/** A log as in production whose lines the test can read. */
 export function recordedLog(): { log: RootLog; lines(): Promise<Record<string, unknown>[]>; text(): Promise<string> } {
   let written = '';
   const destination = new Writable({

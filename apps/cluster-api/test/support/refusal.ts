@@ -1,6 +1,6 @@
 import { Problem } from '../../src/problem.js';
 
-/** Code and place of the problem that `work` throws; null when it throws none. */
+/** Code and pointer of the problem that `work` throws. Null when it throws none. */
 export function refusalOf(work: () => unknown): readonly [code: string, pointer?: string] | null {
   try {
     work();

@@ -9,32 +9,25 @@ import { KeyRing } from '@corral/secrets';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
 import type { Express } from 'express';
+import type { GardenOfApi } from '../../src/build-app.js';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
-import type { GardenOfApi } from '../../src/build-cluster-handlers.js';
-import { eventDefaults } from '../../src/build-event-handlers.js';
+import { type ChangeLimits, changeDefaults } from '../../src/changes/change-turns.js';
 import { connectDatabase, type ServiceDatabase } from '../../src/connect-database.js';
-import { type ChangeLimits, changeDefaults } from '../../src/domain/change-turns.js';
+import { eventDefaults } from '../../src/events/handlers.js';
 import { quotas } from './a-cluster.js';
-import { type ApiClient, checkedClient } from './checked-client.js';
+import { type ApiClient, checkedClient, type TestUser } from './checked-client.js';
 import { fakeGarden } from './fake-garden.js';
 
 export const PUBLIC_URL = 'http://corral.test';
 export const CONSOLE_URL = 'http://console.test';
 const HOUR_MS = 3_600_000;
-/** As long as `patientPool`, for the same reason. */
+/** Waits as long as `patientPool`, for the same reason. */
 export const patientChanges: ChangeLimits = { ...changeDefaults, waitMs: 30_000 };
-
-export interface TestUser {
-  readonly id: string;
-  readonly email: string;
-  /** The value of the header `Cookie` of a session of theirs. */
-  readonly cookie: string;
-}
 
 export interface TestTeam extends TeamRecord {
   readonly admin: TestUser;
   readonly member: TestUser;
-  /** `/api/v1/teams/{slug}` and what follows. */
+  /** `/api/v1/teams/{slug}` followed by `rest`. */
   path(rest: string): string;
 }
 
@@ -45,25 +38,25 @@ export interface Wakeup {
 
 export interface TestClusterApi {
   readonly app: Express;
-  /** What the app is made of, for another replica of it. */
+  /** The dependencies of the app, for further replicas. */
   readonly deps: AppDeps;
   /** Every answer is checked against the contract. */
   readonly api: ApiClient;
   readonly db: Prisma;
-  /** On the connections of reads. */
+  /** The connection pool for reads. */
   readonly pool: Pool;
-  /** Those of changes. */
+  /** The connection pool for changes. */
   readonly changes: ServiceDatabase['changes'];
   readonly databaseUrl: string;
   readonly acme: TestTeam;
   readonly globex: TestTeam;
-  /** Seals what the API stores. */
+  /** The keys that encrypt stored secrets. */
   readonly secrets: KeyRing;
-  /** What was sent to the queue, oldest first. */
+  /** Jobs sent to the queue, oldest first. */
   readonly wakeups: Wakeup[];
   createTeam(slug: string): Promise<TestTeam>;
   createUser(email: string, memberships?: readonly { team: TeamRecord; role: Role }[]): Promise<TestUser>;
-  /** A new session of the user. */
+  /** Starts a new session. @returns its `Cookie` header */
   signIn(user: Pick<TestUser, 'id'>): Promise<string>;
   close(): Promise<void>;
 }
@@ -71,18 +64,18 @@ export interface TestClusterApi {
 export interface TestOptions {
   readonly config?: Partial<AppConfig>;
   readonly deps?: Partial<AppDeps>;
-  /** Default: one that offers the catalogue of the tests and issues what it is asked for. */
+  /** Default: `fakeGarden()`. */
   readonly garden?: GardenOfApi;
   readonly log?: Log;
-  /** To Postgres; half of them for changes. */
+  /** Number of Postgres connections, half of them for changes. */
   readonly connections?: number;
-  /** Default: as long as a statement may run. */
+  /** Default: the statement timeout. */
   readonly lockTimeoutMs?: number;
   readonly idleMs?: number;
   readonly absoluteMs?: number;
 }
 
-/** The cluster API as `main.ts` wires it, on a database of its own. */
+/** Starts the cluster API as `main.ts` wires it, on its own database. */
 export async function startClusterApi(options: TestOptions = {}): Promise<TestClusterApi> {
   const database = await createTestDatabase();
   const log = options.log ?? silentLog;
@@ -124,7 +117,11 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       },
       ...options.config,
     },
-    ...{ prisma: db, changes, sessions, sessionUse, log },
+    prisma: db,
+    changes,
+    sessions,
+    sessionUse,
+    log,
     oidc: null,
     now: Date.now,
     buckets: memoryBuckets(Date.now),
@@ -132,7 +129,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     eventNews: () => undefined,
     secrets,
     verifyToken: async () => 'valid',
-    // Nobody listens there: tests of servers bring a provider.
+    // Nothing listens there. Tests of servers pass a fake provider.
     projects: connectProjects({ baseUrl: 'http://127.0.0.1:9/v1', timeoutMs: 1_000 }),
     garden: options.garden ?? fakeGarden(),
     queue: { nudge: async (job, payload) => void wakeups.push({ job, payload }) },
@@ -161,7 +158,17 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     };
   };
   return {
-    ...{ app, deps, db, pool, changes, databaseUrl: database.url, secrets, wakeups, createTeam, createUser, signIn },
+    app,
+    deps,
+    db,
+    pool,
+    changes,
+    databaseUrl: database.url,
+    secrets,
+    wakeups,
+    createTeam,
+    createUser,
+    signIn,
     api: checkedClient(app, PUBLIC_URL),
     acme: await createTeam('acme'),
     globex: await createTeam('globex'),

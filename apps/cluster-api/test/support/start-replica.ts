@@ -1,23 +1,23 @@
 import { createServer } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
-import { createHealth, createMetrics, type Metrics, serve, silentLog } from '@corral/service';
+import { serve } from '@corral/http-api';
+import { createHealth, createMetrics, type Metrics, silentLog } from '@corral/service';
 import { type AppDeps, buildApp } from '../../src/build-app.js';
-import { type EventConfig, eventDefaults } from '../../src/build-event-handlers.js';
-import { listenToTeamEvents } from '../../src/live/event-news.js';
+import { type EventConfig, eventDefaults, listenToTeamEvents } from '../../src/events/handlers.js';
 import type { TestClusterApi } from './start-cluster-api.js';
 
-/** One more process of the service, on the database of the test. */
+/** A further replica of the service on the test's database. */
 export interface Replica {
   readonly url: string;
-  /** A connection that holds no more than a few kilobytes, whatever this machine's sockets hold. */
+  /** A connection with a buffer of a few kilobytes, independent of the machine's socket buffers. */
   connectInMemory(): Duplex;
   readonly metrics: Metrics;
-  /** As on SIGTERM. Safe to repeat. */
+  /** Shuts down as on SIGTERM. Safe to repeat. */
   close(): Promise<void>;
 }
 
 export interface ReplicaOptions extends Partial<EventConfig> {
-  /** Default: that of the test. */
+  /** Default: the test's database. */
   readonly databaseUrl?: string;
   readonly deps?: Partial<AppDeps>;
 }
@@ -40,11 +40,12 @@ export async function startReplica(
     shutdownGraceMs: 10_000,
   });
   return {
-    ...{ url: served.url, metrics },
+    url: served.url,
+    metrics,
     connectInMemory() {
       const [ours, theirs] = duplexPair();
       createServer(app).emit('connection', theirs);
-      theirs.once('close', () => ours.destroy()); // of such a pair, neither tells the other that it was cut
+      theirs.once('close', () => ours.destroy()); // destroying one end of a pair does not close the other
       return ours;
     },
     close: () => served.close().then(news.close),

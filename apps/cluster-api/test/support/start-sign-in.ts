@@ -1,4 +1,4 @@
-import { oidcClient } from '../../src/oidc/oidc-client.js';
+import { oidcClient } from '../../src/people/oidc-client.js';
 import { type Browser, openBrowser } from './browser.js';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.js';
 import { listen } from './listen.js';
@@ -7,18 +7,18 @@ import { startClusterApi, type TestClusterApi, type TestOptions } from './start-
 export interface SignInTest {
   readonly test: TestClusterApi;
   readonly idp: IdentityProvider;
-  /** Where the service listens, as it knows itself. */
+  /** Base URL of the service, also its `publicUrl`. */
   readonly url: string;
   readonly callback: string;
-  /** How much later it is than it is, in ms; for attempts. */
+  /** How far the service's clock is ahead, in ms. Used for sign-in attempts. */
   readonly clock: { aheadMs: number };
   open(userAgent?: string): Browser;
-  /** A browser in which somebody has signed in. */
+  /** A browser with a signed-in person. */
   signedIn(person: string, userAgent?: string): Promise<Browser>;
   close(): Promise<void>;
 }
 
-/** The service over real sockets, beside a real identity provider that knows it as a client. */
+/** Starts the service over real sockets together with a real identity provider that has it as a client. */
 export async function startSignIn(options: TestOptions = {}): Promise<SignInTest> {
   let url = '';
   const idp = await startIdentityProvider(() => `${url}/auth/callback/`);
@@ -37,7 +37,12 @@ export async function startSignIn(options: TestOptions = {}): Promise<SignInTest
   url = served.url;
   const open = (userAgent?: string) => openBrowser(url, userAgent);
   return {
-    ...{ test, idp, url, clock, open, callback: `${url}/auth/callback/` },
+    test,
+    idp,
+    url,
+    clock,
+    open,
+    callback: `${url}/auth/callback/`,
     async signedIn(person, userAgent) {
       idp.person = person;
       const browser = open(userAgent);

@@ -17,44 +17,57 @@ beforeEach(async () => {
 });
 
 const anEvent = (more: object = {}) => ({
-  ...{ id: `evt_${randomUUID()}`, stated_at: '2026-11-21T10:00:00Z', team: team.slug, subscription: aSubscription() },
+  id: `evt_${randomUUID()}`,
+  stated_at: '2026-11-21T10:00:00Z',
+  team: team.slug,
+  subscription: aSubscription(),
   ...more,
 });
-/** As text: what is signed are the bytes. */
+/** Sends the body as text, because its exact bytes are signed. */
 const post = (body: string, signature: string | undefined = signed(body, SECRETS[0])) => {
   const sent = test.api.post('/billing/webhook/').set('Content-Type', 'application/json');
   return (signature === undefined ? sent : sent.set('Corral-Signature', signature)).send(body);
 };
-const tell = async (more: object = {}) => (await post(JSON.stringify(anEvent(more))).expect(200)).body.outcome;
+const sendEvent = async (more: object = {}) => (await post(JSON.stringify(anEvent(more))).expect(200)).body.outcome;
 const shown = async (user = team.member) => {
   const { body } = await test.api.as(user).get(`/teams/api/teams/${number}/`).expect(200);
   return [body.subscription, body.has_active_subscription];
 };
 
-describe('news of a subscription', () => {
-  it('are shown to the team as they were stated, but for what is internal', async () => {
-    expect(await tell()).toBe('applied');
+describe('a billing event', () => {
+  it('updates the subscription that the team sees, without internal fields', async () => {
+    expect(await sendEvent()).toBe('applied');
 
     const [subscription, isActive] = await shown();
     expect(isActive).toBe(true);
     expect(subscription).toEqual({
-      ...{ id: 'sub_1', display_name: 'Team plan', billing_interval: 'month', status: 'active', quantity: 3 },
-      ...{ start_date: '2026-01-01T00:00:00.000Z', cancel_at_period_end: false },
-      ...{ current_period_start: '2026-11-01T00:00:00.000Z', current_period_end: '2026-11-30T23:00:00.000Z' },
+      id: 'sub_1',
+      display_name: 'Team plan',
+      billing_interval: 'month',
+      status: 'active',
+      quantity: 3,
+      start_date: '2026-01-01T00:00:00.000Z',
+      cancel_at_period_end: false,
+      current_period_start: '2026-11-01T00:00:00.000Z',
+      current_period_end: '2026-11-30T23:00:00.000Z',
       items: [
         {
-          ...{ id: 'si_1', quantity: 3 },
+          id: 'si_1',
+          quantity: 3,
           price: {
-            ...{ id: 'price_1', product_name: 'Clusters', human_readable_price: '€ 49.00 / month' },
-            ...{ payment_amount: '49.00', unit_amount: 4900 },
+            id: 'price_1',
+            product_name: 'Clusters',
+            human_readable_price: '€ 49.00 / month',
+            payment_amount: '49.00',
+            unit_amount: 4900,
           },
         },
       ],
     });
   });
 
-  it('leave what is internal nowhere: not stored, not logged, not answered', async () => {
-    await tell({ note: 'INTERNAL-note', subscription: aSubscription({ margin: 'INTERNAL-margin' }) });
+  it('does not store, log or answer internal fields', async () => {
+    await sendEvent({ note: 'INTERNAL-note', subscription: aSubscription({ margin: 'INTERNAL-margin' }) });
 
     const { rows } = await test.pool.query(
       'SELECT subscription::text AS row FROM subscription UNION ALL SELECT audit_entry::text FROM audit_entry',
@@ -63,8 +76,8 @@ describe('news of a subscription', () => {
     expect(JSON.stringify([rows, await shown(team.admin)])).not.toMatch(/INTERNAL|nickname/);
   });
 
-  it('name the team by slug or by number', async () => {
-    expect(await tell({ team: number })).toBe('applied');
+  it('names the team by slug or number', async () => {
+    expect(await sendEvent({ team: number })).toBe('applied');
     expect((await shown())[1]).toBe(true);
   });
 
@@ -75,25 +88,25 @@ describe('news of a subscription', () => {
     ['canceled', undefined, false],
     ['past_due', true, true],
     ['active', false, false],
-  ])('with the status %s and active %s: %s', async (status, active, isActive) => {
-    await tell({ subscription: aSubscription({ status }), ...(active === undefined ? {} : { active }) });
+  ])('with status %s and active %s sets has_active_subscription to %s', async (status, active, isActive) => {
+    await sendEvent({ subscription: aSubscription({ status }), ...(active === undefined ? {} : { active }) });
 
     expect((await shown())[1]).toBe(isActive);
   });
 
-  it('may be that there is none any more', async () => {
-    await tell();
+  it('can end the subscription', async () => {
+    await sendEvent();
 
-    expect(await tell({ subscription: null, stated_at: '2026-11-21T11:00:00Z' })).toBe('applied');
+    expect(await sendEvent({ subscription: null, stated_at: '2026-11-21T11:00:00Z' })).toBe('applied');
 
     expect(await shown()).toEqual([{}, false]);
   });
 
-  it('are taken once', async () => {
+  it('is processed once', async () => {
     const event = anEvent();
     const body = JSON.stringify(event);
     await post(body).expect(200);
-    await tell({ subscription: aSubscription({ status: 'canceled' }), stated_at: '2026-11-21T10:00:01Z' });
+    await sendEvent({ subscription: aSubscription({ status: 'canceled' }), stated_at: '2026-11-21T10:00:01Z' });
 
     const again = await Promise.all([post(body), post(body)]);
 
@@ -101,27 +114,28 @@ describe('news of a subscription', () => {
     expect((await shown())[1]).toBe(false);
   });
 
-  it('are taken in the order in which they were stated, whatever order they come in', async () => {
-    expect(await tell({ subscription: null, stated_at: '2026-11-21T12:00:00Z' })).toBe('applied');
-    expect(await tell({ stated_at: '2026-11-21T11:59:59.999Z' })).toBe('outdated');
+  it('is ignored when it is older than the stored state', async () => {
+    expect(await sendEvent({ subscription: null, stated_at: '2026-11-21T12:00:00Z' })).toBe('applied');
+    expect(await sendEvent({ stated_at: '2026-11-21T11:59:59.999Z' })).toBe('outdated');
     expect(await shown()).toEqual([{}, false]);
-    expect(await tell({ stated_at: '2026-11-21T13:00:00+01:00' })).toBe('applied');
+    expect(await sendEvent({ stated_at: '2026-11-21T13:00:00+01:00' })).toBe('applied');
     expect((await shown())[1]).toBe(true);
   });
 
-  it('are in the audit log of the team, without a user', async () => {
-    await tell();
+  it('is in the team’s audit log without a user', async () => {
+    await sendEvent();
 
     const { body } = await test.api.as(team.admin).get(team.path('/audit/?kind=subscription')).expect(200);
     expect(body.items).toEqual([
       expect.objectContaining({
-        ...{ action: 'subscription.state', actor: { kind: 'service', id: null, name: null } },
+        action: 'subscription.state',
+        actor: { kind: 'service', id: null, name: null },
         target: { kind: 'Subscription', id: team.id, name: 'sub_1' },
       }),
     ]);
   });
 
-  it('of a team that is not there (yet) are answered 404, and are new when they come again', async () => {
+  it('of a team that does not exist yet gets 404 and is applied when it is sent again', async () => {
     const slug = `t-${randomUUID().slice(0, 8)}`;
     const body = JSON.stringify(anEvent({ team: slug }));
     expect((await post(body).expect(404)).body.code).toBe('not_found');
@@ -134,18 +148,18 @@ describe('news of a subscription', () => {
 
   it.each<[string, () => object, string]>([
     ['no time', () => ({ stated_at: undefined }), '/stated_at'],
-    ['a time that lies ahead', () => ({ stated_at: new Date(Date.now() + 600_000).toISOString() }), '/stated_at'],
-    ['a day that no calendar has', () => ({ stated_at: '2026-02-30T00:00:00Z' }), '/stated_at'],
+    ['a time in the future', () => ({ stated_at: new Date(Date.now() + 600_000).toISOString() }), '/stated_at'],
+    ['an impossible date', () => ({ stated_at: '2026-02-30T00:00:00Z' }), '/stated_at'],
     ['no id', () => ({ id: '' }), '/id'],
-    ['an endless id', () => ({ id: 'x'.repeat(256) }), '/id'],
+    ['an id that is too long', () => ({ id: 'x'.repeat(256) }), '/id'],
     ['no subscription', () => ({ subscription: undefined }), '/subscription'],
     [
-      'a start that no calendar has',
+      'an impossible start date',
       () => ({ subscription: aSubscription({ start_date: '2026-13-01T00:00:00Z' }) }),
       '/subscription/start_date',
     ],
-    ['a flag that is none', () => ({ active: 'yes' }), '/active'],
-  ])('are refused with %s', async (_what, more, pointer) => {
+    ['a flag that is not a boolean', () => ({ active: 'yes' }), '/active'],
+  ])('is refused with %s', async (_what, more, pointer) => {
     const { body } = await post(JSON.stringify(anEvent(more()))).expect(422);
 
     expect(body.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer);
@@ -154,7 +168,7 @@ describe('news of a subscription', () => {
 });
 
 describe('the webhook', () => {
-  it('takes what was signed with any of the secrets', async () => {
+  it('accepts a signature with any of the secrets', async () => {
     const body = JSON.stringify(anEvent());
 
     await post(body, signed(body, SECRETS[1])).expect(200);
@@ -162,10 +176,10 @@ describe('the webhook', () => {
 
   it.each<[string, (body: string) => string | undefined]>([
     ['is not signed', () => undefined],
-    ['is signed by somebody else', (body) => signed(body, 'a-secret-of-somebody-else')],
+    ['is signed with an unknown secret', (body) => signed(body, 'a-secret-of-somebody-else')],
     ['was signed for another body', () => signed('{}', SECRETS[0])],
     ['was signed an hour ago', (body) => signed(body, SECRETS[0], Math.floor(Date.now() / 1_000) - 3_600)],
-  ])('takes nothing that %s', async (_what, sign) => {
+  ])('refuses an event that %s', async (_what, sign) => {
     const body = JSON.stringify(anEvent());
     const sent = test.api.post('/billing/webhook/').set('Content-Type', 'application/json');
     const signature = sign(body);
@@ -177,12 +191,12 @@ describe('the webhook', () => {
     expect(await shown()).toEqual([{}, false]);
   });
 
-  it('does not read what is not signed', async () => {
+  it('does not parse an unsigned body', async () => {
     expect((await post('{"a":', 't=1,v1=0').expect(403)).body.code).toBe('invalid_signature');
     expect((await post('{"a":').expect(400)).body.code).toBe('invalid_json');
   });
 
-  it('is not there without secrets', async () => {
+  it('is not found without secrets', async () => {
     const other = await startClusterApi();
     try {
       const body = JSON.stringify(anEvent());

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { clusterLimits } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } from '../support/start-cluster-api.js';
+import type { TestUser } from '../support/checked-client.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 let test: TestClusterApi;
 let team: TestTeam;
@@ -37,14 +38,18 @@ const audits = async () =>
   );
 
 describe('POST …/invitations/', () => {
-  it('makes an invitation that holds for 14 days, and its mail is due', async () => {
+  it('creates an invitation for 14 days and schedules its mail', async () => {
     const { number } = await test.db.team.findUniqueOrThrow({ where: { id: team.id } });
 
     const { body } = await post({ team: number, email: ada.email, role: 'admin', is_accepted: false }).expect(201);
 
     expect(body).toEqual({
-      ...{ id: expect.any(String), team: number, email: ada.email, role: 'admin' },
-      ...{ invited_by: team.admin.email, is_accepted: false },
+      id: expect.any(String),
+      team: number,
+      email: ada.email,
+      role: 'admin',
+      invited_by: team.admin.email,
+      is_accepted: false,
     });
     const { createdAt, expiresAt, mailDueAt, mailSentAt } = await rowOf(body.id);
     expect(expiresAt.getTime() - createdAt.getTime()).toBe(14 * DAY_MS);
@@ -53,13 +58,13 @@ describe('POST …/invitations/', () => {
     expect(await audits()).toEqual([['invitation.create', ada.email, { role: 'admin' }, team.admin.id]]);
   });
 
-  it('invites as a member unless it says otherwise, and addresses are in lower case', async () => {
+  it('defaults to the role member and stores addresses in lower case', async () => {
     const { body } = await post({ email: `Eve@${team.slug.toUpperCase()}.test` }).expect(201);
 
     expect([body.email, body.role]).toEqual([`eve@${team.slug}.test`, 'member']);
   });
 
-  it('renews the invitation that an address has: the same one, with the new role and a mail', async () => {
+  it('renews the open invitation of an address, with the new role and another mail', async () => {
     const id = await invite();
     await test.db.invitation.update({
       where: { id },
@@ -75,7 +80,7 @@ describe('POST …/invitations/', () => {
     expect((await audits()).map(([action]) => action)).toEqual(['invitation.create', 'invitation.renew']);
   });
 
-  it('makes another one of what is over: the old link stays dead', async () => {
+  it('replaces a revoked invitation, so its link stays invalid', async () => {
     const first = await invite();
     await revoke(first).expect(204);
 
@@ -86,14 +91,14 @@ describe('POST …/invitations/', () => {
     await accept(second).expect(200);
   });
 
-  it('makes one of many that come at the same time', async () => {
+  it('creates one invitation for concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => post()));
 
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
   });
 
-  it('answers the same to a request that is sent again with its key, and sends no second mail', async () => {
+  it('answers the same for a repeated idempotency key, without a second mail', async () => {
     const first = await post({ email: ada.email }, 'k1').expect(201);
     const again = await post({ email: ada.email }, 'k1').expect(201);
 
@@ -111,27 +116,30 @@ describe('POST …/invitations/', () => {
 
   it.each<[string, object, string]>([
     ['no address', {}, '/email'],
-    ['what is no address', { email: 'ada' }, '/email'],
+    ['an invalid address', { email: 'ada' }, '/email'],
     ['two addresses', { email: 'ada@acme.test,eve@acme.test' }, '/email'],
     ['an address with a name', { email: 'Ada <ada@acme.test>' }, '/email'],
     ['an address with a line break', { email: 'ada@acme.test\r\nBcc: eve@acme.test' }, '/email'],
     ['an address in quotes', { email: '"ada eve"@acme.test' }, '/email'],
-    ['letters that look like others', { email: 'аda@acme.test' }, '/email'],
-    ['a role that is not known', { email: 'ada@acme.test', role: 'owner' }, '/role'],
+    ['look-alike letters', { email: 'аda@acme.test' }, '/email'],
+    ['an unknown role', { email: 'ada@acme.test', role: 'owner' }, '/role'],
     ['an acceptance', { email: 'ada@acme.test', is_accepted: true }, '/is_accepted'],
     ['another team', { email: 'ada@acme.test', team: 1_000_000 }, '/team'],
     ['an id', { email: 'ada@acme.test', id: randomUUID() }, '/id'],
-  ])('refuses %s, and names the place', async (_what, body, pointer) => {
+  ])('refuses %s with a pointer', async (_what, body, pointer) => {
     const answer = await post(body).expect(422);
 
     expect([answer.body.code, answer.body.errors[0].pointer]).toEqual(['validation_failed', pointer]);
     expect(await test.db.invitation.count({ where: { teamId: team.id } })).toBe(0);
   });
 
-  it('refuses more than a team may have waiting', async () => {
+  it('limits the open invitations of a team', async () => {
     await test.db.invitation.createMany({
       data: Array.from({ length: clusterLimits.invitationsPerTeam }, (_, index) => ({
-        ...{ teamId: team.id, email: `p${index}@acme.test`, role: 'member' as const, invitedBy: team.admin.id },
+        teamId: team.id,
+        email: `p${index}@acme.test`,
+        role: 'member' as const,
+        invitedBy: team.admin.id,
         expiresAt: new Date(Date.now() + DAY_MS),
       })),
     });
@@ -140,7 +148,7 @@ describe('POST …/invitations/', () => {
     await post({ email: 'p0@acme.test' }).expect(201);
   });
 
-  it('does not bury an address in mail', async () => {
+  it('limits the mails to one address', async () => {
     const id = await invite();
     for (let mail = 2; mail <= clusterLimits.invitationMailsPerAddressPerHour; mail += 1) await renew(id).expect(200);
 
@@ -156,7 +164,7 @@ describe('POST …/invitations/', () => {
 });
 
 describe('GET …/invitations/', () => {
-  it('lists what was neither accepted nor revoked, newest first, with its end and its mail', async () => {
+  it('lists invitations that were neither accepted nor revoked, newest first, with expiry and mail time', async () => {
     const [first, second, third] = [
       await invite({ email: 'a@acme.test' }),
       await invite({ email: 'b@acme.test' }),
@@ -169,7 +177,9 @@ describe('GET …/invitations/', () => {
 
     expect(items.map(({ id }: { id: string }) => id)).toEqual([third, second]);
     expect(items[0]).toMatchObject({
-      ...{ email: ada.email, is_accepted: false, mail_sent_at: null },
+      email: ada.email,
+      is_accepted: false,
+      mail_sent_at: null,
       expires_at: (await rowOf(third as string)).expiresAt.toISOString(),
     });
     await accept(third as string).expect(200);
@@ -188,7 +198,7 @@ describe('GET …/invitations/', () => {
 });
 
 describe('POST …/invitations/{id}/renew/', () => {
-  it('lets it hold anew, and its mail is due', async () => {
+  it('extends the invitation and schedules its mail', async () => {
     const id = await invite({ email: ada.email, role: 'admin' });
     await expire(id);
 
@@ -198,7 +208,7 @@ describe('POST …/invitations/{id}/renew/', () => {
     await accept(id).expect(200);
   });
 
-  it('renews nothing that is over, unknown or of another team', async () => {
+  it('does not renew revoked, accepted, unknown or foreign invitations', async () => {
     const [revoked, accepted] = [await invite({ email: 'a@acme.test' }), await invite()];
     await revoke(revoked).expect(204);
     await accept(accepted).expect(200);
@@ -212,7 +222,7 @@ describe('POST …/invitations/{id}/renew/', () => {
 });
 
 describe('DELETE …/invitations/{id}/', () => {
-  it('takes it back, however often it is asked for, and no mail goes out any more', async () => {
+  it('revokes the invitation once and cancels its mail', async () => {
     const id = await invite();
 
     await revoke(id).expect(204);
@@ -223,7 +233,7 @@ describe('DELETE …/invitations/{id}/', () => {
     expect((await audits()).map(([action]) => action)).toEqual(['invitation.create', 'invitation.revoke']);
   });
 
-  it('comes too late for one that was accepted', async () => {
+  it('is refused for an accepted invitation', async () => {
     const id = await invite();
     await accept(id).expect(200);
 
@@ -239,8 +249,8 @@ describe('DELETE …/invitations/{id}/', () => {
   });
 });
 
-describe('the one who is invited', () => {
-  it('finds what waits for an answer, with the name of the team', async () => {
+describe('the invited person', () => {
+  it('sees open invitations with the name of the team', async () => {
     const id = await invite({ email: ada.email, role: 'admin' });
     await test.db.team.update({ where: { id: team.id }, data: { name: 'Rockets' } });
 
@@ -253,7 +263,7 @@ describe('the one who is invited', () => {
     expect(await received()).toEqual([]);
   });
 
-  it('becomes a member by accepting, in the sessions they have', async () => {
+  it('becomes a member by accepting, also in existing sessions', async () => {
     const id = await invite();
     expect(await seesTeam()).toBe(false);
 
@@ -264,7 +274,7 @@ describe('the one who is invited', () => {
     expect((await audits()).at(-1)).toEqual(['invitation.accept', ada.email, { role: 'member' }, ada.id]);
   });
 
-  it('accepts once, however often they say so, also at the same time', async () => {
+  it('becomes a member once for concurrent acceptances', async () => {
     const id = await invite();
 
     const answers = await Promise.all([accept(id), accept(id), accept(id)]);
@@ -274,7 +284,7 @@ describe('the one who is invited', () => {
     expect(await test.db.membership.count({ where: { teamId: team.id, userId: ada.id } })).toBe(1);
   });
 
-  it('is told when it is too late', async () => {
+  it('gets an error for an expired invitation', async () => {
     const id = await invite();
     await expire(id);
 
@@ -282,7 +292,7 @@ describe('the one who is invited', () => {
     expect(await seesTeam()).toBe(false);
   });
 
-  it('is the owner of the address and nobody else: for others there is no such invitation', async () => {
+  it('is the only user who can see and accept the invitation', async () => {
     const id = await invite();
     const eve = await test.createUser(`eve@${team.slug}.test`);
 
@@ -294,7 +304,7 @@ describe('the one who is invited', () => {
     await test.api.post(`/invitations/${id}/accept/`).expect(401);
   });
 
-  it('loses nothing by accepting as less than they are', async () => {
+  it('keeps a higher role when accepting a lower one', async () => {
     const id = await invite();
     await test.db.membership.create({ data: { teamId: team.id, userId: ada.id, role: 'admin' } });
 
@@ -303,7 +313,7 @@ describe('the one who is invited', () => {
     await test.api.as(ada).get(path()).expect(200);
   });
 
-  it('is not let in by an invitation that is revoked at the same time, or is a member then', async () => {
+  it('either joins or is refused when the invitation is revoked at the same time', async () => {
     for (const name of ['one', 'two', 'three']) {
       const user = await test.createUser(`${name}@${team.slug}.test`);
       const id = await invite({ email: user.email });

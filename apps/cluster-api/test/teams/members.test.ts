@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type UserStore, userStore } from '@corral/auth';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { startClusterApi, type TestClusterApi, type TestTeam, type TestUser } from '../support/start-cluster-api.js';
+import type { TestUser } from '../support/checked-client.js';
+import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 let test: TestClusterApi;
 let team: TestTeam;
@@ -40,7 +41,7 @@ const audits = async () =>
   );
 
 describe('GET …/members/', () => {
-  it('lists them longest first, page by page', async () => {
+  it('lists them in pages, longest membership first', async () => {
     const third = await secondAdmin();
 
     const first = await test.api.as(team.member).get(`${path()}?limit=2`).expect(200);
@@ -60,20 +61,22 @@ describe('GET …/members/', () => {
 });
 
 describe('PUT …/members/{id}/', () => {
-  it('gives a member another role, from their next request on', async () => {
+  it('changes a role from the member’s next request on', async () => {
     const { status, body } = await setRole(team.member, { role: 'admin' });
 
     expect([status, body.role]).toEqual([200, 'admin']);
     await test.api.as(team.member).get(`/a/${team.slug}/team/api/invitations/`).expect(200);
     expect(await audits()).toEqual([
       {
-        ...{ action: 'member.change', targetName: team.member.email, userId: team.admin.id },
+        action: 'member.change',
+        targetName: team.member.email,
+        userId: team.admin.id,
         detail: { from: 'member', to: 'admin' },
       },
     ]);
   });
 
-  it('takes back what was read, and writes nothing for the role that is there', async () => {
+  it('accepts the body of a GET and writes nothing for an unchanged role', async () => {
     const { body: list } = await test.api.as(team.admin).get(path());
 
     expect(await setRole(team.member, { ...list.items[1], role: 'admin' })).toMatchObject({ status: 200 });
@@ -83,9 +86,9 @@ describe('PUT …/members/{id}/', () => {
 
   it.each<[string, object, string, string]>([
     ['another name', { role: 'admin', first_name: 'Eve' }, 'immutable_field', '/first_name'],
-    ['a role that is not known', { role: 'owner' }, 'validation_failed', '/role'],
+    ['an unknown role', { role: 'owner' }, 'validation_failed', '/role'],
     ['no role', {}, 'validation_failed', '/role'],
-    ['a field that is not known', { role: 'admin', email: 'x@y' }, 'validation_failed', '/email'],
+    ['an unknown field', { role: 'admin', email: 'x@y' }, 'validation_failed', '/email'],
   ])('refuses %s', async (_what, body, code, pointer) => {
     const answer = await setRole(team.member, body);
 
@@ -100,20 +103,20 @@ describe('PUT …/members/{id}/', () => {
     expect(await rolesNow()).toEqual(['admin', 'member']);
   });
 
-  it('knows no members of other teams', async () => {
+  it('does not find members of other teams', async () => {
     const { number } = await test.db.membership.findFirstOrThrow({ where: { teamId: test.globex.id } });
 
     await test.api.as(team.admin).put(path(number)).send({ role: 'admin' }).expect(404);
     await test.api.as(team.admin).delete(path(number)).expect(404);
   });
 
-  it.each(['0', '-1', '1.5', 'x', '2147483648', '99999999999', '%00'])('knows no member %s', async (id) => {
+  it.each(['0', '-1', '1.5', 'x', '2147483648', '99999999999', '%00'])('does not find a member %s', async (id) => {
     await test.api.as(team.admin).put(path(id)).send({ role: 'admin' }).expect(404);
   });
 });
 
 describe('DELETE …/members/{id}/', () => {
-  it('takes the team from the sessions of who is removed, at once', async () => {
+  it('removes access immediately, also in existing sessions', async () => {
     await test.api.as(team.member).get(team.path('/clusters/')).expect(200);
 
     expect(await remove(team.member)).toMatchObject({ status: 200 });
@@ -123,7 +126,7 @@ describe('DELETE …/members/{id}/', () => {
     expect((await test.api.as(team.member).get('/api/v1/me/').expect(200)).body.teams).toEqual([]);
   });
 
-  it('lets a member leave, and nobody else be removed by them', async () => {
+  it('lets a member leave but not remove others', async () => {
     expect(await remove(team.admin, team.member)).toMatchObject({ status: 403, body: { code: 'permission_denied' } });
     expect(await remove(team.member, team.member)).toMatchObject({ status: 200 });
 
@@ -132,7 +135,7 @@ describe('DELETE …/members/{id}/', () => {
     ]);
   });
 
-  it('does not let the last administrator go', async () => {
+  it('does not remove the last administrator', async () => {
     const { status, body } = await remove(team.admin);
 
     expect([status, body.code]).toEqual([409, 'last_admin']);
@@ -140,7 +143,7 @@ describe('DELETE …/members/{id}/', () => {
     expect(await remove(team.admin)).toMatchObject({ status: 200 });
   });
 
-  it('revokes the DNS tokens that they made, and says which in the answer and the audit log', async () => {
+  it('revokes the member’s DNS tokens and lists them in the answer and the audit log', async () => {
     const own = [await makeToken(team.member, 'ci'), await makeToken(team.member, 'backup')];
     const others = await makeToken(team.admin, 'monitor');
     const elsewhere = await test.createUser(`x@${team.slug}.test`, [{ team: test.globex, role: 'member' }]);
@@ -160,14 +163,16 @@ describe('DELETE …/members/{id}/', () => {
     expect([status, body]).toEqual([200, { dns_tokens: { revoked, handed_over: [] } }]);
     expect(await inForce([...own, others, foreign.body.id])).toEqual([others, foreign.body.id].sort());
     expect(await audits()).toContainEqual({
-      ...{ action: 'member.remove', targetName: team.member.email, userId: team.admin.id },
+      action: 'member.remove',
+      targetName: team.member.email,
+      userId: team.admin.id,
       detail: { role: 'member', dnsTokensRevoked: 'backup, ci', dnsTokensHandedOver: '' },
     });
     const revocations = (await audits()).filter(({ action }) => action === 'dns_token.revoke');
     expect(revocations.map(({ targetName }) => targetName).sort()).toEqual(['backup', 'ci']);
   });
 
-  it('leaves their DNS tokens to the team where an administrator says so', async () => {
+  it('hands DNS tokens over to the team at an administrator’s request', async () => {
     const id = await makeToken(team.member, 'ci');
 
     const { body } = await remove(team.member, team.admin, '?dns_tokens=hand_over');
@@ -184,7 +189,7 @@ describe('DELETE …/members/{id}/', () => {
         }),
       ]),
     );
-    // Back in the team, they have no more of it than others.
+    // Back in the team, they have no special access to the token.
     await users.saveMember(team, team.member, 'member');
     await test.api
       .as(team.member)
@@ -193,7 +198,7 @@ describe('DELETE …/members/{id}/', () => {
     expect((await remove(team.member)).body.dns_tokens.revoked).toEqual([]);
   });
 
-  it('revokes the DNS tokens of who leaves, who cannot hand them over', async () => {
+  it('revokes the DNS tokens of a leaving member, who cannot hand them over', async () => {
     const id = await makeToken(team.member, 'ci');
 
     const kept = await remove(team.member, team.member, '?dns_tokens=hand_over');
@@ -205,7 +210,7 @@ describe('DELETE …/members/{id}/', () => {
     expect(await inForce([id])).toEqual([]);
   });
 
-  it('leaves no DNS token behind that was asked for at the same time', async () => {
+  it('leaves no DNS token of a concurrent creation behind', async () => {
     for (let round = 0; round < 5; round += 1) {
       const user = await test.createUser(`r${round}@${team.slug}.test`, [{ team, role: 'member' }]);
       const number = await numberOf(user);
@@ -224,7 +229,7 @@ describe('DELETE …/members/{id}/', () => {
     }
   });
 
-  it('leaves no invitation by which they come back', async () => {
+  it('revokes invitations that would lead back into the team', async () => {
     const invitations = `/a/${team.slug}/team/api/invitations/`;
     const stranger = await test.createUser(`eve@${team.slug}.test`);
     const invited = await test.api.as(team.admin).post(invitations).send({ email: stranger.email }).expect(201);
@@ -239,8 +244,8 @@ describe('DELETE …/members/{id}/', () => {
   });
 });
 
-describe('requests at the same time', () => {
-  it('leave the team an administrator: two who remove each other, or step back together', async () => {
+describe('concurrent requests', () => {
+  it('leave the team an administrator when two remove each other or step back together', async () => {
     for (const round of ['one', 'two', 'three', 'four']) {
       const other = await secondAdmin(round);
       const [a, b] = [await numberOf(team.admin), await numberOf(other)];
@@ -256,7 +261,7 @@ describe('requests at the same time', () => {
 
       expect((await rolesNow()).filter((role) => role === 'admin')).toHaveLength(1);
       expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
-      // For the next round it is the first one again.
+      // Restore the first administrator for the next round.
       const { db } = test;
       await db.membership.deleteMany({ where: { teamId: team.id, userId: other.id } });
       const key = { teamId: team.id, userId: team.admin.id };
@@ -276,7 +281,7 @@ describe('the entity tag of a member', () => {
     return headers.etag as string;
   };
 
-  it('holds until the role changes, whatever else is known of the person by then', async () => {
+  it('still matches after other details of the person change, but not after the role changes', async () => {
     const number = await numberOf(team.member);
     const tag = await tagOf(number);
     await test.db.user.update({ where: { id: team.member.id }, data: { firstName: 'Grace' } });
@@ -291,7 +296,7 @@ describe('the entity tag of a member', () => {
     expect(await rolesNow()).toEqual(['admin', 'admin']);
   });
 
-  it('spares whoever has it the body', async () => {
+  it('allows conditional reads', async () => {
     const number = await numberOf(team.member);
 
     const tag = await tagOf(number);
@@ -299,7 +304,7 @@ describe('the entity tag of a member', () => {
     await test.api.as(team.member).get(path(number)).set('If-None-Match', tag).expect(304);
   });
 
-  it('is of nobody where there is no such member, or only in another team', async () => {
+  it('is not served for unknown members or those of other teams', async () => {
     const stranger = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
     const { number } = await test.db.membership.findFirstOrThrow({ where: { teamId: stranger.id } });
 

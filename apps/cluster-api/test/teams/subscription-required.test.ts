@@ -26,7 +26,7 @@ const setActive = (isActive: boolean) => {
 };
 
 describe('where a subscription is required', () => {
-  it('a team without one may declare drafts, and start nothing', async () => {
+  it('a team without one can declare drafts but not start them', async () => {
     await test.db.subscription.deleteMany();
     await declareDraft(test, test.acme, 'draft');
 
@@ -46,7 +46,7 @@ describe('where a subscription is required', () => {
     ]);
   });
 
-  it('a lapse touches nothing that was started: it is changed, slept and woken as before', async () => {
+  it('a lapse does not restrict changes, hibernation and resumption of started clusters', async () => {
     await setActive(true);
     for (const name of ['runs', 'pending']) await declare(test, test.acme, name);
     await beginFirstPass(test, test.acme, 'runs');

@@ -29,22 +29,26 @@ const audits = async () =>
   );
 
 describe('GET /teams/api/teams/{id}/', () => {
-  it('shows the team with its people', async () => {
+  it('answers the team with its members', async () => {
     const { body } = await get().expect(200);
 
     expect(body).toEqual({
-      ...{ id: number, name: team.slug, slug: team.slug, is_admin: true },
+      id: number,
+      name: team.slug,
+      slug: team.slug,
+      is_admin: true,
       members: [
         expect.objectContaining({ display_name: team.admin.email, first_name: '', last_name: '', role: 'admin' }),
         expect.objectContaining({ display_name: team.member.email, role: 'member' }),
       ],
       invitations: [],
       dashboard_url: `${CONSOLE_URL}/teams/${team.slug}/`,
-      ...{ subscription: {}, has_active_subscription: false },
+      subscription: {},
+      has_active_subscription: false,
     });
   });
 
-  it('leads to where the API tells of the team when there is no console', async () => {
+  it('links to the team in the API when there is no console', async () => {
     const bare = await startClusterApi({ config: { consoleUrl: null } });
     const { number: id } = await bare.db.team.findUniqueOrThrow({ where: { id: bare.acme.id } });
     const read = () => bare.api.as(bare.acme.admin).get(path(id)).expect(200);
@@ -56,7 +60,7 @@ describe('GET /teams/api/teams/{id}/', () => {
     await bare.close();
   });
 
-  it('shows invitations that wait to administrators only', async () => {
+  it('shows open invitations to administrators only', async () => {
     const invitations = `/a/${team.slug}/team/api/invitations/`;
     const { body: invited } = await test.api
       .as(team.admin)
@@ -74,7 +78,7 @@ describe('GET /teams/api/teams/{id}/', () => {
   });
 
   it.each(['007', '+1', '1.0', '0', '-1', 'abc', '99999999999999999999', '%31%00', ' '])(
-    'is about no team when its number is written %j',
+    'does not find a team with the number %j',
     async (id) => {
       await test.api
         .as(team.admin)
@@ -83,13 +87,13 @@ describe('GET /teams/api/teams/{id}/', () => {
     },
   );
 
-  it('is about no team when it is named by its slug', async () => {
+  it('does not find a team by its slug', async () => {
     await test.api.as(team.admin).get(path(team.slug)).expect(404);
   });
 });
 
 describe('GET /teams/api/teams/', () => {
-  it('lists the teams of the caller, page by page, and no others', async () => {
+  it('lists only the caller’s teams, in pages', async () => {
     const other = await test.createTeam(`a-${randomUUID().slice(0, 8)}`);
     const both = await test.createUser(`both@${team.slug}.test`, [
       { team, role: 'admin' },
@@ -109,7 +113,7 @@ describe('GET /teams/api/teams/', () => {
 });
 
 describe('PUT /teams/api/teams/{id}/', () => {
-  it('gives the team a name, and every answer has it', async () => {
+  it('renames the team in every answer', async () => {
     const { body } = await put({ name: 'Rocket — science' }).expect(200);
 
     expect(body).toMatchObject({ name: 'Rocket — science', slug: team.slug });
@@ -127,7 +131,7 @@ describe('PUT /teams/api/teams/{id}/', () => {
     expect(await audits()).toHaveLength(1);
   });
 
-  it('takes back what was read, with another name', async () => {
+  it('accepts the body of a GET with another name', async () => {
     await test.api.as(team.admin).post(`/a/${team.slug}/team/api/invitations/`).send({ email: 'ada@acme.test' });
     const { body: read } = await get();
 
@@ -142,7 +146,7 @@ describe('PUT /teams/api/teams/{id}/', () => {
     ['other members', ({ members }) => ({ members: members.slice(1) }), '/members'],
     ['a subscription', () => ({ subscription: { status: 'active' } }), '/subscription'],
     ['an active subscription', () => ({ has_active_subscription: true }), '/has_active_subscription'],
-  ])('refuses %s, and changes nothing', async (_what, change, pointer) => {
+  ])('refuses %s and changes nothing', async (_what, change, pointer) => {
     const { body: read } = await get();
 
     const { body } = await put({ name: 'Rockets', ...change(read) }).expect(422);
@@ -154,12 +158,12 @@ describe('PUT /teams/api/teams/{id}/', () => {
   it.each<[string, object, string]>([
     ['no name', {}, '/name'],
     ['an empty name', { name: '' }, '/name'],
-    ['a name of blanks', { name: '   ' }, '/name'],
+    ['a blank name', { name: '   ' }, '/name'],
     ['a name of two lines', { name: 'a\nBcc: all@acme.test' }, '/name'],
     ['a name with a carriage return', { name: 'a\rb' }, '/name'],
-    ['a name with a separator of lines', { name: 'a\u2028b' }, '/name'],
+    ['a name with a line separator', { name: 'a\u2028b' }, '/name'],
     ['a name of 101 characters', { name: 'x'.repeat(101) }, '/name'],
-    ['a field that is not known', { name: 'Rockets', owner: 1 }, '/owner'],
+    ['an unknown field', { name: 'Rockets', owner: 1 }, '/owner'],
   ])('refuses %s', async (_what, body, pointer) => {
     const answer = await put(body).expect(422);
 
@@ -175,7 +179,7 @@ describe('PUT /teams/api/teams/{id}/', () => {
 describe('the entity tag of a team', () => {
   const tagOf = async () => (await get().expect(200)).headers.etag as string;
 
-  it('holds until the team has another name, whoever joins it meanwhile', async () => {
+  it('still matches after a member joins, but not after a rename', async () => {
     const tag = await tagOf();
     await test.createUser(`ada@${team.slug}.test`, [{ team, role: 'member' }]);
     expect(await tagOf()).not.toBe(tag);
@@ -188,7 +192,7 @@ describe('the entity tag of a team', () => {
     expect((await get()).body.name).toBe('Acme');
   });
 
-  it('spares whoever has it the body', async () => {
+  it('allows conditional reads', async () => {
     await get()
       .set('If-None-Match', await tagOf())
       .expect(304);

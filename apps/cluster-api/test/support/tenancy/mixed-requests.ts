@@ -4,7 +4,7 @@ import { ABSENT_TEAM, absentNames, bodyOf, headersOf, pathOf, pathParametersOf }
 import type { FurnishedTeam } from './two-teams.js';
 
 export type Whose = 'own' | 'foreign' | 'absent';
-/** A choice of a thing: whose it is, and which of them. */
+/** Selects a resource by owner and index. */
 interface Choice {
   readonly whose: Whose;
   readonly at: number;
@@ -20,13 +20,13 @@ export interface MixedRequest {
   readonly tag: Choice | null;
 }
 
-/** Left out, with the reason. */
+/** Routes that are left out, with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
-  signOut: 'it ends the session that asks',
-  signOutEverywhere: 'it ends the session that asks',
-  startSignIn: 'it answers a redirect to a provider that is not there',
-  finishSignIn: 'only a provider knows what to send',
-  devSignIn: 'it signs in as somebody else',
+  signOut: 'it ends the session of the request',
+  signOutEverywhere: 'it ends the session of the request',
+  startSignIn: 'it redirects to a provider that does not exist',
+  finishSignIn: 'only a provider can build a valid request',
+  devSignIn: 'it signs in as another user',
 };
 const routes = (clusterRoutes as readonly ClusterRoute[]).filter(({ operationId }) => !(operationId in leftOut));
 
@@ -54,7 +54,7 @@ const requestTo = (route: ClusterRoute): fc.Arbitrary<MixedRequest> =>
     tag: fc.option(choice, { freq: 6 }),
   });
 
-/** One request to every route, in any order. */
+/** One request to every route, in random order. */
 export const mixedRequests: fc.Arbitrary<MixedRequest[]> = fc
   .shuffledSubarray(routes, { minLength: routes.length })
   .chain((each) => fc.tuple(...each.map(requestTo)));
@@ -66,7 +66,7 @@ export interface Filled {
   readonly body: string | null;
 }
 
-/** Things that are named in places other than paths, as they were when all was made. */
+/** Values for places other than paths, read after the teams were set up. */
 export interface Extras {
   readonly cursors: Readonly<Record<'own' | 'foreign', readonly string[]>>;
   readonly tags: Readonly<Record<'own' | 'foreign', readonly string[]>>;
@@ -75,16 +75,16 @@ export interface Extras {
 type Sides = Readonly<Record<'own' | 'foreign', FurnishedTeam>>;
 
 /**
- * The request as it is sent.
+ * Renders the request.
  *
- * @param swap what stands in the place of foreign things: with `absent` it is the same request about what nobody has
+ * @param swap `absent` replaces foreign names by names of nothing, which gives the twin of a request
  */
 export function fill(request: MixedRequest, sides: Sides, extras: Extras, swap: 'foreign' | 'absent'): Filled {
   const { route } = request;
   const seen = (of: Whose): Whose => (of === 'foreign' ? swap : of);
   const handle = (kind: string, { whose: of, at }: Choice, absent: string): string => {
     const named = of === 'absent' ? undefined : pick(sides[of].handles[kind] ?? [], at);
-    // What both have is nobody's secret.
+    // A name that both teams have is not a secret.
     const isOwn = named !== undefined && sides.own.handles[kind]?.includes(named);
     return named !== undefined && (isOwn || seen(of) !== 'absent') ? named : absent;
   };
@@ -92,7 +92,7 @@ export function fill(request: MixedRequest, sides: Sides, extras: Extras, swap: 
   const names = Object.fromEntries(
     Object.entries(request.choices).map(([name, chosen]) => [
       name,
-      // What is put under the name of something foreign, or of nothing, would be there from then on.
+      // A PUT to a foreign or absent name would create that name in the caller's team.
       route.method === 'put' && name === last && isNamedByItsOwner(name) && chosen.whose !== 'own'
         ? `fresh-${chosen.at % 7}`
         : handle(name, chosen, absentNames[name] ?? 'none'),
@@ -136,7 +136,7 @@ function queryValue(
   if (parameter?.type === 'boolean') return 'true';
   if (parameter?.type === 'integer') return String(1 + (chosen.at % 20));
   if (parameter?.type === 'time') return '2026-11-21T12:00:00Z';
-  // A cursor is a place in an order, which others' cursors name as well: it is the same in both.
+  // A cursor is only a position in an order, so a foreign one is sent in both twins.
   if (name === 'cursor') return pick(cursors[chosen.whose === 'own' ? 'own' : 'foreign'], chosen.at) ?? 'WyJub25lIl0';
   return handle(chosen.at % 2 === 0 ? 'text' : 'id', chosen, 'none');
 }

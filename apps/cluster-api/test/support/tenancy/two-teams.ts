@@ -1,21 +1,24 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { dnsTokenStore } from '@corral/auth';
 import { aPool } from '../a-cluster.js';
+import type { TestUser } from '../checked-client.js';
 import { addConnection, declare, runningCluster } from '../clusters.js';
 import { givenApiEntry, givenDnsEntry, givenZone } from '../given-audit.js';
-import type { TestClusterApi, TestTeam, TestUser } from '../start-cluster-api.js';
+import type { TestClusterApi, TestTeam } from '../start-cluster-api.js';
 
-/** A team with something of everything. */
+/** A team with resources of every kind. */
 export interface FurnishedTeam {
   readonly team: TestTeam;
   readonly number: string;
-  /** What requests can name, by the kind of name. */
+  /** Names of its resources, by path parameter. */
   readonly handles: Readonly<Record<string, readonly string[]>>;
-  /** What no answer to anybody else may hold, unless the request held it. */
+  /** Texts that no answer to others may contain unless the request contained them. */
   readonly secrets: readonly string[];
 }
 
-/** Clusters, pools, connections, operations, tokens, invitations, servers and log entries, each marked. */
+/**
+ * Creates clusters, pools, connections, operations, tokens, invitations, servers and log entries, all with a marker.
+ */
 export async function furnish(t: TestClusterApi, team: TestTeam): Promise<FurnishedTeam> {
   const marker = `only-${team.slug}-${randomBytes(8).toString('hex')}`;
   const { slug } = team;
@@ -51,7 +54,7 @@ export async function furnish(t: TestClusterApi, team: TestTeam): Promise<Furnis
 
 const FORTNIGHT_MS = 14 * 86_400_000;
 
-/** Puts the marker wherever a text is shown that no request names. */
+/** Writes the marker into every visible text that requests cannot name. */
 async function mark({ pool }: TestClusterApi, team: TestTeam, marker: string): Promise<void> {
   const update = (text: string) => pool.query(text, [team.id, marker]);
   await update(`UPDATE team SET name = $2 WHERE id = $1`);
@@ -67,9 +70,9 @@ async function mark({ pool }: TestClusterApi, team: TestTeam, marker: string): P
 }
 
 /**
- * What the paths, filters and bodies of the route table can name.
+ * Names for the paths, filters and bodies of the route table.
  *
- * @param spare the one member who may be removed: the others go on asking
+ * @param spare a member who may be removed. The others make the requests
  */
 async function handlesOf(
   { pool }: TestClusterApi,
@@ -93,15 +96,15 @@ async function handlesOf(
   };
 }
 
-/** Every UUID in the rows of a team, whatever tables there are. */
+/** Every UUID in the team's rows, in all tables. */
 async function idsOf(t: Pick<TestClusterApi, 'pool'>, team: TestTeam): Promise<string[]> {
   const dump = JSON.stringify(await rowsOf(t, team));
-  const own = new Set([team.admin.id, team.member.id]);
+  const own = new Set<string>([team.admin.id, team.member.id]);
   const found = dump.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
   return [...new Set(found)].filter((id) => !own.has(id));
 }
 
-/** All rows of a team, by table: whatever table has a column `team_id`, and the team itself. */
+/** All rows of a team by table: those of all tables with a `team_id` column, and the team itself. */
 export async function rowsOf(
   { pool }: Pick<TestClusterApi, 'pool'>,
   team: TestTeam,

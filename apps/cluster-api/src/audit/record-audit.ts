@@ -1,0 +1,38 @@
+import type { AuditAction, TeamId, UserId } from '@corral/contracts';
+import type { Transaction } from '../changes/team-changes.js';
+
+/** Who acted in which team. Without a user it was the service or a trusted system. */
+export interface AuditActor {
+  readonly userId: UserId | null;
+  readonly team: { readonly id: TeamId };
+  readonly requestId: string;
+}
+
+export interface AuditedChange {
+  readonly action: AuditAction;
+  readonly target: { readonly kind: string; readonly id: string; readonly name: string };
+  /** Must not contain secrets. */
+  readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** Writes an audit entry in the transaction of the change. @returns the id of the entry */
+export async function recordAudit(
+  tx: Transaction,
+  caller: AuditActor,
+  { action, target, detail = {} }: AuditedChange,
+): Promise<bigint> {
+  const { id } = await tx.auditEntry.create({
+    select: { id: true },
+    data: {
+      teamId: caller.team.id,
+      userId: caller.userId,
+      action,
+      targetKind: target.kind,
+      targetId: target.id,
+      targetName: target.name,
+      requestId: caller.requestId,
+      detail: { ...detail },
+    },
+  });
+  return id;
+}

@@ -1,0 +1,119 @@
+import { pipeline } from 'node:stream/promises';
+import {
+  type AuditKind,
+  type AuditOutcome,
+  type ClusterOperationId,
+  clusterLimits,
+  parseTime,
+} from '@corral/contracts';
+import { queryOf, setAside } from '@corral/http-api';
+import type { Request, RequestHandler, Response } from 'express';
+import { callerOf } from '../http/caller.js';
+import { placesOfTeams } from '../http/flights.js';
+import { parsePaging } from '../http/query.js';
+import { type Cursor, renderCursor } from '../pages.js';
+import { invalidField } from '../problem.js';
+import { auditBody } from './body.js';
+import { type AuditFilters, type AuditLog, type AuditPosition, auditSources } from './log.js';
+
+export function auditRoutes({ log }: { readonly log: AuditLog }) {
+  const { auditExportsPerTeam: perTeam, auditExportsPerProcess: perProcess } = clusterLimits;
+  const exporting = placesOfTeams({ perTeam, perProcess }, 'Exports of the audit log');
+  return {
+    async listAudit(req, res) {
+      const { team } = callerOf(res);
+      const { limit, after } = parsePaging(req, 2);
+      const page = await log.readPage(team.id, filtersOf(req), after && positionOf(after), limit);
+      const last = page.records.at(-1);
+      const next = page.hasMore && last !== undefined ? renderCursor(cursorAt(last)) : null;
+      res.json({ items: page.records.map(auditBody), next });
+    },
+
+    async exportAudit(req, res) {
+      const { team } = callerOf(res);
+      const filters = filtersOf(req);
+      await exporting(team.id, async () => {
+        const entries = async function* () {
+          for await (const records of log.readAll(team.id, filters)) yield records.map(auditBody);
+        };
+        await sendJsonLines(req, res, entries(), `audit-${team.slug}.ndjson`);
+      });
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+function filtersOf(req: Request): AuditFilters {
+  const query = queryOf(req);
+  const timeOf = (name: string): Date | null => parseTime(query.get(name) ?? '');
+  return {
+    kind: query.get('kind') as AuditKind | null,
+    action: query.get('action'),
+    outcome: query.get('outcome') as AuditOutcome | null,
+    name: query.get('name'),
+    type: query.get('type'),
+    token: query.get('token'),
+    actor: query.get('actor'),
+    from: timeOf('from'),
+    to: timeOf('to'),
+  };
+}
+
+const cursorAt = ({ createdAt, source, number }: AuditPosition): Cursor => [
+  createdAt.toISOString(),
+  `${source}-${number}`,
+];
+
+const entryId = /^([a-z]+)-(\d{1,18})$/;
+
+function positionOf([time, id]: Cursor): AuditPosition {
+  const createdAt = parseTime(time as string);
+  const [, name, number] = entryId.exec(id as string) ?? [];
+  const source = auditSources.find((known) => known === name);
+  if (createdAt === null || source === undefined || number === undefined) {
+    throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
+  }
+  return { createdAt, source, number: BigInt(number) };
+}
+
+const JSON_LINES = 'application/x-ndjson; charset=utf-8';
+
+/**
+ * Streams documents, one per line (https://github.com/ndjson/ndjson-spec). The next batch is read only after the
+ * connection took the previous one, so memory holds a batch or two, whatever the length of the answer.
+ *
+ * An error before the first line is answered as usual. A later one cuts the connection, so a client that received the
+ * end of the answer has all of it.
+ */
+async function sendJsonLines(
+  req: Request,
+  res: Response,
+  batches: AsyncGenerator<readonly object[]>,
+  fileName: string,
+): Promise<void> {
+  const first = await batches.next();
+  res.setHeader('Content-Type', JSON_LINES);
+  res.setHeader('Content-Disposition', `attachment; filename="${fileName}"`);
+  if (req.method === 'HEAD') {
+    await batches.return(undefined);
+    res.end();
+    return;
+  }
+  // From here on the client determines the speed.
+  setAside(res);
+  const texts = async function* (): AsyncGenerator<string> {
+    if (first.done) return;
+    yield linesOf(first.value);
+    for await (const batch of batches) yield linesOf(batch);
+  };
+  try {
+    await pipeline(texts, res);
+  } catch (error) {
+    if (!isLeft(error)) throw error;
+  }
+}
+
+const linesOf = (batch: readonly object[]): string => batch.map((each) => `${JSON.stringify(each)}\n`).join('');
+
+/** Whether the client disconnected, which is not an error. */
+const isLeft = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';

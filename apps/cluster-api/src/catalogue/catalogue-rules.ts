@@ -1,0 +1,199 @@
+import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
+import {
+  type CatalogueVersion,
+  type CloudProfile,
+  type GardenFeature,
+  isUsable,
+  type MachineType,
+  newestPatch,
+  usableVersions,
+} from '@corral/garden';
+import semver from 'semver';
+import { hasWorkers, isManaged } from '../clusters/complete-spec.js';
+import { nodesOf } from '../clusters/quotas.js';
+import type { ClusterRecord } from '../clusters/record.js';
+import type { Places } from '../clusters/refusals.js';
+import { lacksFeature } from '../clusters/refusals.js';
+import { invalidField } from '../problem.js';
+
+export interface CatalogueContext {
+  readonly catalogue: CloudProfile;
+  readonly features: ReadonlySet<GardenFeature>;
+  readonly places: Places;
+  readonly now: Date;
+}
+
+/** New versions are compared with `pinnedVersion`, the version that the garden runs or is about to run. */
+export type CurrentCluster = Pick<ClusterRecord, 'spec' | 'pinnedVersion' | 'startedAt'>;
+
+/**
+ * The parts of a change that must be checked against the catalogue. Unchanged parts are not checked, so a cluster on an
+ * expired version can still be scaled.
+ */
+interface CatalogueChecks {
+  readonly region: boolean;
+  readonly version: boolean;
+  /** Indexes of managed pools that are new or change their machine type or image. */
+  readonly pools: readonly number[];
+  readonly growth: boolean;
+}
+
+/** Whether a change must be checked against the catalogue. */
+export function needsCatalogue(current: CurrentCluster | null, desired: ClusterSpec): boolean {
+  const { region, version, pools, growth } = checksFor(current, desired);
+  return region || version || growth || pools.length > 0;
+}
+
+/**
+ * Checks a change against what the garden currently offers.
+ *
+ * @throws Problem `validation_failed`, `unsupported_version`, `invalid_node_pool` or `unsupported_by_garden`
+ */
+export function checkCatalogue(current: CurrentCluster | null, desired: ClusterSpec, context: CatalogueContext): void {
+  const { catalogue, places } = context;
+  const checks = checksFor(current, desired);
+  if (checks.region) checkRegion(desired, catalogue);
+  if (checks.version) checkVersion(current, desired, context);
+  for (const index of checks.pools) {
+    checkMachine(desired.nodePools[index] as NodePoolSpec, places.pool(index), desired.region, context);
+  }
+  const nodes = nodesOf(desired.nodePools);
+  if (checks.growth && catalogue.maxNodesTotal !== null && nodes > catalogue.maxNodesTotal) {
+    throw invalidField(
+      'unsupported_by_garden',
+      places.pools,
+      `may grow to ${nodes} nodes in all; the limit per cluster is ${catalogue.maxNodesTotal}. Lower the maximum of a pool`,
+    );
+  }
+}
+
+/** A draft that gets its first workers counts as new: the catalogue may have changed since it was declared. */
+function checksFor(current: CurrentCluster | null, desired: ClusterSpec): CatalogueChecks {
+  const present = current === null || startsNow(current, desired) ? null : current.spec;
+  const before = new Map(present?.nodePools.map((pool) => [pool.name, pool]));
+  const isNewMachine = (pool: NodePoolSpec): boolean => {
+    const old = before.get(pool.name);
+    if (!isManaged(pool)) return false;
+    return old === undefined || old.machineType !== pool.machineType || !sameImage(old, pool);
+  };
+  return {
+    region: present === null,
+    version:
+      present?.kubernetesVersion !== desired.kubernetesVersion && !isPinnedTo(current, desired.kubernetesVersion),
+    pools: [...desired.nodePools.keys()].filter((index) => isNewMachine(desired.nodePools[index] as NodePoolSpec)),
+    growth: nodesOf(desired.nodePools) > nodesOf(present?.nodePools ?? []),
+  };
+}
+
+/** A minor version is resolved once. Declaring the minor version of the current patch does not upgrade the cluster. */
+function isPinnedTo(current: CurrentCluster | null, declared: string): boolean {
+  const pinned = current?.pinnedVersion ?? null;
+  return pinned !== null && (pinned === declared || pinned.startsWith(`${declared}.`));
+}
+
+const startsNow = ({ spec, startedAt }: CurrentCluster, desired: ClusterSpec): boolean =>
+  startedAt === null && !hasWorkers(spec) && hasWorkers(desired);
+
+const sameImage = (one: NodePoolSpec, other: NodePoolSpec): boolean =>
+  one.image.name === other.image.name && one.image.version === other.image.version;
+
+function checkRegion({ region }: ClusterSpec, { regions }: CloudProfile): void {
+  if (regions.some(({ name }) => name === region)) return;
+  throw invalidField('validation_failed', '/spec/region', `must be one of ${listed(regions.map(({ name }) => name))}`);
+}
+
+function checkVersion(
+  current: CurrentCluster | null,
+  { kubernetesVersion }: ClusterSpec,
+  { catalogue, now }: CatalogueContext,
+): void {
+  const pointer = '/spec/kubernetesVersion';
+  const resolved = resolveVersion(kubernetesVersion, catalogue.kubernetesVersions, now);
+  if (resolved === null) {
+    const offered = listed(usableVersions(catalogue.kubernetesVersions, now));
+    throw invalidField('unsupported_version', pointer, `must be an available version: ${offered}`);
+  }
+  if (!current?.pinnedVersion) return;
+  const obstacle = upgradeObstacle(current.pinnedVersion, resolved);
+  if (obstacle !== null) throw invalidField('unsupported_version', pointer, obstacle);
+}
+
+function checkMachine(pool: NodePoolSpec, place: string, region: string, context: CatalogueContext): void {
+  const { catalogue, features } = context;
+  const pointer = `${place}/machineType`;
+  const offered = catalogue.machineTypes.filter(
+    (type) => type.usable && (type.architecture !== 'arm64' || features.has('arm64')),
+  );
+  const machine = catalogue.machineTypes.find(({ name }) => name === pool.machineType);
+  if (machine === undefined || !machine.usable) {
+    const names = listed(offered.map(({ name }) => name));
+    throw invalidField('invalid_node_pool', pointer, `must be an available machine type: ${names}`);
+  }
+  if (!offered.includes(machine)) {
+    throw lacksFeature('arm64', pointer, 'is a machine type of the unsupported architecture arm64. Choose another one');
+  }
+  const zones = catalogue.regions.find(({ name }) => name === region)?.zones ?? [];
+  if (
+    zones.length > 0 &&
+    zones.every(({ unavailableMachineTypes }) => unavailableMachineTypes.includes(machine.name))
+  ) {
+    throw invalidField('invalid_node_pool', pointer, `is not available in ${region}. Choose another machine type`);
+  }
+  checkImage(pool, machine, place, context);
+}
+
+function checkImage(
+  { image }: NodePoolSpec,
+  machine: MachineType,
+  place: string,
+  { catalogue, now }: CatalogueContext,
+): void {
+  if (image.name === undefined) return;
+  const offered = catalogue.images.find(({ name }) => name === image.name);
+  if (offered === undefined) {
+    const names = listed(catalogue.images.map(({ name }) => name));
+    throw invalidField('invalid_node_pool', `${place}/image/name`, `must be an available image: ${names}`);
+  }
+  const usable = offered.versions.filter(
+    (version) => isUsable(version, now) && version.architectures.includes(machine.architecture),
+  );
+  if (usable.some(({ version }) => image.version === undefined || version === image.version)) return;
+  const versions = listed(usable.map(({ version }) => version));
+  if (image.version === undefined) {
+    throw invalidField('invalid_node_pool', `${place}/image/name`, `has no version that ${machine.name} can run`);
+  }
+  throw invalidField(
+    'invalid_node_pool',
+    `${place}/image/version`,
+    `must be one that ${machine.name} can run: ${versions}`,
+  );
+}
+
+/** At most 20 names, for an error message. */
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return 'none currently';
+  return names.length > 20 ? `${names.slice(0, 20).join(', ')} …` : names.join(', ');
+}
+
+/**
+ * Resolves a declared version: a full version stands for itself, a minor version for its newest patch. Previews must be
+ * named in full.
+ *
+ * @param declared such as `1.34` or `1.34.3`
+ * @returns the full version, or null when the catalogue offers none
+ */
+export function resolveVersion(declared: string, catalogue: readonly CatalogueVersion[], now: Date): string | null {
+  const isOffered = usableVersions(catalogue, now).includes(declared);
+  return isOffered ? declared : newestPatch(declared, catalogue, now);
+}
+
+/**
+ * Explains why a cluster cannot go from one full version to another (kubernetes.io: version skew policy).
+ *
+ * @returns the end of an error message, or null when the change is allowed
+ */
+export function upgradeObstacle(from: string, to: string): string | null {
+  if (semver.lt(to, from)) return `is lower than the current version ${from}; downgrades are not supported`;
+  const skips = semver.major(to) !== semver.major(from) || semver.minor(to) > semver.minor(from) + 1;
+  return skips ? `skips a minor version after the current version ${from}; upgrade one minor version at a time` : null;
+}

@@ -1,0 +1,56 @@
+import { Problem } from '../problem.js';
+import type { Caller, KeyedRequest } from './caller.js';
+import type { Transaction } from './team-changes.js';
+
+/**
+ * Stores, in the transaction of a change, which resource it creates, so that a repeated request finds it. A concurrent
+ * request with the same key waits here until the first one has ended.
+ *
+ * @param resourceId the id of the resource that the change is about to create
+ * @returns null when the request is new, else the resource id of the first request: change nothing and answer with it
+ * @throws Problem `idempotency_key_reused`
+ */
+export async function claimKey<Id extends string>(
+  tx: Transaction,
+  caller: Pick<Caller, 'team' | 'userId'>,
+  request: KeyedRequest | null,
+  resourceId: Id,
+): Promise<Id | null> {
+  if (request === null) return null;
+  const id = { teamId: caller.team.id, userId: caller.userId, key: request.key };
+  const requestHash = new Uint8Array(request.requestHash);
+  const { count } = await tx.idempotencyKey.createMany({
+    data: [{ ...id, requestHash, resourceId }],
+    skipDuplicates: true,
+  });
+  if (count === 1) return null;
+  const first = await tx.idempotencyKey.findUnique({ where: { teamId_userId_key: id } });
+  // Keys are kept for two days. This one was deleted between the two statements, so the request counts as new.
+  if (first === null) return claimKey(tx, caller, request, resourceId);
+  return resourceIdOf(first, request) as Id;
+}
+
+/**
+ * Finds the resource id of the first request with this key, without claiming the key.
+ *
+ * @returns null when there is none
+ * @throws Problem `idempotency_key_reused`
+ */
+export async function findKey(db: Transaction, caller: Caller, request: KeyedRequest): Promise<string | null> {
+  const id = { teamId: caller.team.id, userId: caller.userId, key: request.key };
+  const first = await db.idempotencyKey.findUnique({ where: { teamId_userId_key: id } });
+  return first === null ? null : resourceIdOf(first, request);
+}
+
+function resourceIdOf(
+  { requestHash, resourceId }: { requestHash: Uint8Array; resourceId: string },
+  request: KeyedRequest,
+): string {
+  if (!request.requestHash.equals(requestHash)) {
+    throw new Problem(
+      'idempotency_key_reused',
+      'The Idempotency-Key was already used for another request. Use a new one.',
+    );
+  }
+  return resourceId;
+}

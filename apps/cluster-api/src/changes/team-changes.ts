@@ -1,0 +1,50 @@
+import type { TeamId } from '@corral/contracts';
+import { isLockTimeout, lockTeamChanges, type Prisma, type Transaction } from '@corral/database';
+import { Problem } from '../problem.js';
+import type { Asking } from './caller.js';
+import type { Turns } from './turns.js';
+
+export type { Transaction };
+
+/** In ms. A turn guarantees a free connection, so a longer wait means a problem in another process. */
+const patience = { maxWait: 5_000, timeout: 10_000 };
+const RETRY_SECONDS = 5;
+
+export interface TeamChange extends Pick<Asking, 'gone' | 'setAside'> {
+  readonly team: { readonly id: TeamId };
+}
+
+/**
+ * Runs `work` in one transaction that locks the team's changes. They are serialized by turns within this process and by
+ * a lock between processes. An error rolls everything back.
+ *
+ * @param work gets the database's clock, read under the lock
+ * @throws Problem `service_unavailable` when another process holds the lock for too long
+ */
+export type ChangeTeam = <T>(of: TeamChange, work: (tx: Transaction, now: Date) => Promise<T>) => Promise<T>;
+
+/**
+ * Returns the function through which all changes of a team go.
+ *
+ * @param prisma a client on the connection pool for changes
+ */
+export const teamChanges =
+  (prisma: Prisma, { take }: Pick<Turns, 'take'>): ChangeTeam =>
+  ({ team, gone, setAside }, work) => {
+    const resume = setAside();
+    return take(team.id, gone, async () => {
+      resume();
+      try {
+        return await prisma.$transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)), patience);
+      } catch (error) {
+        throw isLockTimeout(error) ? isHeldElsewhere(error) : error;
+      }
+    }).finally(resume);
+  };
+
+const isHeldElsewhere = (cause: unknown): Problem =>
+  new Problem(
+    'service_unavailable',
+    'Nothing was changed: another change of the team is still running on another replica. Repeat the request after the time in Retry-After.',
+    { retryAfterSeconds: RETRY_SECONDS, cause },
+  );

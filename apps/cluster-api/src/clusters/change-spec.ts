@@ -1,0 +1,190 @@
+import {
+  type AuditAction,
+  asClusterId,
+  type ClusterId,
+  type ClusterSpec,
+  type OperationId,
+  type ServerId,
+} from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
+import type { Catalogue, CatalogueResult } from '../catalogue/cached-catalogue.js';
+import type { Caller, KeyedRequest } from '../changes/caller.js';
+import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
+import {
+  type Claims,
+  claimsDetail,
+  decideClaims,
+  noClaims,
+  serverIdsOf,
+  useAdoptedServers,
+} from '../node-pools/claim-servers.js';
+import type { Change } from './changes.js';
+import { type AcceptedPlan, type ChangeContext, planChange } from './plan-change.js';
+import { type ClusterQuotas, quotasOf } from './quotas.js';
+import type { ClusterRecord } from './record.js';
+import type { Places } from './refusals.js';
+import { claimOrReplay, type Replayed, retryOnce } from './retry.js';
+import type { ClusterChanges, ClusterTransaction } from './transaction.js';
+
+/** A request to change the specification of a cluster. */
+export interface SpecChange {
+  /** The cluster's name. */
+  readonly name: string;
+  readonly preconditions: Preconditions;
+  /** Returns the entity tag that the preconditions refer to. Default: the cluster's. */
+  readonly tagOf?: (current: ClusterRecord) => string;
+  readonly purpose: 'apply' | 'dryRun';
+  /** Whether the change may need the catalogue, which is then read before the transaction begins. */
+  readonly needsCatalogue: boolean;
+  /** The idempotency key, for requests that are not idempotent by themselves. */
+  readonly keyed?: KeyedRequest | null;
+  /** JSON pointers to node pools in the body. */
+  readonly places: Places;
+  /** Dotted, for the audit log. */
+  readonly action: AuditAction;
+  /** @throws Problem when the change does not apply to this cluster */
+  readonly desiredOf: (current: ClusterRecord | null) => ClusterSpec;
+}
+
+/**
+ * `unchanged` and `accepted` also answer a repeated request. A request that repeats a failed specification is accepted
+ * as a retry.
+ */
+export type SpecChanged =
+  | Replayed
+  /** `cluster`: after the change; `present`: before the change, null when it does not exist. */
+  | {
+      readonly kind: 'dryRun';
+      readonly cluster: ClusterRecord;
+      readonly present: ClusterRecord | null;
+      readonly changes: readonly Change[];
+    };
+
+export interface ChangeSpecDeps {
+  readonly store: ClusterChanges;
+  readonly catalogue: Catalogue;
+  readonly features: ReadonlySet<GardenFeature>;
+  readonly quotas: ClusterQuotas;
+  /** Whether a team needs an active subscription to start a cluster. */
+  readonly subscriptionRequired: boolean;
+  /** Sends a wake-up for the cluster. Never rejects: the row is marked as due, so the sweep finds a lost wake-up. */
+  readonly wake: (clusterId: ClusterId) => Promise<void>;
+  /** The same for an adopted server, by its id. */
+  readonly wakeServer: (id: ServerId) => Promise<void>;
+  readonly newId: () => OperationId;
+}
+
+export type ChangeSpec = (caller: Caller, change: SpecChange) => Promise<SpecChanged>;
+
+/**
+ * Returns the only function that changes specifications. Intent, operation and audit entry are one commit; wake-ups
+ * follow it. The catalogue may need an outside call, so it is read before the transaction begins.
+ */
+export function specChanger(deps: ChangeSpecDeps): ChangeSpec {
+  const { store, catalogue, wake, wakeServer } = deps;
+  return async (caller, change) => {
+    const offered = change.needsCatalogue ? await catalogue.get() : null;
+    const { outcome, claims } = await store.change(caller, change.name, (tx) => attempt(deps, tx, change, offered));
+    if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') await wake(outcome.cluster.id);
+    await Promise.all(serverIdsOf(claims).map(wakeServer));
+    return outcome;
+  };
+}
+
+interface Attempted {
+  readonly outcome: SpecChanged;
+  /** The claims that were written. */
+  readonly claims: Claims;
+}
+
+const withoutClaims = (outcome: SpecChanged): Attempted => ({ outcome, claims: noClaims });
+
+async function attempt(
+  deps: ChangeSpecDeps,
+  tx: ClusterTransaction,
+  change: SpecChange,
+  offered: CatalogueResult | null,
+): Promise<Attempted> {
+  const { current } = tx;
+  const operationId = deps.newId();
+  const replayed = await claimOrReplay(tx, change.keyed ?? null, operationId);
+  if (replayed !== null) return withoutClaims(replayed);
+  const desired = change.desiredOf(current);
+  checkPreconditions(change.preconditions, current && (change.tagOf ?? entityTagOf)(current));
+  const plan = planChange(current, desired, await contextOf(deps, tx, change, desired, offered));
+  if (plan.kind === 'catalogueNeeded')
+    throw offered?.problem ?? new Error('A change that needs no catalogue needs one');
+  const isDry = change.purpose === 'dryRun';
+  if (plan.kind === 'unchanged') {
+    const cluster = current as ClusterRecord;
+    if (isDry) return withoutClaims({ kind: 'dryRun', cluster, present: cluster, changes: [] });
+    return withoutClaims(await retryOnce(tx, cluster, operationId));
+  }
+  const claims = await claimsOf(tx, desired, change.places);
+  if (isDry) {
+    const cluster = asPlanned(current, change.name, plan, tx.now);
+    return withoutClaims({ kind: 'dryRun', cluster, present: current, changes: plan.changes });
+  }
+  const { spec, connectionId, prices: _, priorities, shown, changes, kind, ...declaration } = plan;
+  const accepted = await tx.accept({
+    ...declaration,
+    operationId,
+    effect: { kind: 'declare', spec, priorities, connectionId },
+    shown,
+    claims,
+    action: change.action,
+    detail: { changed: changes.map(({ pointer }) => pointer).join(' '), ...claimsDetail(claims) },
+  });
+  return { outcome: { kind, ...accepted }, claims };
+}
+
+/** Locks adopted servers only when the cluster has, or gets, pools on them. Most clusters have none. */
+async function claimsOf({ current, findServers }: ClusterTransaction, desired: ClusterSpec, places: Places) {
+  const { connectionRef, nodePools } = desired;
+  if (!useAdoptedServers([...(current?.spec.nodePools ?? []), ...nodePools])) return noClaims;
+  return decideClaims(current?.id ?? null, nodePools, await findServers(connectionRef), places);
+}
+
+async function contextOf(
+  { quotas, features, subscriptionRequired }: ChangeSpecDeps,
+  tx: ClusterTransaction,
+  { places }: SpecChange,
+  { connectionRef }: ClusterSpec,
+  offered: CatalogueResult | null,
+): Promise<ChangeContext> {
+  return {
+    quotas: quotasOf(tx.quotaOverrides, quotas),
+    clustersOfTeam: tx.clustersOfTeam,
+    lacksSubscription: subscriptionRequired && !tx.hasActiveSubscription,
+    connection: await tx.findConnection(connectionRef),
+    catalogue: offered?.profile ?? null,
+    features,
+    places,
+    now: tx.now,
+  };
+}
+
+/** Stands in for the id of a cluster that does not exist yet. */
+const NIL_ID = asClusterId('00000000-0000-0000-0000-000000000000');
+
+function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPlan, now: Date): ClusterRecord {
+  const { spec, desiredHash, generation, shown, prices, priorities } = plan;
+  const absent = {
+    id: NIL_ID,
+    name,
+    observedGeneration: 0,
+    revision: 0,
+    seedName: null,
+    migrationPhase: null,
+    observed: null,
+    nodeCounts: null,
+    pinnedVersion: null,
+    lastOperation: null,
+    startedAt: null,
+    deletionRequestedAt: null,
+    createdAt: now,
+    backingReady: new Map(),
+  };
+  const planned = { spec, priorities, prices, desiredHash, generation, ...shown };
+  return { ...(current ?? absent), ...planned, updatedAt: now };
+}

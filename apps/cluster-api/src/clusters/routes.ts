@@ -1,0 +1,124 @@
+import { type ClusterOperationId, isClusterName, parseClusterPut } from '@corral/contracts';
+import type { Request, RequestHandler, Response } from 'express';
+import { costDifferenceOf, costOf } from '../catalogue/cost.js';
+import { entityTagOf } from '../changes/entity-tag.js';
+import { bodyOf, checkNamed } from '../http/body.js';
+import { callerOf } from '../http/caller.js';
+import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
+import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { parsePaging, purposeOf } from '../http/query.js';
+import { operationBody, operationUrl } from '../operations/body.js';
+import { pageOf } from '../pages.js';
+import { notFound, Problem } from '../problem.js';
+import { clusterBody } from './body.js';
+import type { SpecChanged } from './change-spec.js';
+import type { ClusterService } from './clusters.js';
+import { deletionPreview } from './deletion-preview.js';
+import { openOperationOf } from './record.js';
+import type { ClusterStore } from './store.js';
+
+export interface ClusterRoutesDeps {
+  readonly clusters: ClusterService;
+  readonly store: Pick<ClusterStore, 'find' | 'list'>;
+  /** Base URL of this service, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
+export function clusterRoutes({ clusters, store, publicUrl }: ClusterRoutesDeps) {
+  const sendAccepted = (res: Response, { cluster, operation }: Accepted): void => {
+    const { team } = callerOf(res);
+    const context = { team, publicUrl: publicUrl() };
+    const resource = clusterBody(cluster, team);
+    res.set('ETag', resource.metadata.etag).set('Operation-Location', operationUrl(operation, context));
+    res.status(202).json({ operation: operationBody(operation, context), resource });
+  };
+  /** 202 with the operation to poll, or 200 with the cluster when nothing changes or for a dry run. */
+  const sendOutcome = (res: Response, outcome: SpecChanged): void => {
+    if (outcome.kind === 'accepted') {
+      sendAccepted(res, outcome);
+      return;
+    }
+    const resource = clusterBody(outcome.cluster, callerOf(res).team);
+    if (outcome.kind === 'dryRun') {
+      const { cost } = resource.status;
+      const { present, changes } = outcome;
+      const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
+      res.json({ dryRun: true, resource, cost, costDifference, changes });
+    } else {
+      const open = openOperationOf(outcome.cluster);
+      if (open !== null) {
+        res.set('Operation-Location', operationUrl(open, { team: callerOf(res).team, publicUrl: publicUrl() }));
+      }
+      res.set('ETag', resource.metadata.etag).json(resource);
+    }
+  };
+
+  return {
+    async listClusters(req, res) {
+      const { team } = callerOf(res);
+      const { limit, after } = parsePaging(req, 1);
+      const rows = await store.list(team.id, { limit: limit + 1, after: after?.[0] ?? null });
+      const { items, next } = pageOf(rows, limit, ({ name }) => [name]);
+      res.json({ items: items.map((cluster) => clusterBody(cluster, team)), next });
+    },
+
+    async getCluster(req, res) {
+      const { team } = callerOf(res);
+      const cluster = await store.find(team.id, clusterNameOf(req));
+      if (cluster === null) throw notFound();
+      sendTagged(req, res, entityTagOf(cluster), clusterBody(cluster, team));
+    },
+
+    async putCluster(req, res) {
+      const { spec, metadata } = parseClusterPut(bodyOf(req));
+      const name = req.params.name as string;
+      if (!isClusterName(name)) throw badName();
+      checkNamed('name', metadata?.name, name);
+      const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
+      sendOutcome(res, await clusters.declare(callerOf(res), name, spec, options));
+    },
+
+    async deleteCluster(req, res) {
+      const caller = callerOf(res);
+      const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
+      const removed = await clusters.remove(caller, clusterNameOf(req), options);
+      if (removed.kind === 'removed') res.status(204).end();
+      else if (removed.kind === 'accepted') sendAccepted(res, removed);
+      else {
+        const resource = clusterBody(removed.cluster, caller.team);
+        const costDifference = costDifferenceOf(resource.status.cost, null);
+        res.json({ dryRun: true, resource, costDifference, deletes: deletionPreview(removed.cluster) });
+      }
+    },
+
+    async hibernateCluster(req, res) {
+      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), true, keyedOptionsOf(req)));
+    },
+
+    async resumeCluster(req, res) {
+      sendOutcome(res, await clusters.setHibernated(callerOf(res), clusterNameOf(req), false, keyedOptionsOf(req)));
+    },
+
+    async retryCluster(req, res) {
+      sendOutcome(res, await clusters.retry(callerOf(res), clusterNameOf(req), keyedOptionsOf(req)));
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+type Accepted = Extract<SpecChanged, { kind: 'accepted' }>;
+
+/** @throws Problem `not_found` for an invalid name: no cluster can have it */
+export function clusterNameOf(req: Request, parameter = 'name'): string {
+  const name = req.params[parameter] as string;
+  if (!isClusterName(name)) throw notFound();
+  return name;
+}
+
+const keyedOptionsOf = (req: Request) => ({ preconditions: preconditionsOf(req), keyed: idempotencyKeyOf(req) });
+
+const badName = (): Problem =>
+  new Problem(
+    'validation_failed',
+    'The path contains no valid cluster name: 1 to 63 characters of a-z, 0-9 and hyphens, without a hyphen at either end.',
+    { errors: [{ pointer: '', message: 'has no valid cluster name in its path' }] },
+  );

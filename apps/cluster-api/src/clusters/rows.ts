@@ -1,0 +1,103 @@
+import {
+  type BackedPoolRow,
+  backedPoolsOfCluster,
+  clusterColumns,
+  type DeclaredRow,
+  declaredOf,
+  jsonOf,
+  type NodeCounts,
+  type ObservedRow,
+  type OperationJson,
+  operationColumns,
+  operationOfJson,
+  poolSpecOf,
+  type ShownRow,
+  seenOf,
+  selectOf,
+  storedSpecOf,
+} from '@corral/cluster-data';
+import type { TeamId } from '@corral/contracts';
+import { sql, sqlText } from '@corral/database';
+import type { NodePrices } from '@corral/hcloud';
+import type { KnownPrices } from '../catalogue/prices.js';
+import type { Transaction } from '../changes/team-changes.js';
+import { isManaged } from './complete-spec.js';
+import type { ClusterRecord } from './record.js';
+
+type Db = Pick<Transaction, '$queryRaw'>;
+
+/** The price columns of a connection, named as in `PricesRow`. */
+export const pricesOfConnection = sql`
+  price_list.currency, price_list.prices, price_list.priced_at AS "pricedAt"`;
+
+const { declared, observed, shown } = clusterColumns;
+
+/** Each row is a consistent snapshot of a cluster, with its pools in order and the prices of its connection. */
+export const wholeClusters = sql`
+  SELECT ${sqlText(selectOf('cluster', { ...declared, ...observed, ...shown }))}, ${pricesOfConnection},
+         ${sqlText(backedPoolsOfCluster)} AS pools,
+         (SELECT ${sqlText(jsonOf('operation', operationColumns))}
+          FROM operation WHERE target_id = cluster.id ORDER BY generation DESC, created_at DESC LIMIT 1) AS "lastOperation"
+  FROM cluster LEFT JOIN price_list ON price_list.connection_id = cluster.connection_id`;
+
+/** The columns of `wholeClusters` in a statement around it: with `*` that one would not be prepared. */
+export const columnsOfWhole = (table: string): string =>
+  [...Object.keys({ ...declared, ...observed, ...shown }), 'currency', 'prices', 'pricedAt', 'pools', 'lastOperation']
+    .map((name) => `${table}."${name}"`)
+    .join(', ');
+
+export interface ClusterRow extends DeclaredRow, ObservedRow, ShownRow, PricesRow {
+  readonly lastOperation: OperationJson | null;
+  readonly pools: readonly BackedPoolRow[];
+}
+
+export interface PricesRow {
+  readonly currency: string | null;
+  readonly prices: unknown;
+  readonly pricedAt: Date | null;
+}
+
+/** Lists clusters of a team in the order of their names, starting after the name `after`. */
+export async function listClusters(
+  db: Db,
+  teamId: TeamId,
+  { limit, after }: { limit: number; after: string | null },
+): Promise<ClusterRecord[]> {
+  const rows = await db.$queryRaw<ClusterRow[]>`
+    ${wholeClusters}
+    WHERE cluster.team_id = ${teamId}::uuid AND (${after}::text IS NULL OR cluster.name > ${after}::text)
+    ORDER BY cluster.name LIMIT ${limit}`;
+  return rows.map(clusterOf);
+}
+
+export async function findCluster(db: Db, teamId: TeamId, name: string): Promise<ClusterRecord | null> {
+  const [row] = await db.$queryRaw<ClusterRow[]>`
+    ${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND cluster.name = ${name}`;
+  return row === undefined ? null : clusterOf(row);
+}
+
+export function clusterOf(row: ClusterRow): ClusterRecord {
+  const pools = row.pools.map((pool) => ({ ...pool, spec: poolSpecOf(pool) }));
+  return {
+    ...declaredOf(row),
+    ...seenOf(row),
+    spec: { ...storedSpecOf(row), nodePools: pools.map(({ spec }) => spec) },
+    priorities: new Map(pools.map(({ name, autoscalerPriority }) => [name, autoscalerPriority])),
+    backingReady: new Map(
+      pools.flatMap(({ name, spec, backingReady }) => (isManaged(spec) ? [] : [[name, backingReady]])),
+    ),
+    prices: pricesOf(row),
+    revision: row.revision,
+    nodeCounts: row.nodeCounts as NodeCounts | null,
+    lastOperation: row.lastOperation && operationOfJson(row.lastOperation),
+    startedAt: row.startedAt,
+    deletionRequestedAt: row.deletionRequestedAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}
+
+/** Null until the prices were first read. */
+export function pricesOf({ currency, prices, pricedAt }: PricesRow): KnownPrices | null {
+  return currency === null || pricedAt === null ? null : { currency, prices: prices as NodePrices, pricedAt };
+}

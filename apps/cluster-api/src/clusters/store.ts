@@ -1,0 +1,116 @@
+import { lockCluster, operationOf, selectOf, type TeamQuotasRow, teamColumns } from '@corral/cluster-data';
+import { asConnectionId, type ConnectionPhase, type TeamId } from '@corral/contracts';
+import { isUniqueViolation, type Prisma, sqlText } from '@corral/database';
+import type { Caller } from '../changes/caller.js';
+import { claimKey } from '../changes/idempotency-keys.js';
+import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
+import { lockServers } from '../node-pools/server-claims-store.js';
+import type { ClusterRecord } from './record.js';
+import {
+  type ClusterRow,
+  clusterOf,
+  columnsOfWhole,
+  findCluster,
+  listClusters,
+  type PricesRow,
+  pricesOf,
+  pricesOfConnection,
+  wholeClusters,
+} from './rows.js';
+import type { ClusterChanges, ClusterTransaction, UsableConnection } from './transaction.js';
+import { acceptChange, removeDraft } from './writes.js';
+
+export type ClusterStore = ReturnType<typeof clusterStore>;
+
+/** Attempts before a collision of generated names is reported. One collision is already unlikely. */
+const ATTEMPTS_MAX = 3;
+
+/** Clusters with their pools. All writes go through `change`, together with their operation. */
+export const clusterStore = (prisma: Prisma, changeTeam: ChangeTeam) => ({
+  ...clusterChanges(changeTeam),
+  find: (teamId: TeamId, name: string): Promise<ClusterRecord | null> => findCluster(prisma, teamId, name),
+  list: (teamId: TeamId, page: { limit: number; after: string | null }): Promise<ClusterRecord[]> =>
+    listClusters(prisma, teamId, page),
+});
+
+const clusterChanges = (changeTeam: ChangeTeam): ClusterChanges => ({
+  async change(caller, name, work) {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await changeTeam(caller, async (tx, now) => work(await transactionOf(tx, caller, { name, now })));
+      } catch (error) {
+        // The team's lock excludes other changes of its names, so only generated names can collide. A retry generates
+        // new ones.
+        if (attempt === ATTEMPTS_MAX || !isUniqueViolation(error)) throw error;
+      }
+    }
+  },
+});
+
+async function transactionOf(
+  tx: Transaction,
+  caller: Caller,
+  { name, now }: { name: string; now: Date },
+): Promise<ClusterTransaction> {
+  const teamId = caller.team.id;
+  await lockCluster(tx, teamId, name);
+  const { current, ...basis } = await readDecisionBasis(tx, teamId, name);
+  return {
+    ...basis,
+    current,
+    now,
+    findConnection: (ref) => findConnection(tx, teamId, ref),
+    async findOperation(id) {
+      const row = await tx.operation.findUnique({ where: { id, teamId } });
+      return row === null ? null : operationOf(row);
+    },
+    claimKey: (request, operationId) => claimKey(tx, caller, request, operationId),
+    findServers: (connectionRef) => lockServers(tx, teamId, connectionRef),
+    accept: (accepted) => acceptChange(tx, { caller, name, current, now }, accepted),
+    async removeDraft(claims) {
+      if (current !== null) await removeDraft(tx, { caller, current, now }, claims);
+    },
+  };
+}
+
+type DecisionBasis = Pick<
+  ClusterTransaction,
+  'current' | 'quotaOverrides' | 'clustersOfTeam' | 'hasActiveSubscription'
+>;
+
+type DecisionBasisRow = { readonly [C in keyof ClusterRow]: ClusterRow[C] | null } & TeamQuotasRow & {
+    readonly clusters: number;
+    readonly subscribed: boolean;
+  };
+
+/** Reads what every change of a cluster needs, in one statement. */
+async function readDecisionBasis(tx: Transaction, teamId: TeamId, name: string): Promise<DecisionBasis> {
+  const [row] = await tx.$queryRaw<DecisionBasisRow[]>`
+    SELECT ${sqlText(selectOf('team', teamColumns.quotas))},
+           (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
+           EXISTS (SELECT FROM subscription WHERE team_id = team.id AND is_active) AS subscribed,
+           ${sqlText(columnsOfWhole('found'))}
+    FROM team
+    LEFT JOIN (${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND cluster.name = ${name}) AS found ON true
+    WHERE team.id = ${teamId}::uuid`;
+  if (row === undefined) throw new Error('The team is gone');
+  return {
+    current: row.id === null ? null : clusterOf(row as ClusterRow),
+    quotaOverrides: {
+      clustersPerTeam: row.clustersMax,
+      poolsPerCluster: row.poolsPerClusterMax,
+      nodesPerCluster: row.nodesPerClusterMax,
+    },
+    clustersOfTeam: row.clusters,
+    hasActiveSubscription: row.subscribed,
+  };
+}
+
+/** Locks the connection until the cluster is written. Waits for a concurrent deletion and then finds nothing. */
+async function findConnection(tx: Transaction, teamId: TeamId, ref: string): Promise<UsableConnection | null> {
+  const [row] = await tx.$queryRaw<(PricesRow & { id: string; phase: ConnectionPhase })[]>`
+    SELECT connection.id, connection.phase::text AS phase, ${pricesOfConnection}
+    FROM connection LEFT JOIN price_list ON price_list.connection_id = connection.id
+    WHERE connection.team_id = ${teamId}::uuid AND connection.ref = ${ref} FOR KEY SHARE OF connection`;
+  return row === undefined ? null : { id: asConnectionId(row.id), phase: row.phase, prices: pricesOf(row) };
+}

@@ -1,0 +1,96 @@
+import {
+  type ClusterOperationId,
+  type ConnectionPhase,
+  isConnectionRef,
+  parseConnectionPost,
+  parseConnectionPut,
+} from '@corral/contracts';
+import { queryOf } from '@corral/http-api';
+import type { Request, RequestHandler, Response } from 'express';
+import { bodyOf, checkNamed } from '../http/body.js';
+import { callerOf } from '../http/caller.js';
+import { preconditionsOf, sendTagged } from '../http/entity-tags.js';
+import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { operationBody, operationUrl } from '../operations/body.js';
+import { invalidField, notFound } from '../problem.js';
+import type { ConnectionService, ConnectionStore } from './connections.js';
+import type { ConnectionRecord } from './record.js';
+import { connectionBody, connectionTagOf } from './record.js';
+
+export interface ConnectionRoutesDeps {
+  readonly connections: ConnectionService;
+  readonly store: Pick<ConnectionStore, 'list' | 'find'>;
+  /** Base URL of this service, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
+export function connectionRoutes({ connections, store, publicUrl }: ConnectionRoutesDeps) {
+  const send = (res: Response, connection: ConnectionRecord): void => {
+    const body = connectionBody(callerOf(res), connection);
+    res.set('ETag', body.metadata.etag).json(body);
+  };
+  return {
+    /** The documented shape is an array with one page, which contains all items. */
+    async listConnections(req, res) {
+      const caller = callerOf(res);
+      const phase = queryOf(req).get('phase') as ConnectionPhase | null;
+      const items = await store.list(caller, phase);
+      res.json([{ items: items.map((connection) => connectionBody(caller, connection)) }]);
+    },
+
+    async getConnection(req, res) {
+      const caller = callerOf(res);
+      const ref = refOf(req);
+      const connection = isConnectionRef(ref) ? await store.find(caller, ref) : null;
+      if (connection === null) throw notFound();
+      sendTagged(req, res, connectionTagOf(connection), connectionBody(caller, connection));
+    },
+
+    async createConnection(req, res) {
+      const caller = callerOf(res);
+      const { spec } = parseConnectionPost(bodyOf(req));
+      const connection = await connections.create(caller, spec, idempotencyKeyOf(req));
+      res.location(`/api/v1/teams/${caller.team.slug}/connections/${connection.ref}/`);
+      send(res.status(201), connection);
+    },
+
+    async putConnection(req, res) {
+      const caller = callerOf(res);
+      const ref = refOf(req);
+      const { spec, metadata } = parseConnectionPut(bodyOf(req));
+      if (!isConnectionRef(ref)) {
+        throw invalidField(
+          'validation_failed',
+          '',
+          'must name a ref of 1 to 40 characters of a-z, 0-9 and hyphens, without a hyphen at either end',
+        );
+      }
+      checkNamed('ref', metadata?.ref, ref);
+      const { connection, isNew } = await connections.declare(caller, ref, spec, preconditionsOf(req));
+      send(res.status(isNew ? 201 : 200), connection);
+    },
+
+    async verifyConnection(req, res) {
+      const caller = callerOf(res);
+      const ref = refOf(req);
+      if (!isConnectionRef(ref)) throw notFound();
+      const { kind, connection, operation } = await connections.verify(caller, ref, idempotencyKeyOf(req));
+      const context = { team: caller.team, publicUrl: publicUrl() };
+      if (operation !== null) res.set('Operation-Location', operationUrl(operation, context));
+      if (kind === 'under way') return send(res, connection);
+      const resource = connectionBody(caller, connection);
+      res.status(202).set('ETag', resource.metadata.etag);
+      res.json({ operation: operationBody(operation, context), resource });
+    },
+
+    async deleteConnection(req, res) {
+      const caller = callerOf(res);
+      const ref = refOf(req);
+      if (!isConnectionRef(ref)) throw notFound();
+      await connections.remove(caller, ref, preconditionsOf(req));
+      res.status(204).end();
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+const refOf = (req: Request): string => req.params.ref as string;

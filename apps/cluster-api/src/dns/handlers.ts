@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { countRequests, dnsTokenStore as issuedTokens } from '@corral/auth';
+import { dnsLimits } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import { auditLog as dnsLog } from '@corral/dns-data';
+import type { Log } from '@corral/service';
+import type { BudgetStore } from '@corral/upstream-budget';
+import { apiAudit } from '../audit/api-entries.js';
+import { dnsAudit } from '../audit/dns-entries.js';
+import { auditLog } from '../audit/log.js';
+import { auditRoutes } from '../audit/routes.js';
+import type { ChangeTeam } from '../changes/team-changes.js';
+import { dnsTokenRoutes } from './token-routes.js';
+import { dnsTokenStore } from './token-store.js';
+import { dnsTokenService } from './tokens.js';
+import { dnsUsageRoutes, upstreamBudgetReader } from './usage-routes.js';
+
+/** Time limit in ms. Short because the rest of the response waits for it. */
+const BUDGET_MS_MAX = 1_000;
+
+export interface DnsConfig {
+  /** The quota of records per team, as configured in the gateways. */
+  readonly dnsRecordsPerTeam: number;
+}
+
+export interface DnsHandlerDeps {
+  readonly config: DnsConfig;
+  readonly prisma: Prisma;
+  readonly changeTeam: ChangeTeam;
+  /** Reads the upstream's budget, which gateways and reconcilers share. */
+  readonly budgets: Pick<BudgetStore, 'readAll'>;
+  readonly log: Log;
+}
+
+/** Builds the handlers for DNS tokens, DNS usage and the audit log. */
+export function buildDnsHandlers({ config, prisma, changeTeam, budgets, log }: DnsHandlerDeps) {
+  const tokens = dnsTokenStore(prisma, changeTeam);
+  const [mirror, issued] = [dnsLog(prisma), issuedTokens(prisma)];
+  return {
+    ...dnsTokenRoutes({ store: tokens, tokens: dnsTokenService({ store: tokens, newId: randomUUID }) }),
+    ...dnsUsageRoutes({
+      async readUse(team) {
+        const [held, activeTokens, requestsLastHour] = await Promise.all([
+          mirror.readUsage(team),
+          issued.countActive(team),
+          countRequests(prisma, team.id),
+        ]);
+        return { ...held, activeTokens, requestsLastHour };
+      },
+      readUpstream: upstreamBudgetReader({
+        readAll: budgets.readAll,
+        onError: (error) => log.warn('upstream budget not read', { error }),
+        waitMs: BUDGET_MS_MAX,
+      }),
+      limits: { records: config.dnsRecordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam },
+    }),
+    ...auditRoutes({ log: auditLog({ api: apiAudit(prisma), dns: dnsAudit(prisma) }) }),
+  };
+}

@@ -1,0 +1,116 @@
+import { roleCovers } from '@corral/auth';
+import {
+  type Role,
+  type TeamEvent,
+  type TeamEventChange,
+  type TeamEventKind,
+  teamEventName,
+  type UserId,
+} from '@corral/contracts';
+
+/** A row of the team's event table. */
+export interface EventRecord {
+  readonly position: EventPosition;
+  readonly kind: TeamEventKind;
+  readonly change: TeamEventChange;
+  readonly targetId: string;
+  readonly name: string;
+  readonly parent: string | null;
+  /** The only member besides administrators who may read it, for kinds with an owner. */
+  readonly ownerId: string | null;
+}
+
+/** Events after a position. */
+export interface EventPage<E> {
+  readonly events: readonly E[];
+  /** No events are between the last event and this position. */
+  readonly until: EventPosition;
+  /** Whether the page is full, so more events may follow. */
+  readonly isFull: boolean;
+  /** Whether further events exist but wait for older transactions to end. */
+  readonly isHeld: boolean;
+}
+
+/** An event as sent, rendered once for all streams. */
+export interface RenderedEvent extends Pick<EventRecord, 'kind' | 'ownerId'> {
+  readonly position: EventPosition;
+  readonly bytes: Buffer;
+}
+
+/** @param resource the current body of the resource, or null when it was deleted */
+export function renderEvent(record: EventRecord, resource: TeamEvent['resource']): RenderedEvent {
+  const { position, kind, change, name, targetId, parent, ownerId } = record;
+  const id = renderPosition(position);
+  const at = new Date(position.at).toISOString();
+  const data: TeamEvent = { id, kind, change, name, targetId, parent, at, resource };
+  return { position, kind, ownerId, bytes: renderBlock({ event: teamEventName(kind, change), id, data }) };
+}
+
+/**
+ * A position in the order of a team's events: after all events of transactions below `xid` and after those of
+ * transaction `xid` up to `id`.
+ */
+export interface EventPosition {
+  readonly xid: bigint;
+  /** 0: before the first event of the transaction. */
+  readonly id: bigint;
+  /** When this was the end of the events, as Unix time in ms by Postgres' clock. Old events are deleted. */
+  readonly at: number;
+}
+
+/** @returns a negative number, 0 or a positive number when `a` is before, at or after `b` */
+export function comparePositions(a: EventPosition, b: EventPosition): number {
+  if (a.xid !== b.xid) return a.xid < b.xid ? -1 : 1;
+  if (a.id !== b.id) return a.id < b.id ? -1 : 1;
+  return 0;
+}
+
+/** Renders the event id that clients send back as `Last-Event-ID`. Opaque and safe in headers. */
+export const renderPosition = ({ xid, id, at }: EventPosition): string =>
+  Buffer.from(`${xid}.${id}.${at}`).toString('base64url');
+
+/** Values that fit into a `bigint` column and a `Date`. */
+const wellFormed = /^(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,14})$/;
+
+/** @returns null unless `renderPosition` rendered the text */
+export function parsePosition(text: string): EventPosition | null {
+  const [, xid, id, at] = wellFormed.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  if (xid === undefined || id === undefined || at === undefined) return null;
+  const position = { xid: BigInt(xid), id: BigInt(id), at: Number(at) };
+  return renderPosition(position) === text ? position : null;
+}
+
+interface SseBlock {
+  readonly event?: string;
+  readonly id?: string;
+  readonly data?: object;
+  /** Reconnection delay for clients in ms. */
+  readonly retry?: number;
+  readonly comment?: string;
+}
+
+/**
+ * Renders one block of an event stream (HTML, section 9.2.5). Clients do not dispatch a block without data, but they
+ * store its `id`. Values must not contain line breaks. JSON has none.
+ */
+export function renderBlock({ comment, retry, event, id, data }: SseBlock): Buffer {
+  const lines = [
+    ...(comment === undefined ? [] : [`: ${comment}`]),
+    ...(retry === undefined ? [] : [`retry: ${retry}`]),
+    ...(event === undefined ? [] : [`event: ${event}`]),
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(data === undefined ? [] : [`data: ${JSON.stringify(data)}`]),
+  ];
+  return Buffer.from(`${lines.join('\n')}\n\n`);
+}
+
+/** The user of a stream, with the current role. */
+export interface Viewer {
+  readonly userId: UserId;
+  readonly role: Role;
+}
+
+/** Whether the user could GET the resource. Members see their own DNS tokens and everything else of the team. */
+export function mayRead({ kind, ownerId }: Pick<EventRecord, 'kind' | 'ownerId'>, { userId, role }: Viewer): boolean {
+  return kind !== 'DnsToken' || roleCovers(role, 'admin') || ownerId === userId;
+}

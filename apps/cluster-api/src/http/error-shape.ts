@@ -1,0 +1,86 @@
+import { InvalidBody, type ProblemBody, type ProblemCode, problemCodes } from '@corral/contracts';
+import { isDatabaseAway } from '@corral/database';
+import type { ErrorShape, RequestFault, RequestFaultKind } from '@corral/http-api';
+import { notFound, Problem } from '../problem.js';
+
+const DATABASE_RETRY_SECONDS = 5;
+
+const codes: Readonly<Record<Exclude<RequestFaultKind, 'unknown_path'>, ProblemCode>> = {
+  invalid_http: 'invalid_http',
+  request_timeout: 'request_timeout',
+  headers_too_large: 'headers_too_large',
+  many_hosts: 'invalid_http',
+  overloaded: 'service_unavailable',
+  method_not_allowed: 'method_not_allowed',
+  too_large: 'payload_too_large',
+  encoded: 'unsupported_media_type',
+  incomplete: 'invalid_json',
+  in_pieces: 'invalid_json',
+  not_utf8: 'invalid_json',
+  not_json: 'invalid_json',
+  not_an_object: 'invalid_json',
+  too_deep: 'validation_failed',
+  too_many: 'validation_failed',
+  ambiguous: 'invalid_json',
+};
+
+/** What is wrong with the body as a whole. */
+const wrongSize: Readonly<Partial<Record<RequestFaultKind, string>>> = {
+  too_deep: 'is nested too deep',
+  too_many: 'has too many members and elements',
+};
+
+/**
+ * Errors as problem documents (RFC 9457).
+ *
+ * @param publicUrl base address of this service, without a slash at its end
+ */
+export const problemShape = (publicUrl: () => string): ErrorShape<Problem> => ({
+  contentType: 'application/problem+json; charset=utf-8',
+  ofFault,
+  ofThrown(thrown) {
+    if (thrown instanceof Problem) return thrown;
+    if (thrown instanceof InvalidBody) return invalidBody(thrown);
+    return isDatabaseAway(thrown) ? databaseAway(thrown) : null;
+  },
+  unexpected: () =>
+    new Problem(
+      'internal_error',
+      'The request failed because of an internal error. Quote `instance` when you report it.',
+    ),
+  bodyOf: (problem, requestId) => JSON.stringify(problemBody(problem, publicUrl(), requestId)),
+});
+
+function ofFault({ kind, message, retryAfterSeconds }: RequestFault): Problem {
+  // An unknown path is answered as a missing resource.
+  if (kind === 'unknown_path') return notFound();
+  const wrong = wrongSize[kind];
+  return new Problem(codes[kind], message, {
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    ...(wrong === undefined ? {} : { errors: [{ pointer: '', message: wrong }] }),
+  });
+}
+
+function invalidBody({ message, fields }: InvalidBody): Problem {
+  const errors = fields.map(({ pointer, message: wrong }) => ({ pointer, message: wrong }));
+  return new Problem('validation_failed', `${message}.`, { errors });
+}
+
+const databaseAway = (cause: unknown): Problem =>
+  new Problem('service_unavailable', 'The database is unavailable. Repeat the request in a moment.', {
+    retryAfterSeconds: DATABASE_RETRY_SECONDS,
+    cause,
+  });
+
+/** The document of a problem: all seven fields, always. */
+function problemBody(problem: Problem, publicUrl: string, requestId: string): ProblemBody {
+  const { code, status, detail, operationId, errors } = problem;
+  return {
+    type: `${publicUrl}/problems/${code}`,
+    title: problemCodes[code].title,
+    ...{ status, detail, code },
+    instance: `urn:uuid:${requestId}`,
+    operationId,
+    ...(errors === undefined ? {} : { errors: errors.map((place) => ({ ...place })) }),
+  };
+}

@@ -1,0 +1,166 @@
+import { GardenError, type GardenErrorKind, nameContexts } from '@corral/garden';
+import { awaited, type Caller } from '../changes/caller.js';
+import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
+import { refuseWhileDeleting } from '../clusters/decide-declaration.js';
+import { type ClusterRecord, openOperationOf } from '../clusters/record.js';
+import { notFound, Problem } from '../problem.js';
+
+/** Identifies a Shoot on the garden. */
+export interface ShootAddress {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What an issue needs from the store. The team's changes are locked meanwhile. */
+export interface KubeconfigTransaction extends Issues {
+  readonly cluster: ClusterRecord | null;
+  /** Null until the team has a namespace on the garden. */
+  readonly shoot: ShootAddress | null;
+  /** Records who is about to get a credential. @returns the id of the audit entry */
+  recordIssue(issue: { readonly ttlSeconds: number }): Promise<bigint>;
+}
+
+export interface KubeconfigStore {
+  withCluster<T>(caller: Caller, name: string, work: (tx: KubeconfigTransaction) => Promise<T>): Promise<T>;
+  /** Adds the outcome to the audit entry. */
+  recordOutcome(caller: Caller, entryId: bigint, outcome: IssueOutcome): Promise<void>;
+}
+
+export type IssueOutcome = { readonly issued: true; readonly expiresAt: Date } | { readonly issued: false };
+
+interface KubeconfigDeps {
+  readonly store: KubeconfigStore;
+  /** Requests a client certificate with administrator rights on the cluster. @throws GardenError */
+  readonly issue: (shoot: ShootAddress & { expirationSeconds: number }) => Promise<IssuedKubeconfig>;
+  readonly perHour: number;
+}
+
+interface IssuedKubeconfig {
+  readonly kubeconfig: string;
+  /** As granted by the garden. */
+  readonly expiresAt: Date;
+}
+
+export type KubeconfigService = ReturnType<typeof kubeconfigService>;
+
+/**
+ * Issues credentials and stores none. The audit entry is written first, so every credential has one. Audit entries also
+ * count towards the hourly limit, which therefore holds across replicas and restarts. Nothing here waits for a pass:
+ * people need access even when an update hangs.
+ */
+export function kubeconfigService({ store, issue, perHour }: KubeconfigDeps) {
+  return {
+    /** @param ttlSeconds an integer within the limits of the contract */
+    async issue(
+      caller: Caller,
+      name: string,
+      { ttlSeconds }: { readonly ttlSeconds: number },
+      preconditions: Preconditions,
+    ): Promise<IssuedKubeconfig> {
+      const { entryId, shoot } = await store.withCluster(caller, name, async (tx) => {
+        if (tx.cluster === null) throw notFound();
+        checkPreconditions(preconditions, entityTagOf(tx.cluster));
+        const address = reachableShoot(tx, tx.cluster);
+        await checkPerHour(
+          tx,
+          perHour,
+          `The limit is ${perHour} kubeconfigs per cluster and hour. Use one that is still valid, or wait.`,
+        );
+        return { entryId: await tx.recordIssue({ ttlSeconds }), shoot: address };
+      });
+      let issued: IssuedKubeconfig;
+      try {
+        issued = await awaited(caller, () => issue({ ...shoot, expirationSeconds: ttlSeconds }));
+      } catch (error) {
+        if (isSurelyNotIssued(error)) await store.recordOutcome(caller, entryId, { issued: false });
+        throw problemOf(error);
+      }
+      await store.recordOutcome(caller, entryId, { issued: true, expiresAt: issued.expiresAt });
+      return { ...issued, kubeconfig: nameContexts(issued.kubeconfig, `${caller.team.slug}/${name}`) };
+    },
+  };
+}
+
+/** @throws Problem `cluster_deleting` or `cluster_not_ready` */
+export function reachableShoot({ shoot }: Pick<KubeconfigTransaction, 'shoot'>, cluster: ClusterRecord): ShootAddress {
+  refuseWhileDeleting(cluster);
+  // The garden would issue a kubeconfig even for a control plane that is shut down.
+  const why = { operationId: openOperationOf(cluster)?.id };
+  if (cluster.spec.hibernated) throw notReady('The cluster is hibernated. Resume it, and wait until it is ready.', why);
+  if (shoot === null || !mayAnswer(cluster)) {
+    throw notReady('The control plane does not answer. Wait until the condition ControlPlaneReady is True.', why);
+  }
+  return shoot;
+}
+
+/**
+ * Right after a change the garden repeats its checks and the condition is Unknown. That must not lock people out of a
+ * cluster that was ready before, unless it is hibernated.
+ */
+function mayAnswer({ conditions, observedGeneration }: ClusterRecord): boolean {
+  const controlPlane = conditions.find(({ type }) => type === 'ControlPlaneReady');
+  if (controlPlane?.status !== 'Unknown') return controlPlane?.status === 'True';
+  return observedGeneration > 0 && controlPlane.reason !== 'Hibernated';
+}
+
+/** Errors after which no credential can exist. After all others one may exist. */
+const notIssued = new Set<GardenErrorKind>([
+  'unreachable',
+  'throttled',
+  'credentials',
+  'rbac',
+  'refused',
+  'quota_exceeded',
+  'stale_reference',
+  'conflict',
+  'exists',
+  'not_found',
+  'expired',
+  'server_error',
+]);
+
+export const isSurelyNotIssued = (error: unknown): boolean => error instanceof GardenError && notIssued.has(error.kind);
+
+function problemOf(error: unknown): unknown {
+  if (!(error instanceof GardenError)) return error;
+  switch (error.kind) {
+    // The control plane has no address yet, or the Shoot was deleted meanwhile.
+    case 'refused':
+    case 'not_found':
+    case 'stale_reference':
+      return notReady('The control plane cannot issue a kubeconfig yet. Wait until the cluster is ready.', {
+        cause: error,
+      });
+    default:
+      return new Problem('upstream_unavailable', 'The garden did not issue a kubeconfig. Try again in a moment.', {
+        retryAfterSeconds: error.retryAfterSeconds ?? 5,
+        cause: error,
+      });
+  }
+}
+
+const notReady = (detail: string, why: { cause?: unknown; operationId?: string | undefined }): Problem =>
+  new Problem('cluster_not_ready', detail, why);
+
+const HOUR_MS = 3_600_000;
+
+/** Access to the credentials that were issued recently. */
+export interface Issues {
+  readonly now: Date;
+  /** When credentials that count towards the limit were issued, newest first. */
+  listIssued(since: Date, limit: number): Promise<Date[]>;
+}
+
+/**
+ * Checks that another credential may be issued. The limit counts the last 60 minutes.
+ *
+ * @param detail the message for a request above the limit
+ * @throws Problem `rate_limit_exceeded`, with the seconds until the next one is allowed
+ */
+export async function checkPerHour({ now, listIssued }: Issues, perHour: number, detail: string): Promise<void> {
+  const issued = await listIssued(new Date(now.getTime() - HOUR_MS), perHour);
+  const oldest = issued.at(-1);
+  if (issued.length < perHour || oldest === undefined) return;
+  const waitMs = oldest.getTime() + HOUR_MS - now.getTime();
+  throw new Problem('rate_limit_exceeded', detail, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) });
+}

@@ -1,0 +1,24 @@
+import { type ClusterOperationId, clusterLimits, parseKubeconfigRequest } from '@corral/contracts';
+import type { RequestHandler } from 'express';
+import { clusterNameOf } from '../clusters/routes.js';
+import { bodyOf } from '../http/body.js';
+import { callerOf } from '../http/caller.js';
+import { preconditionsOf } from '../http/entity-tags.js';
+import { placesOfTeams } from '../http/flights.js';
+import type { KubeconfigService } from './kubeconfigs.js';
+
+export function kubeconfigRoutes({ kubeconfigs }: { readonly kubeconfigs: KubeconfigService }) {
+  const { kubeconfigsPerTeamAtOnce: perTeam, kubeconfigsPerProcessAtOnce: perProcess } = clusterLimits;
+  const issuing = placesOfTeams({ perTeam, perProcess }, 'Kubeconfigs being issued');
+  return {
+    async issueKubeconfig(req, res) {
+      const caller = callerOf(res);
+      const request = parseKubeconfigRequest(bodyOf(req, { absent: {} }));
+      const { kubeconfig, expiresAt } = await issuing(caller.team.id, () =>
+        kubeconfigs.issue(caller, clusterNameOf(req), request, preconditionsOf(req)),
+      );
+      res.set('Cache-Control', 'no-store');
+      res.json({ kubeconfig, expiresAt: expiresAt.toISOString(), scope: 'cluster-admin' });
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}

@@ -1,0 +1,83 @@
+import type { Prisma } from '@corral/database';
+import { recordAudit } from '../audit/record-audit.js';
+import type { Caller } from '../changes/caller.js';
+import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
+import type { ClusterRecord } from '../clusters/record.js';
+import { type ClusterRow, clusterOf, wholeClusters } from '../clusters/rows.js';
+import type { IssueOutcome, KubeconfigStore, KubeconfigTransaction, ShootAddress } from './kubeconfigs.js';
+
+/** Finds a cluster of the team and the address of its Shoot. Each is null when it does not exist. */
+export async function findOnGarden(
+  tx: Transaction,
+  { team }: Pick<Caller, 'team'>,
+  name: string,
+): Promise<{ readonly cluster: ClusterRecord | null; readonly shoot: ShootAddress | null }> {
+  const [row] = await tx.$queryRaw<(ClusterRow & { readonly namespace: string | null })[]>`
+    SELECT found.*, team.project_namespace AS namespace
+    FROM (${wholeClusters} WHERE cluster.team_id = ${team.id}::uuid AND cluster.name = ${name}) AS found
+    JOIN team ON team.id = ${team.id}::uuid`;
+  if (row === undefined) return { cluster: null, shoot: null };
+  const { namespace, shootName } = row;
+  return { cluster: clusterOf(row), shoot: namespace === null ? null : { namespace, name: shootName } };
+}
+
+interface IssuesOf {
+  readonly action: string;
+  readonly targetId: string | null;
+  readonly since: Date;
+  readonly limit: number;
+}
+
+/** When credentials were issued or may have been issued, newest first. */
+export async function issuedSince(
+  tx: Transaction,
+  { team }: Pick<Caller, 'team'>,
+  { action, targetId, since, limit }: IssuesOf,
+): Promise<Date[]> {
+  const issued = await tx.$queryRaw<{ created_at: Date }[]>`
+    SELECT created_at FROM audit_entry
+    WHERE team_id = ${team.id}::uuid AND target_id = ${targetId}::uuid AND action = ${action}
+      AND created_at > ${since} AND detail->'issued' IS DISTINCT FROM 'false'::jsonb
+    ORDER BY created_at DESC LIMIT ${limit}`;
+  return issued.map((entry) => entry.created_at);
+}
+
+/** Adds the outcome of an issue to its audit entry. */
+export async function recordIssueOutcome(
+  prisma: Prisma,
+  { team }: Pick<Caller, 'team'>,
+  entryId: bigint,
+  outcome: IssueOutcome,
+): Promise<void> {
+  const more = outcome.issued ? { issued: true, expiresAt: outcome.expiresAt.toISOString() } : { issued: false };
+  await prisma.$executeRaw`
+    UPDATE audit_entry SET detail = detail || ${JSON.stringify(more)}::jsonb
+    WHERE team_id = ${team.id}::uuid AND id = ${entryId}`;
+}
+
+const action = 'kubeconfig.issue';
+
+/** Issued kubeconfigs. They are recorded only in the audit log. */
+export const kubeconfigStore = (prisma: Prisma, change: ChangeTeam): KubeconfigStore => ({
+  withCluster: (caller, name, work) =>
+    change(caller, async (tx, now) => work(await transactionOf(tx, caller, { name, now }))),
+
+  recordOutcome: (caller, id, outcome) => recordIssueOutcome(prisma, caller, id, outcome),
+});
+
+async function transactionOf(
+  tx: Transaction,
+  caller: Caller,
+  { name, now }: { name: string; now: Date },
+): Promise<KubeconfigTransaction> {
+  const { cluster, shoot } = await findOnGarden(tx, caller, name);
+  return {
+    ...{ cluster, shoot, now },
+    listIssued: (since, limit) => issuedSince(tx, caller, { action, targetId: cluster?.id ?? null, since, limit }),
+    recordIssue({ ttlSeconds }) {
+      if (cluster === null) throw new Error('A kubeconfig was to be issued for a cluster that is not there');
+      const target = { kind: 'Cluster', id: cluster.id, name: cluster.name };
+      return recordAudit(tx, caller, { action, target, detail: { ttlSeconds } });
+    },
+  };
+}

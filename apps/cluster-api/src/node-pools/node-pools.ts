@@ -1,0 +1,80 @@
+import type { NodePoolSpec, NodePoolSpecInput } from '@corral/contracts';
+import type { Caller } from '../changes/caller.js';
+import { poolTagOf } from '../changes/entity-tag.js';
+import type { ChangeSpec, SpecChange, SpecChanged } from '../clusters/change-spec.js';
+import { completePool, withoutPool, withPool } from '../clusters/complete-spec.js';
+import { refuseWhileDeleting } from '../clusters/decide-declaration.js';
+import type { ClusterRecord } from '../clusters/record.js';
+import { inPool } from '../clusters/refusals.js';
+import { invalidField, notFound } from '../problem.js';
+
+/** The names of a cluster and one of its pools. */
+export interface PoolName {
+  readonly cluster: string;
+  readonly pool: string;
+}
+
+export interface PoolDeclared {
+  readonly outcome: SpecChanged;
+  /** After the change, or as a dry run would leave it. */
+  readonly pool: NodePoolSpec;
+  /** Before the change. Null for a new pool. */
+  readonly before: NodePoolSpec | null;
+}
+
+export type NodePoolService = ReturnType<typeof nodePoolService>;
+
+/** The changes of single node pools. A pool is part of its cluster's specification, so each changes the cluster. */
+export function nodePoolService({ changeSpec }: { readonly changeSpec: ChangeSpec }) {
+  return {
+    /** Adds the pool or changes it to this specification. */
+    async declare(
+      caller: Caller,
+      { cluster, pool: name }: PoolName,
+      declared: NodePoolSpecInput,
+      options: Pick<SpecChange, 'preconditions' | 'purpose'>,
+    ): Promise<PoolDeclared> {
+      if (declared.name !== name) throw invalidField('validation_failed', '/spec/name', `must match the path, ${name}`);
+      let before: NodePoolSpec | null = null;
+      const outcome = await changeSpec(caller, {
+        ...options,
+        name: cluster,
+        places: inPool,
+        action: 'node-pool.declare',
+        needsCatalogue: true,
+        tagOf: (current) => poolTagOf(current, { name }),
+        desiredOf: (current) => {
+          if (current === null) throw notFound();
+          before = findPool(current, name);
+          return withPool(current.spec, completePool(declared, before, inPool.pool(0)));
+        },
+      });
+      return { outcome, pool: findPool(outcome.cluster, name) as NodePoolSpec, before };
+    },
+
+    remove(
+      caller: Caller,
+      { cluster, pool }: PoolName,
+      { preconditions }: Pick<SpecChange, 'preconditions'>,
+    ): Promise<SpecChanged> {
+      return changeSpec(caller, {
+        name: cluster,
+        preconditions,
+        purpose: 'apply',
+        places: inPool,
+        action: 'node-pool.delete',
+        needsCatalogue: false,
+        tagOf: (current) => poolTagOf(current, { name: pool }),
+        desiredOf: (current) => {
+          if (current === null || findPool(current, pool) === null) throw notFound();
+          refuseWhileDeleting(current);
+          return withoutPool(current.spec, pool);
+        },
+      });
+    },
+  };
+}
+
+export function findPool({ spec }: Pick<ClusterRecord, 'spec'>, name: string): NodePoolSpec | null {
+  return spec.nodePools.find((pool) => pool.name === name) ?? null;
+}

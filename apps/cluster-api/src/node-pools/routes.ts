@@ -1,0 +1,94 @@
+import { type ClusterOperationId, isPoolName, parseNodePoolPut } from '@corral/contracts';
+import type { Request, RequestHandler, Response } from 'express';
+import { costDifferenceOf, costOf } from '../catalogue/cost.js';
+import { poolTagOf, quoted } from '../changes/entity-tag.js';
+import type { SpecChanged } from '../clusters/change-spec.js';
+import { poolChangesOf } from '../clusters/changes.js';
+import { type ClusterRecord, openOperationOf } from '../clusters/record.js';
+import { clusterNameOf } from '../clusters/routes.js';
+import type { ClusterStore } from '../clusters/store.js';
+import { bodyOf } from '../http/body.js';
+import { callerOf } from '../http/caller.js';
+import { preconditionsOf } from '../http/entity-tags.js';
+import { parsePaging, purposeOf } from '../http/query.js';
+import { operationUrl } from '../operations/body.js';
+import { pageOf } from '../pages.js';
+import { notFound, Problem } from '../problem.js';
+import { nodePoolBody, nodePoolOf } from './body.js';
+import { findPool, type NodePoolService } from './node-pools.js';
+
+export interface NodePoolRoutesDeps {
+  readonly nodePools: NodePoolService;
+  readonly store: Pick<ClusterStore, 'find'>;
+  /** Base URL of this service, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
+export function nodePoolRoutes({ nodePools, store, publicUrl }: NodePoolRoutesDeps) {
+  const clusterOf = async (req: Request, res: Response): Promise<ClusterRecord> => {
+    const cluster = await store.find(callerOf(res).team.id, clusterNameOf(req, 'cluster'));
+    if (cluster === null) throw notFound();
+    return cluster;
+  };
+  const setChangeHeaders = (res: Response, outcome: SpecChanged, pool: { readonly name: string }): void => {
+    res.set('ETag', quoted(poolTagOf(outcome.cluster, pool)));
+    const operation = outcome.kind === 'accepted' ? outcome.operation : openOperationOf(outcome.cluster);
+    if (operation === null) return;
+    const context = { team: callerOf(res).team, publicUrl: publicUrl() };
+    res.set('Operation-Location', operationUrl(operation, context));
+  };
+
+  return {
+    /** Sorted by name, because the order in the specification may change between two pages. */
+    async listNodePools(req, res) {
+      const { limit, after } = parsePaging(req, 1);
+      const cluster = await clusterOf(req, res);
+      const [last = ''] = after ?? [];
+      const pools = cluster.spec.nodePools
+        .filter(({ name }) => name > last)
+        .sort((one, other) => (one.name < other.name ? -1 : 1));
+      const { items, next } = pageOf(pools, limit, ({ name }) => [name]);
+      res.json({ items: items.map((pool) => nodePoolBody(nodePoolOf(cluster, pool))), next });
+    },
+
+    async getNodePool(req, res) {
+      const cluster = await clusterOf(req, res);
+      const pool = findPool(cluster, req.params.pool as string);
+      if (pool === null) throw notFound();
+      res.set('ETag', quoted(poolTagOf(cluster, pool))).json(nodePoolBody(nodePoolOf(cluster, pool)));
+    },
+
+    async putNodePool(req, res) {
+      const { spec } = parseNodePoolPut(bodyOf(req));
+      const name = { cluster: clusterNameOf(req, 'cluster'), pool: req.params.pool as string };
+      if (!isPoolName(name.pool)) throw badName();
+      const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
+      const { outcome, pool, before } = await nodePools.declare(callerOf(res), name, spec, options);
+      if (outcome.kind === 'dryRun') {
+        const { cluster, present } = outcome;
+        const cost = costOf(cluster.spec, cluster.prices);
+        const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
+        const resource = nodePoolBody(nodePoolOf(cluster, pool));
+        res.json({ dryRun: true, resource, cost, costDifference, changes: poolChangesOf(before, pool) });
+        return;
+      }
+      setChangeHeaders(res, outcome, pool);
+      res.status(before === null ? 201 : 200).json(nodePoolBody(nodePoolOf(outcome.cluster, pool)));
+    },
+
+    async deleteNodePool(req, res) {
+      const name = { cluster: clusterNameOf(req, 'cluster'), pool: req.params.pool as string };
+      const preconditions = preconditionsOf(req);
+      const outcome = await nodePools.remove(callerOf(res), name, { preconditions });
+      setChangeHeaders(res, outcome, { name: name.pool });
+      res.status(204).end();
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+const badName = (): Problem =>
+  new Problem(
+    'validation_failed',
+    'The path contains no valid node pool name: 1 to 50 characters of a-z, 0-9 and hyphens, without a hyphen at either end.',
+    { errors: [{ pointer: '', message: 'has no valid pool name in its path' }] },
+  );

@@ -1,0 +1,31 @@
+import type { OperationRecord } from '@corral/cluster-data';
+import type { Operation } from '@corral/contracts';
+
+export interface OperationContext {
+  readonly team: { readonly slug: string };
+  /** Base URL of this service, without a trailing slash. */
+  readonly publicUrl: string;
+}
+
+/** An operation as clients see it. */
+export function operationBody(operation: OperationRecord, context: OperationContext): Operation {
+  const { id, kind, target, state, progress, error, waiting, desiredHash, createdAt, updatedAt } = operation;
+  return {
+    id,
+    kind,
+    state,
+    progress,
+    error,
+    waiting,
+    desiredHash,
+    target: { kind: target.kind, name: target.name, id: target.id, team: context.team.slug },
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    self: operationUrl(operation, context),
+  };
+}
+
+/** The URL for polling the operation. */
+export function operationUrl({ id }: Pick<OperationRecord, 'id'>, { team, publicUrl }: OperationContext): string {
+  return `${publicUrl}/api/v1/teams/${team.slug}/operations/${id}/`;
+}

@@ -1,0 +1,93 @@
+import {
+  isOpenIn,
+  type OperationRecord,
+  type OperationRow,
+  operationColumns,
+  operationOf,
+  selectOf,
+} from '@corral/cluster-data';
+import type { OperationId, OperationKind, OperationState, TeamId } from '@corral/contracts';
+import { type Prisma, sqlText } from '@corral/database';
+import type { AuditActor, AuditedChange } from '../audit/record-audit.js';
+import type { Transaction } from '../changes/team-changes.js';
+import { isBehind, isId, newestFirst, type Position } from '../pages.js';
+
+interface OperationQuery {
+  readonly limit: number;
+  /** Sort key of the last item of the previous page. */
+  readonly after: Position | null;
+  /** Name or id of the target. */
+  readonly target: string | null;
+  readonly state: OperationState | null;
+}
+
+export type OperationStore = ReturnType<typeof operationStore>;
+
+/** Operations of a team. They are kept after their targets are deleted. */
+export const operationStore = (prisma: Prisma) => ({
+  async find(teamId: TeamId, id: string): Promise<OperationRecord | null> {
+    const row = await prisma.operation.findUnique({ where: { id, teamId } });
+    return row === null ? null : operationOf(row);
+  },
+
+  /** Newest first. */
+  async list(teamId: TeamId, { limit, after, target, state }: OperationQuery): Promise<OperationRecord[]> {
+    const rows = await prisma.operation.findMany({
+      where: {
+        teamId,
+        ...(state === null ? {} : { state }),
+        AND: [targetIs(target), ...(after === null ? [] : [isBehind(after)])],
+      },
+      orderBy: newestFirst,
+      take: limit,
+    });
+    return rows.map(operationOf);
+  },
+});
+
+function targetIs(target: string | null) {
+  if (target === null) return {};
+  return { OR: [{ targetName: target }, ...(isId(target) ? [{ targetId: target }] : [])] };
+}
+
+interface BegunOperation {
+  readonly id: OperationId;
+  readonly kind: OperationKind;
+  readonly generation: number;
+  readonly desiredHash: string;
+  /** Nothing is left to do, so the operation succeeds immediately. */
+  readonly isDone: boolean;
+  /** Ends open operations of the same target. */
+  readonly supersedes?: boolean;
+  readonly now: Date;
+}
+
+/** Writes the operation of an accepted change and its audit entry in one statement. */
+export async function beginOperation(
+  tx: Transaction,
+  caller: AuditActor,
+  { id, kind, generation, desiredHash, isDone, supersedes = false, now }: BegunOperation,
+  { action, target, detail = {} }: AuditedChange,
+): Promise<OperationRecord> {
+  const teamId = caller.team.id;
+  const [state, progress, finishedAt] = isDone ? (['succeeded', 100, now] as const) : (['queued', 0, null] as const);
+  const told = JSON.stringify({ ...detail, operationId: id, generation });
+  const [row] = await tx.$queryRaw<OperationRow[]>`
+    WITH superseded AS (
+      UPDATE operation SET state = 'superseded', updated_at = ${now}::timestamptz, finished_at = ${now}::timestamptz
+      WHERE ${supersedes} AND team_id = ${teamId}::uuid AND target_id = ${target.id}::uuid
+        AND ${sqlText(isOpenIn('operation'))}
+    ), noted AS (
+      INSERT INTO audit_entry (team_id, user_id, action, target_kind, target_id, target_name, request_id, detail,
+                               created_at)
+      VALUES (${teamId}::uuid, ${caller.userId}::uuid, ${action}, ${target.kind}, ${target.id}::uuid, ${target.name},
+              ${caller.requestId}, ${told}::jsonb, ${now}::timestamptz)
+    )
+    INSERT INTO operation (id, team_id, kind, target_kind, target_id, target_name, generation, state, progress,
+                           desired_hash, created_at, updated_at, finished_at)
+    VALUES (${id}::uuid, ${teamId}::uuid, ${kind}, ${target.kind}, ${target.id}::uuid, ${target.name}, ${generation}::int,
+            ${state}::operation_state, ${progress}::int, ${desiredHash}, ${now}::timestamptz, ${now}::timestamptz,
+            ${finishedAt}::timestamptz)
+    RETURNING ${sqlText(selectOf('operation', operationColumns))}`;
+  return operationOf(row as OperationRow);
+}

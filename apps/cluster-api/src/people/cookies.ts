@@ -1,0 +1,65 @@
+import { hash } from 'node:crypto';
+import { SESSION_COOKIE, type StartedSession } from '@corral/auth';
+import { clusterLimits } from '@corral/contracts';
+import type { KeyRing } from '@corral/secrets';
+import type { CookieOptions, Request, Response } from 'express';
+import { ATTEMPT_MS_MAX, openAttempt, type SignInAttempt, sealAttempt } from './sign-in-attempt.js';
+
+/** The attributes of every cookie of this service. @param secure whether browsers send it over HTTPS only */
+const cookieRules = (secure: boolean): CookieOptions => ({ httpOnly: true, sameSite: 'lax', secure, path: '/' });
+
+/** Sets and clears the session cookie. */
+export function sessionCookies(secure: boolean) {
+  const rules = cookieRules(secure);
+  return {
+    set: (res: Response, { secret, expiresAt }: StartedSession) =>
+      void res.cookie(SESSION_COOKIE, secret, { ...rules, expires: expiresAt }),
+    clear: (res: Response) => void res.clearCookie(SESSION_COOKIE, rules),
+  };
+}
+export type SessionCookies = ReturnType<typeof sessionCookies>;
+
+/** Names and values of the cookies of a request, older ones first (RFC 6265 section 5.4). */
+function cookiesOf(req: Request): (readonly [name: string, value: string])[] {
+  return (req.headers.cookie ?? '').split(';').flatMap((pair) => {
+    const at = pair.indexOf('=');
+    return at === -1 ? [] : [[pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const];
+  });
+}
+
+interface AttemptCookiesOptions {
+  readonly ring: KeyRing;
+  readonly secure: boolean;
+  /** Unix time in ms. */
+  readonly now: () => number;
+}
+
+/**
+ * Stores sign-in attempts in the browser that makes them. Each attempt has its own cookie, named after its state, so
+ * tabs do not interfere. A callback in another browser finds no attempt.
+ */
+export function attemptCookies({ ring, secure, now }: AttemptCookiesOptions) {
+  const rules = cookieRules(secure);
+  // Browsers accept `__Host-` cookies from this host only, so a sibling domain cannot plant an attempt.
+  const prefix = secure ? '__Host-signin-' : 'signin-';
+  const nameOf = (state: string) => prefix + hash('sha256', state, 'base64url').slice(0, 16);
+
+  return {
+    /** Stores the attempt. Deletes the oldest ones above the limit, because all cookies must fit into a request. */
+    keep(req: Request, res: Response, state: string, attempt: Omit<SignInAttempt, 'startedAt'>): void {
+      const held = cookiesOf(req).filter(([name]) => name.startsWith(prefix));
+      for (const [name] of held.slice(0, 1 - clusterLimits.signInAttemptsAtOnce)) res.clearCookie(name, rules);
+      const sealed = sealAttempt(ring, state, { ...attempt, startedAt: now() });
+      res.cookie(nameOf(state), sealed, { ...rules, maxAge: ATTEMPT_MS_MAX });
+    },
+
+    /** Removes the attempt from the browser: it is valid once. @returns null when there is none for this state */
+    take(req: Request, res: Response, state: string): SignInAttempt | null {
+      const found = cookiesOf(req).filter(([name]) => name === nameOf(state));
+      if (found.length === 0) return null;
+      res.clearCookie(nameOf(state), rules);
+      return found.length === 1 ? openAttempt(ring, state, (found[0] as readonly string[])[1] as string, now()) : null;
+    },
+  };
+}
+export type AttemptCookies = ReturnType<typeof attemptCookies>;

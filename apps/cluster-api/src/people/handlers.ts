@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { identityStore, type SessionStore, userStore } from '@corral/auth';
+import type { Prisma } from '@corral/database';
+import type { KeyRing } from '@corral/secrets';
+import type { ChangeTeam } from '../changes/team-changes.js';
+import type { Turns } from '../changes/turns.js';
+import { teamStore } from '../teams/store.js';
+import { attemptCookies, sessionCookies } from './cookies.js';
+import { admitInvited } from './invitations.js';
+import type { OidcClient } from './oidc-client.js';
+import { ownSessionRoutes, sessionRoutes } from './session-routes.js';
+import { signInRoutes } from './sign-in-routes.js';
+
+export interface SignInConfig {
+  /** Public base URL of this service, without a trailing slash. */
+  readonly publicUrl: () => string;
+  readonly secureCookies: boolean;
+  /** Whether people can sign in with an address alone. For development only. */
+  readonly devSignIn: boolean;
+}
+
+export interface SignInHandlerDeps {
+  readonly config: SignInConfig;
+  readonly prisma: Prisma;
+  /** The connection pool for changes. */
+  readonly changes: { readonly prisma: Prisma };
+  readonly changeTeam: ChangeTeam;
+  /** Schedules work that uses a connection for changes but changes no team. */
+  readonly turns: Pick<Turns, 'take'>;
+  readonly sessions: SessionStore;
+  readonly secrets: KeyRing;
+  /** Null when no OpenID Connect provider is configured. */
+  readonly oidc: OidcClient | null;
+  /** Unix time in ms, for the expiry of sign-in attempts. */
+  readonly now: () => number;
+}
+
+/** Builds the handlers for sign-in, sign-out and sessions. */
+export function buildSignInHandlers({
+  config,
+  prisma,
+  changes,
+  changeTeam,
+  turns,
+  sessions,
+  secrets,
+  oidc,
+  now,
+}: SignInHandlerDeps) {
+  const store = identityStore(changes.prisma);
+  // A sign-in completes even when the client disconnects.
+  const always = new AbortController().signal;
+  const cookies = sessionCookies(config.secureCookies);
+  return {
+    ...sessionRoutes({
+      ...{ sessions, users: userStore(prisma), cookies },
+      admitInvited: admitInvited({ store: teamStore(prisma, changeTeam), newId: randomUUID }),
+    }),
+    ...ownSessionRoutes({ sessions, cookies }),
+    ...signInRoutes({
+      ...{ oidc, sessions, cookies, publicUrl: config.publicUrl, devSignIn: config.devSignIn },
+      identities: {
+        signIn: (claims) => turns.take(`person ${claims.issuer} ${claims.subject}`, always, () => store.signIn(claims)),
+      },
+      attempts: attemptCookies({ ring: secrets, secure: config.secureCookies, now }),
+    }),
+  };
+}

@@ -1,0 +1,90 @@
+import {
+  type ClusterOperationId,
+  clusterLimits,
+  isConnectionRef,
+  type JoinCommand,
+  type OperationId,
+  parseAdoptedServerPost,
+  parseServerId,
+} from '@corral/contracts';
+import type { Request, RequestHandler, Response } from 'express';
+import { bodyOf } from '../http/body.js';
+import { callerOf } from '../http/caller.js';
+import { placesOfTeams } from '../http/flights.js';
+import { idempotencyKeyOf } from '../http/idempotency-key.js';
+import { operationUrl } from '../operations/body.js';
+import { notFound } from '../problem.js';
+import type { AdoptedServerService, AdoptedServerStore } from './adopted-servers.js';
+import type { JoinCommandService } from './join-commands.js';
+import { adoptedServerBody } from './record.js';
+
+export interface AdoptedServerRoutesDeps {
+  readonly servers: AdoptedServerService;
+  readonly joinCommands: JoinCommandService;
+  readonly store: Pick<AdoptedServerStore, 'findConnection' | 'list' | 'find'>;
+  /** Base URL of this service, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
+export function adoptedServerRoutes({ servers, joinCommands, store, publicUrl }: AdoptedServerRoutesDeps) {
+  const { joinCommandsPerTeamAtOnce: perTeam, joinCommandsPerProcessAtOnce: perProcess } = clusterLimits;
+  const issuing = placesOfTeams({ perTeam, perProcess }, 'Join commands being issued');
+  const tellOperation = (res: Response, id: OperationId): void => {
+    res.set('Operation-Location', operationUrl({ id }, { team: callerOf(res).team, publicUrl: publicUrl() }));
+  };
+  return {
+    /** The documented shape is an array with one page, which contains all items. */
+    async listAdoptedServers(req, res) {
+      const caller = callerOf(res);
+      const ref = refOf(req);
+      if ((await store.findConnection(caller, ref)) === null) throw notFound();
+      const items = await store.list(caller, ref);
+      res.json([{ items: items.map((server) => adoptedServerBody(caller, server)) }]);
+    },
+
+    async getAdoptedServer(req, res) {
+      const caller = callerOf(res);
+      const server = await store.find(caller, refOf(req), serverIdOf(req));
+      if (server === null) throw notFound();
+      res.json(adoptedServerBody(caller, server));
+    },
+
+    async adoptServer(req, res) {
+      const caller = callerOf(res);
+      const wish = parseAdoptedServerPost(bodyOf(req));
+      const { server, operationId } = await servers.adopt(caller, refOf(req), wish, idempotencyKeyOf(req));
+      tellOperation(res, operationId);
+      const { connectionRef, spec } = server;
+      res.location(`/api/v1/teams/${caller.team.slug}/connections/${connectionRef}/adopted-servers/${spec.serverID}/`);
+      res.status(202).json(adoptedServerBody(caller, server));
+    },
+
+    async deregisterServer(req, res) {
+      const { operationId } = await servers.deregister(callerOf(res), refOf(req), serverIdOf(req));
+      tellOperation(res, operationId);
+      res.status(204).end();
+    },
+
+    async issueJoinCommand(req, res) {
+      const caller = callerOf(res);
+      const { expiresAt, ...issued } = await issuing(caller.team.id, () =>
+        joinCommands.issue(caller, refOf(req), serverIdOf(req)),
+      );
+      res.set('Cache-Control', 'no-store');
+      res.json({ ...issued, expiresAt: expiresAt.toISOString() } satisfies JoinCommand);
+    },
+  } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+/** @throws Problem `not_found` for an invalid ref: no connection can have it */
+function refOf(req: Request): string {
+  const ref = req.params.ref as string;
+  if (!isConnectionRef(ref)) throw notFound();
+  return ref;
+}
+
+function serverIdOf(req: Request): number {
+  const id = parseServerId(req.params.server_id as string);
+  if (id === null) throw notFound();
+  return id;
+}
