@@ -1,20 +1,16 @@
 import type { Pool } from '@corral/database';
 import { type BackendOptions, type Queue, startWorker } from '@corral/queue';
 import type { Log, Metrics } from '@corral/service';
-import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/build-cluster-workers.js';
-import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/build-dns-workers.js';
-import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/build-mail-workers.js';
-import {
-  buildRetentionWorkers,
-  type RetentionWorkerDeps,
-  type RetentionWorkers,
-} from './retention/build-retention-workers.js';
-import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/build-server-workers.js';
+import { buildClusterWorkers, type ClusterWorkerDeps, type ClusterWorkers } from './clusters/workers.js';
+import { buildDnsWorkers, type DnsWorkerDeps, type DnsWorkers } from './dns/workers.js';
+import { buildMailWorkers, type MailWorkerDeps, type MailWorkers } from './mail/workers.js';
+import { buildServerWorkers, type ServerWorkerDeps, type ServerWorkers } from './servers/workers.js';
+import { buildRetentionWorkers, type RetentionWorkerDeps, type RetentionWorkers } from './upkeep/retention-workers.js';
 
 export interface WorkerSettings {
-  /** How long running jobs may go on after `close`. */
+  /** How long running jobs may continue after `close`, in milliseconds. */
   readonly closeMs: number;
-  /** After so long without a sign of life of this process its jobs are given to another one. */
+  /** How long this process may be silent before its jobs are given to another process, in milliseconds. */
   readonly lockMs: number;
 }
 
@@ -24,17 +20,17 @@ export interface WorkerDeps {
   readonly settings: WorkerSettings;
   readonly pool: Pool;
   readonly queue: Queue;
-  /** Where jobs come from: the same place that `queue` sends them to. */
+  /** Where jobs come from: the backend that `queue` sends them to. */
   readonly backend: BackendOptions;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly dns: Omit<DnsWorkerDeps, Shared>;
   readonly retention: Omit<RetentionWorkerDeps, Shared>;
-  /** Null in an installation without a garden: its clusters, if it has any, wait. */
+  /** Null in an installation without a garden. Its clusters, if any, wait. */
   readonly clusters: Omit<ClusterWorkerDeps, Shared> | null;
-  /** Null without the keys of connections: servers that are being adopted wait. */
+  /** Null without the encryption keys of connections. Servers under adoption wait. */
   readonly servers: Omit<ServerWorkerDeps, Shared> | null;
-  /** Null where no mail server is known: mails are left to other processes, or wait. */
+  /** Null without a mail server. Other processes send the mails, or they wait. */
   readonly mail: Omit<MailWorkerDeps, Shared> | null;
 }
 
@@ -44,18 +40,18 @@ export interface Workers {
   readonly clusters: ClusterWorkers | null;
   readonly servers: ServerWorkers | null;
   readonly mail: MailWorkers | null;
-  /** Takes jobs, and sees to it that there are some. */
+  /** Starts to take jobs, and schedules the recurring ones. */
   start(): StartedWorkers;
 }
 
 export interface StartedWorkers {
-  /** Resolves when every queue is being served for the first time. */
+  /** Resolves when every queue has been served once. */
   readonly ready: Promise<void>;
   /** Never rejects. */
   close(): Promise<void>;
 }
 
-/** The composition root. Does nothing until `start`. */
+/** The composition root. Has no effect until `start`. */
 export function buildWorkers(deps: WorkerDeps): Workers {
   const { settings, pool, queue, backend, metrics, log } = deps;
   const shared = { pool, queue, metrics, log };
@@ -65,7 +61,11 @@ export function buildWorkers(deps: WorkerDeps): Workers {
   const servers = deps.servers === null ? null : buildServerWorkers({ ...shared, ...deps.servers });
   const mail = deps.mail === null ? null : buildMailWorkers({ ...shared, ...deps.mail });
   return {
-    ...{ dns, retention, clusters, servers, mail },
+    dns,
+    retention,
+    clusters,
+    servers,
+    mail,
     start() {
       const worker = startWorker({
         ...backend,
@@ -76,7 +76,10 @@ export function buildWorkers(deps: WorkerDeps): Workers {
           ...serverQueue(servers),
           ...mailQueue(mail),
         },
-        ...{ log, metrics, closeMs: settings.closeMs, lockMs: settings.lockMs },
+        log,
+        metrics,
+        closeMs: settings.closeMs,
+        lockMs: settings.lockMs,
       });
       dns.schedule();
       retention.schedule();
@@ -106,7 +109,7 @@ function clusterQueues(clusters: ClusterWorkers | null) {
   const { handlers, concurrency } = clusters;
   return {
     clusters: { handlers: handlers.clusters, concurrency },
-    // One of each may run, and one more that was asked for meanwhile ends at once.
+    // One job of each kind may run. A second job of the same kind ends immediately, and needs one more slot.
     upkeep: { handlers: handlers.upkeep, concurrency: Object.keys(handlers.upkeep).length + 1 },
   };
 }

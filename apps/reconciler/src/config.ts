@@ -10,9 +10,9 @@ import {
   text,
   upstreamVariables,
 } from '@corral/service';
-import { mailVariables } from './mail/mail-variables.js';
+import { mailVariables } from './mail/connect-mail-server.js';
 
-/** The variables of the reconciler. Clusters are worked on when a garden is given. */
+/** Environment variables of the reconciler. It reconciles clusters when a garden is configured. */
 export const reconcilerConfig = {
   ...installationVariables,
   ...upstreamVariables,

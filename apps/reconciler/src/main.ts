@@ -1,17 +1,9 @@
 import { connectPool } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
-import {
-  connectBudgetStore,
-  connectHcloud,
-  connectProjects,
-  readPrices,
-  upstreamBudgetMetrics,
-  upstreamCallMetrics,
-  verifyToken,
-} from '@corral/hcloud';
+import { connectHcloud, connectProjects, readPrices, upstreamCallMetrics, verifyToken } from '@corral/hcloud';
+import { buildMetricsApp, serve } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
 import {
-  buildMetricsApp,
   type Config,
   createHealth,
   createLog,
@@ -20,9 +12,9 @@ import {
   type Metrics,
   onShutdown,
   readConfig,
-  serve,
   startOrExit,
 } from '@corral/service';
+import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/upstream-budget';
 import { buildWorkers, type WorkerDeps } from './build-workers.js';
 import { reconcilerConfig } from './config.js';
 import { connectMailServer } from './mail/connect-mail-server.js';
@@ -50,7 +42,8 @@ await startOrExit('reconciler', async () => {
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
-    ...{ budgetStore, log },
+    budgetStore,
+    log,
     onCall: upstreamCallMetrics(metrics),
     onTurn: upstreamBudgetMetrics(metrics, () => hcloud.budget()),
   });
@@ -74,11 +67,20 @@ await startOrExit('reconciler', async () => {
   const mail = mailDeps(config);
   const settings = { closeMs: config.SHUTDOWN_GRACE_MS / 2, lockMs: config.JOB_LOCK_MS };
   const workers = buildWorkers({
-    ...{ settings, pool, queue, backend, metrics, log },
-    ...{ dns, retention, clusters, servers, mail },
+    settings,
+    pool,
+    queue,
+    backend,
+    metrics,
+    log,
+    dns,
+    retention,
+    clusters,
+    servers,
+    mail,
   });
   const health = createHealth({
-    // Not the garden: while it is away, the other loops go on, and this one mends itself.
+    // Not the garden: during its outage the other loops continue, and the cluster loop recovers by itself.
     checks: { database: () => pool.query('SELECT 1'), queue: () => queue.ping() },
     log,
   });
@@ -87,7 +89,9 @@ await startOrExit('reconciler', async () => {
     host: config.HOST,
     port: config.METRICS_PORT,
     shutdownGraceMs: 1_000,
-    ...{ metrics, health, log },
+    metrics,
+    health,
+    log,
   });
   const worker = workers.start();
   onShutdown({ log, graceMs: config.SHUTDOWN_GRACE_MS }, [
@@ -101,7 +105,7 @@ await startOrExit('reconciler', async () => {
   ]);
 });
 
-/** Null without the keys that open the tokens of connections. */
+/** Null without the keys that decrypt the tokens of connections. */
 function serverDeps(config: Config<typeof reconcilerConfig>, clusters: WorkerDeps['clusters']): WorkerDeps['servers'] {
   const { SECRET_KEYS: keys } = config;
   if (keys === undefined) return null;
@@ -115,7 +119,7 @@ function serverDeps(config: Config<typeof reconcilerConfig>, clusters: WorkerDep
       sweepIntervalMs: config.RECONCILE_SWEEP_INTERVAL_MS,
       image: config.SERVER_IMAGE,
       times: {
-        // A call that may still be under way is never taken for one that did not arrive.
+        // A call that may still be in progress must not be treated as one that never arrived.
         rebuildGraceMs: Math.max(config.SERVER_REBUILD_GRACE_MS, 2 * config.UPSTREAM_TIMEOUT_MS),
         adoptionMsMax: config.SERVER_ADOPTION_MAX_MS,
         joinMsMax: config.SERVER_JOIN_MS,
@@ -140,7 +144,7 @@ function mailDeps({
   return { settings: { place, intervalMs }, mailServer: connectMailServer({ url, from, timeoutMs }) };
 }
 
-/** Null without a garden: then clusters are left alone. */
+/** Null without a garden. Clusters are not reconciled then. */
 function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, log: Log): WorkerDeps['clusters'] {
   const { SECRET_KEYS: keys, GARDEN_KUBECONFIG: kubeconfigPath } = config;
   if (keys === undefined || (kubeconfigPath === undefined && !config.GARDEN_IN_CLUSTER)) {
@@ -150,7 +154,10 @@ function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, 
   return {
     keys,
     garden: connectGarden({
-      ...{ kubeconfigPath, cloudProfileName: config.GARDEN_CLOUD_PROFILE, timeoutMs: config.GARDEN_TIMEOUT_MS, log },
+      kubeconfigPath,
+      cloudProfileName: config.GARDEN_CLOUD_PROFILE,
+      timeoutMs: config.GARDEN_TIMEOUT_MS,
+      log,
       onCall: gardenCallMetrics(metrics),
     }),
     verifyToken: (token) =>

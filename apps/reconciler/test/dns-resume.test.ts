@@ -29,7 +29,7 @@ const drifts = () => readEntries(at, `operation = 'drift'`);
 const countMirrored = async () =>
   (await at.pool.query(`SELECT count(*)::int AS count FROM dns_rrset WHERE owner_label = 'acme'`)).rows[0].count;
 
-/** 450 sets of a team and two at the apex: five pages. */
+/** 450 sets of a team and two at the apex are five pages. */
 const SETS = 450;
 
 beforeEach(async () => {
@@ -44,7 +44,7 @@ beforeEach(async () => {
 
 type ListRrsets = HcloudClient['listRrsets'];
 
-/** A reconciler whose walk meets `instead` at the given page, and the pages that it has read. */
+/** A reconciler whose walk gets `instead` for the given page, and the pages that it has read. */
 function walker(page: number | null, instead: () => ReturnType<ListRrsets>) {
   const pages: number[] = [];
   const workers = at.another(
@@ -61,7 +61,7 @@ function walker(page: number | null, instead: () => ReturnType<ListRrsets>) {
 }
 const steady = () => walker(null, () => Promise.reject(new Error('is never called')));
 
-/** Walks until the process is told to end, at the given page: the run stays where it is, as after a kill. */
+/** Walks until the process is stopped at the given page. The run stays at its position, as after a kill. */
 async function walkUntil(page: number, runId?: string): Promise<void> {
   const stop = new AbortController();
   const { workers } = walker(page, () => {
@@ -71,8 +71,8 @@ async function walkUntil(page: number, runId?: string): Promise<void> {
   expect(await workers.zoneSync({ reason: 'request', runId }, stop.signal)).toMatchObject({ kind: 'stopped' });
 }
 
-describe('a walk whose process ended', () => {
-  it('is gone on with at the page where it stopped, by whoever walks next', async () => {
+describe('a walk whose process was stopped', () => {
+  it('is resumed at its page by the next walk', async () => {
     const runId = randomUUID();
     await walkUntil(4, runId);
     expect(await readRuns()).toEqual([
@@ -89,7 +89,7 @@ describe('a walk whose process ended', () => {
     expect((await at.pool.query('SELECT count(*)::int AS count FROM dns_sync_seen')).rows).toEqual([{ count: 0 }]);
   });
 
-  it('is not made again for a request that it has served', async () => {
+  it('is not repeated for a request that it has served', async () => {
     const runId = randomUUID();
     await walkUntil(4, runId);
     await steady().workers.zoneSync({ reason: 'start' }, running());
@@ -99,7 +99,7 @@ describe('a walk whose process ended', () => {
     expect(late.pages).toEqual([]);
   });
 
-  it('is ended before another request has a walk of its own', async () => {
+  it('is finished before another request starts its own walk', async () => {
     await walkUntil(4, randomUUID());
     const runId = randomUUID();
     const next = steady();
@@ -111,7 +111,7 @@ describe('a walk whose process ended', () => {
     expect((await readRuns()).map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
   });
 
-  it('sees each set although many went meanwhile and the others moved up', async () => {
+  it('sees each set although many were removed and the others moved up', async () => {
     await walkUntil(4);
     for (let index = 0; index < 150; index += 1) remove(nameOf(index));
 
@@ -119,7 +119,7 @@ describe('a walk whose process ended', () => {
     await next.workers.zoneSync({ reason: 'start' }, running());
 
     expect(next.pages).toEqual([4, 2, 3, 4]);
-    // What went after it was seen is in the mirror until the next walk: at most a hundred absences are confirmed in one.
+    // Sets removed after they were seen stay in the mirror until the next walk, because a walk confirms at most 100 absences.
     for (const index of [150, 299, 300, 301, 449]) expect(await mirroredValues(at, nameOf(index))).not.toBeNull();
     await next.workers.zoneSync({ reason: 'schedule' }, running());
     await next.workers.zoneSync({ reason: 'schedule' }, running());
@@ -127,7 +127,7 @@ describe('a walk whose process ended', () => {
     expect(await mirroredValues(at, nameOf(0))).toBeNull();
   });
 
-  it('begins anew when it stopped too long ago', async () => {
+  it('starts over when it stopped too long ago', async () => {
     await walkUntil(4);
     await at.pool.query(`UPDATE dns_sync_run SET progressed_at = progressed_at - interval '2 hours'`);
 
@@ -139,8 +139,8 @@ describe('a walk whose process ended', () => {
   });
 });
 
-describe('a walk during which the upstream went away', () => {
-  it('fails where it is, and the next one goes on there', async () => {
+describe('a walk interrupted by an upstream outage', () => {
+  it('fails at its page, where the next one continues', async () => {
     const broken = walker(3, () => Promise.reject(new UpstreamUnavailable('503 unavailable')));
     expect(await broken.workers.zoneSync({ reason: 'start' }, running())).toMatchObject({ kind: 'failed' });
     expect(await readRuns()).toEqual([expect.objectContaining({ state: 'failed', next_page: 3 })]);
@@ -152,7 +152,7 @@ describe('a walk during which the upstream went away', () => {
     expect(await countMirrored()).toBe(SETS);
   });
 
-  it('tells a request of its failure when it is still away', async () => {
+  it('fails a request when the upstream is still unavailable', async () => {
     await walkUntil(3);
     const runId = randomUUID();
     const broken = walker(3, () => Promise.reject(new UpstreamUnavailable('503 unavailable')));
@@ -170,8 +170,8 @@ describe('a walk during which the upstream went away', () => {
   });
 });
 
-describe('a process that lost its walk without noticing', () => {
-  it('changes nothing any more, whatever it still has in its hands', async () => {
+describe('a process that lost its lock without noticing', () => {
+  it('changes nothing with the page that it still holds', async () => {
     await steady().workers.zoneSync({ reason: 'start' }, running());
     const stale = await at.hcloud.listRrsets(at.zoneId, 2);
     const { stop, hasCome, goOn } = stopOnTheWay();

@@ -1,4 +1,4 @@
-import type { RrsetOperation } from '@corral/dns-mirror';
+import type { RrsetOperation } from '@corral/dns-data';
 import { readConfig } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { reconcilerConfig } from '../src/config.js';
@@ -23,7 +23,9 @@ let at: Reconciling;
 let acme: TestTeam;
 beforeAll(async () => {
   const { DNS_ACTION_INTERVAL_MS: actionIntervalMs } = readConfig(reconcilerConfig, {
-    ...{ DATABASE_URL: 'postgresql://corral@db/corral', DNS_ZONE_NAME: ZONE, HCLOUD_TOKEN: UPSTREAM_TOKEN },
+    DATABASE_URL: 'postgresql://corral@db/corral',
+    DNS_ZONE_NAME: ZONE,
+    HCLOUD_TOKEN: UPSTREAM_TOKEN,
   });
   at = await startReconciling({ actionMs: ACTION_MS }, { actionIntervalMs });
   await mirrorZone(at);
@@ -46,10 +48,10 @@ const fail = (afterMs?: number) =>
   at.cloud.admin.addFaults({
     effect: { actionError: { code: 'action_failed', message: 'sorry', ...(afterMs !== undefined && { afterMs }) } },
   });
-/** An action is given two seconds to end. */
+/** Age after which a look-up includes an action, with a margin. */
 const FRESH_MS = 3_000;
 
-/** A write as a gateway makes it, whose client never asks for its action. */
+/** A write like one of a gateway whose client never polls its action. */
 async function write(name: string, operation: RrsetOperation, body: object | null): Promise<void> {
   const { zoneId } = at;
   const key = { zoneId, name, type: 'A' };
@@ -58,14 +60,20 @@ async function write(name: string, operation: RrsetOperation, body: object | nul
   const begun = await ledgerOf(at.pool, 60_000).begin(
     {
       owner: { kind: 'team', id: acme.id, teamId: acme.id },
-      ...{ tokenId: acme.tokenId, key, write: asked as never, requestBody, requestId: null, requestHash: null },
+      tokenId: acme.tokenId,
+      key,
+      write: asked as never,
+      requestBody,
+      requestId: null,
+      requestHash: null,
     },
     () => true,
   );
   if (begun.kind !== 'begun') throw new Error(`The write did not begin: ${begun.kind}.`);
   const segments = ['zones', String(zoneId), 'rrsets', name, 'A'];
   const outcome = await at.hcloud.write({
-    ...{ team: acme.id, body: requestBody === null ? null : Buffer.from(requestBody) },
+    team: acme.id,
+    body: requestBody === null ? null : Buffer.from(requestBody),
     ...(operation === 'delete'
       ? { method: 'DELETE' as const, segments }
       : { method: 'POST' as const, segments: [...segments, 'actions', operation] }),
@@ -73,13 +81,16 @@ async function write(name: string, operation: RrsetOperation, body: object | nul
   if (outcome.kind !== 'accepted') throw new Error(`The write was ${outcome.kind}.`);
   const { action } = JSON.parse(outcome.body) as { action: { id: number; status: string } };
   await ledgerOf(at.pool).finish(begun.lease, key, {
-    ...{ state: 'completed', status: outcome.status, body: outcome.body, recheck: false },
+    state: 'completed',
+    status: outcome.status,
+    body: outcome.body,
+    recheck: false,
     rrset: operation === 'delete' ? null : JSON.stringify({ name, type: 'A', ttl: null, labels: {}, ...body }),
     action: { ...action, body: JSON.stringify(action) },
   });
 }
 
-/** Everything that has a time lies so much further back, here and upstream. */
+/** Moves all times into the past, here and upstream. */
 async function pass(ms: number): Promise<void> {
   at.cloud.admin.advanceClock(ms);
   const columns = {
@@ -102,8 +113,8 @@ const lookUpAgain = async () => {
 };
 const actionCalls = () => at.cloud.admin.calls().byRoute['GET /v1/actions'] ?? 0;
 
-describe('actions that no client asks for', () => {
-  it('are looked up together, in one call, until each has ended', async () => {
+describe('actions without a polling client', () => {
+  it('are looked up in one call until each has ended', async () => {
     for (let n = 0; n < 30; n += 1) await write(`n${n}.acme`, 'add_records', { records: records('192.0.2.1') });
     await pass(FRESH_MS);
 
@@ -118,7 +129,7 @@ describe('actions that no client asks for', () => {
     expect(actionCalls()).toBe(2);
   });
 
-  it('cost one call per interval at most, however many reconcilers look', async () => {
+  it('cost at most one call per interval with several reconcilers', async () => {
     await write('www.acme', 'add_records', { records: records('192.0.2.1') });
     await pass(FRESH_MS);
 
@@ -128,7 +139,7 @@ describe('actions that no client asks for', () => {
     expect(actionCalls()).toBe(1);
   });
 
-  it('that failed have their sets read again at once: the mirror is as the upstream is, and so is the quota', async () => {
+  it('cause an immediate read of their sets when they failed, which corrects mirror and quota', async () => {
     await write('www.acme', 'add_records', { records: records('192.0.2.1', '192.0.2.2') });
     at.cloud.admin.advanceClock(ACTION_MS);
     await lookUpAgain();
@@ -145,7 +156,7 @@ describe('actions that no client asks for', () => {
   });
 
   it.each([100, 1_900, 4_000, 7_900, 9_900])(
-    'that failed leave the mirror wrong for 15 s at most, be it %s ms after a call',
+    'leave the mirror wrong for at most 15 s when they fail %s ms after a call',
     async (sinceCallMs) => {
       at.workers.schedule();
       at.nudges.length = 0;
@@ -175,7 +186,7 @@ describe('actions that no client asks for', () => {
     },
   );
 
-  it('that failed wake those who read sets again', async () => {
+  it('trigger a settle pass when they failed', async () => {
     fail();
     await write('www.acme', 'add_records', { records: records('192.0.2.1') });
     await pass(ACTION_MS);
@@ -185,7 +196,7 @@ describe('actions that no client asks for', () => {
     expect(at.nudges.map(({ name }) => name)).toEqual(['settle-writes']);
   });
 
-  it('that the upstream never ends, or knows nothing of, are given up after a minute', async () => {
+  it('count as failed after a minute when they never end or are unknown upstream', async () => {
     await write('one.acme', 'add_records', { records: records('192.0.2.1') });
     await write('two.acme', 'add_records', { records: records('192.0.2.1') });
     await at.pool.query('UPDATE dns_action SET id = 1 WHERE id = (SELECT max(id) FROM dns_action)');
@@ -199,7 +210,7 @@ describe('actions that no client asks for', () => {
     expect(await statuses()).toEqual(['error', 'error']);
   });
 
-  it('are left as they are while the upstream is away', async () => {
+  it('stay unchanged while the upstream is unavailable', async () => {
     await write('www.acme', 'add_records', { records: records('192.0.2.1') });
     await pass(61_000);
     at.cloud.admin.addFaults({ times: null, effect: { status: 500 } });

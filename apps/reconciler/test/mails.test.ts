@@ -2,9 +2,9 @@ import { type MailSink, startMailSink } from '@corral/local-cloud';
 import { createMetrics } from '@corral/service';
 import { deleteRows, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { buildMailWorkers } from '../src/mail/build-mail-workers.js';
 import { connectMailServer } from '../src/mail/connect-mail-server.js';
-import { mailStore } from '../src/mail/mail-store.js';
+import { mailStore } from '../src/mail/store.js';
+import { buildMailWorkers } from '../src/mail/workers.js';
 import { type ClusterRows, openClusterRows } from './support/cluster-rows.js';
 
 let at: ClusterRows;
@@ -42,11 +42,14 @@ const workers = ({ port = sink.port, timeoutMs = 20_000 } = {}) =>
       from: 'Corral <corral@corral.test>',
       timeoutMs,
     }),
-    ...{ pool: at.pool, queue: { schedule: () => undefined } as never, metrics: createMetrics({ service: 't' }), log },
+    pool: at.pool,
+    queue: { schedule: () => undefined } as never,
+    metrics: createMetrics({ service: 't' }),
+    log,
   });
 const send = (options?: Parameters<typeof workers>[0]) => workers(options).sendMails(new AbortController().signal);
 
-/** Due since a minute ago, unless `columns` say otherwise. */
+/** An invitation whose mail has been due for a minute, unless `columns` differ. */
 async function invite(email: string, columns = ''): Promise<string> {
   const { rows } = await at.pool.query(
     `INSERT INTO invitation (team_id, email, role, invited_by, expires_at, mail_due_at)
@@ -69,15 +72,17 @@ const rowOf = async (id: string) =>
 const dueNow = (id: string) =>
   at.pool.query(`UPDATE invitation SET mail_due_at = now() - interval '1 s' WHERE id = $1`, [id]);
 
-describe('a mail that is due', () => {
-  it('is sent once, to the address alone, with names as they are', async () => {
+describe('a due mail', () => {
+  it('is sent once and only to the invited address, with the names unchanged', async () => {
     const id = await invite('ada@acme.test');
 
     expect([await send(), await send()]).toEqual([1, 0]);
 
     expect(sink.mails()).toEqual([
       expect.objectContaining({
-        ...{ from: '"Corral" <corral@corral.test>', to: 'ada@acme.test', recipients: ['ada@acme.test'] },
+        from: '"Corral" <corral@corral.test>',
+        to: 'ada@acme.test',
+        recipients: ['ada@acme.test'],
         subject: 'Invitation to the team Röckets & "Co"',
         text: expect.stringContaining(`https://console.test/invitations/${id}/`),
         html: expect.stringContaining('Röckets &amp; &quot;Co&quot;'),
@@ -87,7 +92,7 @@ describe('a mail that is due', () => {
     expect(await rowOf(id)).toMatchObject({ sentAt: expect.any(Date), failures: 0, isDone: true });
   });
 
-  it('is sent by one of those who look at the same time', async () => {
+  it('is sent once by concurrent processes', async () => {
     for (const name of 'abcdefghijkl') await invite(`${name}@acme.test`);
 
     await Promise.all([send(), send(), send()]);
@@ -100,7 +105,7 @@ describe('a mail that is due', () => {
     ).toEqual([...'abcdefghijkl'].map((name) => `${name}@acme.test`));
   });
 
-  it('has no header that somebody’s name brought in', async () => {
+  it('contains no header injected through a name', async () => {
     const headersOf = async (name: string) => {
       sink.clear();
       await at.pool.query('UPDATE app_user SET display_name = $2 WHERE id = $1', [inviterId, name]);
@@ -115,7 +120,7 @@ describe('a mail that is due', () => {
     expect(plain).toEqual([[expect.arrayContaining(['subject', 'to', 'auto-submitted']), 1]]);
   });
 
-  it('is not sent any more when the invitation was accepted, revoked or has run out', async () => {
+  it('is not sent for an accepted, revoked or expired invitation', async () => {
     const ids = [
       await invite('a@acme.test', 'accepted_at = now()'),
       await invite('b@acme.test', 'revoked_at = now()'),
@@ -129,8 +134,8 @@ describe('a mail that is due', () => {
   });
 });
 
-describe('a mail that is not taken', () => {
-  it('is tried again after a while, and sent then', async () => {
+describe('a failed mail', () => {
+  it('is retried later, and sent then', async () => {
     const id = await invite('ada@acme.test');
     sink.breakNext({ effect: { code: 451 }, times: 1 });
 
@@ -147,7 +152,7 @@ describe('a mail that is not taken', () => {
     expect(await rowOf(id)).toMatchObject({ isDone: true, failures: 0, sentAt: expect.any(Date) });
   });
 
-  it('is tried hours later when the server will not have it', async () => {
+  it('is retried hours later after a permanent rejection', async () => {
     const id = await invite('nobody@acme.test');
     sink.breakNext({ effect: { code: 550 }, times: 1 });
 
@@ -156,7 +161,7 @@ describe('a mail that is not taken', () => {
     expect((await rowOf(id)).dueInSeconds).toBeGreaterThan(5 * 3_600);
   });
 
-  it('waits for a server that is away', async () => {
+  it('waits for an unavailable server', async () => {
     const id = await invite('ada@acme.test');
     const { port } = sink;
     await sink.close();
@@ -169,7 +174,7 @@ describe('a mail that is not taken', () => {
     expect(sink.mails()).toHaveLength(1);
   });
 
-  it('leaves a line in the log, with neither password nor address', async () => {
+  it('is logged without password and address', async () => {
     const id = await invite('ada@acme.test');
     sink.breakNext({ effect: { code: 451 }, times: 1 });
 
@@ -180,7 +185,7 @@ describe('a mail that is not taken', () => {
     expect(said.join('\n')).not.toMatch(/hunter2|ada@acme/);
   });
 
-  it('does not hold up the others', async () => {
+  it('does not delay other mails', async () => {
     for (const name of 'abcdefg') await invite(`${name}@acme.test`);
     sink.breakNext({ effect: { code: 451 }, times: 3 });
 
@@ -190,8 +195,8 @@ describe('a mail that is not taken', () => {
   });
 });
 
-describe('nothing is lost', () => {
-  it('when the server’s answer is: the mail comes twice, and can be told to be the same', async () => {
+describe('no mail is lost', () => {
+  it('when the server’s response is lost: the mail is sent twice with the same Message-ID', async () => {
     const id = await invite('ada@acme.test');
     sink.breakNext({ effect: 'hang', times: 1 });
 
@@ -204,17 +209,17 @@ describe('nothing is lost', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  it('when a process dies over a mail: another one finds it after a while', async () => {
+  it('when a process dies while sending: another one sends the mail later', async () => {
     const id = await invite('ada@acme.test');
     const [held] = await mailStore(at.pool).claimDue(5, 50);
     expect(held?.id).toBe(id);
 
-    await waitFor('somebody else to send it', async () => (await send()) === 1);
+    await waitFor('another process to send it', async () => (await send()) === 1);
 
     expect(sink.mails()).toHaveLength(1);
   });
 
-  it('when an invitation is renewed while its mail is sent: another mail is due', async () => {
+  it('when an invitation is renewed while its mail is sent: another mail becomes due', async () => {
     const id = await invite('ada@acme.test');
     const store = mailStore(at.pool);
     const [held] = await store.claimDue(5, 60_000);

@@ -59,9 +59,15 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
       command: process.execPath,
       args: [main],
       env: {
-        ...{ DATABASE_URL: at.databaseUrl, REDIS_URL: redis?.url, METRICS_PORT: String(port), DNS_ZONE_NAME: ZONE },
-        ...{ HCLOUD_API_URL: at.cloud.apiUrl, HCLOUD_TOKEN: UPSTREAM_TOKEN, DNS_SETTLE_INTERVAL_MS: '200ms' },
-        ...{ SHUTDOWN_GRACE_MS: '4s', ...env },
+        DATABASE_URL: at.databaseUrl,
+        REDIS_URL: redis?.url,
+        METRICS_PORT: String(port),
+        DNS_ZONE_NAME: ZONE,
+        HCLOUD_API_URL: at.cloud.apiUrl,
+        HCLOUD_TOKEN: UPSTREAM_TOKEN,
+        DNS_SETTLE_INTERVAL_MS: '200ms',
+        SHUTDOWN_GRACE_MS: '4s',
+        ...env,
       },
       readyUrl: `http://127.0.0.1:${port}/readyz`,
     });
@@ -72,7 +78,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
   const findRun = async (runId: string) =>
     (await at.pool.query('SELECT * FROM dns_sync_run WHERE id = $1', [runId])).rows[0];
 
-  it('syncs at its start, settles what is due, makes a requested run, and ends in order', async () => {
+  it('syncs at its start, settles due writes, performs a requested run, and shuts down in order', async () => {
     at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: records('192.0.2.1') });
     const reconciler = await startReconciler();
     await waitFor('the first sync', async () => (await mirroredValues(at, 'www.acme')) !== null);
@@ -92,7 +98,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     await queue.close();
   });
 
-  it('hands a run that hangs over to the next process when it is told to end', async () => {
+  it('leaves a hanging run to the next process on shutdown', async () => {
     at.cloud.admin.addFaults({ match: { path: '/rrsets' }, times: null, effect: { hang: true } });
     const first = await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });
     const queue = openQueue();
@@ -101,7 +107,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
       return rows[0]?.id;
     });
 
-    // It is killed when it does not end by itself.
+    // It would be killed if it did not exit by itself.
     expect(await first.stop()).toEqual({ code: 0, signal: null });
 
     at.cloud.admin.clearFaults();
@@ -113,15 +119,15 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     await queue.close();
   });
 
-  it('listens where HOST says', async () => {
+  it('listens on the address in HOST', async () => {
     const reconciler = await startReconciler({ HOST: '127.0.0.1' });
 
-    await waitFor('the line of the address', () => reconciler.output().includes('"message":"listening"'));
+    await waitFor('the log line with the address', () => reconciler.output().includes('"message":"listening"'));
     expect(reconciler.output()).toContain(`"url":"${reconciler.metricsUrl.replace('/metrics', '')}"`);
   });
 
   if (backend === 'Redis') {
-    it('goes on after Redis lost everything', async () => {
+    it('continues after Redis lost everything', async () => {
       await startReconciler();
       await waitFor('the zone', async () => (await at.pool.query('SELECT FROM dns_zone')).rowCount);
       const client = new Redis(redis?.url as string);

@@ -39,7 +39,7 @@ beforeEach(async () => {
 
 const upstreamHolds = (name: string, values: string[], ttl: number | null = null, labels = {}) =>
   at.cloud.admin.putRrset(ZONE, name, 'A', { ttl, labels, records: records(...values) });
-describe('a write whose outcome nobody knows', () => {
+describe('a write with an unknown outcome', () => {
   const one = { records: records('192.0.2.1') };
   it.each<[string, Omit<TestWrite, 'name'>, string[] | null, { ttl?: number; labels?: object }, boolean]>([
     ['a create that arrived', { operation: 'create', body: one }, ['192.0.2.1'], {}, true],
@@ -64,7 +64,7 @@ describe('a write whose outcome nobody knows', () => {
     ['new labels that did not', { operation: 'update', body: { labels: { a: 'b' } } }, ['192.0.2.1'], {}, false],
     ['a deletion that arrived', { operation: 'delete', body: null }, null, {}, true],
     ['a deletion that did not', { operation: 'delete', body: null }, ['192.0.2.1'], {}, false],
-  ])('is settled by reading its set: %s', async (_what, write, upstream, { ttl, labels }, applied) => {
+  ])('is settled by a read of its set: %s', async (_what, write, upstream, { ttl, labels }, applied) => {
     if (upstream !== null) upstreamHolds('www.acme', upstream, ttl ?? null, labels ?? {});
     const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', ...write });
 
@@ -72,13 +72,16 @@ describe('a write whose outcome nobody knows', () => {
 
     expect(result).toEqual({ settled: 1, rechecked: 0, end: 'done' });
     expect(await getEntry(at, entryId)).toMatchObject({
-      ...{ state: 'settled', found_applied: applied, reserved_records: 0, lease_until: null },
+      state: 'settled',
+      found_applied: applied,
+      reserved_records: 0,
+      lease_until: null,
       recheck_at: expect.any(Date),
     });
     expect(await mirroredValues(at, 'www.acme')).toEqual(upstream);
   });
 
-  it('is settled by all of its request, however long: the log is cut only afterwards', async () => {
+  it('is settled by its whole request, since the audit log is cut only afterwards', async () => {
     const long = Array.from({ length: 40 }, (_, last) => ({ value: `192.0.2.${last}`, comment: 'long '.repeat(200) }));
     at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: long });
     const body = { records: long };
@@ -94,7 +97,7 @@ describe('a write whose outcome nobody knows', () => {
     expect(await sweep()).toEqual({ audit_bodies: 1 });
   });
 
-  it('has a finished action of ours where its effect was found, so that a poll of it ends', async () => {
+  it('gets a finished action when its effect was found, so that clients stop polling', async () => {
     upstreamHolds('www.acme', ['192.0.2.1']);
     const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
 
@@ -114,7 +117,7 @@ describe('a write whose outcome nobody knows', () => {
     expect((await getEntry(at, lost.entryId)).state).toBe('pending');
   });
 
-  it('cannot be ended any more by a holder that was only slow', async () => {
+  it('cannot be finished by a slow holder afterwards', async () => {
     upstreamHolds('www.acme', ['192.0.2.7']);
     const lost = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
     await at.workers.settleWrites(running());
@@ -130,7 +133,7 @@ describe('a write whose outcome nobody knows', () => {
     expect(await mirroredValues(at, 'www.acme')).toEqual(['192.0.2.7']);
   });
 
-  it('is settled once when two reconcilers look at the same time', async () => {
+  it('is settled once by two concurrent reconcilers', async () => {
     const names = Array.from({ length: 8 }, (_, index) => `n${index}.acme`);
     for (const name of names) await addLostWrite(at, acme, { name, operation: 'create', body: one });
 
@@ -140,7 +143,7 @@ describe('a write whose outcome nobody knows', () => {
     expect(await readEntries(at, `state = 'settled'`)).toHaveLength(names.length);
   });
 
-  it('is settled beside others: one whose read takes long keeps none of them waiting', async () => {
+  it('is settled concurrently: a slow read does not delay others', async () => {
     const names = ['a.acme', 'slow.acme', 'b.acme', 'c.acme', 'd.acme'];
     for (const name of names) await addLostWrite(at, acme, { name, operation: 'create', body: one });
     let answer: () => void = () => undefined;
@@ -153,13 +156,16 @@ describe('a write whose outcome nobody knows', () => {
     };
 
     const pass = at.another({}, { readRrset }).settleWrites(running());
-    await waitFor('the others', async () => (await readEntries(at, `state = 'settled'`)).length === names.length - 1);
+    await waitFor(
+      'the other settlements',
+      async () => (await readEntries(at, `state = 'settled'`)).length === names.length - 1,
+    );
     answer();
 
     expect((await pass).settled).toBe(names.length);
   });
 
-  it('is held by a lease of three seconds, renewed while its set is read: whoever dies over it is followed soon', async () => {
+  it('is held by a lease of three seconds, which is renewed during the read', async () => {
     const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
     const stop = new AbortController();
     const slow = at.another({}, { readRrset: () => new Promise(() => undefined) });
@@ -183,12 +189,12 @@ describe('a write whose outcome nobody knows', () => {
     await pass;
   });
 
-  it('is taken up again when the one who settled it died, after its lease', async () => {
+  it('is taken over after the lease of a dead process', async () => {
     const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body: one });
     const died = at.another({}, { readRrset: () => new Promise(() => undefined) });
     const dying = new AbortController();
     void died.settleWrites(dying.signal).catch(() => undefined);
-    await waitFor('the entry to be taken', async () => (await getEntry(at, entryId)).lease_fence > 1);
+    await waitFor('the entry to be claimed', async () => (await getEntry(at, entryId)).lease_fence > 1);
     await at.pool.query("UPDATE dns_audit_entry SET lease_until = clock_timestamp() - interval '1 second'");
 
     const result = await at.workers.settleWrites(running());
@@ -199,14 +205,14 @@ describe('a write whose outcome nobody knows', () => {
   });
 });
 
-describe('while the upstream is away', () => {
+describe('while the upstream is unavailable', () => {
   const away = { match: { path: '/v1/' }, times: null, effect: { status: 503 } };
 
-  it('a few entries pay for finding out, and all stay pending with what they hold', async () => {
+  it('only a few entries are tried, and all stay pending with their reservations', async () => {
     for (const name of ['a.acme', 'b.acme', 'c.acme', 'd.acme', 'e.acme']) {
       await addLostWrite(at, acme, { name, operation: 'create', body: { records: records('192.0.2.1') } });
     }
-    at.cloud.admin.addFaults({ ...away, effect: { status: 500, code: 'server_error' } }); // not worth a repetition
+    at.cloud.admin.addFaults({ ...away, effect: { status: 500, code: 'server_error' } }); // not retried by the client
 
     const result = await at.workers.settleWrites(running());
 
@@ -218,7 +224,7 @@ describe('while the upstream is away', () => {
     expect(entries.filter(({ lease_fence }) => lease_fence > 1)).toHaveLength(3);
   });
 
-  it('the writes wait, and are settled when it is back', async () => {
+  it('writes wait, and are settled afterwards', async () => {
     upstreamHolds('www.acme', ['192.0.2.1']);
     const body = { records: records('192.0.2.1') };
     const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
@@ -233,7 +239,7 @@ describe('while the upstream is away', () => {
     expect(await getEntry(at, entryId)).toMatchObject({ state: 'settled', found_applied: true });
   });
 
-  it('an entry that cannot be read holds up no other', async () => {
+  it('an unreadable entry does not delay others', async () => {
     const body = { records: records('192.0.2.1') };
     const bad = await addLostWrite(at, acme, { name: 'bad.acme', operation: 'create', body });
     const good = await addLostWrite(at, acme, { name: 'good.acme', operation: 'create', body });
@@ -245,7 +251,7 @@ describe('while the upstream is away', () => {
     expect((await getEntry(at, bad.entryId)).state).toBe('pending');
   });
 
-  it('a zone that our token does not reach proves no absence', async () => {
+  it('a zone that is not found proves no absence of a set', async () => {
     const body = { records: records('192.0.2.1') };
     const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'delete', body });
     const notFound = { status: 404, code: 'not_found' };
@@ -257,7 +263,7 @@ describe('while the upstream is away', () => {
     expect((await getEntry(at, entryId)).state).toBe('pending');
   });
 
-  it('a mistake of ours with one entry keeps no other from its turn', async () => {
+  it('a bug with one entry does not block others', async () => {
     const body = { records: records('192.0.2.1') };
     await addLostWrite(at, acme, { name: 'odd.acme', operation: 'create', body });
     const good = await addLostWrite(at, acme, { name: 'good.acme', operation: 'create', body });
@@ -272,7 +278,7 @@ describe('while the upstream is away', () => {
     expect((await getEntry(at, good.entryId)).state).toBe('settled');
   });
 
-  it('a shutdown gives the entry back at once', async () => {
+  it('a shutdown releases the entry immediately', async () => {
     const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'delete', body: null });
     const stop = new AbortController();
     const readRrset = () => {
@@ -283,21 +289,24 @@ describe('while the upstream is away', () => {
     const result = await at.another({}, { readRrset }).settleWrites(stop.signal);
 
     expect(result.end).toBe('stopped');
-    await waitFor('the next one to take it', async () => (await at.workers.settleWrites(running())).settled === 1);
+    await waitFor(
+      'the next process to settle it',
+      async () => (await at.workers.settleWrites(running())).settled === 1,
+    );
     expect((await getEntry(at, entryId)).state).toBe('settled');
   });
 });
 
-describe('the second look', () => {
+describe('the recheck', () => {
   const body = { records: records('192.0.2.1') };
-  /** Times have milliseconds, and what happens within one of them is not told apart. */
+  /** Timestamps have a resolution of one millisecond, so events within the same one cannot be ordered. */
   const passSome = async (time: '1 second' | '5 minutes') => {
     await at.pool.query(`UPDATE dns_audit_entry SET completed_at = completed_at - interval '${time}'`);
     await at.pool.query(`UPDATE dns_action SET checked_at = checked_at - interval '${time}'`);
     await at.pool.query(`UPDATE dns_audit_entry SET recheck_at = clock_timestamp() - interval '1 second'`);
   };
 
-  it('finds an effect that showed only after the settlement', async () => {
+  it('finds an effect that appeared only after the settlement', async () => {
     const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
     await at.workers.settleWrites(running());
     upstreamHolds('www.acme', ['192.0.2.1']);
@@ -310,10 +319,13 @@ describe('the second look', () => {
     expect((await getEntry(at, entryId)).recheck_at).toBeNull();
   });
 
-  it('of an accepted write waits, without an upstream call, while its action may be running', async () => {
+  it('of an accepted write waits without an upstream call while its action may be running', async () => {
     const { entryId, write } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
     await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
-      ...{ state: 'completed', status: 201, body: '{}', recheck: true },
+      state: 'completed',
+      status: 201,
+      body: '{}',
+      recheck: true,
       rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
       action: { id: 1, status: 'running', body: '{}' },
     });
@@ -329,10 +341,13 @@ describe('the second look', () => {
     expect(await mirroredValues(at, 'www.acme')).toBeNull();
   });
 
-  it('of a write whose action is known to have failed comes at once', async () => {
+  it('of a write with a failed action follows immediately', async () => {
     const { entryId, write } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
     await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
-      ...{ state: 'completed', status: 201, body: '{}', recheck: true },
+      state: 'completed',
+      status: 201,
+      body: '{}',
+      recheck: true,
       rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
       action: { id: 1, status: 'error', body: '{}' },
     });
@@ -344,7 +359,7 @@ describe('the second look', () => {
     expect(await mirroredValues(at, 'www.acme')).toBeNull();
   });
 
-  it('that was asked for again while the set was read is not forgotten', async () => {
+  it('stays pending when it was requested again during the read', async () => {
     const { entryId } = await addLostWrite(at, acme, { name: 'www.acme', operation: 'create', body });
     await at.workers.settleWrites(running());
     await passSome('1 second');

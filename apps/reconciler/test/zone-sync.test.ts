@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 
 describe('the first sync of a zone', () => {
-  it('imports every set without calling any of them drift', async () => {
+  it('imports every set without reporting drift', async () => {
     for (let index = 0; index < 120; index += 1) put(`n${index}.acme`, '192.0.2.1');
     put('nobodys', '192.0.2.2');
     const before = await at.metric('corral_dns_drift_total');
@@ -58,7 +58,7 @@ describe('the first sync of a zone', () => {
     ]);
   });
 
-  it('keeps bodies to the byte, unknown fields included', async () => {
+  it('stores bodies byte by byte, including unknown fields', async () => {
     at.cloud.admin.setExtraFields({ rrset: { novelty: { deep: [1] } } } as never);
     put('www.acme', '192.0.2.1');
     await sync();
@@ -69,7 +69,7 @@ describe('the first sync of a zone', () => {
     expect(stated).toEqual({ kind: 'found', body: rows[0].body });
   });
 
-  it('goes on as an import after a process that died half-way', async () => {
+  it('continues as an import after a process died half-way', async () => {
     put('www.acme', '192.0.2.1');
     await sync();
     await at.pool.query(`UPDATE dns_sync_run SET state = 'running', finished_at = NULL, next_page = 1`);
@@ -91,7 +91,7 @@ describe('a later sync', () => {
     await sync();
   });
 
-  it('repairs what somebody added, changed and removed, and tells of each', async () => {
+  it('mirrors added, changed and removed sets, and reports each as drift', async () => {
     const before = await Promise.all(
       ['added', 'changed', 'removed'].map(async (kind) => (await at.metric('corral_dns_drift_total', { kind })) ?? 0),
     );
@@ -106,7 +106,10 @@ describe('a later sync', () => {
     expect(await mirroredValues(at, 'changes.acme')).toEqual(['192.0.2.6']);
     expect(await mirroredValues(at, 'goes.acme')).toBeNull();
     const told = (await drifts()).map(({ name, actor, state, team_id, found_body }) => [
-      ...[name, actor, state, team_id],
+      name,
+      actor,
+      state,
+      team_id,
       found_body !== null,
     ]);
     expect(told).toHaveLength(3);
@@ -123,7 +126,7 @@ describe('a later sync', () => {
     expect(after).toEqual(before.map((count) => count + 1));
   });
 
-  it('tells of drift at a name that belongs to no team', async () => {
+  it('reports drift at a name that belongs to no team', async () => {
     put('nobodys', '192.0.2.2');
 
     await sync();
@@ -131,7 +134,7 @@ describe('a later sync', () => {
     expect(await drifts()).toEqual([expect.objectContaining({ name: 'nobodys', team_id: null })]);
   });
 
-  it('takes the raised serial over in silence', async () => {
+  it('mirrors the increased serial without reporting drift', async () => {
     put('kept.acme', '192.0.2.9');
     at.cloud.admin.putRrset(ZONE, 'kept.acme', 'A', { records: records('192.0.2.1') });
     const soa = await at.hcloud.readRrset(at.zoneId, '@', 'SOA');
@@ -153,7 +156,7 @@ describe('a later sync', () => {
     expect(Object.keys(at.cloud.admin.calls().byRoute).filter((route) => !route.startsWith('GET '))).toEqual([]);
   });
 
-  it('believes no list that a shifted page left incomplete', async () => {
+  it('does not trust a list that shifted pages left incomplete', async () => {
     const shifted = at.another(
       {},
       {
@@ -170,7 +173,7 @@ describe('a later sync', () => {
     expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
   });
 
-  it('confirms a bounded number of absences per run, and asks for another run', async () => {
+  it('confirms a limited number of absences per run, and requests another run', async () => {
     for (let index = 0; index < 130; index += 1) put(`n${index}.acme`, '192.0.2.1');
     await sync();
     for (let index = 0; index < 130; index += 1) at.cloud.admin.deleteRrset(ZONE, `n${index}.acme`, 'A');
@@ -184,7 +187,7 @@ describe('a later sync', () => {
     ]);
   });
 
-  it('leaves a set alone while a write to it is under way', async () => {
+  it('skips a set with a pending write', async () => {
     await addLostWrite(at, acme, { name: 'kept.acme', operation: 'delete', body: null });
     await addLostWrite(at, acme, { name: 'goes.acme', operation: 'delete', body: null });
     put('kept.acme', '192.0.2.9');
@@ -197,14 +200,17 @@ describe('a later sync', () => {
     expect(await mirroredValues(at, 'goes.acme')).toEqual(['192.0.2.1']);
   });
 
-  it('leaves a set alone while an accepted write may not show yet', async () => {
+  it('skips a set while an accepted write may not be visible yet', async () => {
     const { entryId, write } = await addLostWrite(at, acme, {
       name: 'kept.acme',
       operation: 'set_records',
       body: { records: records('192.0.2.8') },
     });
     await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
-      ...{ state: 'completed', status: 201, body: '{}', recheck: false },
+      state: 'completed',
+      status: 201,
+      body: '{}',
+      recheck: false,
       rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.8"}]}',
       action: { id: 7, status: 'running', body: '{}' },
     });
@@ -217,7 +223,7 @@ describe('a later sync', () => {
     expect(await sync()).toMatchObject({ counts: { changed: 1, skipped: 0 } });
   });
 
-  it('keeps what it holds of a set that it cannot understand, and compares the others', async () => {
+  it('keeps the mirrored body of an unusable set, and compares the others', async () => {
     put('changes.acme', '192.0.2.6');
     const odd = at.another(
       {},
@@ -237,10 +243,10 @@ describe('a later sync', () => {
   });
 });
 
-describe('a sync that cannot be made', () => {
+describe('a sync that fails', () => {
   const lastRun = async () => (await readRuns()).at(-1);
 
-  it('says so when the project has no such zone', async () => {
+  it('reports that the project has no such zone', async () => {
     const result = await sync(at.another({ zoneName: 'other.test' }));
 
     expect(result).toMatchObject({ kind: 'failed', cause: 'lasting' });
@@ -258,7 +264,7 @@ describe('a sync that cannot be made', () => {
     expect((await lastRun())?.failure).toMatch(/is secondary upstream/);
   });
 
-  it('refuses a zone of that name with another number, and changes nothing', async () => {
+  it('refuses a zone with the same name and another id, and changes nothing', async () => {
     put('kept.acme', '192.0.2.1');
     await sync();
     const anew = { kind: 'found', id: 4711, name: ZONE, mode: 'primary', body: '{}' } as const;
@@ -269,7 +275,7 @@ describe('a sync that cannot be made', () => {
     expect(await mirroredValues(at, 'kept.acme')).toEqual(['192.0.2.1']);
   });
 
-  it('fails while the upstream is away, keeps the mirror, and is wanted again soon', async () => {
+  it('fails while the upstream is unavailable, keeps the mirror, and is retried soon', async () => {
     put('kept.acme', '192.0.2.1');
     await sync();
     at.cloud.admin.addFaults({ match: { path: 'rrsets' }, times: null, effect: { status: 503 } });
@@ -282,7 +288,7 @@ describe('a sync that cannot be made', () => {
     expect(at.nudges).toEqual([expect.objectContaining({ options: { jobId: 'again', delayMs: 30_000 } })]);
   });
 
-  it('is left to another process at a shutdown: the job fails, and the run can be taken up by its id', async () => {
+  it('is left to another process on shutdown, which can resume the run by its id', async () => {
     const runId = randomUUID();
     const stop = new AbortController();
     const hangs = at.another(
@@ -305,8 +311,8 @@ describe('a sync that cannot be made', () => {
   });
 });
 
-describe('two syncs at once', () => {
-  it('are one: the second ends at once, and a requested one takes its turn after the first', async () => {
+describe('two concurrent syncs', () => {
+  it('do not overlap: the second ends immediately, and a requested one is queued', async () => {
     const { stop, hasCome, goOn } = stopOnTheWay();
     const slow = at.another(
       {},
@@ -337,7 +343,7 @@ describe('two syncs at once', () => {
 });
 
 describe('the age of the last sync', () => {
-  it('is told by every process, and not at all before the first', async () => {
+  it('is reported by every process, and missing before the first sync', async () => {
     expect(await at.metric('corral_dns_sync_age_seconds')).toBeUndefined();
 
     await sync(at.another());

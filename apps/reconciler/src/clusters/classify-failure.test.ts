@@ -24,8 +24,15 @@ const all: Record<GardenErrorKind, Failure['kind']> = {
   unusable: 'pause',
 };
 const steps: Step['do'][] = [
-  ...(['ensureProject', 'applyCredentials', 'pinVersion', 'applyShoot'] as const),
-  ...(['reconcileShoot', 'retryShoot', 'deleteShoot', 'forget', 'settle'] as const),
+  'ensureProject',
+  'applyCredentials',
+  'pinVersion',
+  'applyShoot',
+  'reconcileShoot',
+  'retryShoot',
+  'deleteShoot',
+  'forget',
+  'settle',
 ];
 
 interface Case {
@@ -37,12 +44,12 @@ const classified = (error: unknown, { step = 'applyShoot', failures = 0, random 
   classifyFailure(error, { desired: aDesired({ known: { failures } }), step, random: () => random });
 const garden = (kind: GardenErrorKind, details = {}) => new GardenError(kind, 'a call', details);
 
-describe('a failure of the garden', () => {
-  it.each(Object.entries(all))('that is %s asks, at first, to: %s', (kind, expected) => {
+describe('an error of the garden', () => {
+  it.each(Object.entries(all))('of kind %s is first classified as %s', (kind, expected) => {
     expect(classified(garden(kind as GardenErrorKind)).kind).toBe(expected);
   });
 
-  it('waits for as long as it was asked to, and a little more', () => {
+  it('waits at least for the Retry-After time, plus jitter', () => {
     const failure = (random: number) => classified(garden('throttled', { retryAfterSeconds: 30 }), { random });
 
     expect(failure(0)).toEqual({ kind: 'retry', afterMs: 30_000 });
@@ -52,7 +59,7 @@ describe('a failure of the garden', () => {
     });
   });
 
-  it('fails no operation while the garden is away, however long that lasts', () => {
+  it('never fails an operation while the garden is unreachable', () => {
     for (const kind of ['unreachable', 'credentials', 'unusable'] as const) {
       for (const step of steps) expect(classified(garden(kind), { step, failures: 500 }).kind).toBe('pause');
     }
@@ -61,7 +68,7 @@ describe('a failure of the garden', () => {
   it.each([
     ['a missing right', 'rbac', 'bug'],
     ['an unknown reference', 'stale_reference', 'needsUser'],
-  ] as const)('is taken for a lag at first, and then for what it is: %s', (_, kind, then) => {
+  ] as const)('is treated as lag first and classified as final after five tries: %s', (_, kind, then) => {
     expect(classified(garden(kind), { failures: 4 }).kind).toBe('retry');
     expect(classified(garden(kind), { failures: 5 }).kind).toBe(then);
   });
@@ -75,7 +82,7 @@ describe('a refusal', () => {
     { field: 'spec.tolerations', message: 'nobody declared it' },
   ];
 
-  it('names the fields as the team knows them, each once, in our words', () => {
+  it('names each refused API field once, without the garden’s wording', () => {
     const failure = classified(garden('refused', { fields, sentences: ['machine type cpx31 is secret'] }));
 
     expect(failure).toEqual({
@@ -94,7 +101,7 @@ describe('a refusal', () => {
     'cannot change spec while the control plane is being migrated',
     'shoot is in restore phase',
     'spec: field is immutable, deletionTimestamp is set',
-  ])('is none of the specification when the Shoot moves or goes: "%s"', (sentence) => {
+  ])('is retried while the Shoot migrates or is being deleted: "%s"', (sentence) => {
     expect(classified(garden('refused', { sentences: [sentence] })).kind).toBe('retry');
     expect(classified(garden('refused', { sentences: [sentence] }), { step: 'deleteShoot' }).kind).toBe('retry');
   });
@@ -103,11 +110,11 @@ describe('a refusal', () => {
     "'HibernationPossible' constraint is 'Progressing': All webhooks are properly configured.",
     "'HibernationPossible' constraint is 'Unknown': the API server does not answer",
     'shoot cannot be hibernated when .status.credentials.rotation.serviceAccountKey.phase is "Preparing"',
-  ])('puts a cluster to sleep later when it may not sleep yet: %s', (sentence) => {
+  ])('is retried while the cluster cannot be hibernated yet: %s', (sentence) => {
     expect(classified(garden('refused', { sentences: [sentence] }), { failures: 50 }).kind).toBe('retry');
   });
 
-  it('names a webhook that keeps a cluster awake', () => {
+  it('reports a webhook that blocks hibernation', () => {
     const sentence = "'HibernationPossible' constraint is 'False': webhook secret.example.org is problematic";
 
     const failure = classified(garden('refused', { sentences: [sentence] }));
@@ -116,14 +123,14 @@ describe('a refusal', () => {
     expect(JSON.stringify(failure)).not.toContain('secret');
   });
 
-  it('of a binding that was made just now is a lag', () => {
+  it('of a binding that does not exist yet is treated as lag', () => {
     const unknown = garden('refused', { sentences: ['credentialsbindings "conn-1" not found'] });
 
     expect(classified(unknown).kind).toBe('retry');
     expect(classified(unknown, { failures: 5 }).kind).toBe('needsUser');
   });
 
-  it('of hibernation, for a webhook in the cluster, names what was asked for', () => {
+  it('of hibernation because of a webhook names the field hibernated', () => {
     const field = { field: 'spec.hibernation.enabled', message: 'webhook x is problematic' };
 
     expect(classified(garden('refused', { fields: [field] }))).toMatchObject({
@@ -135,17 +142,18 @@ describe('a refusal', () => {
     expect(classified(garden(kind), { step: 'applyCredentials' }).kind).toBe('platform');
   });
 
-  it('of a field that the garden does not have names it, also when no team declares it', () => {
+  it('of a field unknown to the garden names the field, even if it is not part of the API', () => {
     const fields = [{ field: 'spec.maintenance.confineSpecUpdateRollout', message: 'field not declared in schema' }];
 
     expect(classified(garden('refused', { fields }), { failures: 50 })).toMatchObject({
-      ...{ kind: 'needsUser', code: 'refused_by_garden' },
+      kind: 'needsUser',
+      code: 'refused_by_garden',
       message: 'The specification was refused: see spec.maintenance.confineSpecUpdateRollout.',
     });
   });
 
   it.each(['ensureProject', 'deleteShoot', 'reconcileShoot', 'retryShoot'] as const)(
-    'of %s is our own fault: nothing in it was declared by a team',
+    'of %s is a bug, since the request holds nothing that a team declared',
     (step) => {
       expect(classified(garden('refused'), { step }).kind).toBe('bug');
     },
@@ -157,13 +165,13 @@ describe('a conflict', () => {
     ['over the identity', { uidMismatch: true, causes: [] }],
     ['with a write in between', {}],
     ['over a field', { causes: [{ field: '.spec.hibernation.enabled', manager: 'kubectl' }] }],
-  ])('%s is news: the next read tells', (_, details) => {
+  ])('%s is retried after the next read', (_, details) => {
     expect(classified(garden('conflict', details), { failures: 9 }).kind).toBe('retry');
   });
 });
 
 describe('a quota of the garden', () => {
-  it('is waited for, slowly, for as long as it takes', () => {
+  it('is retried slowly without limit', () => {
     const after = (failures: number) => classified(garden('quota_exceeded'), { failures, random: 0.999 });
 
     expect(after(0)).toMatchObject({ code: 'platform_quota_exceeded', reason: 'PlatformQuotaExceeded' });
@@ -173,33 +181,36 @@ describe('a quota of the garden', () => {
   });
 });
 
-describe('what never reached the garden', () => {
-  it('names the field that no Shoot can express', () => {
+describe('an error before the request to the garden', () => {
+  it('names the field that cannot be rendered into a Shoot', () => {
     expect(classified(new Unrenderable('/spec/network/existingNetwork', 'no'))).toMatchObject({
-      ...{ kind: 'needsUser', code: 'refused_by_garden' },
+      kind: 'needsUser',
+      code: 'refused_by_garden',
       message: 'The specification was refused: see network.existingNetwork.',
       fields: [{ pointer: '/spec/network/existingNetwork' }],
     });
   });
 
-  it('names the version that is not offered', () => {
+  it('names the unavailable version', () => {
     expect(classified(new VersionUnavailable('1.31'), { step: 'pinVersion' })).toMatchObject({
-      ...{ kind: 'needsUser', code: 'configuration_problem', reason: 'VersionUnavailable' },
+      kind: 'needsUser',
+      code: 'configuration_problem',
+      reason: 'VersionUnavailable',
       message: 'Kubernetes 1.31 is not available, or no longer available.',
     });
   });
 
   it.each([
     ['an error', new TypeError('x is undefined')],
-    ['a text', 'a text'],
+    ['a string', 'a text'],
     ['nothing', undefined],
-  ])('is a fault of ours: %s', (_, error) => {
+  ])('is a bug when the thrown value is unknown: %s', (_, error) => {
     expect(classified(error)).toMatchObject({ kind: 'bug', afterMs: 30_000 });
   });
 });
 
 describe('delays', () => {
-  it('grow with each failure, up to a bound, and are spread over all of their length', () => {
+  it('grow exponentially up to a maximum, with full jitter', () => {
     const after = (failures: number, random = 1) => {
       const failure = classified(garden('server_error'), { failures, random });
       return failure.kind === 'retry' ? failure.afterMs : null;
@@ -210,7 +221,7 @@ describe('delays', () => {
     expect(after(60, 0)).toBe(0);
   });
 
-  it('are given for every error and step, and no words of the garden with them', () => {
+  it('exist for every error and step, and no message contains the garden’s wording', () => {
     const error = fc.record({
       kind: fc.constantFrom(...(Object.keys(all) as GardenErrorKind[])),
       sentence: fc.constantFrom('secret words', 'secret migration', 'secret credentialsbinding not found'),
@@ -236,8 +247,8 @@ describe('delays', () => {
   });
 });
 
-describe('the desired pools', () => {
-  it('are counted as they are rendered when the garden names one by its place', () => {
+describe('the index of a pool', () => {
+  it('counts rendered pools only', () => {
     const desired = aDesired({
       pools: [aPool({ maximum: 0, minimum: 0 }), aPool({ name: 'second', workerName: 'p2' })],
     });

@@ -1,16 +1,16 @@
 import type { ClusterErrorCode } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
-import { backoffMs } from '../loop/backoff.js';
-import { type ApiField, apiFieldOf, ownField } from './garden-fields.js';
+import { fullJitterMs } from '@corral/wire';
+import { type ApiField, apiFieldOf, ownField } from './drift/garden-fields.js';
 import type { Desired, Step } from './model.js';
 import { Unrenderable } from './render-shoot.js';
 import { VersionUnavailable } from './resolve-version.js';
 
-/** What a failed step asks for. Delays are in milliseconds. */
+/** The outcome of a failed step. Delays are in milliseconds. */
 export type Failure =
-  /** It passes: again, later. */
+  /** Transient: try again later. */
   | { readonly kind: 'retry'; readonly afterMs: number }
-  /** Only the team can mend it: the operation fails, and the next change or better news bring the next try. */
+  /** Only the team can fix it. The operation fails. The next change, or a better observation, triggers the next try. */
   | {
       readonly kind: 'needsUser';
       readonly code: ClusterErrorCode;
@@ -18,16 +18,16 @@ export type Failure =
       readonly message: string;
       readonly fields: readonly ApiField[];
     }
-  /** The garden, or our access to it, is away: what was last seen stands, and no operation fails. */
+  /** The garden, or our access to it, is unavailable. The last observation stays valid, and no operation fails. */
   | { readonly kind: 'pause'; readonly afterMs: number }
-  /** A limit or fault of the platform: again, slowly, and somebody has to look. The team reads that it is not theirs. */
+  /** A limit or fault of the platform: retry slowly and alert an operator. The message says that it is not the team's fault. */
   | {
       readonly kind: 'platform';
       readonly afterMs: number;
       readonly code: Extract<ClusterErrorCode, 'platform_quota_exceeded' | 'internal_error'>;
       readonly reason: string;
     }
-  /** It should not happen: again, slowly, and somebody has to look. */
+  /** Unexpected: retry slowly and alert an operator. */
   | { readonly kind: 'bug'; readonly afterMs: number };
 
 export interface FailureContext {
@@ -45,10 +45,10 @@ const platformMs = 30_000;
 const platformMsMax = 5 * 60_000;
 const bugMs = 60_000;
 const bugMsMax = 15 * 60_000;
-/** For so many tries in a row caches and rights of a new namespace may lag behind. */
+/** Number of consecutive tries during which caches and rights of a new namespace may lag behind. */
 const lagTries = 5;
 
-/** Sorts a failure by what mends it. Pure and total: anything that can be thrown has its place. */
+/** Classifies a failure by what resolves it. Pure and total: accepts any thrown value. */
 export function classifyFailure(error: unknown, context: FailureContext): Failure {
   if (error instanceof GardenError) return classifyGardenError(error, context);
   if (error instanceof Unrenderable) {
@@ -81,15 +81,15 @@ function classifyGardenError(error: GardenError, context: FailureContext): Failu
     case 'throttled':
     case 'server_error':
       return retry();
-    // Who holds a field is decided where it is applied: what is left of conflicts are writes in between.
+    // Field conflicts are resolved where the field is applied. The remaining conflicts are concurrent writes.
     case 'conflict':
     case 'exists':
     case 'not_found':
     case 'expired':
-      // What was read is out of date. The next pass reads anew and decides otherwise.
+      // The read is out of date. The next pass reads again and decides differently.
       return retry(quickMs);
     case 'rbac':
-      // Members of a new Project get their rights a moment later.
+      // Members of a new Project get their rights after a delay.
       return failures < lagTries ? retry() : bug;
     case 'stale_reference':
       return failures < lagTries ? retry(quickMs) : refused([], 'refused_by_garden', 'ReferenceUnknown');
@@ -109,10 +109,10 @@ function platform(
   return { kind: 'platform', afterMs: backoff(context, platformMs, platformMsMax, error), code, reason };
 }
 
-// What the garden says when the Shoot has begun to move or to go since it was read (gardener: plugin/pkg/shoot/validator).
+// The garden's messages when the Shoot has begun to migrate or to be deleted since the read (gardener: plugin/pkg/shoot/validator).
 const overtaken = /migrat|restor|deletion ?timestamp|marked (to be deleted|for deletion)/i;
-// A cluster may sleep once its health was looked at after a run, and no rotation is under way (the same validator, and
-// pkg/apis/core/validation). Only a webhook that is in the way stays there.
+// Hibernation is possible after a health check that follows the run, and while no rotation is in progress (the same validator,
+// and pkg/apis/core/validation). Only a blocking webhook does not resolve itself.
 const notSleepyYet = /'HibernationPossible' constraint is|cannot be hibernated when/;
 const webhookInTheWay = /'HibernationPossible' constraint is 'False'/;
 const bindingUnknown = /(credentialsbinding|secret)s?\b.*not found/i;
@@ -120,9 +120,9 @@ const bindingUnknown = /(credentialsbinding|secret)s?\b.*not found/i;
 function classifyRefusal(error: GardenError, context: FailureContext, again: Failure, bug: Failure): Failure {
   const { step, desired } = context;
   if (error.sentences.some((words) => overtaken.test(words))) return again;
-  // Whether a token is good the provider says, and nobody else: the garden has many reasons to refuse a Secret.
+  // Only the provider decides whether a token is valid. The garden has many other reasons to refuse a Secret.
   if (step === 'applyCredentials') return platform('internal_error', 'PlatformFault', context, error);
-  // The other writes say nothing that a team has declared.
+  // The other writes contain nothing that a team declared.
   if (step !== 'applyShoot') return bug;
   if (error.sentences.some((words) => webhookInTheWay.test(words))) return hibernationBlocked;
   if (error.sentences.some((words) => notSleepyYet.test(words))) return again;
@@ -134,7 +134,7 @@ function classifyRefusal(error: GardenError, context: FailureContext, again: Fai
   return refused(withoutRepeats(found), 'refused_by_garden', 'SpecRefused');
 }
 
-/** The garden is too old, or too new, to have the field: whose it is does not matter. */
+/** The garden is too old, or too new, to have the field. It is named even if it is not part of the API. */
 const isUndeclared = (words: string): boolean => /\b(field not declared in schema|unknown field)\b/.test(words);
 
 function withoutRepeats(fields: readonly ApiField[]): ApiField[] {
@@ -149,7 +149,7 @@ const hibernationBlocked: Failure = {
   fields: [{ pointer: '/spec/hibernated', name: 'hibernated' }],
 };
 
-/** The garden's own words stay in the log: they name what is inside of it. */
+/** The garden's own wording stays in the log, because it names internals. */
 function refused(fields: readonly ApiField[], code: ClusterErrorCode, reason: string): Failure {
   const names = fields.map(({ name }) => name).join(', ');
   const message =
@@ -158,11 +158,11 @@ function refused(fields: readonly ApiField[], code: ClusterErrorCode, reason: st
 }
 
 /**
- * Exponential with full jitter: what failed together does not come back together. `Retry-After` is a lower bound.
+ * Exponential with full jitter, so that simultaneous failures do not retry together. `Retry-After` is a lower bound.
  *
  * @returns milliseconds
  */
 function backoff({ desired, random }: FailureContext, baseMs: number, maxMs: number, error?: GardenError): number {
   const askedMs = (error?.retryAfterSeconds ?? 0) * 1_000;
-  return Math.round(askedMs + random() * backoffMs(desired.known.failures, { firstMs: baseMs, maxMs }));
+  return Math.round(askedMs + fullJitterMs(desired.known.failures, { firstMs: baseMs, maxMs }, random()));
 }

@@ -86,7 +86,7 @@ const event = fc.oneof(
 );
 const events = fc.array(event, { maxLength: 40 });
 
-/** All that went wrong is over: the rest is up to the reconciler, and to the team that asks again. */
+/** Ends every injected fault. What remains is up to the reconciler, and to the team, which retries. */
 function calmDown(world: ModelWorld): void {
   const { garden } = world;
   garden.fault = null;
@@ -100,8 +100,8 @@ function calmDown(world: ModelWorld): void {
   world.comeToRest();
 }
 
-/** The team declares something once more: what others had changed before that is its own again. */
-function declareAnew(world: ModelWorld): void {
+/** The team declares again, which overrides earlier changes by other managers. */
+function declareAgain(world: ModelWorld): void {
   if (world.differences().length === 0) return;
   world.sleep(10_000);
   world.act({ does: 'declare', what: 'plan' });
@@ -112,7 +112,7 @@ function conditionOf(world: ModelWorld, name: string) {
   return world.row?.known.conditions.find(({ type }) => type === name);
 }
 
-/** A bound for what hangs: thousands of passes take seconds, on a loaded machine many. */
+/** Test timeout in milliseconds. Thousands of passes take seconds, or much longer on a busy machine. */
 const hangs = 180_000;
 const finals = ['succeeded', 'failed', 'superseded'];
 
@@ -124,7 +124,7 @@ function worldAfter(happened: readonly Event[]): ModelWorld {
 
 describe('passes', () => {
   it(
-    'tell the truth: every change has ended, and what others have changed is named with who did it',
+    'end every operation, and report each foreign change with its manager',
     () => {
       fc.assert(
         fc.property(events, (happened) => {
@@ -150,14 +150,14 @@ describe('passes', () => {
   );
 
   it(
-    'bring a cluster to what was declared last, whatever went wrong before',
+    'converge to the last declaration after any faults',
     () => {
       fc.assert(
         fc.property(events, (happened) => {
           const world = worldAfter(happened);
 
           calmDown(world);
-          declareAnew(world);
+          declareAgain(world);
 
           const { row, garden, operations } = world;
           expect(garden.creations).toBeLessThanOrEqual(1);
@@ -180,13 +180,13 @@ describe('passes', () => {
   );
 
   it(
-    'write nothing to a garden that has all that was declared, whatever it does by itself',
+    'write nothing to a converged cluster, whatever the garden does by itself',
     () => {
       fc.assert(
         fc.property(events, fc.array(fc.oneof(run, heartbeat), { maxLength: 12 }), (happened, happens) => {
           const world = worldAfter(happened);
           calmDown(world);
-          declareAnew(world);
+          declareAgain(world);
           const { writes } = world;
 
           for (const each of happens) {
@@ -203,14 +203,14 @@ describe('passes', () => {
   );
 
   it(
-    'end, when only the team can mend it, after one more try for what was declared',
+    'stop after one more try when only the team can fix the cause',
     () => {
       fc.assert(
         fc.property(events, (happened) => {
           const world = worldAfter(happened);
           const { garden } = world;
           calmDown(world);
-          declareAnew(world);
+          declareAgain(world);
           garden.fault = { state: 'Failed', code: 'ERR_INFRA_QUOTA_EXCEEDED', description: 'secret' };
           const before = garden.retries;
 
@@ -229,13 +229,13 @@ describe('passes', () => {
   );
 
   it(
-    'make no cluster anew that somebody else has removed',
+    'never recreate a cluster that was removed by others',
     () => {
       fc.assert(
         fc.property(events, fc.boolean(), fc.array(fc.oneof(pass, run, team)), (happened, isOrderly, happens) => {
           const world = worldAfter(happened);
           calmDown(world);
-          declareAnew(world);
+          declareAgain(world);
           const { garden } = world;
           const { creations } = garden;
           if (isOrderly) garden.deleteBehindOurBack();

@@ -1,19 +1,18 @@
-import { absenceIsCertainAt } from './absence.js';
-import { driftOf, isLost } from './drift.js';
-import { isOnHold, isTokenDue } from './holds.js';
-import { migrationOf } from './migration.js';
+import { driftOf, isLost } from './drift/drift.js';
+import { migrationOf } from './judge/phase.js';
 import type { Desired, Observed, Step } from './model.js';
+import { factsOf, type ShootFacts } from './observe.js';
 import { isPinDue } from './resolve-version.js';
 import { isSlotFree, retryOf } from './retry-failed.js';
-import { hasFailed, isApplied, isRunDue, isStale } from './run.js';
-import { factsOf, type ShootFacts } from './shoot-facts.js';
+import { hasFailed, isApplied, isRunDue, isStale } from './shoot-runs.js';
+import { isOnHold, isTokenDue } from './token-readiness.js';
 
 const settle: Step = { do: 'settle' };
 
 /**
- * Chooses the one next step. Pure and total: the same inputs give the same step in any order of wake-ups.
+ * Chooses the next step. Pure and total: the result does not depend on the order of wake-ups.
  *
- * @param seen as `observedFrom` says it
+ * @param seen the result of `observedFrom`
  */
 export function decide(desired: Desired, seen: Observed, now: Date): Step {
   if (desired.isDeleting) return decideDeletion(desired, seen, now);
@@ -21,7 +20,7 @@ export function decide(desired: Desired, seen: Observed, now: Date): Step {
     case 'foreign':
       return settle;
     case 'absent':
-      // Once it was there, making it again would hide that all in it is lost.
+      // The Shoot existed before. Creating it again would hide that its contents are lost.
       if (desired.known.shootUid !== null) return settle;
       return isOnHold(desired) ? settle : (preparation(desired, null) ?? { do: 'applyShoot' });
     case 'present':
@@ -35,7 +34,7 @@ function decideForShoot(desired: Desired, facts: ShootFacts, now: Date): Step {
   if (isOnHold(desired)) return settle;
   const prepared = preparation(desired, facts.kubernetesVersion);
   if (prepared !== null) return prepared;
-  // What somebody else holds stays theirs until the team declares something anew.
+  // Fields that another manager owns stay as they are until the team's next declaration.
   if (!isApplied(desired, facts) || driftOf(desired, facts).some(isLost)) return { do: 'applyShoot' };
   if (retryOf(desired, facts, now).kind === 'due') return { do: 'retryShoot' };
   return isTokenRolloutDue(desired, facts) ? { do: 'reconcileShoot' } : settle;
@@ -44,7 +43,7 @@ function decideForShoot(desired: Desired, facts: ShootFacts, now: Date): Step {
 function decideDeletion(desired: Desired, seen: Observed, now: Date): Step {
   switch (seen.kind) {
     case 'foreign':
-      // The name is another's, so ours is gone or never was.
+      // The name belongs to a foreign Shoot, so ours is gone or never existed.
       return { do: 'forget' };
     case 'absent': {
       const certainAt = absenceIsCertainAt(desired);
@@ -54,7 +53,7 @@ function decideDeletion(desired: Desired, seen: Observed, now: Date): Step {
       const facts = factsOf(seen.shoot);
       if (isStale(desired.known, facts)) return settle;
       if (migrationOf(facts) !== null) return whileFrozen(desired);
-      // The provider lets nobody delete without a token, so a better one comes first; a bad one stops nothing.
+      // The provider cannot delete without a valid token, so a newer one is written first. A bad one blocks nothing.
       if (isTokenDue(desired)) return { do: 'applyCredentials' };
       if (!facts.isDeleting) return { do: 'deleteShoot', uid: facts.uid };
       return retryOf(desired, facts, now).kind === 'due' ? { do: 'retryShoot' } : settle;
@@ -63,14 +62,14 @@ function decideDeletion(desired: Desired, seen: Observed, now: Date): Step {
 }
 
 /**
- * The garden refuses every change of a Shoot that moves to another seed, or that somebody is deleting. The token lives
- * beside the Shoot, and may be the very thing that is wanting.
+ * The garden refuses every change of a Shoot that migrates to another seed or is being deleted. The token is stored beside
+ * the Shoot, and may be exactly what the migration or deletion lacks.
  */
 function whileFrozen(desired: Desired): Step {
   return isTokenDue(desired) ? { do: 'applyCredentials' } : settle;
 }
 
-/** What has to be there before a Shoot can be applied, in this order; null when all of it is. */
+/** Prerequisites of an apply, in this order. Null when all are met. */
 function preparation(desired: Desired, running: string | null): Step | null {
   if (desired.namespace === null) return { do: 'ensureProject' };
   if (isTokenDue(desired)) return { do: 'applyCredentials' };
@@ -78,9 +77,36 @@ function preparation(desired: Desired, running: string | null): Step | null {
   return null;
 }
 
-/** Running components take up a token with the next run only. A run that is due or under way is waited for. */
+/** Running components take up a token with their next run only. A run that is due or in progress is awaited. */
 function isTokenRolloutDue({ known, connection }: Desired, facts: ShootFacts): boolean {
   if (known.appliedTokenVersion >= connection.gardenTokenVersion) return false;
   const isAtRest = facts.lastOperation?.state === 'Succeeded' || facts.lastOperation?.state === 'Error';
   return isAtRest && !hasFailed(facts) && !isRunDue(facts) && isSlotFree(facts);
+}
+
+/**
+ * How long an apply with a lost response may still create a Shoot, in milliseconds. API servers end a request after 60 s at
+ * the latest (kube-apiserver, `--request-timeout`).
+ */
+export const lateCreationMs = 70_000;
+
+/** The condition whose transition time is the first look that found no Shoot. */
+export const absenceConditionType = 'AbsenceConfirmed';
+
+/**
+ * When an absent Shoot that was never observed can no longer appear. Null until the first look is recorded.
+ *
+ * Only used by deletion: a Shoot that appeared after the row is gone would have no owner, and would cost money.
+ */
+export function absenceIsCertainAt(desired: Desired): Date | null {
+  const { shootUid, conditions } = desired.known;
+  if (shootUid !== null) return new Date(0);
+  const waiting = conditions.find(({ type }) => type === absenceConditionType);
+  if (waiting !== undefined) return new Date(Date.parse(waiting.lastTransitionTime) + lateCreationMs);
+  return mayHaveBeenApplied(desired) ? null : new Date(0);
+}
+
+/** The prerequisites of an apply. A refused apply proves nothing: the lost response may belong to an earlier one. */
+function mayHaveBeenApplied({ namespace, pinnedVersion, connection }: Desired): boolean {
+  return namespace !== null && pinnedVersion !== null && connection.gardenTokenVersion > 0;
 }

@@ -1,46 +1,69 @@
-import type {
-  ClusterPhase,
-  ClusterSpec,
-  Condition,
-  ConnectionPhase,
-  MigrationPhase,
-  ObservedCluster,
-  OperationKind,
-  OperationWaiting,
-  PoolSource,
+import {
+  type AppliedRow,
+  type ConnectionOnGardenRow,
+  type ConnectionToken,
+  clusterColumns,
+  connectionColumns,
+  connectionTokenOf,
+  type DeclaredRow,
+  declaredOf,
+  isOpenIn,
+  jsonOf,
+  type NodePoolRow,
+  type ObservedRow,
+  type OperationJson,
+  operationColumns,
+  operationOfJson,
+  poolSpecOf,
+  poolsOfCluster,
+  type SealedTokenRow,
+  seenOf,
+  selectOf,
+  storedSpecOf,
+  type TeamProjectRow,
+  teamColumns,
+} from '@corral/cluster-data';
+import {
+  asConnectionId,
+  asTeamId,
+  type ClusterId,
+  type ConnectionId,
+  type ConnectionPhase,
+  type OperationWaiting,
 } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import type { Lease } from '../loop/lease-store.js';
-import type { SealedToken } from '../loop/provider-token.js';
+import type { PassLease } from '../loop/leases.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
 /** Which of a connection's tokens it is. */
-export interface VersionedToken extends SealedToken {
+export interface VersionedToken extends ConnectionToken {
   readonly version: number;
 }
 
-/** What a pass reads. Every query carries the lease, and with it the team. */
+const { declared, observed, applied } = clusterColumns;
+
+/** What a pass reads. Every query is bound to the lease, and therefore to the team. */
 export const desiredStore = (pool: Pool) => ({
   /**
-   * @returns also the database's clock, by which all is judged; null when a later turn was given out: the pass must stop
+   * @returns with the database's clock, which all decisions use. Null when a later lease was granted and the pass must stop
    */
-  async readDesired({ teamId, id, fence }: Lease): Promise<{ wanted: Desired; now: Date } | null> {
+  async readDesired({ teamId, id, fence }: PassLease<ClusterId>): Promise<{ wanted: Desired; now: Date } | null> {
     const { rows } = await pool.query<DesiredRow>(
-      `SELECT cluster.*, clock_timestamp() AS now, team.slug, team.project_name, team.project_namespace,
-              connection.ref, connection.garden_name, connection.phase AS connection_phase,
-              coalesce(connection.project->>'readOnly' = 'true', false) AS connection_read_only,
-              connection.token_version, connection.garden_token_version,
-              (SELECT coalesce(json_agg(p ORDER BY p.position, p.name), '[]') FROM node_pool p
-               WHERE p.cluster_id = cluster.id) AS pools,
-              (SELECT max(o.created_at) FROM operation o
-               WHERE o.target_id = cluster.id AND o.team_id = $1 AND o.generation = cluster.generation) AS declared_at,
+      `SELECT ${selectOf('cluster', { ...declared, ...observed, ...applied })}, clock_timestamp() AS now,
+              cluster.team_id AS "teamId", ${selectOf('team', teamColumns.project)},
+              connection.id AS "connectionId", connection.ref AS "connectionRef",
+              connection.phase AS "connectionPhase", ${selectOf('connection', connectionColumns.onGarden)},
+              coalesce(connection.project->>'readOnly' = 'true', false) AS "connectionReadOnly",
+              ${poolsOfCluster} AS pools,
               (SELECT max(o.created_at) FROM operation o
                WHERE o.target_id = cluster.id AND o.team_id = $1
-                 AND o.kind IN ('cluster.create', 'cluster.update')) AS pools_declared_at,
-              (SELECT json_build_object('id', o.id, 'kind', o.kind, 'generation', o.generation, 'state', o.state,
-                                        'progress', o.progress, 'acceptedAt', o.created_at)
+                 AND o.generation = cluster.generation) AS "declaredAt",
+              (SELECT max(o.created_at) FROM operation o
+               WHERE o.target_id = cluster.id AND o.team_id = $1
+                 AND o.kind IN ('cluster.create', 'cluster.update')) AS "poolsDeclaredAt",
+              (SELECT ${jsonOf('o', operationColumns)}
                FROM operation o
-               WHERE o.target_id = cluster.id AND o.team_id = $1 AND o.state IN ('queued', 'running')
+               WHERE o.target_id = cluster.id AND o.team_id = $1 AND ${isOpenIn('o')}
                ORDER BY o.generation DESC LIMIT 1) AS operation
        FROM cluster
        JOIN team ON team.id = cluster.team_id
@@ -52,129 +75,75 @@ export const desiredStore = (pool: Pool) => ({
   },
 
   /** The newest token of a connection of the team; null when the connection is gone. */
-  async readToken({ teamId }: Lease, connectionId: string): Promise<VersionedToken | null> {
-    const { rows } = await pool.query<{ sealed_token: Buffer; token_key_id: string; token_version: number }>(
-      'SELECT sealed_token, token_key_id, token_version FROM connection WHERE team_id = $1 AND id = $2',
+  async readToken({ teamId }: PassLease<ClusterId>, connectionId: ConnectionId): Promise<VersionedToken | null> {
+    const { rows } = await pool.query<SealedTokenRow & { readonly tokenVersion: number }>(
+      `SELECT ${selectOf('connection', connectionColumns.token)}, token_version AS "tokenVersion"
+       FROM connection WHERE team_id = $1 AND id = $2`,
       [teamId, connectionId],
     );
     const [row] = rows;
-    if (row === undefined) return null;
-    return { connectionId, version: row.token_version, keyId: row.token_key_id, sealed: row.sealed_token };
+    return row === undefined ? null : { ...connectionTokenOf({ ...row, connectionId }), version: row.tokenVersion };
   },
 });
 export type DesiredStore = ReturnType<typeof desiredStore>;
 
-interface DesiredRow {
-  now: Date;
-  id: string;
-  team_id: string;
-  name: string;
-  slug: string;
-  project_name: string;
-  project_namespace: string | null;
-  shoot_name: string;
-  generation: number;
-  desired_hash: string;
-  declared_at: Date | null;
-  pools_declared_at: Date | null;
-  spec: Omit<ClusterSpec, 'nodePools'>;
-  pools: PoolRow[];
-  pinned_version: string | null;
-  deletion_requested_at: Date | null;
-  connection_id: string;
-  ref: string;
-  garden_name: string;
-  connection_phase: ConnectionPhase;
-  connection_read_only: boolean;
-  token_version: number;
-  garden_token_version: number;
-  shoot_uid: string | null;
-  applied_generation: number;
-  applied_shoot_generation: number | null;
-  applied_at: Date | null;
-  applied_token_version: number;
-  retried_generation: number;
-  observed_generation: number;
-  phase: ClusterPhase;
-  conditions: Condition[];
-  seed_name: string | null;
-  migration_phase: MigrationPhase | null;
-  observed: ObservedCluster | null;
-  failures: number;
-  waiting: OperationWaiting | null;
-  operation: (Omit<OpenOperation, 'kind' | 'acceptedAt'> & { kind: OperationKind; acceptedAt: string }) | null;
-}
-
-interface PoolRow {
-  name: string;
-  worker_name: string;
-  source: PoolSource;
-  machine_type: string;
-  image: DesiredPool['image'];
-  minimum: number;
-  maximum: number;
-  public_ip: boolean;
-  autoscaler_priority: number;
+interface DesiredRow extends DeclaredRow, ObservedRow, AppliedRow, TeamProjectRow, ConnectionOnGardenRow {
+  readonly now: Date;
+  readonly teamId: string;
+  readonly connectionId: string;
+  readonly connectionRef: string;
+  readonly connectionPhase: ConnectionPhase;
+  readonly connectionReadOnly: boolean;
+  readonly pools: readonly NodePoolRow[];
+  readonly declaredAt: Date | null;
+  readonly poolsDeclaredAt: Date | null;
+  readonly operation: OperationJson | null;
 }
 
 function desiredOf(row: DesiredRow): Desired {
   return {
-    id: row.id,
-    name: row.name,
-    team: { id: row.team_id, slug: row.slug, projectName: row.project_name },
-    namespace: row.project_namespace,
-    shootName: row.shoot_name,
-    generation: row.generation,
-    desiredHash: row.desired_hash,
-    declaredAt: row.declared_at,
-    poolsDeclaredAt: row.pools_declared_at,
-    spec: row.spec,
+    ...declaredOf(row),
+    team: { id: asTeamId(row.teamId), slug: row.slug, projectName: row.projectName },
+    namespace: row.projectNamespace,
+    shootName: row.shootName,
+    declaredAt: row.declaredAt,
+    poolsDeclaredAt: row.poolsDeclaredAt,
+    spec: storedSpecOf(row),
     pools: row.pools.map(poolOf),
-    pinnedVersion: row.pinned_version,
-    isDeleting: row.deletion_requested_at !== null,
+    isDeleting: row.deletionRequestedAt !== null,
     connection: {
-      id: row.connection_id,
-      ref: row.ref,
-      gardenName: row.garden_name,
-      phase: row.connection_phase,
-      isReadOnly: row.connection_read_only,
-      tokenVersion: row.token_version,
-      gardenTokenVersion: row.garden_token_version,
+      id: asConnectionId(row.connectionId),
+      ref: row.connectionRef,
+      gardenName: row.gardenName,
+      phase: row.connectionPhase,
+      isReadOnly: row.connectionReadOnly,
+      tokenVersion: row.tokenVersion,
+      gardenTokenVersion: row.gardenTokenVersion,
     },
     known: knownOf(row),
-    operation: row.operation && { ...row.operation, acceptedAt: new Date(row.operation.acceptedAt) },
+    operation: row.operation && openOperationOf(row.operation),
   };
 }
 
-function poolOf(row: PoolRow): DesiredPool {
-  return {
-    name: row.name,
-    source: row.source,
-    machineType: row.machine_type,
-    image: row.image,
-    minimum: row.minimum,
-    maximum: row.maximum,
-    publicIP: row.public_ip,
-    workerName: row.worker_name,
-    autoscalerPriority: row.autoscaler_priority,
-  };
-}
+const poolOf = (row: NodePoolRow): DesiredPool => ({
+  ...poolSpecOf(row),
+  workerName: row.workerName,
+  autoscalerPriority: row.autoscalerPriority,
+});
 
-function knownOf(row: DesiredRow): Desired['known'] {
-  return {
-    shootUid: row.shoot_uid,
-    appliedGeneration: row.applied_generation,
-    appliedShootGeneration: row.applied_shoot_generation,
-    appliedAt: row.applied_at,
-    appliedTokenVersion: row.applied_token_version,
-    retriedGeneration: row.retried_generation,
-    observedGeneration: row.observed_generation,
-    phase: row.phase,
-    conditions: row.conditions,
-    seedName: row.seed_name,
-    migrationPhase: row.migration_phase,
-    observed: row.observed,
-    failures: row.failures,
-    waiting: row.waiting,
-  };
+const knownOf = (row: DesiredRow): Desired['known'] => ({
+  ...seenOf(row),
+  shootUid: row.shootUid,
+  appliedGeneration: row.appliedGeneration,
+  appliedShootGeneration: row.appliedShootGeneration,
+  appliedAt: row.appliedAt,
+  appliedTokenVersion: row.appliedTokenVersion,
+  retriedGeneration: row.retriedGeneration,
+  failures: row.failures,
+  waiting: row.waiting as OperationWaiting | null,
+});
+
+function openOperationOf(json: OperationJson): OpenOperation {
+  const { id, kind, generation, state, progress, createdAt } = operationOfJson(json);
+  return { id, kind, generation, state: state as OpenOperation['state'], progress, acceptedAt: createdAt };
 }

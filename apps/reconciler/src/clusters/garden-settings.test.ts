@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { gardenSettings } from './garden-settings.js';
+import { gardenSettings } from './render-shoot.js';
 
-describe('settings of a garden', () => {
+describe('garden settings', () => {
   const settings = gardenSettings(
     {
       name: 'hcloud',
@@ -14,15 +14,15 @@ describe('settings of a garden', () => {
     { networkingType: 'cilium', features: new Set() },
   );
 
-  it('name the zone of a region, and none where the catalogue has none', () => {
+  it('return the zone of a region, or null when the catalogue has none', () => {
     expect(['hel1', 'empty', 'fsn1'].map(settings.zoneOf)).toEqual(['hel1-dc2', null, null]);
   });
 
-  it('name the architecture of a machine type, and none for one that is gone', () => {
+  it('return the architecture of a machine type, or null for an unknown one', () => {
     expect(['cax21', 'cx11'].map(settings.architectureOf)).toEqual(['arm64', null]);
   });
 
-  it('name the catalogue and the network', () => {
+  it('contain the cloud profile and the networking type', () => {
     expect(settings).toMatchObject({ cloudProfileName: 'hcloud', networkingType: 'cilium' });
   });
 });

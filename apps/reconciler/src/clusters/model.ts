@@ -1,134 +1,124 @@
 import type {
+  ClusterDeclaration,
+  OperationRecord,
+  OperationVerdict as OperationVerdictOf,
+  SeenCluster,
+  StoredSpec,
+} from '@corral/cluster-data';
+import type {
   ClusterErrorCode,
   ClusterPhase,
-  ClusterSpec,
   Condition,
+  ConnectionId,
   ConnectionPhase,
   MigrationPhase,
   NodePoolSpec,
   ObservedCluster,
-  OperationKind,
   OperationWaiting,
+  TeamId,
 } from '@corral/contracts';
 import type { Shoot } from '@corral/garden';
-import type { OperationVerdict as OperationVerdictOf } from '../loop/operation-verdict.js';
 
 /*
- * Vocabulary of a pass. What is wanted (`Desired`) comes from our database, what is there (`Observed`) from the garden;
- * `decide` chooses the next step from the two, and `judge` says what a client is to be told about them.
+ * Vocabulary of a pass. The declaration (`Desired`) comes from our database, the observation (`Observed`) from the garden.
+ * `decide` chooses the next step from both, and `judge` derives the verdict that clients see.
  */
 
-/** A pool with the name that it has on the garden. */
+/** A pool with its worker name in the garden. */
 export interface DesiredPool extends NodePoolSpec {
   readonly workerName: string;
-  /** The higher, the sooner the autoscaler grows it. */
+  /** The autoscaler grows pools with a higher priority first. */
   readonly autoscalerPriority: number;
 }
 
-export interface Desired {
-  readonly id: string;
-  readonly name: string;
-  readonly team: { readonly id: string; readonly slug: string; readonly projectName: string };
+export interface Desired extends ClusterDeclaration {
+  readonly team: { readonly id: TeamId; readonly slug: string; readonly projectName: string };
   /** Of the team's Project; null until the Project has stated it. */
   readonly namespace: string | null;
   readonly shootName: string;
-  readonly generation: number;
-  readonly desiredHash: string;
   /** When this generation was accepted; null when nobody knows any more. */
   readonly declaredAt: Date | null;
-  /** When node pools were last declared, by this generation or one before: to sleep or to wake up declares none. */
+  /** When node pools were last declared, by this or an earlier generation. Hibernating or resuming declares none. */
   readonly poolsDeclaredAt: Date | null;
-  readonly spec: Omit<ClusterSpec, 'nodePools'>;
+  readonly spec: StoredSpec;
   readonly pools: readonly DesiredPool[];
-  /** The full patch version that `spec.kubernetesVersion` was resolved to; null until it was. */
-  readonly pinnedVersion: string | null;
   readonly isDeleting: boolean;
   readonly connection: {
-    readonly id: string;
+    readonly id: ConnectionId;
     readonly ref: string;
     readonly gardenName: string;
     readonly phase: ConnectionPhase;
-    /** The provider takes the token for reading only. */
+    /** The provider accepts the token for reading only. */
     readonly isReadOnly: boolean;
-    /** Grows with each new token. */
+    /** Increases with each new token. */
     readonly tokenVersion: number;
-    /** The one that the Secret on the garden holds. */
+    /** Version of the token in the garden's Secret. */
     readonly gardenTokenVersion: number;
   };
-  /** What earlier passes have recorded. */
+  /** What earlier passes recorded. */
   readonly known: Known;
-  /** The operation that has not ended yet; accepting a newer one ends it, so there is at most one. */
+  /** The open operation. Accepting a newer one ends it, so there is at most one. */
   readonly operation: OpenOperation | null;
 }
 
-export interface Known {
+export interface Known extends SeenCluster {
   /** Set once our Shoot was seen: from then on it is never made again. */
   readonly shootUid: string | null;
   readonly appliedGeneration: number;
-  /** The Shoot's `metadata.generation` that our last write led to. */
+  /** The Shoot's `metadata.generation` after our last write. */
   readonly appliedShootGeneration: number | null;
-  /** The garden's clock at that write. */
+  /** Time of that write by the garden's clock. */
   readonly appliedAt: Date | null;
   readonly appliedTokenVersion: number;
-  /** The generation for which a failed Shoot was told to try again. */
+  /** The generation for which a failed Shoot was retried. */
   readonly retriedGeneration: number;
-  readonly observedGeneration: number;
-  readonly phase: ClusterPhase;
-  readonly conditions: readonly Condition[];
-  readonly seedName: string | null;
-  readonly migrationPhase: MigrationPhase | null;
-  readonly observed: ObservedCluster | null;
   /** Passes in a row that failed. */
   readonly failures: number;
-  /** Why the last one failed, and since when passes do; null when it did not. */
+  /** Why the last pass failed, and since when passes fail. Null when it succeeded. */
   readonly waiting: OperationWaiting | null;
 }
 
-export interface OpenOperation {
-  readonly id: string;
-  readonly kind: OperationKind;
-  readonly generation: number;
+export interface OpenOperation extends Pick<OperationRecord, 'id' | 'kind' | 'generation' | 'progress'> {
   readonly state: 'queued' | 'running';
-  readonly progress: number;
   readonly acceptedAt: Date;
 }
 
-/** `foreign`: the name is taken by a Shoot that is not this cluster's. */
+/** `foreign`: a Shoot of that name exists that is not this cluster's. */
 export type Observed =
   | { readonly kind: 'absent' }
   | { readonly kind: 'foreign' }
   | { readonly kind: 'present'; readonly shoot: Shoot };
 
-/** The one next thing to do. Each is safe to repeat: a second try meets the first. */
+/** The next thing to do. Each step is idempotent. */
 export type Step =
   | { readonly do: 'ensureProject' }
   | { readonly do: 'applyCredentials' }
   | { readonly do: 'pinVersion' }
-  /** Server-side apply of the rendered Shoot, which makes it when it is absent. */
+  /** Server-side apply of the rendered Shoot. Creates it when it is absent. */
   | { readonly do: 'applyShoot' }
   /**
-   * Makes running components take up a new token. This and `retryShoot` fill the one slot for orders: what somebody has
-   * put there since the read must not be lost.
+   * Makes running components take up a new token. This and `retryShoot` set the operation annotation, of which there is one.
+   * An annotation that another manager set since the read must not be overwritten.
    */
   | { readonly do: 'reconcileShoot' }
   | { readonly do: 'retryShoot' }
   | { readonly do: 'deleteShoot'; readonly uid: string }
-  /** The cluster is gone: its row goes too. */
+  /** The cluster is gone, so its row is deleted. */
   | { readonly do: 'forget' }
-  /** Nothing to do on the garden just now: record what `judge` says. */
+  /** Nothing to do in the garden: record the verdict of `judge`. */
   | { readonly do: 'settle' };
 
-/** What clients are told, and when to look again. */
+/** What clients see, and when to look again. */
 export interface Verdict {
   readonly phase: ClusterPhase;
   readonly conditions: readonly Condition[];
   readonly seedName: string | null;
   readonly migrationPhase: MigrationPhase | null;
-  /** Null: there is nothing to tell of. */
+  /** Null when there is nothing to report. */
   readonly observed: ObservedCluster | null;
   readonly observedGeneration: number;
   readonly operation: OperationVerdict;
-  /** Milliseconds; null when only news makes another look worth while. */
+  /** Milliseconds, or null when no look is needed before the next event. */
   readonly lookAgainMs: number | null;
 }
 

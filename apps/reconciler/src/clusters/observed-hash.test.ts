@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aCondition, allWell, aShoot, aSteadyDesired, minutesLater, present } from '../../test/support/a-cluster.js';
 import { decide } from './decide.js';
-import { judge } from './judge.js';
-import { observedHash } from './observed-hash.js';
+import { judge } from './judge/judge.js';
+import { observedHash } from './observe.js';
 
 const desired = aSteadyDesired();
 const hashOf = (more: Parameters<typeof aShoot>[1] = {}) => observedHash(aShoot(desired, more));
@@ -15,44 +15,41 @@ describe('the digest of a Shoot', () => {
       'a heartbeat',
       { conditions: allWell.map((each) => ({ ...each, lastUpdateTime: minutesLater(9).toISOString() })) },
     ],
-    ['other words', { conditions: allWell.map((each) => ({ ...each, message: 'as gardenlet-8 says' })) }],
+    ['other messages', { conditions: allWell.map((each) => ({ ...each, message: 'as gardenlet-8 says' })) }],
     ['another resource version', { resourceVersion: '77' }],
-    ['a regular run that has succeeded again', { lastOperation: { lastUpdateTime: minutesLater(99).toISOString() } }],
+    ['another successful regular run', { lastOperation: { lastUpdateTime: minutesLater(99).toISOString() } }],
     ['the start of another attempt', { retryCycleStartTime: minutesLater(99).toISOString() }],
-    ['an annotation of somebody else', { annotations: { 'shoot.gardener.cloud/tasks': 'x' } }],
-    [
-      'a label of somebody else',
-      { labels: { ...aShoot(desired).metadata.labels, 'shoot.gardener.cloud/status': 'healthy' } },
-    ],
-  ])('is not changed by %s', (_, more) => {
+    ['a foreign annotation', { annotations: { 'shoot.gardener.cloud/tasks': 'x' } }],
+    ['a foreign label', { labels: { ...aShoot(desired).metadata.labels, 'shoot.gardener.cloud/status': 'healthy' } }],
+  ])('does not change with %s', (_, more) => {
     expect(hashOf(more)).toBe(hashOf());
   });
 
   it.each<[string, Parameters<typeof aShoot>[1]]>([
     ['the address of its API server', { advertisedAddresses: [{ name: 'external', url: 'https://api.example.org' }] }],
     [
-      'an exchange of its certificate authority that got on',
+      'progress of its certificate authority rotation',
       { authorityRotation: { phase: 'Prepared', initiatedAt: null, completedAt: null } },
     ],
-    ['another identity', { uid: 'uid-2' }],
+    ['another UID', { uid: 'uid-2' }],
     ['a change of its specification', { generation: 2 }],
     ['the start of a run', { observedGeneration: 0 }],
     ['its deletion', { deletionTimestamp: minutesLater(9).toISOString() }],
     ['another declaration', { annotations: { 'corral.dev/generation': '0' } }],
-    ['an order', { annotations: { 'gardener.cloud/operation': 'rotate-ca-start' } }],
+    ['an operation annotation', { annotations: { 'gardener.cloud/operation': 'rotate-ca-start' } }],
     ['a type of operation', { lastOperation: { type: 'Migrate' } }],
     ['a state of operation', { lastOperation: { state: 'Failed' } }],
     ['a failure', { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] }],
     ['a condition', { conditions: [aCondition('EveryNodeReady', 'False')] }],
     ['a constraint', { constraints: [aCondition('HibernationPossible', 'False')] }],
     ['a seed', { seedName: 'seed-b' }],
-    ['a wish for a seed', { spec: { seedName: 'seed-b' } }],
-    ['sleep', { hibernated: true }],
-  ])('is changed by %s', (_, more) => {
+    ['a requested seed', { spec: { seedName: 'seed-b' } }],
+    ['hibernation', { hibernated: true }],
+  ])('changes with %s', (_, more) => {
     expect(hashOf(more)).not.toBe(hashOf());
   });
 
-  it('is changed by progress in steps only, and not by that of regular runs', () => {
+  it('changes with progress in steps, and not with the progress of regular runs', () => {
     const [creating, reconciling] = ['Create', 'Reconcile'].map((type) => (progress: number) => {
       return hashOf({ lastOperation: { type, state: 'Processing', progress } });
     }) as [(progress: number) => string, (progress: number) => string];
@@ -62,7 +59,7 @@ describe('the digest of a Shoot', () => {
     expect(reconciling(0)).toBe(reconciling(90));
   });
 
-  it('holds all that moves anything: what it leaves out changes neither the step nor the verdict', () => {
+  it('covers everything relevant: ignored fields change neither the step nor the verdict', () => {
     const facts = fc.record({
       generation: fc.integer({ min: 1, max: 3 }),
       observedGeneration: fc.integer({ min: 1, max: 3 }),

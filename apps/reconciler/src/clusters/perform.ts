@@ -1,3 +1,4 @@
+import type { ClusterId } from '@corral/contracts';
 import {
   type AppliedShoot,
   type GardenClient,
@@ -7,20 +8,19 @@ import {
   type Shoot,
   type ShootManifest,
 } from '@corral/garden';
-import type { Lease } from '../loop/lease-store.js';
+import type { Catalogue } from '../garden/catalogue.js';
+import type { PassLease } from '../loop/leases.js';
 import type { OpenToken } from '../loop/provider-token.js';
-import { learnedFrom } from './after-write.js';
-import type { Catalogue } from './catalogue.js';
 import type { DesiredStore } from './desired-store.js';
-import { shownName } from './drift.js';
-import { additionsIn, arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-owners.js';
-import { type GardenSettings, gardenSettings } from './garden-settings.js';
-import { managedLabel, operationAnnotation, teamAnnotation } from './marks.js';
+import { shownName } from './drift/drift.js';
+import { additionsIn, arbitrate, leftovers, outdatedAdditions, withoutFields } from './drift/field-owners.js';
 import type { Desired, Observed, Step } from './model.js';
+import { observedFrom, runningVersion } from './observe.js';
 import type { RecordStore } from './record-store.js';
-import { renderedPools, renderShoot } from './render-shoot.js';
+import { type GardenSettings, gardenSettings, renderedPools, renderShoot } from './render-shoot.js';
 import { resolveVersion } from './resolve-version.js';
-import { observedFrom, runningVersion } from './shoot-facts.js';
+import { managedLabel, operationAnnotation, teamAnnotation } from './shoot-marks.js';
+import { learnedFrom } from './shoot-runs.js';
 
 export interface PerformDeps {
   readonly garden: Pick<
@@ -41,21 +41,21 @@ export interface PerformDeps {
   readonly own: Pick<GardenSettings, 'networkingType' | 'features'>;
 }
 
-/** What came of a step. */
+/** The outcome of a step. */
 export type Performed =
-  /** `seen`: what the garden answered, which is newer than a read; null when it has to be read. */
+  /** `seen`: the garden's response, which is newer than a read. Null when a new read is needed. */
   | { readonly kind: 'done'; readonly seen: Observed | null }
-  /** The garden took it, and needs time before the next step can be taken. */
+  /** The garden accepted the request, and needs time before the next step. */
   | { readonly kind: 'waiting'; readonly ms: number }
   | { readonly kind: 'overtaken' }
   | { readonly kind: 'forgotten' };
 
-/** A Project takes a moment until its namespace is there and its members may use it. */
+/** Wait for a Project's namespace and the rights of its members, in milliseconds. */
 const PROJECT_MS = 1_000;
 
-/** What a step works with. */
+/** Input of a step. */
 interface Turn {
-  readonly lease: Lease;
+  readonly lease: PassLease<ClusterId>;
   readonly wanted: Desired;
   readonly seen: Observed;
   readonly now: Date;
@@ -63,8 +63,8 @@ interface Turn {
 }
 
 /**
- * Takes one step: an effect on the garden that is safe to repeat, and a record of it. A crash between the two is met by
- * the next pass, which takes the same step and meets what this one did.
+ * Performs one step: an idempotent effect in the garden, and its record. After a crash between the two, the next pass
+ * repeats the step and finds the effect done.
  *
  * @throws GardenError, Unrenderable, VersionUnavailable, SecretUnreadable
  */
@@ -113,14 +113,16 @@ async function applyCredentials(deps: PerformDeps, { lease, wanted, seen, signal
   const token = await desired.readToken(lease, id);
   if (token === null) return { kind: 'overtaken' };
   const declaration = {
-    ...{ namespace: namespaceOf(wanted), name: gardenName, token: openToken(token) },
+    namespace: namespaceOf(wanted),
+    name: gardenName,
+    token: openToken(token),
     labels: { [managedLabel]: 'true', 'corral.dev/connection': ref },
   };
   try {
     await garden.applyCredentials(declaration, signal);
   } catch (error) {
     if (!isFieldConflict(error)) throw error;
-    // Only a token that was declared is handed over, so whatever somebody has put there came before it.
+    // Only a declared token is written, so any value that another manager set is older.
     const managers = error.causes.map(({ manager }) => manager ?? 'unknown').filter((each) => each !== nobodysManager);
     const fields = [...new Set(managers)].map((manager) => ({
       field: 'connectionRef',
@@ -155,7 +157,7 @@ async function applyShoot(deps: PerformDeps, turn: Turn): Promise<Performed> {
   return recorded(records.recordLearned(lease, learned), seenAfter(wanted, shoot));
 }
 
-/** Applies, and where others hold a field, what came later decides. Null when overtaken. */
+/** Applies the manifest. Where other managers own fields, the latest change wins. Null when overtaken. */
 async function applyOverOthers(
   { garden, records }: PerformDeps,
   { lease, wanted, now, signal }: Turn,
@@ -195,7 +197,7 @@ async function removeLeftovers(
   return true;
 }
 
-/** Others hold what was to be applied, and the garden says who. */
+/** Other managers own fields of the apply, and the garden names them. */
 function isFieldConflict(error: unknown): error is GardenError {
   return isGardenError(error, 'conflict') && !error.uidMismatch && error.causes.length > 0;
 }
@@ -209,9 +211,9 @@ async function order(
   if (seen.kind !== 'present') throw new TypeError(`${step} wants a Shoot that was seen`);
   const { uid, resourceVersion } = seen.shoot.metadata;
   const annotations = { [operationAnnotation]: operation };
-  // The annotation is one slot for everybody: an order that was set since the read must not be overwritten.
+  // There is one operation annotation: one that was set since the read must not be overwritten.
   const shoot = await garden.annotateShoot({ ...nameOf(wanted), uid, resourceVersion, annotations }, signal);
-  // The garden tells no time of a patch; that the run begins after it, its generation tells.
+  // The response to a patch has no usable time. The Shoot's generation tells that the run starts after it.
   const learned = learnedFrom(step, wanted, shoot, null);
   return recorded(records.recordLearned(lease, learned), seenAfter(wanted, shoot));
 }
@@ -220,7 +222,7 @@ async function recorded(record: Promise<boolean>, seen: Observed | null): Promis
   return (await record) ? { kind: 'done', seen } : { kind: 'overtaken' };
 }
 
-/** An answer to our own write is ours whatever the row knew before it. */
+/** The response to our own write is our Shoot, even if its UID was not recorded yet. */
 function seenAfter({ id, known }: Desired, shoot: Shoot): Observed {
   return observedFrom({ id, known: { ...known, shootUid: known.shootUid ?? shoot.metadata.uid } }, shoot);
 }

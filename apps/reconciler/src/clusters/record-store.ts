@@ -1,29 +1,49 @@
-import type { OperationWaiting } from '@corral/contracts';
+import {
+  isNewsAbout,
+  operationValues,
+  requestVerification,
+  succeedOperationsOf,
+  verdictAssignments,
+} from '@corral/cluster-data';
+import type { ClusterId, ConnectionId, OperationId, OperationWaiting } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import { type Lease, leaseValues, ours, type Released } from '../loop/lease-store.js';
-import { operationValues } from '../loop/operation-verdict.js';
-import type { Learned } from './after-write.js';
+import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
 import type { Verdict } from './model.js';
+import type { Learned } from './shoot-runs.js';
 
-/** What a pass leaves behind. */
+/** The result of a pass. */
 export interface PassRecord {
   readonly verdict: Verdict;
-  /** That the verdict is about: a newer one, accepted during the pass, is not judged by it. */
+  /** Generation of the verdict. A newer one, accepted during the pass, is not affected. */
   readonly generation: number;
   /** The operation that is open. */
-  readonly operationId: string | null;
+  readonly operationId: OperationId | null;
   /** Null: nothing was seen. */
   readonly observedHash: string | null;
-  /** Passes in a row that failed. */
+  /** Number of consecutive failed passes. */
   readonly failures: number;
-  /** Why the last one did, where that is to be told. */
+  /** Why the last pass failed, if that is reported. */
   readonly waiting: OperationWaiting | null;
 }
+
+/** Of the statement that records a pass. */
+const operationParameters = {
+  state: '$14',
+  progress: '$15',
+  error: '$16',
+  isFinal: '$17',
+  changes: '$18',
+  waiting: '$19::jsonb',
+} as const;
 
 /** What a pass writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
 export const recordStore = (pool: Pool) => {
   /** @returns false when a later turn was given out: nothing was written, the pass must stop */
-  const update = async (lease: Lease, assignments: string, values: readonly unknown[]): Promise<boolean> => {
+  const update = async (
+    lease: PassLease<ClusterId>,
+    assignments: string,
+    values: readonly unknown[],
+  ): Promise<boolean> => {
     const { rowCount } = await pool.query(`UPDATE cluster SET ${assignments} WHERE ${ours}`, [
       ...leaseValues(lease),
       ...values,
@@ -33,7 +53,7 @@ export const recordStore = (pool: Pool) => {
 
   return {
     /** What the garden's answer to a write told. The Shoot that was known first stays the one that is ours. */
-    recordLearned: (lease: Lease, learned: Learned): Promise<boolean> =>
+    recordLearned: (lease: PassLease<ClusterId>, learned: Learned): Promise<boolean> =>
       update(
         lease,
         `shoot_uid = coalesce(shoot_uid, $4), applied_generation = $5, applied_shoot_generation = $6, applied_at = $7,
@@ -45,17 +65,17 @@ export const recordStore = (pool: Pool) => {
       ),
 
     /** The Shoot that was found under the name is ours, whoever made it. */
-    recordShootUid: (lease: Lease, shootUid: string): Promise<boolean> =>
+    recordShootUid: (lease: PassLease<ClusterId>, shootUid: string): Promise<boolean> =>
       update(lease, 'shoot_uid = coalesce(shoot_uid, $4)', [shootUid]),
 
     /**
-     * What the team declared takes fields over from others. Written before that is done, and once for each declaration
-     * and field: a pass that is repeated finds its entry.
+     * Records that a declaration takes fields over from other managers. Written before the takeover, and once per declaration and
+     * field: a repeated pass finds its entry.
      *
-     * @param override fields: in the team's words, with who held each
+     * @param override fields: API names with the previous manager of each
      */
     async recordOverride(
-      lease: Lease,
+      lease: PassLease<ClusterId>,
       override: { generation: number; fields: readonly { field: string; manager: string }[] },
     ): Promise<boolean> {
       const { rows } = await pool.query(
@@ -73,11 +93,11 @@ export const recordStore = (pool: Pool) => {
       return rows.length === 1;
     },
 
-    recordPinnedVersion: (lease: Lease, version: string): Promise<boolean> =>
+    recordPinnedVersion: (lease: PassLease<ClusterId>, version: string): Promise<boolean> =>
       update(lease, 'pinned_version = $4', [version]),
 
     /** The team's namespace, as its Project states it. */
-    async recordNamespace(lease: Lease, namespace: string): Promise<boolean> {
+    async recordNamespace(lease: PassLease<ClusterId>, namespace: string): Promise<boolean> {
       const { rowCount } = await pool.query(
         `UPDATE team SET project_namespace = $4
          WHERE id = $1 AND EXISTS (SELECT FROM cluster WHERE ${ours})`,
@@ -87,10 +107,10 @@ export const recordStore = (pool: Pool) => {
     },
 
     /**
-     * The garden has no such namespace any more. With it went all that was in it: the Project and the credentials of
-     * the team are made anew before the next Shoot.
+     * The namespace is gone from the garden, with the Project and the team's credentials. Both are created again before the next
+     * Shoot.
      */
-    async forgetNamespace(lease: Lease): Promise<boolean> {
+    async forgetNamespace(lease: PassLease<ClusterId>): Promise<boolean> {
       const { rowCount } = await pool.query(
         `WITH forgotten AS (
            UPDATE team SET project_namespace = NULL
@@ -105,24 +125,18 @@ export const recordStore = (pool: Pool) => {
     },
 
     /** The garden met a provider that refused our token: the provider is asked, unless it was asked just now. */
-    async requestVerification({ teamId }: Lease, connectionId: string): Promise<void> {
-      await pool.query(
-        `UPDATE connection SET verify_at = least(verify_at, clock_timestamp())
-         WHERE team_id = $1 AND id = $2 AND phase = 'Ready'
-           AND (verified_at IS NULL OR verified_at < clock_timestamp() - interval '5 minutes')`,
-        [teamId, connectionId],
-      );
-    },
+    requestVerification: ({ teamId }: PassLease<ClusterId>, connectionId: ConnectionId): Promise<void> =>
+      requestVerification(pool, { teamId, connectionId }, 'garden'),
 
     /**
-     * The garden was given a token. Passes of two clusters may do so at once, one of them with a token that was replaced
-     * meanwhile, and which came last there is unknown: then the older counts, and the next pass gives the newest again.
+     * A token was written to the garden. Passes of two clusters may do so concurrently, one of them with a replaced token, and the
+     * order of the writes is unknown. The older version is recorded then, and the next pass writes the current token again.
      *
-     * @param before the version that the garden held when the pass began
+     * @param before the garden's token version at the start of the pass
      */
     async recordGardenToken(
-      lease: Lease,
-      { connectionId, version, before }: { connectionId: string; version: number; before: number },
+      lease: PassLease<ClusterId>,
+      { connectionId, version, before }: { connectionId: ConnectionId; version: number; before: number },
     ): Promise<boolean> {
       const { rowCount } = await pool.query(
         `UPDATE connection SET garden_token_version = CASE WHEN garden_token_version = $6 THEN $5
@@ -134,7 +148,7 @@ export const recordStore = (pool: Pool) => {
     },
 
     /** Ends a turn with what is to be told, in one statement: cluster, operation, next look, and the lease is free. */
-    async recordPass(lease: Lease, record: PassRecord): Promise<Released> {
+    async recordPass(lease: PassLease<ClusterId>, record: PassRecord): Promise<Released> {
       const { verdict, generation, operationId, observedHash, failures, waiting } = record;
       const { operation } = verdict;
       const { rows } = await pool.query<{ again: boolean }>(
@@ -148,15 +162,10 @@ export const recordStore = (pool: Pool) => {
                                               AND operation.state <> $14::operation_state)) AS reads_differently
            FROM cluster WHERE ${ours} FOR UPDATE
          ), operated AS (
-           UPDATE operation
-           SET state = CASE WHEN $18 THEN $14::operation_state ELSE state END,
-               progress = CASE WHEN $18 THEN greatest(progress, $15) ELSE progress END,
-               error = $16::jsonb, waiting = $19::jsonb, updated_at = clock_timestamp(), finished_at = CASE WHEN $17 THEN clock_timestamp() END
+           UPDATE operation SET ${verdictAssignments(operationParameters)}
            FROM turn
            WHERE operation.id = $13 AND operation.team_id = $1 AND operation.target_id = $2
-             AND operation.state IN ('queued', 'running')
-             AND ($17 OR operation.waiting IS DISTINCT FROM $19::jsonb
-                  OR $18 AND (operation.state <> $14::operation_state OR operation.progress < $15))
+             AND ${isNewsAbout(operationParameters)}
          )
          UPDATE cluster
          SET phase = CASE WHEN is_current THEN $5 ELSE phase END,
@@ -187,16 +196,12 @@ export const recordStore = (pool: Pool) => {
     },
 
     /** The cluster is gone: so is its row, in the statement that ends its operation. The name is free again. */
-    async forget(lease: Lease): Promise<boolean> {
+    async forget(lease: PassLease<ClusterId>): Promise<boolean> {
       const { rowCount } = await pool.query(
         `WITH gone AS (
            DELETE FROM cluster WHERE ${ours} AND deletion_requested_at IS NOT NULL RETURNING id, team_id, name, shoot_name
          ), ended AS (
-           UPDATE operation
-           SET state = 'succeeded', progress = 100, updated_at = clock_timestamp(), finished_at = clock_timestamp()
-           FROM gone
-           WHERE operation.target_id = gone.id AND operation.team_id = gone.team_id
-             AND operation.state IN ('queued', 'running')
+           ${succeedOperationsOf('gone')}
          )
          INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
          SELECT team_id, 'cluster.deleted', 'Cluster', id, name, jsonb_build_object('shootName', shoot_name) FROM gone`,

@@ -5,15 +5,15 @@ import { gardenFeatures } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { aDesired, aPool, aSteadyDesired, settings } from '../../test/support/a-cluster.js';
-import type { GardenSettings } from './garden-settings.js';
 import type { Desired } from './model.js';
+import type { GardenSettings } from './render-shoot.js';
 import { renderShoot, Unrenderable } from './render-shoot.js';
 
 const folder = fileURLToPath(new URL('golden', import.meta.url));
 const base = aDesired();
 const network = base.spec.network;
 
-/** What each file in `golden` was rendered from. `UPDATE_GOLDEN=1` writes them anew, for a person to read. */
+/** The input of each file in `golden`. `UPDATE_GOLDEN=1` rewrites the files for review. */
 const golden: Record<string, Desired> = {
   'one-pool': base,
   connection: aDesired({ spec: { connectionRef: 'other' }, connection: { ref: 'other', gardenName: 'conn-2' } }),
@@ -85,7 +85,7 @@ const rendering: GardenSettings = {
 };
 
 describe('a rendered Shoot', () => {
-  it.each(Object.entries(golden))('is as written in golden/%s.yaml', (name, desired) => {
+  it.each(Object.entries(golden))('equals golden/%s.yaml', (name, desired) => {
     const file = `${folder}/${name}.yaml`;
     const manifest = renderShoot(desired, rendering);
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, stringify(manifest));
@@ -93,7 +93,7 @@ describe('a rendered Shoot', () => {
     expect(manifest).toEqual(parse(readFileSync(file, 'utf8')));
   });
 
-  it('has a file for each case and no other', () => {
+  it('has exactly one file per case', () => {
     expect(readdirSync(folder).sort()).toEqual(
       Object.keys(golden)
         .map((name) => `${name}.yaml`)
@@ -101,18 +101,21 @@ describe('a rendered Shoot', () => {
     );
   });
 
-  it('differs from that of the plain cluster, but for a minimum of zero, pools that have no worker, and a priority before nobody', () => {
+  it('differs from the base case except for a zero minimum, pools without workers and equal priorities', () => {
     const plain = renderShoot(base, rendering);
     const same = Object.entries(golden).filter(([name, desired]) => {
       return name !== 'one-pool' && JSON.stringify(renderShoot(desired, rendering)) === JSON.stringify(plain);
     });
 
     expect(same.map(([name]) => name)).toEqual([
-      ...['pool-minimum-zero', 'pool-maximum-zero', 'pool-adopted', 'pool-priorities-alike'],
+      'pool-minimum-zero',
+      'pool-maximum-zero',
+      'pool-adopted',
+      'pool-priorities-alike',
     ]);
   });
 
-  it('has a case for every field that a team can declare', () => {
+  it('has a case for every declarable field', () => {
     const varied = new Set(Object.values(golden).flatMap((desired) => fieldsThatDiffer(desired)));
     const refused = new Set(refusals.map(([pointer]) => pointer.replace(/\/\d+/, '').slice('/spec/'.length)));
 
@@ -120,8 +123,8 @@ describe('a rendered Shoot', () => {
   });
 });
 
-describe('names', () => {
-  it('of a team are in labels and annotations only, so that a name may be as long as it likes', () => {
+describe('names given by a team', () => {
+  it('appear only in labels and annotations, so the garden does not limit their length', () => {
     const desired = aDesired({
       name: 'a-cluster',
       team: { ...base.team, slug: 'a-team' },
@@ -136,8 +139,8 @@ describe('names', () => {
   });
 });
 
-describe('the range of the nodes', () => {
-  it('is the same in both places that the garden has for it', () => {
+describe('the node CIDR', () => {
+  it('is the same in both fields of the Shoot', () => {
     for (const desired of Object.values(golden)) {
       const { networking, provider } = renderShoot(desired, rendering).spec as Record<string, Record<string, unknown>>;
 
@@ -159,15 +162,15 @@ const refusals: [pointer: string, Desired][] = [
   ['/spec/nodePools', aDesired({ pools: [aPool({ source: 'dedicated' })] })],
 ];
 
-describe('what no Shoot of this garden can express', () => {
-  it.each(refusals)('is refused by the name of %s', (pointer, desired) => {
+describe('a specification that cannot be rendered', () => {
+  it.each(refusals)('is refused with pointer %s', (pointer, desired) => {
     const render = () => renderShoot(desired, settings);
 
     expect(render).toThrow(Unrenderable);
     expect(render).toThrow(expect.objectContaining({ pointer }));
   });
 
-  it('is options of an image without a name, whatever the garden can do', () => {
+  it('is refused for image options without an image name, even with all features', () => {
     const desired = aDesired({ pools: [aPool({ image: { hugePages: 2 } })] });
 
     expect(() => renderShoot(desired, rendering)).toThrow(
@@ -175,7 +178,7 @@ describe('what no Shoot of this garden can express', () => {
     );
   });
 
-  it('is refused also in a pool that has no worker', () => {
+  it('is refused even in a pool without a worker', () => {
     const desired = aDesired({ pools: [aPool(), aPool({ minimum: 0, maximum: 0, publicIP: false })] });
 
     expect(() => renderShoot(desired, settings)).toThrow(
@@ -186,7 +189,7 @@ describe('what no Shoot of this garden can express', () => {
   it.each([
     ['a namespace', aDesired({ namespace: null })],
     ['a version', aDesired({ pinnedVersion: null })],
-  ])('is not rendered without %s', (_, desired) => {
+  ])('is a programming error without %s', (_, desired) => {
     expect(() => renderShoot(desired, settings)).toThrow(TypeError);
   });
 });

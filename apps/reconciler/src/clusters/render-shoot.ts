@@ -1,5 +1,5 @@
-import type { ShootManifest } from '@corral/garden';
-import type { GardenSettings } from './garden-settings.js';
+import type { CloudProfile, GardenFeature, ShootManifest } from '@corral/garden';
+import type { Desired, DesiredPool } from './model.js';
 import {
   clusterIdLabel,
   clusterNameAnnotation,
@@ -9,10 +9,9 @@ import {
   planAnnotation,
   poolLabel,
   teamAnnotation,
-} from './marks.js';
-import type { Desired, DesiredPool } from './model.js';
+} from './shoot-marks.js';
 
-/** A specification that no Shoot can express. The API refuses these, so one that arrives here is never rendered by half. */
+/** A specification that no Shoot can express. The API refuses it already, so one that arrives here is never rendered partially. */
 export class Unrenderable extends Error {
   override readonly name = 'Unrenderable';
   /** @param pointer JSON pointer of the field in the body of a PUT, e.g. `/spec/network/existingNetwork` */
@@ -26,7 +25,7 @@ export class Unrenderable extends Error {
 
 const providerApi = 'hcloud.provider.extensions.gardener.cloud/v1alpha1';
 
-/** What a Shoot carries that is only ours. */
+/** Labels and annotations that Corral sets on a Shoot. */
 export function marksOf(desired: Desired): { labels: Record<string, string>; annotations: Record<string, string> } {
   return {
     labels: { [managedLabel]: 'true', [clusterIdLabel]: desired.id },
@@ -41,8 +40,8 @@ export function marksOf(desired: Desired): { labels: Record<string, string>; ann
 }
 
 /**
- * Renders the Shoot of a cluster for server-side apply: only what is declared, because what is rendered is owned, and
- * owning a default would turn the garden's later change of it into a conflict.
+ * Renders the Shoot of a cluster for server-side apply. It contains declared fields only: rendered fields are owned, and
+ * owning a default would turn a later change of it by the garden into a conflict.
  *
  * @throws Unrenderable
  */
@@ -61,7 +60,7 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
     metadata: {
       name: desired.shootName,
       namespace: desired.namespace,
-      // With it a Shoot that vanished meanwhile is a conflict, where apply would make it anew.
+      // With the UID, an apply to a deleted Shoot is a conflict. Without it, the apply would create a new one.
       ...(known.shootUid === null ? {} : { uid: known.shootUid }),
       ...marksOf(desired),
     },
@@ -77,7 +76,7 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
         services: spec.network.serviceCIDR,
       },
       hibernation: { enabled: spec.hibernated },
-      // There is no way back from it, so its absence is never rendered.
+      // High availability cannot be switched off, so its absence is never rendered.
       ...(spec.controlPlaneHA ? { controlPlane: { highAvailability: { failureTolerance: { type: 'node' } } } } : {}),
       maintenance: { autoUpdate: autoUpdate(desired.pools), confineSpecUpdateRollout: false },
       provider: {
@@ -85,7 +84,7 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
         infrastructureConfig: {
           apiVersion: providerApi,
           kind: 'InfrastructureConfig',
-          // The nodes' range again: the provider makes its network of this one, and nobody compares the two.
+          // Repeats the node CIDR: the provider creates its network from this field, and the two are not compared.
           networks: {
             workersConfiguration: { cidr: spec.network.nodeCIDR },
             ...(existingNetwork === undefined ? {} : { existingNetwork }),
@@ -99,11 +98,11 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
 }
 
 /**
- * Pinning the Kubernetes version and leaving its updates to the garden would contradict each other. The same holds for
- * images once a pool declares a version; until then their updates are the garden's, and so is the field.
+ * Pinning the Kubernetes version contradicts its automatic update. The same holds for images once a pool declares a version.
+ * Until then the garden updates images and owns the field.
  *
- * `confineSpecUpdateRollout` is owned as well: with it, a change of ours would neither be rolled out nor raise the
- * generation by which its end is recognised.
+ * `confineSpecUpdateRollout` is owned as well. With it set, a change would neither be rolled out nor increase the
+ * generation by which its end is detected.
  */
 export function autoUpdate(pools: readonly DesiredPool[]): Record<string, false> {
   const declaresImageVersion = renderedPools(pools).some(({ image }) => image.version !== undefined);
@@ -111,8 +110,8 @@ export function autoUpdate(pools: readonly DesiredPool[]): Record<string, false>
 }
 
 /**
- * The pools that are workers of the Shoot, in its order. A pool that may not have nodes has no worker, and of nodes that are
- * adopted servers the garden does not know.
+ * The pools that are workers of the Shoot, in order. A pool with a maximum of zero has no worker, and the garden does not
+ * know nodes that are adopted servers.
  */
 export function renderedPools(pools: readonly DesiredPool[]): DesiredPool[] {
   return pools.filter(isWorker);
@@ -120,7 +119,7 @@ export function renderedPools(pools: readonly DesiredPool[]): DesiredPool[] {
 
 const isWorker = ({ source, maximum }: DesiredPool): boolean => source === 'managed' && maximum > 0;
 
-/** The provider does not scale to zero: it wants at least one node of each pool that may have nodes. */
+/** The provider does not scale to zero: each pool with a maximum above zero has at least one node. */
 export function renderedMinimum({ minimum }: Pick<DesiredPool, 'minimum'>): number {
   return Math.max(1, minimum);
 }
@@ -131,7 +130,7 @@ function renderWorkers(pools: readonly DesiredPool[], zone: string, settings: Ga
     if (pool.source === 'managed') assertRenderable(pool, `/spec/nodePools/${index}`, settings);
     return isWorker(pool) ? [renderWorker(pool, { zone, hasPriorities }, settings)] : [];
   });
-  // Apply would remove all workers, and a Shoot without any is of another kind that never gets one again.
+  // An apply would remove all workers, and a workerless Shoot can never get workers again.
   if (workers.length === 0)
     throw new Unrenderable('/spec/nodePools', 'at least one must be managed with a maximum above zero');
   return workers;
@@ -149,21 +148,21 @@ function renderWorker(
     minimum: renderedMinimum(pool),
     maximum: pool.maximum,
     zones: [zone],
-    // One worker with a priority puts them before all else that the autoscaler would weigh: without a difference, none.
+    // Priorities override every other criterion of the autoscaler, so they are rendered only if they differ.
     ...(hasPriorities ? { priority: pool.autoscalerPriority } : {}),
     machine: {
       type: pool.machineType,
-      // The garden takes amd64 for granted, and images of both kinds share their names.
+      // The garden defaults to amd64, and images of both architectures share their names.
       ...(architecture === null ? {} : { architecture }),
       ...(Object.keys(image).length === 0 ? {} : { image }),
     },
-    // Its absence means public addresses, to extensions that know nothing of the field as well.
+    // Without it, servers get public addresses. Older extensions do not know the field.
     ...(pool.publicIP ? {} : { providerConfig: { apiVersion: providerApi, kind: 'WorkerConfig', publicIP: false } }),
     labels: { [poolLabel]: pool.name },
   };
 }
 
-/** The members of an image that are neither its name nor its version: they go to the extension as they are. */
+/** Image settings besides name and version, which are passed to the extension unchanged. */
 export function imageOptions({ image }: Pick<DesiredPool, 'image'>): Record<string, unknown> {
   const { name: _name, version: _version, ...options } = image;
   return options;
@@ -195,4 +194,33 @@ function assertRenderable(pool: DesiredPool, pointer: string, { features }: Gard
   if (Object.keys(pool.image).length > 0 && pool.image.name === undefined) {
     throw new Unrenderable(`${pointer}/image/name`, 'a version and options are those of a named image');
   }
+}
+
+/** Values that a Shoot needs and that teams do not declare. */
+export interface GardenSettings {
+  readonly cloudProfileName: string;
+  /** Type of the networking extension, e.g. `calico`. */
+  readonly networkingType: string;
+  /** Optional features of the garden and its provider extension. */
+  readonly features: ReadonlySet<GardenFeature>;
+  /** The zone of a region, or null when the catalogue does not have the region. */
+  readonly zoneOf: (region: string) => string | null;
+  /** `amd64` or `arm64`. Null when the catalogue does not have the machine type (any more). */
+  readonly architectureOf: (machineType: string) => string | null;
+}
+
+/** Takes from the catalogue what a Shoot needs. On this provider a region has exactly one zone. */
+export function gardenSettings(
+  profile: Pick<CloudProfile, 'name' | 'regions' | 'machineTypes'>,
+  { networkingType, features }: Pick<GardenSettings, 'networkingType' | 'features'>,
+): GardenSettings {
+  const zones = new Map(profile.regions.map(({ name, zones }) => [name, zones[0]?.name ?? null]));
+  const architectures = new Map(profile.machineTypes.map(({ name, architecture }) => [name, architecture]));
+  return {
+    cloudProfileName: profile.name,
+    networkingType,
+    features,
+    zoneOf: (region) => zones.get(region) ?? null,
+    architectureOf: (machineType) => architectures.get(machineType) ?? null,
+  };
 }

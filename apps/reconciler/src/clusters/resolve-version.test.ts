@@ -5,7 +5,9 @@ import { noon } from '../../test/support/a-cluster.js';
 import { isPinDue, resolveVersion, VersionUnavailable } from './resolve-version.js';
 
 const offered = (version: string, classification = 'supported', expirationDate: string | null = null) => ({
-  ...{ version, classification, expirationDate },
+  version,
+  classification,
+  expirationDate,
 });
 const catalogue: CatalogueVersion[] = [
   offered('1.34.10'),
@@ -20,19 +22,19 @@ const catalogue: CatalogueVersion[] = [
 
 describe('a declared version', () => {
   it.each([
-    ['of a minor is its newest patch that is neither a preview nor expired', '1.34', null, '1.34.10'],
-    ['of a minor is not that of another one with the same beginning', '1.3', null, '1.3.99'],
-    ['stays when it is a full one, offered or not', '1.34.2', null, '1.34.2'],
-    ['follows what runs when that is a newer patch', '1.34', '1.34.14', '1.34.14'],
-    ['follows what runs when maintenance went past it', '1.34', '1.35.0', '1.35.0'],
-    ['never goes below what runs, though it is a full one', '1.34.2', '1.34.5', '1.34.5'],
-    ['is raised above what runs', '1.35', '1.34.3', '1.35.0'],
-    ['of a minor that has expired is the patch that runs', '1.33', '1.33.7', '1.33.7'],
+    ['resolves a minor to its newest patch that is neither preview nor expired', '1.34', null, '1.34.10'],
+    ['resolves a minor exactly and not by prefix', '1.3', null, '1.3.99'],
+    ['resolves a full version to itself, offered or not', '1.34.2', null, '1.34.2'],
+    ['follows the running version when that is a newer patch', '1.34', '1.34.14', '1.34.14'],
+    ['follows the running version when maintenance raised the minor', '1.34', '1.35.0', '1.35.0'],
+    ['never goes below the running version, even for a full version', '1.34.2', '1.34.5', '1.34.5'],
+    ['is raised above the running version', '1.35', '1.34.3', '1.35.0'],
+    ['resolves an expired minor to the running patch', '1.33', '1.33.7', '1.33.7'],
   ])('%s', (_, declared, running, resolved) => {
     expect(resolveVersion(declared, catalogue, running, noon)).toBe(resolved);
   });
 
-  it('has none when the catalogue offers no patch of it', () => {
+  it('fails when the catalogue offers no patch of it', () => {
     expect(() => resolveVersion('1.33', catalogue, null, noon)).toThrow(VersionUnavailable);
     expect(() => resolveVersion('1.40', catalogue, '1.35.0', noon)).toThrow(VersionUnavailable);
   });
@@ -40,18 +42,18 @@ describe('a declared version', () => {
 
 describe('pinning', () => {
   it.each([
-    ['is due when nothing is pinned', '1.34', null, null, true],
+    ['is due when no version is pinned', '1.34', null, null, true],
     ['is not due for a patch of the declared minor', '1.34', '1.34.3', '1.34.3', false],
     ['is due when another version was declared', '1.35', '1.34.3', '1.34.3', true],
-    ['is not due again when the present patch was declared by its full name', '1.34.3', '1.34.3', '1.34.3', false],
+    ['is not due when the pinned patch is declared in full', '1.34.3', '1.34.3', '1.34.3', false],
     ['is due when maintenance raised the patch', '1.34', '1.34.3', '1.34.5', true],
-    ['is not due any more once the raised version is pinned', '1.34', '1.35.0', '1.35.0', false],
-    ['is due when what is pinned is neither declared nor what runs', '1.34', '1.35.0', '1.34.3', true],
+    ['is not due once the raised version is pinned', '1.34', '1.35.0', '1.35.0', false],
+    ['is due when the pinned version is neither declared nor running', '1.34', '1.35.0', '1.34.3', true],
   ])('%s', (_, declared, pinned, running, isDue) => {
     expect(isPinDue(declared, pinned, running)).toBe(isDue);
   });
 
-  it('is never due again right after it was done', () => {
+  it('is never due directly after a pin', () => {
     const version = fc.tuple(fc.integer({ min: 30, max: 36 }), fc.integer({ min: 0, max: 12 }));
     const full = version.map(([minor, patch]) => `1.${minor}.${patch}`);
     const declared = fc.oneof(

@@ -1,7 +1,7 @@
 import { type CatalogueVersion, newestPatch } from '@corral/garden';
 import semver from 'semver';
 
-/** The catalogue has nothing for what was declared. */
+/** The catalogue has no usable version for the declaration. */
 export class VersionUnavailable extends Error {
   override readonly name = 'VersionUnavailable';
   constructor(readonly declared: string) {
@@ -10,11 +10,11 @@ export class VersionUnavailable extends Error {
 }
 
 /**
- * Resolves a declared Kubernetes version to the full one that is pinned: a minor one to its newest patch that is neither
- * a preview nor expired, a full one to itself. It is pinned because the garden expands a minor version anew with every
- * write, so that an unrelated change became an upgrade.
+ * Resolves a declared Kubernetes version to the full version to pin: a minor version to its newest patch that is neither
+ * preview nor expired, a full version to itself. It is pinned because the garden resolves a minor version again with every
+ * write, which would turn an unrelated change into an upgrade.
  *
- * @param running the version that the Shoot has. Maintenance may have raised it, and the garden refuses a lower one
+ * @param running the Shoot's current version. Maintenance may have raised it, and the garden refuses a lower one
  * @throws VersionUnavailable
  */
 export function resolveVersion(
@@ -32,8 +32,8 @@ export function resolveVersion(
 }
 
 /**
- * Whether the pinned version no longer is the one to render: there is none, another version was declared, or
- * maintenance has raised the Shoot's.
+ * Whether a new version must be pinned: none is pinned, another version was declared, or maintenance has raised the Shoot's
+ * version.
  */
 export function isPinDue(declared: string, pinned: string | null, running: string | null): boolean {
   if (pinned === null) return true;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { aShoot, aSteadyDesired, minutesLater } from '../../test/support/a-cluster.js';
-import { operationAnnotation } from './marks.js';
 import type { Desired } from './model.js';
+import { factsOf } from './observe.js';
 import { retryOf } from './retry-failed.js';
-import { factsOf } from './shoot-facts.js';
+import { operationAnnotation } from './shoot-marks.js';
 
 const hour = 60;
-/** Tried for its generation already, so that only the provider's own rate limit is left as a reason. */
+/** Already retried for its generation, so that only the provider's rate limit can cause a retry. */
 const since = (time: Date): Desired =>
   aSteadyDesired({
     known: {
@@ -25,11 +25,11 @@ const slowedDownAt = (desired: Desired, time: Date, more: object = {}) =>
     }),
   );
 
-describe('a retry after the provider asked to be slower', () => {
+describe('a retry after a rate limit of the provider', () => {
   it.each([
-    ['half a minute when it is the first failure', 0, 0.5],
-    ['as long as it has failed already', 10, 10],
-    ['half an hour at most', 5 * hour, 30],
+    ['half a minute after the first failure', 0, 0.5],
+    ['as long as the failure has lasted', 10, 10],
+    ['at most half an hour', 5 * hour, 30],
   ])('waits %s', (_, failingForMinutes, waitsMinutes) => {
     const desired = since(minutesLater(0));
     const failedAt = minutesLater(failingForMinutes);
@@ -48,21 +48,21 @@ describe('a retry after the provider asked to be slower', () => {
     });
   });
 
-  it('counts from this failure when the cluster was well before', () => {
+  it('counts from this failure when the cluster was healthy before', () => {
     const desired = aSteadyDesired({ known: { retriedGeneration: 1 } });
     const facts = slowedDownAt(desired, minutesLater(100 * hour));
 
     expect(retryOf(desired, facts, minutesLater(100 * hour + 1))).toEqual({ kind: 'due' });
   });
 
-  it('is held back while somebody else’s order is in the slot', () => {
+  it('is blocked while another manager’s operation annotation is set', () => {
     const desired = since(minutesLater(0));
     const facts = slowedDownAt(desired, minutesLater(0), { annotations: { [operationAnnotation]: 'rotate-ca-start' } });
 
     expect(retryOf(desired, facts, minutesLater(5))).toEqual({ kind: 'blocked' });
   });
 
-  it('is not for an earlier failure than that of the Shoot as it is now', () => {
+  it('ignores a failure from before the last change of the Shoot', () => {
     const desired = since(minutesLater(0));
     const facts = slowedDownAt(desired, minutesLater(0), { generation: 2, observedGeneration: 1 });
 
@@ -70,15 +70,15 @@ describe('a retry after the provider asked to be slower', () => {
   });
 });
 
-describe('what others have begun', () => {
-  it.each(['Migrate', 'Restore', 'LiveMigrate'])('is theirs to repeat: %s', (type) => {
+describe('an operation that others started', () => {
+  it.each(['Migrate', 'Restore', 'LiveMigrate'])('is not retried: %s', (type) => {
     const desired = aSteadyDesired();
     const facts = factsOf(aShoot(desired, { lastOperation: { type, state: 'Failed' } }));
 
     expect(retryOf(desired, facts, minutesLater(9))).toEqual({ kind: 'never' });
   });
 
-  it('is theirs to repeat: a deletion that nobody asked us for', () => {
+  it('is not retried when it is a deletion that Corral did not request', () => {
     const desired = aSteadyDesired();
     const deletionTimestamp = minutesLater(1).toISOString();
     const facts = factsOf(aShoot(desired, { deletionTimestamp, lastOperation: { type: 'Delete', state: 'Failed' } }));

@@ -1,22 +1,22 @@
 import type { Desired } from './model.js';
-import { hasFailed } from './run.js';
-import type { ShootFacts } from './shoot-facts.js';
+import type { ShootFacts } from './observe.js';
+import { hasFailed } from './shoot-runs.js';
 
 export type Retry =
   | { readonly kind: 'never' }
   | { readonly kind: 'due' }
   | { readonly kind: 'later'; readonly at: Date }
-  /** Somebody else's order waits in the one slot, and writing ours would lose it. */
+  /** Another manager's operation annotation is set, and ours would overwrite it. */
   | { readonly kind: 'blocked' };
 
 const rateLimitMsMin = 30_000;
 const rateLimitMsMax = 30 * 60_000;
-/** Whoever is refused for a whole day is not helped by waiting. */
+/** Retries for longer than a day are pointless. */
 const rateLimitMsTotal = 24 * 3_600_000;
 
 /**
- * Whether and when a Shoot that the garden has given up is told to try again: once for each accepted generation, for a
- * new token, and as often as it takes when the provider only wanted us to be slower, for a day, with growing waits.
+ * Whether and when to retry a Shoot that the garden has given up: once per accepted generation, for a new token, and after a
+ * rate limit of the provider for up to a day, with growing delays.
  */
 export function retryOf(desired: Desired, facts: ShootFacts, now: Date): Retry {
   if (!hasFailed(facts) || isForOthers(desired, facts)) return { kind: 'never' };
@@ -24,12 +24,12 @@ export function retryOf(desired: Desired, facts: ShootFacts, now: Date): Retry {
   return wanted.kind === 'due' && !isSlotFree(facts) ? { kind: 'blocked' } : wanted;
 }
 
-/** Orders such as ours may be written over: to try again is all that they say. */
+/** An annotation that only requests a retry or a reconcile may be overwritten with ours. */
 export function isSlotFree({ pendingOperation }: ShootFacts): boolean {
   return pendingOperation === null || pendingOperation === 'retry' || pendingOperation === 'reconcile';
 }
 
-/** Moves between seeds, and deletions that nobody asked us for, are not ours to repeat. */
+/** Migrations, and deletions that Corral did not request, are not ours to retry. */
 function isForOthers({ isDeleting }: Desired, facts: ShootFacts): boolean {
   return (
     ['Migrate', 'Restore', 'LiveMigrate'].includes(facts.lastOperation?.type ?? '') || facts.isDeleting !== isDeleting
@@ -44,7 +44,7 @@ function wantedRetry(desired: Desired, facts: ShootFacts, now: Date): Retry {
   return known.retriedGeneration < desired.generation ? { kind: 'due' } : { kind: 'never' };
 }
 
-/** Each wait is as long as all before it, so the waits double without being counted. */
+/** Each delay is as long as all earlier ones together, so delays double without a counter. */
 function rateLimitRetryAt({ known }: Desired, { problems, lastOperation }: ShootFacts): Date | null {
   const failedAt = lastOperation?.updatedAt ?? null;
   if (failedAt === null || problems[0]?.code !== 'provider_rate_limited') return null;

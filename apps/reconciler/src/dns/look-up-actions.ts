@@ -1,7 +1,7 @@
-import { type ActionStore, givenUp, type PollTurns, type ToldAction, type UnfinishedAction } from '@corral/dns-mirror';
+import { type ActionStore, givenUp, type PollTurns, type ToldAction, type UnfinishedAction } from '@corral/dns-data';
 import { type ActionReading, UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import type { DnsMetrics } from './dns-metrics.js';
+import type { DnsMetrics } from './metrics.js';
 
 export interface LookUpDeps {
   readonly turns: Pick<PollTurns, 'claimLookUp'>;
@@ -10,21 +10,21 @@ export interface LookUpDeps {
   readonly metrics: DnsMetrics;
   readonly log: Log;
   readonly now: () => Date;
-  /** Shortest time between two calls, of all processes together. */
+  /** Minimum time in milliseconds between two calls of all processes together. */
   readonly intervalMs: number;
-  /** An action that the upstream has not ended by then counts as failed. */
+  /** Milliseconds after which an unfinished action counts as failed. */
   readonly runningMsMax: number;
 }
 
 export interface LookUpResult {
   readonly asked: number;
-  /** Writes that had no effect after all: their sets are to be read again. */
+  /** Writes that had no effect after all. Their sets must be read again. */
   readonly failed: number;
 }
 
 /**
- * One pass: asks how actions got on that no client asks for, as many as fit into one call. Most clients never ask, and a
- * write whose action failed would leave the mirror wrong until the next walk over the zone.
+ * One pass: polls unfinished actions that no client polls, as many as fit into one call. Most clients never poll, and a write
+ * with a failed action would leave the mirror wrong until the next zone sync.
  */
 export const lookUpActions = (deps: LookUpDeps) => async (): Promise<LookUpResult> => {
   const unfinished = await deps.turns.claimLookUp(deps.intervalMs, deps.runningMsMax);
@@ -37,7 +37,7 @@ export const lookUpActions = (deps: LookUpDeps) => async (): Promise<LookUpResul
   return { asked: unfinished.length, failed: failed.length };
 };
 
-/** @returns null when the upstream could not be asked: then nothing was learnt */
+/** @returns null when the upstream did not answer */
 async function read(deps: LookUpDeps, unfinished: readonly UnfinishedAction[]): Promise<ToldAction[] | null> {
   try {
     const told = await deps.read(unfinished.map(({ id }) => id));
@@ -50,7 +50,7 @@ async function read(deps: LookUpDeps, unfinished: readonly UnfinishedAction[]): 
   }
 }
 
-/** What was told, and an end for those that run for too long or that the upstream knows nothing of any more. */
+/** The readings, with failed ends for actions that ran too long or that the upstream no longer knows. */
 function withEnds(unfinished: readonly UnfinishedAction[], told: readonly ActionReading[], now: Date): ToldAction[] {
   const readings = new Map(told.map((reading) => [reading.id, reading]));
   return unfinished.flatMap((action): ToldAction[] => {

@@ -1,18 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { pageAfter } from './page-after.js';
+import { pageAfter } from './walk-zone.js';
 
 const listed = (nextPage: number | null, totalEntries: number | null) => ({ rrsets: [], nextPage, totalEntries });
 
-describe('the page after', () => {
+describe('the page to read next', () => {
   it.each([
-    ['the next one, at the first page', { page: 1, listedTotal: null, total: 500 }, 2],
-    ['the next one, while nothing changes', { page: 3, listedTotal: 500, total: 500 }, 4],
-    ['the next one, when sets came: they only push others down', { page: 3, listedTotal: 500, total: 520 }, 4],
-    ['the next one, where the upstream does not count', { page: 3, listedTotal: 500, total: null }, 4],
-    ['the one before, when a set went', { page: 3, listedTotal: 500, total: 499 }, 2],
-    ['as far back as sets can have moved', { page: 9, listedTotal: 900, total: 699 }, 6],
-    ['the first one at most', { page: 2, listedTotal: 900, total: 100 }, 1],
+    ['the following page after the first', { page: 1, listedTotal: null, total: 500 }, 2],
+    ['the following page while nothing changes', { page: 3, listedTotal: 500, total: 500 }, 4],
+    [
+      'the following page after sets were added, which only move others down',
+      { page: 3, listedTotal: 500, total: 520 },
+      4,
+    ],
+    ['the following page when the upstream does not count', { page: 3, listedTotal: 500, total: null }, 4],
+    ['the previous page after a set was removed', { page: 3, listedTotal: 500, total: 499 }, 2],
+    ['as far back as sets can have moved up', { page: 9, listedTotal: 900, total: 699 }, 6],
+    ['never before the first page', { page: 2, listedTotal: 900, total: 100 }, 1],
   ])('is %s', (_what, { page, listedTotal, total }, expected) => {
     const after = pageAfter({ page, listed: listed(page + 1, total), listedTotal, returnsLeft: 1 });
 
@@ -20,13 +24,13 @@ describe('the page after', () => {
     expect(after.missed).toBe(0);
   });
 
-  it('is the next one once the walk has gone back too often: then it says how many it may have missed', () => {
+  it('is the following page after too many returns, with the number of sets that may be missed', () => {
     const after = pageAfter({ page: 3, listed: listed(4, 490), listedTotal: 500, returnsLeft: 0 });
 
     expect(after).toEqual({ nextPage: 4, listedTotal: 490, isReturn: false, missed: 10 });
   });
 
-  it('leads through the whole of any list that shrinks between pages, and comes to an end', () => {
+  it('covers any list that shrinks between pages, and terminates', () => {
     const shrinking = fc.record({
       size: fc.integer({ min: 0, max: 900 }),
       removals: fc.array(fc.record({ before: fc.integer({ min: 1, max: 12 }), at: fc.nat(899), count: fc.nat(250) })),

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { DueRecheck } from '@corral/dns-mirror';
+import type { DueRecheck } from '@corral/dns-data';
 import { silentLog } from '@corral/service';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type SettleDeps, settleWrites } from './settle-writes.js';
@@ -13,17 +13,19 @@ beforeEach(() => {
 afterEach(() => void process.off('unhandledRejection', note));
 
 const aDue = (entryId: number): DueRecheck => ({
-  ...{ entryId, key: { zoneId: 1, name: `n${entryId}.acme`, type: 'A' }, recheckAt: new Date(0) },
+  entryId,
+  key: { zoneId: 1, name: `n${entryId}.acme`, type: 'A' },
+  recheckAt: new Date(0),
 });
 
-describe('a pass while the database goes away', () => {
-  it('fails once all that it began has ended, and ends no process before', async () => {
+describe('a pass during a database outage', () => {
+  it('fails only after all its work has ended, without an unhandled rejection', async () => {
     const away = Object.assign(new Error('terminating connection'), { code: '57P01' });
     let goOn = (): void => undefined;
     const held = new Promise<void>((resolve) => {
       goOn = resolve;
     });
-    // Once the first was read another lane begins, which claims before the first one does.
+    // After the first read another lane starts, which claims before the first lane does.
     const dues = [aDue(1), away, aDue(2)];
     const deps = {
       settlements: {
@@ -45,7 +47,9 @@ describe('a pass while the database goes away', () => {
       },
       source: { readRrset: async () => ({ kind: 'absent' }), readZone: async () => ({ kind: 'found', id: 1 }) },
       metrics: { rechecks: { inc: () => undefined }, settlements: { inc: () => undefined } },
-      ...{ log: silentLog, reportDrift: () => undefined, graceMs: 0 },
+      log: silentLog,
+      reportDrift: () => undefined,
+      graceMs: 0,
     } as unknown as SettleDeps;
 
     const pass = settleWrites(deps)(new AbortController().signal);

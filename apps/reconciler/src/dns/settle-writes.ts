@@ -10,11 +10,11 @@ import {
   settleWrite,
   upstreamReader,
   type ZoneSyncStore,
-} from '@corral/dns-mirror';
+} from '@corral/dns-data';
 import { UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import { Stopped, untilStopped } from '../loop/unless-stopped.js';
-import type { DnsMetrics } from './dns-metrics.js';
+import { Stopped, untilStopped } from '../loop/run-bounds.js';
+import type { DnsMetrics } from './metrics.js';
 
 export interface SettleDeps {
   readonly settlements: SettlementStore;
@@ -23,34 +23,34 @@ export interface SettleDeps {
   readonly metrics: DnsMetrics;
   readonly log: Log;
   readonly reportDrift: DriftReporter;
-  /** For so long after an accepted write a read may not show it yet; after it comes the second look. */
+  /** Milliseconds after an accepted write during which a read may not show it yet. The recheck comes after it. */
   readonly graceMs: number;
 }
 
 export interface SettleResult {
   readonly settled: number;
   readonly rechecked: number;
-  /** `away`: the upstream gives no answers; what is left is due again. */
+  /** `away`: the upstream does not answer. The rest is due again later. */
   readonly end: 'done' | 'away' | 'stopped';
 }
 
-/** What became of one entry. `left`: it is due again later. */
+/** The outcome for one entry. `left`: it is due again later. */
 type Step = 'ended' | 'left' | 'away' | 'stopped';
 
-/** What could not be read is due again after this, or when the upstream says that it has budget again. */
+/** Delay after a failed read, in milliseconds. The upstream's Retry-After may be longer. */
 const RETRY_MS = 10_000;
 const RETRY_MS_MAX = 300_000;
-/** A second look that a later write to the set forbids for now: finding out costs no upstream call. */
+/** Delay of a recheck that a later write to the set blocks. The check costs no upstream call. */
 const CONTESTED_MS = 1_000;
-/** Entries at the same time, once one of them was read. */
+/** Number of concurrent entries after a first successful read. */
 const AT_ONCE = 8;
-/** The upstream counts as away after so many failures in a row: one of them may be the entry's own. */
+/** The upstream counts as away after this many consecutive failures. A single failure may be caused by the entry. */
 const FAILURES_MAX = 3;
 
 /**
- * One pass: finds out what became of writes whose outcome nobody knows, by reading their record sets, and takes the
- * second looks that are due. One entry is taken at first, and several at once when that could be read: so while the
- * upstream is away a few pay for finding out. A crash at any point leaves entries to whoever comes after their lease.
+ * One pass: settles writes with an unknown outcome by reading their record sets, and performs due rechecks. It starts with one
+ * entry, and works on several at once after a successful read. While the upstream is away, only a few calls are spent. After a
+ * crash at any point, the entries are claimed again when their lease ends.
  */
 export const settleWrites =
   (deps: SettleDeps) =>
@@ -77,7 +77,7 @@ async function workOff<T>(claim: () => Promise<T[]>, work: (due: T) => Promise<S
 
   const begin = (): void => {
     const work = lane();
-    // The first may take long, and until then nobody looks at the others: one that fails must not end the process.
+    // The first lane may take long before the others are awaited. A rejection must not end the process until then.
     work.catch(() => undefined);
     lanes.push(work);
   };
@@ -95,7 +95,7 @@ async function workOff<T>(claim: () => Promise<T[]>, work: (due: T) => Promise<S
     }
   };
   begin();
-  // A lane may begin another one; all that was begun ends before the pass does.
+  // A lane may start another one. All of them end before the pass does.
   for (let at = 0; at < lanes.length; at += 1) await Promise.allSettled(lanes.slice(at));
   await Promise.all(lanes);
   return { ended, end: end ?? ('done' as const) };
@@ -148,9 +148,9 @@ async function recheckEntry(deps: SettleDeps, read: ReadRrset, due: DueRecheck):
 }
 
 /**
- * What cannot be read because of what it is, or through a mistake of ours, keeps no other entry from its turn.
+ * An unreadable record set, or a bug of ours, does not block the other entries.
  *
- * @throws the error itself when our own database is the trouble
+ * @throws the error itself when our own database failed
  */
 function judgeFailure(error: unknown): Exclude<Step, 'ended'> {
   if (error instanceof Stopped) return 'stopped';

@@ -10,19 +10,18 @@ import {
   type SyncStep,
   UnusableRrset,
   type ZoneSyncStore,
-} from '@corral/dns-mirror';
-import type { HcloudClient } from '@corral/hcloud';
+} from '@corral/dns-data';
+import type { HcloudClient, RrsetPage } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import { unlessStopped } from '../loop/unless-stopped.js';
-import { pageAfter } from './page-after.js';
+import { unlessStopped } from '../loop/run-bounds.js';
 
-export interface WalkDeps {
+interface WalkDeps {
   readonly store: Pick<ZoneSyncStore, 'readClock' | 'readBodies' | 'isContested'>;
   readonly runs: Pick<SyncRunStore, 'recordStep' | 'listUnseenAfter'>;
   readonly source: Pick<HcloudClient, 'listRrsets'>;
   readonly read: ReadRrset;
   readonly log: Log;
-  /** For so long after an accepted write a read may not show it yet. */
+  /** Milliseconds after an accepted write during which a read may not show it yet. */
   readonly graceMs: number;
   readonly reportDrift: DriftReporter;
   readonly signal: AbortSignal;
@@ -30,20 +29,20 @@ export interface WalkDeps {
 
 export interface Walk {
   readonly zoneId: number;
-  /** The first walk over a zone imports; what later ones find different is drift. */
+  /** The first walk over a zone imports. Differences that later walks find are drift. */
   readonly purpose: 'import' | 'sync';
   readonly lease: SyncLease;
 }
 
 const KEYS_PER_PAGE = 500;
-/** Each confirmation is one upstream call, and writes need the budget too: what is left over waits for the next run. */
+/** Each confirmation is one upstream call, and writes need the budget too. The rest waits for the next run. */
 const CONFIRMATIONS_MAX = 100;
 
 /**
- * Compares every record set of the zone with the mirror and brings the mirror to what the upstream states, from where
- * the lease says on. Each step is recorded with its outcome, so whoever goes on repeats one page at most.
+ * Compares every record set of the zone with the mirror and updates the mirror to the upstream state, starting at the position
+ * in the lease. Each step is recorded with its outcome, so a successor repeats at most one page.
  *
- * @throws UpstreamUnavailable, Stopped, SyncTakenOver: what was compared until then stays right
+ * @throws UpstreamUnavailable, Stopped, SyncTakenOver: results recorded before stay valid
  */
 export async function walkZone(deps: WalkDeps, walk: Walk): Promise<void> {
   await compareStated(deps, walk);
@@ -70,17 +69,19 @@ async function compareStated(deps: WalkDeps, walk: Walk): Promise<void> {
     ({ nextPage, listedTotal } = after);
     await record(deps, walk, {
       readings: { zoneId, readAt, sets: unique(differing) },
-      ...{ seen: sets, skipped: after.missed, position: { nextPage, listedTotal } },
+      seen: sets,
+      skipped: after.missed,
+      position: { nextPage, listedTotal },
     });
   }
 }
 
-/** How often a walk goes back to pages that it has read: where sets go all the time, it would never reach the end. */
+/** Maximum number of returns to earlier pages. With constant removals the walk would never end. */
 const RETURNS_MAX = 20;
 
 /**
- * Reads one by one the mirrored sets that the list did not show. Pages shift while others write, so a set that is
- * missing in the list need not be missing in the zone.
+ * Reads each mirrored set that the list did not contain. Pages shift during concurrent writes, so a set that is missing from
+ * the list may still exist.
  */
 async function confirmAbsences(deps: WalkDeps, walk: Walk): Promise<void> {
   const { store, runs, read, graceMs } = deps;
@@ -102,7 +103,9 @@ async function confirmAbsences(deps: WalkDeps, walk: Walk): Promise<void> {
       if (found === 'unusable') continue;
       await record(deps, walk, {
         readings: { zoneId, readAt, sets: [{ name, type, found }] },
-        ...{ seen: found === null ? [] : [{ name, type }], skipped: 0, position },
+        seen: found === null ? [] : [{ name, type }],
+        skipped: 0,
+        position,
       });
     }
     after = keys.at(-1) ?? null;
@@ -119,7 +122,7 @@ async function record({ runs, graceMs, reportDrift }: WalkDeps, { lease, purpose
   if (purpose === 'sync') observations.forEach(reportDrift);
 }
 
-/** A set in a shape we cannot hold stays as it is mirrored, and keeps no other from being compared. */
+/** A set in an unsupported shape stays as mirrored, and does not block the others. */
 async function unlessUnusable<T>({ log }: WalkDeps, { name, type }: SetKey, work: () => Promise<T>) {
   try {
     return await work();
@@ -130,7 +133,45 @@ async function unlessUnusable<T>({ log }: WalkDeps, { name, type }: SetKey, work
   }
 }
 
-/** Nobody promises that a page states a set once only. */
+/** A page may contain a set more than once. */
 const unique = (sets: readonly FoundRrset[]): FoundRrset[] => [
   ...new Map(sets.map((set) => [idOf(set), set])).values(),
 ];
+
+interface ListedPage {
+  /** Counts from 1. */
+  readonly page: number;
+  readonly listed: Pick<RrsetPage, 'rrsets' | 'nextPage' | 'totalEntries'>;
+  /** The upstream's total at the previous page. Null at the first page, or when the upstream does not count. */
+  readonly listedTotal: number | null;
+  /** How many more returns to earlier pages are allowed. */
+  readonly returnsLeft: number;
+}
+
+interface PageAfter {
+  /** Null at the end of the list. */
+  readonly nextPage: number | null;
+  readonly listedTotal: number | null;
+  readonly isReturn: boolean;
+  /** Sets that may have been skipped and that the walk does not return for. */
+  readonly missed: number;
+}
+
+/** Maximum number of sets on an upstream page. */
+const SETS_PER_PAGE = 100;
+
+/**
+ * Where to continue. Sets removed upstream between two pages move all later ones up, some onto pages already read. The walk
+ * returns as far as they can have moved. Added sets move others down, which are then seen twice.
+ */
+export function pageAfter({ page, listed, listedTotal, returnsLeft }: ListedPage): PageAfter {
+  const total = listed.totalEntries;
+  const gone = total === null || listedTotal === null ? 0 : Math.max(0, listedTotal - total);
+  const goesBack = gone > 0 && page > 1 && returnsLeft > 0;
+  return {
+    nextPage: goesBack ? Math.max(1, page - Math.ceil(gone / SETS_PER_PAGE)) : listed.nextPage,
+    listedTotal: total,
+    isReturn: goesBack,
+    missed: page > 1 && !goesBack ? gone : 0,
+  };
+}

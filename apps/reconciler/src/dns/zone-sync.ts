@@ -8,16 +8,16 @@ import {
   upstreamReader,
   type ZoneOwners,
   type ZoneSyncStore,
-} from '@corral/dns-mirror';
+} from '@corral/dns-data';
 import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
 import type { Log } from '@corral/service';
-import { Stopped, unlessStopped, untilStopped } from '../loop/unless-stopped.js';
-import type { DnsMetrics } from './dns-metrics.js';
+import { Stopped, unlessStopped, untilStopped } from '../loop/run-bounds.js';
+import type { DnsMetrics } from './metrics.js';
 import { type Walk, walkZone } from './walk-zone.js';
 
 export interface ZoneSyncDeps {
   readonly zoneName: string;
-  /** What the labels of the zone name. */
+  /** Who owns the labels of the zone. */
   readonly owners: ZoneOwners;
   readonly store: ZoneSyncStore;
   readonly runs: SyncRunStore;
@@ -26,36 +26,36 @@ export interface ZoneSyncDeps {
   readonly metrics: DnsMetrics;
   readonly log: Log;
   readonly reportDrift: DriftReporter;
-  /** For so long after an accepted write a read may not show it yet. */
+  /** Milliseconds after an accepted write during which a read may not show it yet. */
   readonly graceMs: number;
 }
 
 export interface SyncRequest {
-  /** `start`, `schedule`, `request`, or `again` after a run that left something over. */
+  /** `start`, `schedule`, `request`, or `again` after a run that skipped something. */
   readonly reason: string;
-  /** Given by whoever wants to follow the run. */
+  /** Set when a client follows the run. */
   readonly runId?: string | undefined;
 }
 
 export type SyncResult =
   | { kind: 'succeeded'; runId: string; counts: SyncCounts }
-  /** `passing`: worth another try soon; `lasting`: somebody has to change something first. */
+  /** `passing`: a retry may succeed. `lasting`: an operator must change something first. */
   | { kind: 'failed'; runId: string; failure: string; cause: 'passing' | 'lasting' }
   | { kind: 'already running' }
-  /** The requested run has reached its end before. */
+  /** The requested run has already ended. */
   | { kind: 'already done' }
-  /** The process ends: another one has to do it. */
+  /** The process is shutting down. Another process continues. */
   | { kind: 'stopped'; runId: string };
 
-/** The zone cannot be synced as things are; the message says what to do. */
+/** The zone cannot be synced in its current state. The message says what to do. */
 class SyncRefused extends Error {
   override readonly name = 'SyncRefused';
 }
 
 /**
- * One walk over the zone: brings the mirror to what the upstream states. Never writes upstream. One at a time per zone
- * across all processes; the row `dns_sync_run` tells how it goes and where it is. A walk that did not reach its end is
- * gone on with first, whoever asked for it; a request then has one of its own, which sees what changed meanwhile.
+ * One walk over the zone: updates the mirror to the upstream state. Never writes upstream. At most one runs per zone across all
+ * processes. The row in `dns_sync_run` holds its progress and position. An unfinished walk is resumed first, regardless of who
+ * requested it. A request then gets a run of its own, which sees later changes.
  */
 export const zoneSync =
   (deps: ZoneSyncDeps) =>
@@ -113,7 +113,7 @@ async function runOnce(deps: ZoneSyncDeps, lease: SyncLease, reason: string, sig
       const cause = error instanceof SyncRefused ? 'lasting' : 'passing';
       return { kind: 'failed', runId, failure: error.message, cause };
     }
-    // Should this fail too, the next run finds the row without a process and goes on with it.
+    // If this fails too, the next run finds the row without a process and resumes it.
     await runs.failRun(lease, 'Unexpected error. See the log of the reconciler.').catch(() => undefined);
     throw error;
   }

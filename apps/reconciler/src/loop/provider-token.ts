@@ -1,23 +1,20 @@
+import type { ConnectionToken } from '@corral/cluster-data';
 import type { KeyRing } from '@corral/secrets';
 import type { Log } from '@corral/service';
 
-/** The token of a connection as it is kept: only who uses it opens it. */
-export interface SealedToken {
-  readonly connectionId: string;
-  readonly keyId: string;
-  readonly sealed: Buffer;
-}
-
 /** @throws when the token cannot be read: the key that sealed it is not there */
-export type OpenToken = (token: SealedToken) => string;
+export type OpenToken = (token: ConnectionToken) => string;
 
 export const tokenOpener =
   (keys: Pick<KeyRing, 'open'>): OpenToken =>
-  ({ connectionId, keyId, sealed }) =>
-    keys.open({ keyId, bytes: sealed }, connectionId);
+  ({ connectionId, keyId, bytes }) =>
+    keys.open({ keyId, bytes }, connectionId);
 
 /** Null when the token cannot be read, which operators are told: they can put the old key back. */
-export function openOrTell({ openToken, log }: { openToken: OpenToken; log: Log }, token: SealedToken): string | null {
+export function openOrTell(
+  { openToken, log }: { openToken: OpenToken; log: Log },
+  token: ConnectionToken,
+): string | null {
   try {
     return openToken(token);
   } catch (error) {

@@ -1,31 +1,31 @@
 import { QueueUnavailable } from '@corral/queue';
 import type { Log } from '@corral/service';
-import type { Due, LeaseStore } from './lease-store.js';
+import type { Due, LeaseStore, TurnId } from './leases.js';
 import { eachOf } from './wake-ups.js';
 
-export interface SweepDeps {
-  readonly leases: Pick<LeaseStore, 'findDue'>;
+export interface SweepDeps<Id extends TurnId> {
+  readonly leases: Pick<LeaseStore<Id>, 'findDue'>;
   /** Sends the wake-up of a row. */
-  readonly send: (id: string) => Promise<void>;
+  readonly send: (id: Id) => Promise<void>;
   readonly log: Log;
 }
 
 const BATCH = 500;
-/** What became due just now has a wake-up on its way. */
+/** Rows that became due more recently still have a wake-up on the way. */
 const DUE_FOR_MS = 1_000;
 
 /**
- * Sends wake-ups for all rows that are due, however many: what was lost with the queue, with a process that died, or
- * with a nudge that was never sent, goes on here. Those that have a wake-up waiting are not sent another one.
+ * Sends wake-ups for all due rows. This recovers wake-ups that were lost with the queue or a process, or that were never sent.
+ * Rows with a waiting wake-up get no second one.
  *
- * @returns how many are due. When the queue is away, those until then: the next sweep finds the others
+ * @returns the number of rows sent. When the queue is unavailable, the next sweep finds the rest
  */
 export const sweepDue =
-  ({ leases, send, log }: SweepDeps) =>
+  <Id extends TurnId>({ leases, send, log }: SweepDeps<Id>) =>
   async (signal: AbortSignal): Promise<number> => {
     let due = 0;
-    for (let after: Due | null = null; !signal.aborted; ) {
-      const batch: Due[] = await leases.findDue({ limit: BATCH, forMs: DUE_FOR_MS }, after);
+    for (let after: Due<Id> | null = null; !signal.aborted; ) {
+      const batch: Due<Id>[] = await leases.findDue({ limit: BATCH, forMs: DUE_FOR_MS }, after);
       try {
         await eachOf(batch, async ({ id }) => {
           await send(id);

@@ -1,42 +1,84 @@
+import type { ClusterId, ServerId } from '@corral/contracts';
 import type { Queue } from '@corral/queue';
+import type { LeaseAnswer, TurnId } from './leases.js';
 
 /** Sends hints that clusters or servers may need a pass. A hint that is lost is found by the sweep. */
-export interface WakeUps {
+export interface WakeUps<Id extends TurnId> {
   /** Never rejects. */
-  wake(id: string): Promise<void>;
-  wakeAll(ids: readonly string[]): Promise<void>;
+  wake(id: Id): Promise<void>;
+  wakeAll(ids: readonly Id[]): Promise<void>;
   /** Takes the place of a look that was planned before. Never rejects. */
-  lookAgain(id: string, inMs: number): Promise<void>;
+  lookAgain(id: Id, inMs: number): Promise<void>;
 }
 
 const AT_ONCE = 16;
-/** A look that comes a moment too early is one too many: due times are the database's, and delays are not. */
+/** Due times are the database's and delays are not, so a look slightly too early would be wasted. */
 const LATE_MS = 20;
 
-type Nudge = (id: string, options: NonNullable<Parameters<Queue['nudge']>[2]>) => Promise<void>;
+type Nudge<Id> = (id: Id, options: NonNullable<Parameters<Queue['nudge']>[2]>) => Promise<void>;
 
-const wakeUps = (nudge: Nudge): WakeUps => {
-  const wake = (id: string) => nudge(id, { jobId: id });
+const wakeUps = <Id extends TurnId>(nudge: Nudge<Id>): WakeUps<Id> => {
+  const wake = (id: Id) => nudge(id, { jobId: id });
   return {
     wake,
     wakeAll: (ids) => eachOf(ids, wake),
-    // With an id of its own: it must not put off a wake-up that came meanwhile.
+    // A separate job id, so that it does not delay a wake-up sent meanwhile.
     lookAgain: (id, inMs) =>
       nudge(id, { jobId: `${id}-timer`, delayMs: Math.max(0, Math.ceil(inMs)) + LATE_MS, delayed: 'replace' }),
   };
 };
 
-export const clusterWakeUps = (queue: Pick<Queue, 'nudge'>): WakeUps =>
+export const clusterWakeUps = (queue: Pick<Queue, 'nudge'>): WakeUps<ClusterId> =>
   wakeUps((clusterId, options) => queue.nudge('reconcile-cluster', { clusterId }, options));
 
-export const serverWakeUps = (queue: Pick<Queue, 'nudge'>): WakeUps =>
+export const serverWakeUps = (queue: Pick<Queue, 'nudge'>): WakeUps<ServerId> =>
   wakeUps((serverId, options) => queue.nudge('reconcile-server', { serverId }, options));
 
-/** A few at a time: one by one would be slow, and all at once a burst. */
+/** Works with limited concurrency. */
 export async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   const lanes = Array.from({ length: Math.min(AT_ONCE, items.length) }, async () => {
     for (const item of left) await work(item);
   });
   await Promise.all(lanes);
+}
+
+/** How a pass over a row ended. `inMs`: milliseconds until the next look, or null for none before the next event. */
+export type TurnOutcome =
+  | Exclude<LeaseAnswer, { kind: 'taken' }>
+  | { readonly kind: 'settled'; readonly inMs: number | null }
+  /** The process is shutting down. The lease was released. */
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'overtaken' }
+  | { readonly kind: 'forgotten' };
+
+/**
+ * Sends the hint for the next pass, as requested by the last one.
+ *
+ * @param delayMsMax longer delays are left to the sweep, so that the queue need not keep them
+ */
+export async function planNext<Id extends TurnId>(
+  wakeUps: WakeUps<Id>,
+  id: Id,
+  end: TurnOutcome | { readonly kind: 'failed'; readonly inMs: number | null },
+  { delayMsMax = Number.POSITIVE_INFINITY }: { readonly delayMsMax?: number } = {},
+): Promise<void> {
+  switch (end.kind) {
+    case 'settled':
+    case 'failed':
+    case 'not due':
+      if (end.inMs === 0) await wakeUps.wake(id);
+      else if (end.inMs !== null && end.inMs <= delayMsMax) await wakeUps.lookAgain(id, end.inMs);
+      return;
+    case 'stopped':
+      // For another process: this one takes no more jobs.
+      await wakeUps.wake(id);
+      return;
+    // The lease holder plans the next pass.
+    case 'busy':
+    case 'overtaken':
+    case 'idle':
+    case 'forgotten':
+      return;
+  }
 }

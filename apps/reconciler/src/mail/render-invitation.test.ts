@@ -5,8 +5,13 @@ import { type InvitationMail, placeOf, renderInvitation } from './render-invitat
 const CONSOLE = 'https://console.example.org';
 const API = 'https://clusters.example.org';
 const invitation = (more: Partial<InvitationMail> = {}): InvitationMail => ({
-  ...{ id: '0197b2f0-0000-7000-8000-000000000001', email: 'ada@acme.test', role: 'member', teamName: 'Rockets' },
-  ...{ inviterName: 'Bob', inviterEmail: 'bob@acme.test', expiresAt: new Date('2026-12-05T12:34:56Z') },
+  id: '0197b2f0-0000-7000-8000-000000000001',
+  email: 'ada@acme.test',
+  role: 'member',
+  teamName: 'Rockets',
+  inviterName: 'Bob',
+  inviterEmail: 'bob@acme.test',
+  expiresAt: new Date('2026-12-05T12:34:56Z'),
   ...more,
 });
 const render = (more: Partial<InvitationMail> = {}) =>
@@ -14,8 +19,8 @@ const render = (more: Partial<InvitationMail> = {}) =>
 const renderForApi = (more: Partial<InvitationMail> = {}) =>
   renderInvitation(invitation(more), { kind: 'api', url: API });
 
-describe('the mail of an invitation', () => {
-  it('says who invites to what, where to accept, and until when', () => {
+describe('an invitation mail', () => {
+  it('names the inviter, the team, the link and the expiry', () => {
     expect(render().text).toBe(
       [
         'Bob (bob@acme.test) invites you to join as a member of the team “Rockets”.',
@@ -33,7 +38,7 @@ describe('the mail of an invitation', () => {
     expect(render()).toMatchObject({ to: 'ada@acme.test', subject: 'Invitation to the team Rockets' });
   });
 
-  it('says how to accept over the API where there is no console', () => {
+  it('explains how to accept over the API without a console', () => {
     const { text, html } = renderForApi();
 
     expect(text).toBe(
@@ -55,22 +60,22 @@ describe('the mail of an invitation', () => {
     expect(html).toContain(`<pre>POST ${API}/invitations/0197b2f0-0000-7000-8000-000000000001/accept/</pre>`);
   });
 
-  it('links only to what is there', () => {
+  it('links only to existing pages', () => {
     const linksIn = ({ html }: { html: string }) => [...html.matchAll(/href="([^"]*)"/g)].map(([, link]) => link);
 
     expect(linksIn(render())).toEqual([`${CONSOLE}/invitations/0197b2f0-0000-7000-8000-000000000001/`]);
     expect(linksIn(renderForApi())).toEqual([`${API}/docs/`]);
   });
 
-  it('says what role it is', () => {
+  it('names the role', () => {
     expect(render({ role: 'admin' }).text).toContain('to join as an administrator of the team');
   });
 
-  it('calls one who has no name by the address, once', () => {
+  it('shows an inviter without a name by the address only', () => {
     expect(render({ inviterName: 'bob@acme.test' }).text).toMatch(/^bob@acme\.test invites you/);
   });
 
-  it('shows names in HTML as the text they are', () => {
+  it('escapes names in HTML', () => {
     const { html } = render({ teamName: '<script>"&\'</script>', inviterName: '<b>Bob' });
 
     expect(html).toContain('&lt;script&gt;&quot;&amp;&#39;&lt;/script&gt;');
@@ -79,7 +84,7 @@ describe('the mail of an invitation', () => {
     expect(renderForApi({ email: "<i>'@acme.test" }).html).not.toMatch(/<i>/);
   });
 
-  it('has a subject of one line and of a bounded length, whatever the name', () => {
+  it('has a one-line subject of bounded length for any team name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (teamName) => {
         const { subject } = render({ teamName });
@@ -91,18 +96,18 @@ describe('the mail of an invitation', () => {
     expect(render({ teamName: 'a\r\nBcc: all@acme.test' }).subject).toBe('Invitation to the team a Bcc: all@acme.test');
   });
 
-  it('can be told from that of another invitation and of a renewal, and not from itself', () => {
+  it('has the same Message-ID on each attempt, and another one for a renewal', () => {
     const keys = [render(), render(), render({ id: 'other' }), render({ expiresAt: new Date(0) })];
 
     expect(new Set(keys.map(({ messageKey }) => messageKey)).size).toBe(3);
   });
 });
 
-describe('where people accept', () => {
+describe('the place to accept an invitation', () => {
   it.each([
-    ['the console, where there is one', `${CONSOLE}//`, API, { kind: 'console', url: CONSOLE }],
-    ['the API, where there is none', undefined, `${API}/`, { kind: 'api', url: API }],
-    ['nowhere that is known', undefined, undefined, null],
+    ['the console when there is one', `${CONSOLE}//`, API, { kind: 'console', url: CONSOLE }],
+    ['the API when there is no console', undefined, `${API}/`, { kind: 'api', url: API }],
+    ['unknown without either', undefined, undefined, null],
   ])('is %s', (_where, consoleUrl, apiUrl, place) => {
     expect(placeOf(consoleUrl, apiUrl)).toEqual(place);
   });

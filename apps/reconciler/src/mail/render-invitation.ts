@@ -1,11 +1,11 @@
-/** What the mail of an invitation tells. */
+/** Content of an invitation mail. */
 export interface InvitationMail {
   readonly id: string;
-  /** Whom it goes to. */
+  /** The recipient. */
   readonly email: string;
   readonly role: string;
   readonly teamName: string;
-  /** How the one who invites is called, and their address. */
+  /** Name and address of the inviter. */
   readonly inviterName: string;
   readonly inviterEmail: string;
   readonly expiresAt: Date;
@@ -16,11 +16,11 @@ export interface RenderedMail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** The same for each attempt, so that mailboxes can tell a mail that was sent twice. Without its domain. */
+  /** Local part of the Message-ID. The same for each attempt, so that mail clients can detect duplicates. */
   readonly messageKey: string;
 }
 
-/** Where people accept, by its base address without a slash at its end: in the console, else at the API itself. */
+/** Where invitations are accepted: in the console or at the API. Base URL without a trailing slash. */
 export interface Place {
   readonly kind: 'console' | 'api';
   readonly url: string;
@@ -36,7 +36,7 @@ const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 
 const SUBJECT_NAME_CHARACTERS = 60;
 
-/** Makes the mail of an invitation. Names come from people: in HTML they are text, and a header holds no line break. */
+/** Renders an invitation mail. Names are user input: they are escaped in HTML, and line breaks are removed from headers. */
 export function renderInvitation(invitation: InvitationMail, place: Place): RenderedMail {
   const { id, email, expiresAt } = invitation;
   const teamName = oneLine(invitation.teamName);
@@ -68,7 +68,7 @@ export function renderInvitation(invitation: InvitationMail, place: Place): Rend
       '</body></html>',
       '',
     ].join('\n'),
-    // A renewal makes another mail, and another end.
+    // A renewal has another expiry, and therefore another Message-ID.
     messageKey: `${id}.${expiresAt.getTime()}`,
   };
 }
@@ -84,7 +84,7 @@ function acceptInConsole({ id, email }: InvitationMail, { url }: Place): Lines {
   return { text: [ask, '', link], html: [`<p>${escaped(ask)}</p>`, `<p>${linkTo(link)}</p>`] };
 }
 
-/** Everything at an address of the API but its reference wants a session or another method than a browser's click. */
+/** A browser can open only the API's reference page. Accepting needs a session and a POST. */
 function acceptOverApi({ id, email }: InvitationMail, { url }: Place): Lines {
   const request = `POST ${url}/invitations/${id}/accept/`;
   const reference = `${url}/docs/`;
@@ -98,13 +98,13 @@ function acceptOverApi({ id, email }: InvitationMail, { url }: Place): Lines {
 
 const linkTo = (url: string): string => `<a href="${escaped(url)}">${escaped(url)}</a>`;
 
-/** Who is not known by a name is called by the address, and once is enough. */
+/** An inviter without a name is shown by the address, only once. */
 function callerOf({ inviterName, inviterEmail }: InvitationMail): string {
   const name = oneLine(inviterName);
   return name === inviterEmail ? name : `${name} (${inviterEmail})`;
 }
 
-/** Control characters and separators of lines are blanks, wherever a name came from. */
+/** Replaces control characters and line separators with spaces. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
 const cut = (text: string, characters: number): string => {
@@ -113,14 +113,21 @@ const cut = (text: string, characters: number): string => {
 };
 
 const entities: Readonly<Record<string, string>> = {
-  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' },
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
 };
 const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character] as string);
 
-/** Such as `5 December 2026, 12:00 UTC`. */
+/** For example `5 December 2026, 12:00 UTC`. */
 function dayOf(time: Date): string {
   const format = new Intl.DateTimeFormat('en-GB', {
-    ...{ day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' },
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
   });
   return `${format.format(time)}, ${time.toISOString().slice(11, 16)} UTC`;
 }

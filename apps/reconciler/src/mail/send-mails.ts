@@ -1,35 +1,35 @@
 import type { Log } from '@corral/service';
-import { backoffMs, spreadMs } from '../loop/backoff.js';
-import { inBatches } from '../loop/in-batches.js';
+import { backoffMs, spreadMs } from '@corral/wire';
+import { inBatches } from '../loop/run-bounds.js';
 import type { Delivery } from './connect-mail-server.js';
-import type { DueMail, MailStore } from './mail-store.js';
 import { type Place, type RenderedMail, renderInvitation } from './render-invitation.js';
+import type { DueMail, MailStore } from './store.js';
 
 export interface SendMailsDeps {
   readonly store: MailStore;
-  /** Hands a mail to the mail server. Never rejects. */
+  /** Passes a mail to the mail server. Never rejects. */
   readonly deliver: (mail: RenderedMail) => Promise<Delivery>;
-  /** Where people accept. */
+  /** Where invitations are accepted. */
   readonly place: Place;
   readonly onOutcome: (outcome: Delivery['kind']) => void;
   readonly log: Log;
   readonly random?: () => number;
 }
 
-/** One after the other would let a slow mail server hold up all; more is not asked of it at once. */
+/** Number of concurrent deliveries, so that one slow delivery does not delay all. */
 const BATCH = 5;
-/** Longer than a delivery takes. */
+/** Longer than a delivery. */
 const HOLD_MS = 120_000;
 
 const retry = { firstMs: 10_000, maxMs: 3_600_000 };
-/** A mailbox that is not there may be made, and nobody likes those who keep asking. */
+/** A rejected mailbox may be created later, but frequent retries are unwelcome. */
 const REFUSED_RETRY_MS = 6 * 3_600_000;
 
 /**
- * Sends the mails of invitations that are due. At least once: what was sent and could not be recorded is sent again, with
- * the same Message-ID. A mail that is not taken is tried until its invitation runs out.
+ * Sends due invitation mails at least once: a mail that was sent but not recorded is sent again with the same Message-ID. Failed
+ * mails are retried until the invitation expires.
  *
- * @returns how many were tried
+ * @returns the number of attempts
  */
 export const sendMails =
   (deps: SendMailsDeps) =>
@@ -44,12 +44,12 @@ async function sendOne(deps: SendMailsDeps, due: DueMail): Promise<void> {
   onOutcome(delivery.kind);
   if (delivery.kind === 'sent') return store.recordSent(due);
   const againMs = retryMs(delivery, due.failures, random());
-  // Not whom it was for: the invitation says that to those who may know.
+  // Without the recipient, which only the invitation itself may disclose.
   log.warn('mail not taken', { invitationId: due.id, ...delivery, failures: due.failures + 1, againMs });
   await store.recordFailure(due, againMs);
 }
 
-/** @param random from 0 to 1: mails that failed together are not tried together for ever */
+/** @param random in [0, 1], so that mails that failed together are not retried together */
 export function retryMs({ kind }: Delivery, failures: number, random: number): number {
   const base = kind === 'refused' ? REFUSED_RETRY_MS : backoffMs(failures, retry);
   return Math.round(spreadMs(base, random));

@@ -1,3 +1,4 @@
+import { asClusterId, asNodePoolId } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { marks } from '../../test/support/a-server.js';
@@ -5,8 +6,8 @@ import { serverWorld, troubleArbitrary } from '../../test/support/server-world.j
 import type { NodeCluster } from './model.js';
 
 /*
- * A machine that nothing here can rebuild, in virtual time: clusters claim it and let it go, sleep and wake, administrators ask for its
- * command and run it or not, at any moment, while processes die and answers are lost.
+ * A machine that Corral cannot rebuild, in virtual time. Clusters claim and release it, hibernate and resume, and administrators
+ * request its command and run it or not, at any moment, while processes die and responses are lost.
  */
 
 type ClusterName = 'a' | 'b';
@@ -28,7 +29,7 @@ const changeArbitrary: fc.Arbitrary<Change> = fc.oneof(
 );
 const planArbitrary = fc.record({
   troubles: fc.array(troubleArbitrary, { maxLength: 60 }),
-  /** What others do before the so manieth call after the last change. */
+  /** What others do before the n-th call after the previous change. */
   changes: fc.array(fc.record({ afterCalls: fc.integer({ min: 1, max: 8 }), change: changeArbitrary }), {
     maxLength: 20,
   }),
@@ -44,11 +45,20 @@ function aWorldOfMachines(plan: Plan) {
   const clusters = new Map<ClusterName, NodeCluster>(
     names.map((name) => [
       name,
-      { id: name, shoot: { namespace: 'garden-t', name }, isDeleting: false, isAsleep: false, canTakeNodes: true },
+      {
+        id: asClusterId(name),
+        shoot: { namespace: 'garden-t', name },
+        isDeleting: false,
+        isAsleep: false,
+        canTakeNodes: true,
+      },
     ]),
   );
   const world = serverWorld({
-    ...{ troubles: plan.troubles, rebuildTroubles: [], startMs: plan.startMs, failsRebuild: false },
+    troubles: plan.troubles,
+    rebuildTroubles: [],
+    startMs: plan.startMs,
+    failsRebuild: false,
     row: { kind: 'onprem', serverId: 7 },
     onCall() {
       callsLeft -= 1;
@@ -64,7 +74,7 @@ function aWorldOfMachines(plan: Plan) {
     const { phase, claim: held, nodeName } = world.row();
     if (!['Ready', 'Adopting'].includes(phase) || held !== null || nodeName !== null) return;
     const cluster = clusters.get(name) as NodeCluster;
-    world.change({ claim: { poolId: `pool-${name}`, poolName: 'metal', cluster } });
+    world.change({ claim: { poolId: asNodePoolId(`pool-${name}`), poolName: 'metal', cluster } });
     world.makeDue();
   };
   const release = (): void => {
@@ -82,7 +92,7 @@ function aWorldOfMachines(plan: Plan) {
       member: member && (clusters.get(member.id as ClusterName) as NodeCluster),
     });
   };
-  /** As the API does: only where the row says that the machine may join. */
+  /** Like the API: only when the row allows the machine to join. */
   const issue = (): void => {
     const { phase, claim: held, member } = world.row();
     if (phase !== 'Joining' || member === null || held?.cluster.id !== member.id || member.isAsleep) return;
@@ -90,7 +100,7 @@ function aWorldOfMachines(plan: Plan) {
     world.change({ generation: world.row().generation + 1, begunAt: new Date(world.nowMs()) });
     world.makeDue();
   };
-  /** Wherever a token lets it in. */
+  /** Registers the node in every cluster with a valid token. */
   const run = (): void => {
     for (const name of names) {
       const { isUp, tokens } = world.shoots.of(name);
@@ -105,7 +115,12 @@ function aWorldOfMachines(plan: Plan) {
     else if (change.kind === 'sleep' || change.kind === 'wake') sleep(change.cluster, change.kind === 'sleep');
   };
   return {
-    ...{ ...world, claim, release, sleep, issue, run },
+    ...world,
+    claim,
+    release,
+    sleep,
+    issue,
+    run,
     endTroubles() {
       changes.length = 0;
       world.endTroubles();
@@ -114,7 +129,7 @@ function aWorldOfMachines(plan: Plan) {
 }
 type WorldOfMachines = ReturnType<typeof aWorldOfMachines>;
 
-/** Others do no more, nothing goes wrong any more, and the team wants one thing. */
+/** Ends all foreign changes and faults. The team wants one state. */
 async function convergeTo(world: WorldOfMachines, wish: ClusterName | null): Promise<void> {
   world.endTroubles();
   for (const name of names) world.sleep(name, false);
@@ -135,11 +150,11 @@ async function convergeTo(world: WorldOfMachines, wish: ClusterName | null): Pro
     world.advance(Math.max(0, (dueMs ?? 0) - world.nowMs()) + 10);
     await world.pass();
   }
-  throw new Error(`It finds no rest: ${JSON.stringify(world.row())}`);
+  throw new Error(`It does not settle: ${JSON.stringify(world.row())}`);
 }
 
-describe('a machine that joins by command, whatever dies or is lost on the way', () => {
-  it('becomes what is wanted of it, leaves no node and no token behind, and its adoption ends with its first node', async () => {
+describe('a machine that joins by command, under crashes and lost responses', () => {
+  it('converges without leftover nodes or tokens, and its adoption ends with its first node', async () => {
     await fc.assert(
       fc.asyncProperty(planArbitrary, async (plan) => {
         const world = aWorldOfMachines(plan);
@@ -166,7 +181,7 @@ describe('a machine that joins by command, whatever dies or is lost on the way',
     );
   });
 
-  it('does not wait for ever for somebody who does nothing', async () => {
+  it('fails when nobody runs its command in time', async () => {
     const world = aWorldOfMachines({ troubles: [], changes: [], gapsMs: [0], startMs: 0, wish: 'a' });
     world.claim('a');
     await world.pass();

@@ -1,4 +1,4 @@
-import { serverLabels } from '@corral/contracts';
+import { asClusterId, asNodePoolId, serverLabels } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { marks } from '../../test/support/a-server.js';
@@ -7,15 +7,15 @@ import { rebuildTroubleArbitrary, serverWorld, troubleArbitrary, worldTimes } fr
 import type { NodeCluster } from './model.js';
 
 /*
- * The same world, with clusters that claim the server and let it go, that sleep, wake and are deleted, at any moment; and
- * with a node agent that may come back under its name while nobody has wiped it yet.
+ * The same world with clusters that claim and release the server, hibernate, resume and are deleted at any moment, and with a
+ * node agent that may register again under its name until the server is wiped.
  */
 
 type ClusterName = 'a' | 'b' | 'c';
 type Change =
   | { readonly kind: 'claim' | 'sleep' | 'wake'; readonly cluster: ClusterName }
   | { readonly kind: 'release' }
-  /** The last one stays. */
+  /** Cluster `c` is never deleted. */
   | { readonly kind: 'delete' | 'end'; readonly cluster: 'a' | 'b' };
 
 const names = ['a', 'b', 'c'] as const;
@@ -35,16 +35,16 @@ const changeArbitrary: fc.Arbitrary<Change> = fc.oneof(
 const planArbitrary = fc.record({
   troubles: fc.array(troubleArbitrary, { maxLength: 60 }),
   rebuildTroubles: fc.array(rebuildTroubleArbitrary, { maxLength: 6 }),
-  /** What others do before the so manieth call after the last change. */
+  /** What others do before the n-th call after the previous change. */
   changes: fc.array(fc.record({ afterCalls: fc.integer({ min: 1, max: 20 }), change: changeArbitrary }), {
     maxLength: 12,
   }),
   gapsMs: fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 20 }),
-  /** How often the node agent registers anew after its Node was deleted. */
+  /** How often the node agent registers again after its Node was deleted. */
   returns: fc.integer({ min: 0, max: 2 }),
   keepsPods: fc.boolean(),
   startMs: fc.integer({ min: 0, max: 999 }),
-  /** Short ones end in a failure, with all that is on its way then. */
+  /** Short values end in a failure with work still in progress. */
   joinMsMax: fc.constantFrom(30_000, 90_000, worldTimes.joinMsMax),
   wish: fc.constantFrom<'a' | 'c' | null>('a', 'c', null),
 });
@@ -52,7 +52,7 @@ type Plan = typeof planArbitrary extends fc.Arbitrary<infer P> ? P : never;
 
 const BOOT_MS = 30_000;
 const TOKEN_MS = 3_600_000;
-/** Of one pass, however slow the others are. */
+/** Maximum duration of a pass in milliseconds. */
 const PASS_MS_MAX = 300_000;
 
 function aWorldOfClusters(plan: Plan) {
@@ -62,13 +62,22 @@ function aWorldOfClusters(plan: Plan) {
   const clusters = new Map<string, NodeCluster>(
     names.map((name) => [
       name,
-      { id: name, shoot: { namespace: 'garden-t', name }, isDeleting: false, isAsleep: false, canTakeNodes: true },
+      {
+        id: asClusterId(name),
+        shoot: { namespace: 'garden-t', name },
+        isDeleting: false,
+        isAsleep: false,
+        canTakeNodes: true,
+      },
     ]),
   );
   const times = { ...worldTimes, joinMsMax: plan.joinMsMax };
   const world = serverWorld({
     times,
-    ...{ troubles: plan.troubles, rebuildTroubles: plan.rebuildTroubles, startMs: plan.startMs, failsRebuild: false },
+    troubles: plan.troubles,
+    rebuildTroubles: plan.rebuildTroubles,
+    startMs: plan.startMs,
+    failsRebuild: false,
     row: { phase: 'Ready', claimedAt: new Date(), observedAt: null },
     labels: { [serverLabels.claim]: 'token' },
     onCall() {
@@ -87,11 +96,11 @@ function aWorldOfClusters(plan: Plan) {
       expect(row.nodeName).toBe('web');
       const joins = shootIn(userData);
       expect(row.purpose).toBe(joins === null ? 'leave' : 'join');
-      // A cluster that is gone is no member's any more.
+      // A cluster that is gone has no members.
       if (joins !== null && row.member !== null) expect(row.member.id).toBe(joins);
     },
     onAsk() {
-      // One that came while the pass was on its way is found by the look after the rebuild.
+      // A node that registered during the pass is found after the rebuild.
       const mayStay = world.nowMs() - PASS_MS_MAX;
       if (world.row().phase === 'Leaving' && livingNodes().length > 0) expect(cameMs).toBeGreaterThan(mayStay);
     },
@@ -122,7 +131,7 @@ function aWorldOfClusters(plan: Plan) {
     const cluster = clusters.get(name);
     if (cluster === undefined || cluster.isDeleting) return;
     if (row.phase !== 'Ready' || row.claim !== null || row.nodeName !== null) return;
-    world.change({ claim: { poolId: `pool-${name}`, poolName: 'metal', cluster } });
+    world.change({ claim: { poolId: asNodePoolId(`pool-${name}`), poolName: 'metal', cluster } });
     world.makeDue();
   };
   const sleep = (name: ClusterName, isAsleep: boolean): void => {
@@ -157,7 +166,7 @@ function aWorldOfClusters(plan: Plan) {
   };
   const livingNodes = () =>
     world.shoots.nodesNamed('web').filter(({ shoot }) => clusters.get(shoot)?.isDeleting === false);
-  /** What runs on the server does with the clusters that let it. */
+  /** Runs the node agent of the server against the clusters that accept it. */
   const runAgent = (): void => {
     const last = world.rebuilds.at(-1);
     const now = world.nowMs();
@@ -181,7 +190,12 @@ function aWorldOfClusters(plan: Plan) {
 
   return {
     ...world,
-    ...{ apply, claim, release, runAgent, livingNodes, clusters },
+    apply,
+    claim,
+    release,
+    runAgent,
+    livingNodes,
+    clusters,
     endTroubles() {
       changes.length = 0;
       times.joinMsMax = worldTimes.joinMsMax;
@@ -191,7 +205,7 @@ function aWorldOfClusters(plan: Plan) {
 }
 type WorldOfClusters = ReturnType<typeof aWorldOfClusters>;
 
-/** Others do no more, nothing goes wrong any more, and the team wants one thing. */
+/** Ends all foreign changes and faults. The team wants one state. */
 async function convergeTo(world: WorldOfClusters, wish: ClusterName | null): Promise<void> {
   world.endTroubles();
   for (const name of names) world.apply({ kind: 'wake', cluster: name });
@@ -208,11 +222,11 @@ async function convergeTo(world: WorldOfClusters, wish: ClusterName | null): Pro
     world.runAgent();
     await world.pass();
   }
-  throw new Error(`It finds no rest: ${JSON.stringify(world.row())}`);
+  throw new Error(`It does not settle: ${JSON.stringify(world.row())}`);
 }
 
-describe('a server that clusters claim and let go, whatever dies or is lost on the way', () => {
-  it('becomes what is wanted of it, with one rebuild at the most for each generation', async () => {
+describe('a server that clusters claim and release, under crashes and lost responses', () => {
+  it('converges with at most one rebuild per generation', async () => {
     await fc.assert(
       fc.asyncProperty(planArbitrary, async (plan) => {
         const world = aWorldOfClusters(plan);
@@ -240,11 +254,18 @@ describe('a server that clusters claim and let go, whatever dies or is lost on t
     );
   });
 
-  it('is not wiped for the next generation while a question of one that failed may still arrive', async () => {
+  it('is not wiped for the next generation while a rebuild request of a failed one may still arrive', async () => {
     const lost = { kind: 'lost', acts: 'later', afterS: 45 } as const;
     const world = aWorldOfClusters({
-      ...{ troubles: [], rebuildTroubles: [lost], changes: [], gapsMs: [0], returns: 0, keepsPods: false },
-      ...{ startMs: 0, joinMsMax: 10_000, wish: null },
+      troubles: [],
+      rebuildTroubles: [lost],
+      changes: [],
+      gapsMs: [0],
+      returns: 0,
+      keepsPods: false,
+      startMs: 0,
+      joinMsMax: 10_000,
+      wish: null,
     });
     world.claim('c');
     while (world.row().phase !== 'Failed') {

@@ -6,7 +6,7 @@ import { rebuildTroubleArbitrary, serverWorld, troubleArbitrary } from '../../te
 const planArbitrary = fc.record({
   troubles: fc.array(troubleArbitrary, { maxLength: 60 }),
   rebuildTroubles: fc.array(rebuildTroubleArbitrary, { maxLength: 4 }),
-  /** Between passes. */
+  /** Delays between passes in milliseconds. */
   gapsMs: fc.oneof(
     fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 20 }),
     fc.array(fc.integer({ min: 0, max: 70_000 }), { minLength: 1, maxLength: 40 }),
@@ -15,15 +15,15 @@ const planArbitrary = fc.record({
   startMs: fc.integer({ min: 0, max: 999 }),
 });
 
-describe('an adoption, whatever dies or is lost on the way', () => {
-  it('rebuilds once at the most, and ends', async () => {
+describe('an adoption under crashes and lost responses', () => {
+  it('rebuilds at most once, and ends', async () => {
     await fc.assert(
       fc.asyncProperty(planArbitrary, async (plan) => {
         const world = serverWorld(plan);
         for (let passes = 0; passes < 400 && ['Adopting', 'Rebuilding'].includes(world.row().phase); passes += 1) {
           await world.pass();
           world.advance(plan.gapsMs[passes % plan.gapsMs.length] ?? 0);
-          // Also plans without any pause come to an end.
+          // Lets plans without any delay end too.
           world.advance(1_000);
           expect(world.rebuilds.length).toBeLessThanOrEqual(1);
         }
@@ -46,7 +46,7 @@ describe('an adoption, whatever dies or is lost on the way', () => {
     );
   });
 
-  it('is Ready when the rebuild goes well and the troubles come to an end', async () => {
+  it('becomes Ready when the rebuild succeeds and the faults end', async () => {
     await fc.assert(
       fc.asyncProperty(planArbitrary, async (plan) => {
         const world = serverWorld({ ...plan, failsRebuild: false, troubles: plan.troubles.slice(0, 12) });

@@ -1,6 +1,5 @@
-import { serverLabels } from '@corral/contracts';
+import { type ServerErrorCode, serverLabels } from '@corral/contracts';
 import type { ServerReading } from '@corral/hcloud';
-import { blockerOf } from './blockers.js';
 import { newestRebuildSince } from './decide-rebuild.js';
 import { nodeOf, waitsFor } from './membership.js';
 import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
@@ -9,7 +8,7 @@ import { failed, progressAt, resting, settle, waiting } from './verdicts.js';
 const SOON_MS = 1_000;
 const LOCKED_MS = 5_000;
 
-/** All that has to be known and done before a rebuild is asked for, in that order, and the question itself. */
+/** Everything to check and do before a rebuild is requested, in this order, and the request itself. */
 export function decideAsk(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   if (seen.server === null) return { do: 'readServer' };
   if (seen.server === 'absent') return gone(wanted);
@@ -23,7 +22,7 @@ export function decideAsk(wanted: WantedServer, seen: Seen, now: Date, times: Se
   return decideUnblocked(wanted, seen, seen.server, now, times);
 }
 
-/** Of a server that is to leave and is gone there is nothing left to rebuild: what can be missed is no node any more. */
+/** A leaving server that no longer exists needs no rebuild and ends its membership. In other phases it fails. */
 function gone(wanted: WantedServer): Step {
   const message = 'The cloud project has no such server.';
   if (wanted.phase !== 'Leaving') return settle(failed(wanted, 'server_gone', message));
@@ -42,7 +41,7 @@ function decideUnblocked(wanted: WantedServer, seen: Seen, server: ServerReading
     return settle(failed(wanted, 'server_disk_too_small', message));
   }
   if (seen.actions === null) return { do: 'readActions' };
-  // Times are whole seconds: an earlier rebuild of this second could be taken for ours after a crash.
+  // Times have a resolution of one second: an earlier rebuild in the same second could be mistaken for ours after a crash.
   const isTooClose = newestRebuildSince(seen.actions.list, seen.actions.at) !== null;
   if (isTooClose || seen.actions.list.some(({ status }) => status === 'running')) {
     const wait = { message: 'Another action is running on the server.', reason: 'ServerBusy', inMs: SOON_MS } as const;
@@ -60,8 +59,49 @@ function prepareJoin(wanted: WantedServer, now: Date, times: ServerTimes): Step 
   return settle(waiting(wanted, now, times, { message, inMs: LOCKED_MS }));
 }
 
-/** Others' labels stay: the provider only replaces all of them. */
+/** Keeps foreign labels, because the provider replaces all labels at once. */
 export const putClaim = ({ claimToken }: WantedServer, { labels }: ServerReading): Step => ({
   do: 'putClaim',
   labels: { ...labels, [serverLabels.claim]: claimToken },
 });
+
+type Blocker =
+  | { readonly kind: 'fails'; readonly code: ServerErrorCode; readonly message: string }
+  /** Resolves itself. */
+  | { readonly kind: 'passes'; readonly message: string };
+
+const fails = (code: ServerErrorCode, message: string): Blocker => ({ kind: 'fails', code, message });
+
+/** Why the server must not be rebuilt in its current state, or null. */
+function blockerOf(wanted: WantedServer, server: ServerReading): Blocker | null {
+  const { labels } = server;
+  if (Object.hasOwn(labels, serverLabels.clusterNode)) {
+    return fails(
+      'server_claimed_elsewhere',
+      `The label ${serverLabels.clusterNode} marks the server as a node of a cluster.`,
+    );
+  }
+  const claim = labels[serverLabels.claim];
+  if (claim !== undefined && claim !== wanted.claimToken) {
+    return fails('server_claimed_elsewhere', `The label ${serverLabels.claim} belongs to another adoption.`);
+  }
+  for (const field of ['serverType', 'location', 'architecture'] as const) {
+    if (server[field] === wanted[field]) continue;
+    return fails(
+      'server_changed',
+      `The ${field} of the server is ${server[field]}, but ${wanted[field]} was acknowledged.`,
+    );
+  }
+  if (server.isRebuildProtected) return fails('server_protected', 'The server is protected against rebuilds.');
+  if (server.isInRescue) return fails('server_in_rescue', 'The rescue system of the server is enabled.');
+  if (server.hasIso) return fails('server_iso_mounted', 'An ISO image is mounted on the server.');
+  if (server.isLocked)
+    return { kind: 'passes', message: 'The provider has locked the server because an action is running on it.' };
+  if (server.status !== 'running' && server.status !== 'off') {
+    return { kind: 'passes', message: `The provider is busy with the server: ${statusOf(server)}.` };
+  }
+  return null;
+}
+
+/** The provider's status if it is a plain word. */
+const statusOf = ({ status }: ServerReading): string => (/^[a-z_]{1,32}$/.test(status) ? status : 'unknown');

@@ -1,3 +1,4 @@
+import { asClusterId, asConnectionId } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { aClaim, aCluster, ago, aNode, aWanted, marks, now, said, times } from '../../test/support/a-server.js';
@@ -5,59 +6,70 @@ import { decide } from './decide.js';
 import { judgeGarden } from './judge-garden.js';
 import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from './model.js';
 
-/** A machine whose adoption was acknowledged, and which nobody has used yet. */
+/** A machine with an acknowledged adoption and no use yet. */
 const aMachine = (more: Partial<WantedServer> = {}): WantedServer =>
   aWanted({ kind: 'dedicated', serverId: 321, claimedAt: null, observedAt: null, ...more });
-/** Claimed by a cluster, and a node of it, or about to be. */
+/** A machine claimed by a cluster, and its node or about to join. */
 const aMember = (phase: WantedServer['phase'], more: Partial<WantedServer> = {}, cluster = aCluster()): WantedServer =>
   aMachine({ phase, purpose: 'join', claim: aClaim(cluster), member: cluster, nodeName: 'dedicated-321', ...more });
 const asleep = aCluster({ isAsleep: true, canTakeNodes: false });
-const other = aCluster({ id: 'other' });
+const other = aCluster({ id: asClusterId('other') });
 
 const step = (wanted: WantedServer, seen: Partial<Seen> = {}): Step =>
   decide(wanted, { ...nothingSeen, ...seen }, now, times);
 const verdict = (wanted: WantedServer, seen: Partial<Seen> = {}): Verdict => {
   const taken = step(wanted, seen);
-  if (taken.do !== 'settle') throw new Error(`It does ${taken.do}.`);
+  if (taken.do !== 'settle') throw new Error(`It does not settle: ${taken.do}`);
   return taken.verdict;
 };
 const wipe = expect.stringContaining('must wipe it');
 
-describe('a machine that nothing here can rebuild', () => {
+describe('a machine that Corral cannot rebuild', () => {
   it.each<[string, WantedServer, Partial<Seen>, string]>([
-    ['is adopted no further while no pool draws on it', aMachine(), {}, 'Adopting running'],
-    ['waits for a cluster that takes no nodes yet', aMachine({ claim: aClaim(asleep) }), {}, 'Adopting running'],
+    ['stays in adoption while no pool uses it', aMachine(), {}, 'Adopting running'],
+    ['waits for a cluster that cannot take nodes yet', aMachine({ claim: aClaim(asleep) }), {}, 'Adopting running'],
     ['joins the cluster that claims it', aMachine({ claim: aClaim() }), {}, 'beginJoin'],
-    ['joins it again later', aMachine({ phase: 'Ready', isAdopting: false, claim: aClaim() }), {}, 'beginJoin'],
-    ['lets go of its Node when it was acknowledged anew', aMachine({ nodeName: 'x', member: other }), {}, 'beginLeave'],
-    ['is looked for where it is to join', aMember('Joining'), {}, 'readNode'],
-    ['is waited for', aMember('Joining'), { node: 'absent' }, 'Joining running'],
     [
-      'is waited for without an operation',
-      aMember('Joining', { isAdopting: false }),
-      { node: 'absent' },
-      'Joining stay',
+      'joins it again after it was Ready',
+      aMachine({ phase: 'Ready', isAdopting: false, claim: aClaim() }),
+      {},
+      'beginJoin',
     ],
-    ['waits for a cluster that fell asleep', aMember('Joining', {}, asleep), {}, 'Joining running'],
-    ['does not join what does not claim it', aMember('Joining', { claim: null }), {}, 'beginLeave'],
-    ['does not join one cluster for another', aMember('Joining', { claim: aClaim(other) }), {}, 'beginLeave'],
-    ['is marked', aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) }, 'markNode'],
-    ['is waited for until it is Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'Joining running'],
-    ['leaves no token behind', aMember('Joining'), { node: aNode() }, 'endJoin'],
     [
-      'leaves none of a later command behind',
+      'leaves its old cluster when it was acknowledged again',
+      aMachine({ nodeName: 'x', member: other }),
+      {},
+      'beginLeave',
+    ],
+    ['is looked up in the cluster that it joins', aMember('Joining'), {}, 'readNode'],
+    ['is awaited', aMember('Joining'), { node: 'absent' }, 'Joining running'],
+    ['is awaited without an operation', aMember('Joining', { isAdopting: false }), { node: 'absent' }, 'Joining stay'],
+    ['waits for a cluster that was hibernated', aMember('Joining', {}, asleep), {}, 'Joining running'],
+    ['does not join a cluster that no longer claims it', aMember('Joining', { claim: null }), {}, 'beginLeave'],
+    ['does not join when another cluster claims it', aMember('Joining', { claim: aClaim(other) }), {}, 'beginLeave'],
+    ['gets its marks', aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) }, 'markNode'],
+    ['is awaited until it is Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'Joining running'],
+    ['deletes its token after it joined', aMember('Joining'), { node: aNode() }, 'endJoin'],
+    [
+      'deletes the token of a later command too',
       aMember('Joining', { generation: 2 }),
       { node: aNode(), joinEndedIn: 1 },
       'endJoin',
     ],
-    ['is adopted when it is a node', aMember('Joining'), { node: aNode(), joinEndedIn: 1 }, 'Joined succeeded'],
     [
-      'has no operation to end when it joins again',
+      'succeeds in its adoption when it is a node',
+      aMember('Joining'),
+      { node: aNode(), joinEndedIn: 1 },
+      'Joined succeeded',
+    ],
+    [
+      'ends no operation when it joins again',
       aMember('Joining', { isAdopting: false }),
       { node: aNode(), joinEndedIn: 1 },
       'Joined stay',
     ],
-    ['is looked at as a node', aMember('Joined'), {}, 'readNode'],
+    ['is checked as a node', aMember('Joined'), {}, 'readNode'],
+    ['is a node without asking a provider', aMember('Joined', { observedAt: null }), { node: aNode() }, 'Joined stay'],
     [
       'is a node, whatever its provider would say',
       aMember('Joined', { observedAt: null }),
@@ -66,74 +78,79 @@ describe('a machine that nothing here can rebuild', () => {
     ],
     [
       'is a node when the token of the connection is rejected',
-      aMember('Joined', { connection: { id: 'c', phase: 'Rejected' } }),
+      aMember('Joined', { connection: { id: asConnectionId('c'), phase: 'Rejected' } }),
       { node: aNode() },
       'Joined stay',
     ],
-    ['leaves when nothing claims it', aMember('Joined', { claim: null }), {}, 'beginLeave'],
-    ['is cordoned first', aMember('Leaving', { claim: null }), { node: aNode() }, 'cordon'],
+    ['leaves without a claim', aMember('Joined', { claim: null }), {}, 'beginLeave'],
+    ['is cordoned before it leaves', aMember('Leaving', { claim: null }), { node: aNode() }, 'cordon'],
     [
-      'is drained',
+      'is drained after the cordon',
       aMember('Leaving', { claim: null }),
       { node: aNode({ isUnschedulable: true }), podsLeft: null },
       'evict',
     ],
     [
-      'goes with its Node',
+      'deletes its Node after the drain',
       aMember('Leaving', { claim: null }),
       { node: aNode({ isUnschedulable: true }), podsLeft: 0 },
       'deleteNode',
     ],
-    ['goes with its tokens', aMember('Leaving', { claim: null }), { node: 'absent' }, 'endJoin'],
+    ['deletes its tokens after its Node', aMember('Leaving', { claim: null }), { node: 'absent' }, 'endJoin'],
     [
-      'is free when it has left',
+      'is Ready after it has left',
       aMember('Leaving', { claim: null, isAdopting: false }),
       { node: 'absent', joinEndedIn: 1 },
       'Ready stay',
     ],
     [
-      'is to be adopted still when it never was a node',
+      'stays in adoption when it left before it was a node',
       aMember('Leaving', { claim: null }),
       { node: 'absent', joinEndedIn: 1 },
       'Adopting running',
     ],
     [
-      'has left a cluster that is being deleted',
+      'has left when its cluster is being deleted',
       aMember('Leaving', { claim: null, isAdopting: false }, aCluster({ isDeleting: true })),
       {},
       'Ready stay',
     ],
     [
-      'has left a cluster that is gone',
+      'has left when its cluster is gone',
       aMember('Leaving', { claim: null, member: null, isAdopting: false }),
       {},
       'Ready stay',
     ],
     [
-      'stays in a cluster that sleeps',
+      'stays in a hibernated cluster',
       aMember('Leaving', { claim: null, isAdopting: false }, asleep),
       {},
       'Leaving stay',
     ],
     ['leaves after it has failed', aMember('Failed', { claim: null, isAdopting: false }), {}, 'beginLeave'],
-    ['stays failed while it is claimed', aMember('Failed', { isAdopting: false }), {}, 'Failed stay'],
-    ['is forgotten at once', aMachine({ phase: 'Deregistering', deregisterRequestedAt: ago(1) }), {}, 'forget'],
+    ['stays Failed while it is claimed', aMember('Failed', { isAdopting: false }), {}, 'Failed stay'],
+    [
+      'is forgotten immediately when deregistered',
+      aMachine({ phase: 'Deregistering', deregisterRequestedAt: ago(1) }),
+      {},
+      'forget',
+    ],
   ])('%s', (_what, wanted, seen, expected) => {
     expect(said(step(wanted, seen))).toBe(expected);
   });
 
-  it('is called after its kind and number, and marked as the nodes of others are not', () => {
+  it('is named after its kind and number, and marked as an adopted node', () => {
     expect(step(aMachine({ claim: aClaim() }))).toMatchObject({ nodeName: 'dedicated-321', cluster: aCluster() });
     expect(step(aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) })).toMatchObject({ marks });
   });
 
   it.each<[string, WantedServer, Partial<Seen>, string]>([
-    ['no pool draws on it', aMachine(), {}, 'NoNodePool'],
-    ['the cluster takes no nodes', aMachine({ claim: aClaim(asleep) }), {}, 'ClusterNotReady'],
-    ['nobody has run the command', aMember('Joining'), { node: 'absent' }, 'MachineAwaited'],
+    ['no pool uses it', aMachine(), {}, 'NoNodePool'],
+    ['the cluster cannot take nodes', aMachine({ claim: aClaim(asleep) }), {}, 'ClusterNotReady'],
+    ['its command was not run', aMember('Joining'), { node: 'absent' }, 'MachineAwaited'],
     ['the node is not Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'NodeNotReady'],
-    ['the cluster it leaves sleeps', aMember('Leaving', { claim: null }, asleep), {}, 'ClusterHibernated'],
-  ])('says in its operation that %s', (_what, wanted, seen, reason) => {
+    ['the cluster that it leaves is hibernated', aMember('Leaving', { claim: null }, asleep), {}, 'ClusterHibernated'],
+  ])('reports in its operation that %s', (_what, wanted, seen, reason) => {
     const told = verdict(wanted, seen);
 
     expect(told.waiting).toEqual({ reason, message: told.message });
@@ -141,7 +158,7 @@ describe('a machine that nothing here can rebuild', () => {
     expect(told.lookAgainMs).toBeGreaterThan(0);
   });
 
-  it('says in its operation that the cluster does not answer, and waits on', () => {
+  it('reports in its operation that the cluster does not answer, and keeps waiting', () => {
     const stand = { wanted: aMember('Joining'), now, times, random: 0 };
 
     const told = judgeGarden(stand, 'readNode', {
@@ -154,9 +171,9 @@ describe('a machine that nothing here can rebuild', () => {
   });
 
   it.each<[string, WantedServer]>([
-    ['that it is to be wiped, once it is free', aMachine({ phase: 'Ready', isAdopting: false })],
+    ['that it must be wiped after it has left', aMachine({ phase: 'Ready', isAdopting: false })],
     [
-      'the same of one that left before it was adopted',
+      'the same after it left during its adoption',
       aMachine({
         message: verdict(aMember('Leaving', { claim: null }), { node: 'absent', joinEndedIn: 1 }).message,
       }),
@@ -168,24 +185,24 @@ describe('a machine that nothing here can rebuild', () => {
   it.each<[string, WantedServer, Partial<Seen>]>([
     ['a pool', aMachine({ acknowledgedAt: ago(604_801) }), {}],
     ['its command', aMember('Joining', { begunAt: ago(604_801) }), { node: 'absent' }],
-  ])('fails when it was let wait for %s for a week', (_what, wanted, seen) => {
+  ])('fails after a week of waiting for %s', (_what, wanted, seen) => {
     const told = verdict(wanted, seen);
 
     expect(told).toMatchObject({ phase: 'Failed', operation: { to: 'failed', code: 'server_never_joined' } });
     expect(told).toMatchObject({ message: 'The machine did not become a node within 168 hours.', waiting: null });
   });
 
-  it('does not fail of the time for which its cluster slept', () => {
+  it('does not fail while its cluster is hibernated', () => {
     const wanted = aMember('Joining', { begunAt: ago(604_801) }, asleep);
 
     expect(said(step(wanted))).toBe('Joining running');
   });
 
-  it('is looked at before its time is over', () => {
+  it('is checked when its time limit ends', () => {
     expect(verdict(aMachine({ acknowledgedAt: ago(604_790) })).lookAgainMs).toBeLessThan(20_000);
   });
 
-  it('is looked for seldom after a while, and never less than once a minute', () => {
+  it('is checked with growing delays of at most a minute', () => {
     const look = (seconds: number) =>
       verdict(aMember('Joining', { begunAt: ago(seconds) }), { node: 'absent' }).lookAgainMs;
 

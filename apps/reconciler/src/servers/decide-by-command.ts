@@ -1,9 +1,8 @@
 import { decideDrain } from './decide-leave.js';
 import { decideFailed, decideJoined } from './decide-look.js';
 import { hasToJoin, missingMarks, nodeOf, waitsFor } from './membership.js';
-import type { Seen, ServerTimes, Step, Verdict, WantedServer } from './model.js';
+import type { Seen, ServerTimes, Step, Verdict, WaitReason, WantedServer } from './model.js';
 import { DAY_MS, JOINED_LOOK_MS, progressAt, resting, settle, waiting } from './verdicts.js';
-import type { WaitReason } from './wait-reasons.js';
 
 const CLUSTER_MS = 15_000;
 const NODE_MS = 10_000;
@@ -11,8 +10,8 @@ const AWAITED_MS_MIN = 5_000;
 const AWAITED_MS_MAX = 60_000;
 
 /**
- * Chooses the next step for a machine that nothing here can rebuild. No provider is asked about it. Its adoption is over
- * once it is a node; until then somebody has to let a node pool draw on it, and to run its join command.
+ * Chooses the next step for a machine that Corral cannot rebuild. No provider is asked. Its adoption succeeds once it is a node.
+ * Until then a node pool has to use it, and its owner has to run its join command.
  */
 export function decideByCommand(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   switch (wanted.phase) {
@@ -27,7 +26,7 @@ export function decideByCommand(wanted: WantedServer, seen: Seen, now: Date, tim
       return decideLeaving(wanted, seen, now, times);
     case 'Failed':
       return decideFailed(wanted, seen, now, times);
-    // What only a rebuild or a provider could lead to.
+    // Only reached through a rebuild or a provider.
     case 'Rebuilding':
     case 'Missing':
     case 'Deregistering':
@@ -36,7 +35,7 @@ export function decideByCommand(wanted: WantedServer, seen: Seen, now: Date, tim
 }
 
 function decideIdle(wanted: WantedServer, now: Date, times: ServerTimes): Step {
-  // Acknowledged anew on its way into a cluster: nobody has let go of the Node yet.
+  // Acknowledged again while joining a cluster: its old Node must be removed first.
   if (wanted.nodeName !== null) return { do: 'beginLeave' };
   const { claim, kind, serverId } = wanted;
   if (claim === null) return settle(unclaimed(wanted, now, times));
@@ -52,7 +51,7 @@ const wipeSentence =
 
 function unclaimed(wanted: WantedServer, now: Date, times: ServerTimes): Verdict {
   if (!wanted.isAdopting) return resting('Ready', wipeSentence, { to: 'stay' }, null);
-  // Its time may end before anybody does anything.
+  // Look again when the time limit ends.
   const leftMs = wanted.acknowledgedAt.getTime() + times.commandMsMax - now.getTime();
   const inMs = Math.max(1_000, Math.min(DAY_MS, leftMs + 1_000));
   const message = wanted.message === wipeSentence ? wipeSentence : unclaimedSentence;
@@ -81,11 +80,11 @@ function decideAwaited(wanted: WantedServer, seen: Seen, now: Date, times: Serve
 const awaitedSentence =
   'Waiting for the machine. An administrator of the team must request its join command and run it on the freshly installed machine.';
 
-/** At growing distance: an owner takes minutes or days. Who asks for a command has it looked at anew. */
+/** Growing delays, because an owner takes minutes or days. Requesting a command causes an immediate look. */
 const awaitedMs = ({ begunAt }: WantedServer, now: Date): number =>
   Math.min(AWAITED_MS_MAX, Math.max(AWAITED_MS_MIN, (now.getTime() - begunAt.getTime()) / 10));
 
-/** Drained, its Node and its tokens deleted; what is on its disk is for its owner to wipe. */
+/** Drains the machine, then deletes its Node and its tokens. Its owner must wipe the disk. */
 function decideLeaving(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   const drain = decideDrain(wanted, seen, now, times);
   if (drain !== null) return drain;

@@ -8,8 +8,8 @@ const CLUSTER_MS = 15_000;
 const NODE_MS = 10_000;
 
 /**
- * On the way into a cluster: a rebuild like any other, with join data, and then the node that comes of it. A cluster that
- * falls asleep outlasts the join data, so the server begins anew when it is awake.
+ * Joining a cluster: a rebuild with join data, and then the node that registers. Hibernation outlasts the join data, so the
+ * server starts over when the cluster is resumed.
  */
 export function decideJoining(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   const goesOn = hasToJoin(wanted) && wanted.member?.isAsleep === false;
@@ -29,7 +29,7 @@ function decideUnasked(wanted: WantedServer, seen: Seen, now: Date, times: Serve
   return settle(waiting(wanted, now, times, { message: waitsFor(member), inMs: CLUSTER_MS }));
 }
 
-/** The node comes a few minutes after the rebuild. Only then the server is read: each look costs the project a call. */
+/** The node registers a few minutes after the rebuild. The server is read only then, because each look costs the project a call. */
 function decideNode(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   const node = nodeOf(wanted);
   if (node === null || seen.node === 'absent') {
@@ -49,6 +49,6 @@ function decideNode(wanted: WantedServer, seen: Seen, now: Date, times: ServerTi
   return settle(waiting(wanted, now, times, { message, inMs: NODE_MS }));
 }
 
-/** One that is over cannot be misused, so no node waits for its deletion. It was made before the rebuild was asked for. */
+/** An expired token cannot be misused, so the node need not wait for its deletion. It was created before the rebuild request. */
 const isTokenGood = ({ rebuildAskedAt }: WantedServer, now: Date): boolean =>
   rebuildAskedAt !== null && now.getTime() - rebuildAskedAt.getTime() < JOIN_TOKEN_MS;

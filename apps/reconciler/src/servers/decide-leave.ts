@@ -7,7 +7,7 @@ import { DAY_MS, resting, settle, TOKEN_MS, waiting } from './verdicts.js';
 const ASLEEP_MS = 60_000;
 const DRAIN_MS = 5_000;
 
-/** On the way out of a cluster: drained, its Node deleted, and then a rebuild like any other. */
+/** Leaving a cluster: drain, delete the Node, and rebuild. */
 export function decideLeaving(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   const isAsked = wanted.rebuildAskedAt !== null;
   if (!isAsked) {
@@ -24,14 +24,15 @@ export function decideLeaving(wanted: WantedServer, seen: Seen, now: Date, times
 
 const left = ({ claim }: WantedServer) => ({
   ...resting('Ready', '', { to: 'stay' }, claim === null ? DAY_MS : 0),
-  ...{ nodeReady: false, endsMembership: true },
+  nodeReady: false,
+  endsMembership: true,
 });
 
 /**
- * A Node that stayed behind would be taken for a lost machine. So one is looked for before the rebuild, and again after
- * it: until then the server could have come back under the name.
+ * A remaining Node would look like a lost machine. It is therefore looked up before the rebuild, and again afterwards, because
+ * the server can register again until it is rebuilt.
  *
- * @returns null when there is no such Node, or nobody to drain it for
+ * @returns null when there is no such Node, or no cluster to drain it for
  */
 export function decideDrain(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
   const { member, nodeName, rebuildAskedAt, begunAt } = wanted;

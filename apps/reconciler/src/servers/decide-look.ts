@@ -8,9 +8,9 @@ import { DAY_MS, JOINED_LOOK_MS, resting, settle, TOKEN_MS } from './verdicts.js
 const CLUSTER_MS = 15_000;
 const rejectedSentence = 'The provider rejects the token of the connection, so the state of the server is unknown.';
 
-/** Servers go without telling anybody. What is asked of a claimed one comes before that. */
+/** Checks whether the server still exists before it serves a claim. Servers disappear without notice. */
 export function decideReady(wanted: WantedServer, seen: Seen, now: Date): Step {
-  // Adopted anew while it was a node: nobody has let go of the Node yet.
+  // Adopted again while it was a node: its old Node must be removed first.
   if (wanted.nodeName !== null) return { do: 'beginLeave' };
   if (wanted.connection.phase === 'Rejected') return settle(resting('Ready', rejectedSentence, { to: 'stay' }));
   const cluster = wanted.claim?.cluster ?? null;
@@ -34,7 +34,7 @@ const elsewhereSentence = `The label ${serverLabels.claim} at the provider belon
 const claimedElsewhere = ({ phase, claim }: WantedServer): Verdict =>
   resting(phase, elsewhereSentence, { to: 'stay' }, claim === null ? DAY_MS : TOKEN_MS);
 
-/** Servers come back when somebody moves them. */
+/** A missing server may be moved back. */
 export function decideMissing(wanted: WantedServer, seen: Seen): Step {
   const { nodeName, purpose, rebuildActionId, connection, claim } = wanted;
   if (nodeName !== null && !hasToJoin(wanted)) return { do: 'beginLeave' };
@@ -49,7 +49,7 @@ export function decideMissing(wanted: WantedServer, seen: Seen): Step {
   return settle(resting('Ready', '', { to: 'stay' }, claim === null ? DAY_MS : 0));
 }
 
-/** The node is looked at each time, and the server when the provider has not told of it for a day. */
+/** Checks the node each time, and the server when its last reading is a day old. */
 export function decideJoined(wanted: WantedServer, seen: Seen, now: Date): Step {
   if (!hasToJoin(wanted)) return { do: 'beginLeave' };
   return decideNode(wanted, seen) ?? decideServer(wanted, seen, now) ?? settle(joined(wanted, seen));
@@ -86,7 +86,7 @@ function joined(wanted: WantedServer, { node, server }: Seen): Verdict {
   return rest(claim === wanted.claimToken ? '' : elsewhereSentence);
 }
 
-/** What failed stays so until its claim is taken away, and leaves then. */
+/** A failed server stays Failed while it is claimed, and leaves afterwards. */
 export function decideFailed(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   const { message, nodeName, connection, rebuildAskedAt } = wanted;
   if (nodeName === null || hasToJoin(wanted)) return settle(resting('Failed', message, { to: 'stay' }, null));

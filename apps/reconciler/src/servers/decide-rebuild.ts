@@ -5,7 +5,7 @@ import { failed, isAdoption, progressAt, settle, waiting } from './verdicts.js';
 const LOOK_MS_MIN = 1_000;
 const LOOK_MS_MAX = 10_000;
 
-/** The newest rebuild that began at that second or later; null when there was none. */
+/** The newest rebuild that started in or after the second of `since`, or null. */
 export function newestRebuildSince(actions: readonly ServerAction[], since: Date): ServerAction | null {
   const sinceMs = Math.floor(since.getTime() / 1_000) * 1_000;
   const rebuilds = actions.filter(
@@ -15,15 +15,15 @@ export function newestRebuildSince(actions: readonly ServerAction[], since: Date
 }
 
 /**
- * From the moment on at which a rebuild may have been asked for: first find out whether it was, then what became of it.
+ * After a rebuild may have been requested: finds out whether it was, and then what became of it.
  *
- * @returns null when the server runs from the image that was asked for
+ * @returns null when the server runs the requested image
  */
 export function decideRebuild(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
   return decideAction(wanted, seen, now, times) ?? decideSystem(wanted, seen, now, times);
 }
 
-/** @returns null when nothing of a rebuild is on its way, whatever came of it */
+/** @returns null when no rebuild is in progress, whatever its outcome */
 export function decideUntilOver(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
   if (wanted.rebuildAskedAt === null) return null;
   if (wanted.rebuildActionId === null) return decideLostAnswer(wanted, wanted.rebuildAskedAt, seen, now, times);
@@ -33,7 +33,7 @@ export function decideUntilOver(wanted: WantedServer, seen: Seen, now: Date, tim
   return settle(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: done }));
 }
 
-/** @returns null when the provider's action is over and has no error, or is forgotten */
+/** @returns null when the provider's action ended without an error, or the provider no longer knows it */
 export function decideAction(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
   const step = decideUntilOver(wanted, seen, now, times);
   if (step !== null || seen.action === null || seen.action === 'absent') return step;
@@ -42,14 +42,14 @@ export function decideAction(wanted: WantedServer, seen: Seen, now: Date, times:
   return settle(failed(wanted, 'server_rebuild_failed', message));
 }
 
-/** Read after the action: what the server runs from decides, also about an action that the provider forgot. */
+/** Read after the action. The server's image decides, also for an action that the provider no longer knows. */
 export function decideSystem(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
   if (seen.server === null) return { do: 'readServer' };
   if (seen.server === 'absent') return goneMeanwhile(wanted);
   return decideEnd(wanted, seen.server, now, times);
 }
 
-/** A server that is gone has left. What it would be rebuilt for, should it come back, is for a new generation to say. */
+/** A leaving server that is gone starts over. A new generation decides what happens if it comes back. */
 function goneMeanwhile(wanted: WantedServer): Step {
   if (wanted.phase === 'Leaving') return { do: 'beginLeave' };
   return settle(failed(wanted, 'server_gone', 'The server was deleted during its rebuild.'));
@@ -64,12 +64,12 @@ function decideEnd(wanted: WantedServer, server: ServerReading, now: Date, times
   return settle(failed(wanted, 'server_rebuild_failed', message));
 }
 
-/** A request whose answer nobody has may still be on its way: it is neither repeated nor given up before it cannot be. */
+/** A request with a lost response may still arrive. It is neither repeated nor given up until that is impossible. */
 function decideLostAnswer(wanted: WantedServer, askedAt: Date, seen: Seen, now: Date, times: ServerTimes): Step {
   if (seen.actions === null) return { do: 'readActions' };
   const ours = newestRebuildSince(seen.actions.list, askedAt);
   if (ours !== null) return { do: 'recordAction', actionId: ours.id };
-  // Both times are the provider's, in whole seconds.
+  // Both times are by the provider's clock, in whole seconds.
   const leftMs = askedAt.getTime() + times.rebuildGraceMs + 1_000 - seen.actions.at.getTime();
   if (leftMs <= 0) return { do: 'forgetAsk' };
   const message = 'It is not yet known whether the provider has started the rebuild.';
@@ -77,7 +77,7 @@ function decideLostAnswer(wanted: WantedServer, askedAt: Date, seen: Seen, now: 
   return settle(waiting(wanted, now, times, { message, reason: 'OutcomeUnknown', inMs, progress: progressAt.asked }));
 }
 
-/** At growing distance: a rebuild takes a minute, and each look costs the project one of its calls. */
+/** Growing delays: a rebuild takes about a minute, and each look costs the project a call. */
 function lookMs(wanted: WantedServer, now: Date): number {
   const since = isAdoption(wanted) ? wanted.acknowledgedAt : wanted.begunAt;
   return Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, (now.getTime() - since.getTime()) / 5));

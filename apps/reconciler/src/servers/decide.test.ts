@@ -1,3 +1,4 @@
+import { asConnectionId } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { ago, anAction, aServer, aWanted, now, ready, said, second, times } from '../../test/support/a-server.js';
 import { decide } from './decide.js';
@@ -10,21 +11,26 @@ const rebuilding = asked({ rebuildActionId: 10 });
 
 describe('the next step of an adoption', () => {
   it.each<[string, WantedServer, Seen, string]>([
-    ['looks at the server first', aWanted(), nothingSeen, 'readServer'],
+    ['reads the server first', aWanted(), nothingSeen, 'readServer'],
     ['claims it', aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, 'putClaim'],
     ['records the claim once it was read back', aWanted({ claimedAt: null }), ready, 'recordClaim'],
-    ['claims it again when the label went', aWanted(), { ...ready, server: aServer({ labels: {} }) }, 'putClaim'],
+    [
+      'claims it again when the label was removed',
+      aWanted(),
+      { ...ready, server: aServer({ labels: {} }) },
+      'putClaim',
+    ],
     ['looks for the image', aWanted(), { ...ready, image: null }, 'findImage'],
     ['reads the actions', aWanted(), { ...ready, actions: null }, 'readActions'],
-    ['asks for the rebuild', aWanted(), ready, 'askRebuild'],
+    ['requests the rebuild', aWanted(), ready, 'askRebuild'],
     [
-      'asks for none in the second of another one',
+      'requests no rebuild in the same second as another one',
       aWanted(),
       { ...ready, actions: { list: [anAction({ startedAt: second })], at: second } },
       'Adopting running',
     ],
     [
-      'asks for none while something runs',
+      'requests no rebuild during another action',
       aWanted(),
       { ...ready, actions: { list: [anAction({ command: 'resize', status: 'running' })], at: second } },
       'Adopting running',
@@ -35,9 +41,14 @@ describe('the next step of an adoption', () => {
       { ...ready, server: aServer({ isLocked: true }) },
       'Adopting running',
     ],
-    ['waits while it migrates', aWanted(), { ...ready, server: aServer({ status: 'migrating' }) }, 'Adopting running'],
     [
-      'fails of a lock that does not end',
+      'waits while the server migrates',
+      aWanted(),
+      { ...ready, server: aServer({ status: 'migrating' }) },
+      'Adopting running',
+    ],
+    [
+      'fails when a lock does not end in time',
       aWanted({ acknowledgedAt: ago(3_601) }),
       { ...ready, server: aServer({ isLocked: true }) },
       'Failed failed server_locked',
@@ -45,46 +56,46 @@ describe('the next step of an adoption', () => {
     ['fails without the server', aWanted(), { ...ready, server: 'absent' }, 'Failed failed server_gone'],
     ['fails without an image', aWanted(), { ...ready, image: 'absent' }, 'Failed failed server_image_missing'],
     [
-      'fails with a small disk',
+      'fails when the disk is too small',
       aWanted(),
       { ...ready, server: aServer({ diskGb: 4 }) },
       'Failed failed server_disk_too_small',
     ],
     [
       'fails with a rejected token',
-      aWanted({ connection: { id: 'c', phase: 'Rejected' } }),
+      aWanted({ connection: { id: asConnectionId('c'), phase: 'Rejected' } }),
       nothingSeen,
       'Failed failed server_token_rejected',
     ],
     [
       'waits for a better token once the rebuild was asked for',
-      asked({ connection: { id: 'c', phase: 'Rejected' } }),
+      asked({ connection: { id: asConnectionId('c'), phase: 'Rejected' } }),
       nothingSeen,
       'Rebuilding running',
     ],
-    ['reads the actions before all else after a lost answer', asked(), { ...ready, actions: null }, 'readActions'],
+    ['reads the actions first after a lost response', asked(), { ...ready, actions: null }, 'readActions'],
     [
-      'takes the rebuild since then for its own',
+      'adopts a rebuild that started since the request',
       asked(),
       { ...ready, actions: { list: [anAction({ startedAt: asked().rebuildAskedAt as Date })], at: second } },
       'recordAction',
     ],
-    ['does not take an earlier one for it, and waits', asked(), ready, 'Rebuilding running'],
+    ['does not adopt an earlier rebuild, and waits', asked(), ready, 'Rebuilding running'],
     [
-      'asks again only after the time of grace',
+      'requests again after the grace period',
       asked({ rebuildAskedAt: new Date(second.getTime() - 61_000) }),
       ready,
       'forgetAsk',
     ],
     [
-      'and not a second before',
+      'does not request again a second earlier',
       asked({ rebuildAskedAt: new Date(second.getTime() - 60_000) }),
       ready,
       'Rebuilding running',
     ],
     ['polls the action', rebuilding, ready, 'readAction'],
     [
-      'waits for its end',
+      'waits for the end of the action',
       rebuilding,
       { ...nothingSeen, action: anAction({ status: 'running', progress: 50 }) },
       'Rebuilding running',
@@ -95,37 +106,37 @@ describe('the next step of an adoption', () => {
       { ...nothingSeen, action: anAction({ status: 'error' }) },
       'Failed failed server_rebuild_failed',
     ],
-    ['looks at the server after it', rebuilding, { ...nothingSeen, action: anAction() }, 'readServer'],
+    ['reads the server after the action', rebuilding, { ...nothingSeen, action: anAction() }, 'readServer'],
     [
-      'is done when the server runs from the image',
+      'succeeds when the server runs the requested image',
       rebuilding,
       { ...nothingSeen, action: anAction(), server: aServer({ imageId: 7 }) },
       'Ready succeeded',
     ],
     [
-      'is done also when the provider forgot the action',
+      'succeeds when the provider no longer knows the action',
       rebuilding,
       { ...nothingSeen, action: 'absent', server: aServer({ imageId: 7 }) },
       'Ready succeeded',
     ],
     [
-      'fails when it runs from another one',
+      'fails when the server runs another image',
       rebuilding,
       { ...nothingSeen, action: anAction(), server: aServer({ imageId: 8 }) },
       'Failed failed server_rebuild_failed',
     ],
     [
-      'waits while it is still locked',
+      'waits while the server is still locked',
       rebuilding,
       { ...nothingSeen, action: anAction(), server: aServer({ isLocked: true }) },
       'Rebuilding running',
     ],
-    ['of a failed one is none', aWanted({ phase: 'Failed' }), nothingSeen, 'Failed stay'],
+    ['does nothing after a failure', aWanted({ phase: 'Failed' }), nothingSeen, 'Failed stay'],
   ])('%s', (_what, wanted, seen, expected) => {
     expect(said(decide(wanted, seen, now, times))).toBe(expected);
   });
 
-  it('keeps the labels of others, and replaces no claim of others', () => {
+  it('keeps foreign labels, and replaces no foreign claim', () => {
     const step = decide(aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, now, times);
     expect(step).toEqual({ do: 'putClaim', labels: { env: 'prod', 'corral.dev/claim': 'ours' } });
 
@@ -140,16 +151,21 @@ describe('the next step of a deregistration', () => {
   const leaving = aWanted({ phase: 'Deregistering', deregisterRequestedAt: ago(1) });
 
   it.each<[string, WantedServer, Seen, string]>([
-    ['looks at the server', leaving, nothingSeen, 'readServer'],
-    ['takes our label away', leaving, ready, 'removeClaim'],
+    ['reads the server', leaving, nothingSeen, 'readServer'],
+    ['removes our label', leaving, ready, 'removeClaim'],
     [
-      'leaves that of others',
+      'keeps a foreign label',
       leaving,
       { ...ready, server: aServer({ labels: { 'corral.dev/claim': 'x' } }) },
       'forget',
     ],
     ['ends without the server', leaving, { ...ready, server: 'absent' }, 'forget'],
-    ['ends without a token', { ...leaving, connection: { id: 'c', phase: 'Rejected' } }, nothingSeen, 'forget'],
+    [
+      'ends without a token',
+      { ...leaving, connection: { id: asConnectionId('c'), phase: 'Rejected' } },
+      nothingSeen,
+      'forget',
+    ],
     [
       'ends after a day in which nobody let us',
       { ...leaving, deregisterRequestedAt: ago(86_401) },
@@ -169,7 +185,7 @@ describe('a failure of the provider', () => {
     wanted = aWanted(),
   ) => judgeFailure({ wanted, now, times, random: 0 }, step, failure);
 
-  it('is waited out at growing distance', () => {
+  it('is retried with growing delays', () => {
     const waits = [0, 1, 2, 10].map((failures) => {
       const wanted = aWanted({ failures });
       return verdictOf({ kind: 'uncertain', reason: '500' }, 'readServer', wanted).lookAgainMs;
@@ -177,12 +193,12 @@ describe('a failure of the provider', () => {
     expect(waits).toEqual([1_000, 2_000, 4_000, 60_000]);
   });
 
-  it('has a refused token looked at, and ends nothing', () => {
+  it('requests a token verification and ends nothing when the token is refused', () => {
     const verdict = verdictOf({ kind: 'credentials_refused', status: 401, code: 'unauthorized' });
     expect(verdict).toMatchObject({ phase: 'Adopting', doubtsToken: true, operation: { to: 'running' } });
   });
 
-  it('leaves an adopted server what it is', () => {
+  it('keeps the phase of an adopted server', () => {
     const wanted = aWanted({ phase: 'Ready' });
     const refused = { kind: 'credentials_refused', status: 403, code: 'forbidden' } as const;
     expect(verdictOf(refused, 'readServer', wanted)).toMatchObject({ phase: 'Ready', operation: { to: 'stay' } });

@@ -8,12 +8,12 @@ import { decideRebuild } from './decide-rebuild.js';
 import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
 import { DAY_MS, failed, progressAt, resting, settle, TOKEN_MS, waiting } from './verdicts.js';
 
-/** A provider that does not let us detach a server for so long is not waited for: the label stays. */
+/** How long to wait for a provider that does not allow the detachment. After that the label stays. */
 const DEREGISTER_MS_MAX = DAY_MS;
 
 /**
- * Chooses the one next step. Pure and total: it depends on what the row has and what this pass has seen, so it is the
- * same after a crash.
+ * Chooses the next step. Pure and total: it depends only on the row and on what this pass has observed, so it is the same
+ * after a crash.
  *
  * @param now the database's clock
  */
@@ -51,12 +51,12 @@ function decideAdoption(wanted: WantedServer, seen: Seen, now: Date, times: Serv
   }
   if (wanted.rebuildAskedAt === null) return decideAsk(wanted, seen, now, times);
   const step = decideRebuild(wanted, seen, now, times);
-  // One that still was a node has to leave its cluster first.
+  // A server that is still a node must leave its cluster first.
   return step ?? settle(resting('Ready', '', { to: 'succeeded' }, wanted.nodeName === null ? DAY_MS : 0));
 }
 
 function decideDeregistration(wanted: WantedServer, seen: Seen, now: Date, requestedAt: Date): Step {
-  // Nothing at the provider says whose such a machine is.
+  // The provider stores nothing about such a machine.
   if (joinsByCommand(wanted.kind) || wanted.connection.phase === 'Rejected') return { do: 'forget' };
   if (now.getTime() - requestedAt.getTime() > DEREGISTER_MS_MAX) return { do: 'forget' };
   if (seen.server === null) return { do: 'readServer' };

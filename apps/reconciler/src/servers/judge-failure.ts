@@ -1,25 +1,24 @@
 import type { ServerPhase } from '@corral/contracts';
 import type { ProjectFailure } from '@corral/hcloud';
-import { backoffMs, spreadMs } from '../loop/backoff.js';
-import type { Stand } from './judge-garden.js';
-import type { Step, Verdict, WantedServer } from './model.js';
+import { backoffMs, spreadMs } from '@corral/wire';
+import type { PassState } from './judge-garden.js';
+import type { Step, Verdict, WaitReason, WantedServer } from './model.js';
 import { failed, isAdoption, progressAt, resting, waiting } from './verdicts.js';
-import type { WaitReason } from './wait-reasons.js';
 
 const retry = { firstMs: 1_000, maxMs: 60_000 };
 const LOCKED_MS = 5_000;
 
-/** Phases in which the server is on its way through a rebuild. */
+/** Phases that include a rebuild. */
 const rebuilding = new Set<ServerPhase>(['Adopting', 'Rebuilding', 'Joining', 'Leaving']);
-/** Codes of refusals that end by themselves. */
+/** Codes of temporary refusals. */
 const passing = new Set(['locked', 'conflict', 'maintenance', 'rate_limit_exceeded', 'resource_unavailable']);
 
 /**
- * What is told when the provider did not do what a step asked for. Only what is surely refused, and stays so, ends an
- * adoption, a joining or a leaving; all else is tried again until its time is over.
+ * The verdict when the provider did not perform a step. Only a definite and lasting refusal ends an adoption, joining or
+ * leaving. Everything else is retried until its time limit.
  */
 export function judgeFailure(
-  { wanted, now, times, random }: Stand,
+  { wanted, now, times, random }: PassState,
   step: Step['do'],
   failure: ProjectFailure,
 ): Verdict {
@@ -38,13 +37,13 @@ export function judgeFailure(
   return { ...rest, failures, doubtsToken, waiting: { reason, message } };
 }
 
-/** Null when the step can be tried again. */
+/** Null when the step can be retried. */
 function lastingEnd(wanted: WantedServer, step: Step['do'], failure: ProjectFailure): Verdict | null {
   const isWrite = step === 'putClaim' || step === 'askRebuild';
   if (failure.kind === 'absent' && isWrite && wanted.phase !== 'Leaving') {
     return failed(wanted, 'server_gone', 'The cloud project has no such server.');
   }
-  // Whoever is in a cluster, or nearly, waits for a better token: adopting it again would not help.
+  // A server that is in a cluster, or about to be, waits for a valid token: adopting it again would not help.
   if (failure.kind === 'credentials_refused' && failure.code !== 'unauthorized' && isAdoption(wanted)) {
     return failed(
       wanted,

@@ -9,12 +9,23 @@ const stand = (wanted: WantedServer) => ({ wanted, now, times, random: 0 });
 const told = (wanted: WantedServer, kind: GardenErrorKind, step: Step['do'] = 'readNode') =>
   judgeGarden(stand(wanted), step, { kind: 'unanswered', error: new GardenError(kind, 'shoot garden-t1/c1') });
 const kinds: GardenErrorKind[] = [
-  ...(['unreachable', 'uncertain', 'throttled', 'credentials', 'rbac', 'refused', 'stale_reference'] as const),
-  ...(['conflict', 'exists', 'not_found', 'expired', 'server_error', 'unusable'] as const),
+  'unreachable',
+  'uncertain',
+  'throttled',
+  'credentials',
+  'rbac',
+  'refused',
+  'stale_reference',
+  'conflict',
+  'exists',
+  'not_found',
+  'expired',
+  'server_error',
+  'unusable',
 ];
 
-describe('a cluster that did not do what was asked for', () => {
-  it.each(kinds)('is waited for after %s, and its words are not passed on', (kind) => {
+describe('a cluster that did not perform a step', () => {
+  it.each(kinds)('is retried after %s, without its wording in the message', (kind) => {
     for (const phase of ['Joining', 'Joined', 'Leaving'] as const) {
       const verdict = told(aMember(phase), kind);
       expect(verdict).toMatchObject({ phase, operation: { to: 'stay' }, endsMembership: false });
@@ -28,56 +39,60 @@ describe('a cluster that did not do what was asked for', () => {
     ['not_found', false],
     ['throttled', null],
     ['credentials', null],
-  ])('says of the node after %s what is known of it', (kind, nodeReady) => {
+  ])('sets nodeReady after %s as far as it is known', (kind, nodeReady) => {
     expect(told(aMember('Joined'), kind)).toMatchObject({ nodeReady, lookAgainMs: 60_000 });
   });
 
-  it('is asked again at growing distance', () => {
+  it('is retried with growing delays', () => {
     const waits = [0, 1, 2, 10].map((failures) => told(aMember('Leaving', { failures }), 'unreachable').lookAgainMs);
     expect(waits).toEqual([2_000, 4_000, 8_000, 60_000]);
   });
 
-  it('is asked for as long as it asks for, without counting that', () => {
+  it('is retried after Retry-After without counting a failure', () => {
     const error = new GardenError('throttled', 'shoot', { retryAfterSeconds: 7 });
     const verdict = judgeGarden(stand(aMember('Leaving')), 'evict', { kind: 'unanswered', error });
     expect(verdict).toMatchObject({ lookAgainMs: 9_000, failures: 0 });
   });
 
-  it('says which pool is missing', () => {
+  it('reports a missing managed pool', () => {
     expect(told(aMember('Joining'), 'not_found', 'prepareJoin').message).toContain('no managed pool');
   });
 
-  it('ends a joining, and no leaving, when its time is over', () => {
+  it('ends a joining, but no leaving, at the time limit', () => {
     const begunAt = ago(1_801);
     expect(told(aMember('Joining', { begunAt }), 'unreachable')).toMatchObject({
-      ...{ phase: 'Failed', message: expect.stringContaining('(server_join_timeout)'), lookAgainMs: null },
+      phase: 'Failed',
+      message: expect.stringContaining('(server_join_timeout)'),
+      lookAgainMs: null,
     });
     expect(told(aMember('Leaving', { begunAt }), 'unreachable').phase).toBe('Leaving');
   });
 
-  it('is left alone for as long as the garden wants to be', () => {
+  it('is not called while the garden gate is paused', () => {
     const verdict = judgeGarden(stand(aMember('Joined', { failures: 2 })), 'readNode', { kind: 'paused', inMs: 5_000 });
     expect(verdict).toMatchObject({ phase: 'Joined', lookAgainMs: 5_000, failures: 2, nodeReady: null });
   });
 });
 
-describe('a provider that does not do what joining or leaving needs', () => {
+describe('a provider that refuses a joining or leaving step', () => {
   const refused = (code: string) => ({ kind: 'refused', status: 423, code }) as const;
   const forbidden = { kind: 'credentials_refused', status: 403, code: 'forbidden' } as const;
 
-  it.each(['Joining', 'Leaving'] as const)('ends a %s with its code, and no operation', (phase) => {
+  it.each(['Joining', 'Leaving'] as const)('ends a %s with its code, without an operation', (phase) => {
     expect(judgeFailure(stand(aMember(phase)), 'askRebuild', refused('protected'))).toMatchObject({
-      ...{ phase: 'Failed', message: expect.stringContaining('(server_protected)'), operation: { to: 'stay' } },
+      phase: 'Failed',
+      message: expect.stringContaining('(server_protected)'),
+      operation: { to: 'stay' },
       nodeReady: false,
     });
   });
 
-  it.each(['Joining', 'Leaving'] as const)('lets a %s wait for a lock, and for a better token', (phase) => {
+  it.each(['Joining', 'Leaving'] as const)('keeps a %s waiting during a lock, and for a valid token', (phase) => {
     expect(judgeFailure(stand(aMember(phase)), 'askRebuild', refused('locked'))).toMatchObject({ phase });
     expect(judgeFailure(stand(aMember(phase)), 'askRebuild', forbidden)).toMatchObject({ phase, doubtsToken: true });
   });
 
-  it('does not keep a server that is gone from leaving', () => {
+  it('fails a joining without the server, but not a leaving', () => {
     expect(judgeFailure(stand(aMember('Joining')), 'askRebuild', { kind: 'absent' }).phase).toBe('Failed');
     expect(judgeFailure(stand(aMember('Leaving')), 'askRebuild', { kind: 'absent' }).phase).toBe('Leaving');
   });

@@ -1,25 +1,28 @@
 import type { GardenErrorKind } from '@corral/garden';
-import { backoffMs, spreadMs } from '../loop/backoff.js';
+import { backoffMs, spreadMs } from '@corral/wire';
 import type { ServerTimes, Step, Verdict, WantedServer } from './model.js';
 import type { NodeFailure } from './perform-node.js';
 import { JOINED_LOOK_MS, waiting } from './verdicts.js';
 
 const retry = { firstMs: 2_000, maxMs: 60_000 };
 
-export interface Stand {
+export interface PassState {
   readonly wanted: WantedServer;
   readonly now: Date;
   readonly times: ServerTimes;
-  /** From 0 to 1. */
+  /** In [0, 1]. */
   readonly random: number;
 }
 
-/** What is told when a cluster did not do what a step asked for. That passes: only its time ends a joining. */
-export function judgeGarden(stand: Stand, step: Step['do'], failure: NodeFailure): Verdict {
+/** The verdict when a cluster did not perform a step. Such failures are temporary: only its time limit ends a joining. */
+export function judgeGarden(stand: PassState, step: Step['do'], failure: NodeFailure): Verdict {
   const { wanted, now, times, random } = stand;
   if (failure.kind === 'paused') {
     return waiting(wanted, now, times, {
-      ...{ message: pausedSentence, inMs: failure.inMs, failures: wanted.failures, reason: 'UpstreamThrottled' },
+      message: pausedSentence,
+      inMs: failure.inMs,
+      failures: wanted.failures,
+      reason: 'UpstreamThrottled',
     });
   }
   const { kind, retryAfterSeconds } = failure.error;
@@ -34,7 +37,7 @@ export function judgeGarden(stand: Stand, step: Step['do'], failure: NodeFailure
 
 const pausedSentence = 'Requests to the garden are currently limited. Work continues automatically.';
 
-/** Nobody can say of the node what the cluster does not tell. */
+/** The cluster does not answer, so the state of the node is unknown. */
 const isSilence = (kind: GardenErrorKind): boolean =>
   ['unreachable', 'uncertain', 'server_error', 'unusable', 'not_found'].includes(kind);
 

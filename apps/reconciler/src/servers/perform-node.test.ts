@@ -2,7 +2,7 @@ import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { aMember, aNode, ready } from '../../test/support/a-server.js';
 import { fakeShoots } from '../../test/support/fake-shoots.js';
-import { type GardenWord, gardenGate } from '../loop/garden-gate.js';
+import { type GardenWord, gardenGate } from '../garden/gate.js';
 import { nothingSeen, type Seen } from './model.js';
 import { performNodeStep } from './perform-node.js';
 
@@ -32,14 +32,14 @@ const throwing = (kind: GardenErrorKind) => async () => {
   throw new GardenError(kind, 'shoot');
 };
 
-describe('a step in a cluster', () => {
-  it('has the actions read again after join data, so that the time of the question is theirs', async () => {
+describe('a node step', () => {
+  it('discards the actions after join data, so that the request time is read again', async () => {
     const { deps, context } = aGarden();
     const performed = await performNodeStep(deps, context(ready), { do: 'prepareJoin', node });
     expect(performed).toMatchObject({ kind: 'done', seen: { joinUserData: '#cloud-config', actions: null } });
   });
 
-  it('leaves no token in the cluster once the joining has ended', async () => {
+  it('deletes the token when the joining has ended', async () => {
     const { deps, context, shoot } = aGarden();
     await performNodeStep(deps, context(ready), { do: 'prepareJoin', node });
     expect([...shoot.tokens]).toEqual(['web']);
@@ -50,7 +50,7 @@ describe('a step in a cluster', () => {
     expect([...shoot.tokens]).toEqual([]);
   });
 
-  it('takes join data of which nothing can be made for no answer', async () => {
+  it('treats unusable join data as no answer', async () => {
     const { deps, context } = aGarden();
     const renderJoinUserData = () => {
       throw new TypeError('No server can join with this server.');
@@ -62,7 +62,7 @@ describe('a step in a cluster', () => {
     expect(performed).toMatchObject({ kind: 'unanswered', error: { kind: 'unusable' } });
   });
 
-  it.each(['cordon', 'evict'] as const)('reads a node again that went away before %s', async (step) => {
+  it.each(['cordon', 'evict'] as const)('discards a node that disappeared before %s', async (step) => {
     const { deps, context } = aGarden();
     const seen = { ...nothingSeen, node: aNode(), podsLeft: 2 };
     const performed = await performNodeStep(deps, context(seen), { do: step, node });
@@ -74,14 +74,14 @@ describe('a step in a cluster', () => {
     ['credentials', { kind: 'locked' }],
     ['unreachable', null],
     ['server_error', null],
-  ])('tells the gate of %s what that says about the garden', async (kind, word) => {
+  ])('reports %s to the garden gate as far as it concerns the garden', async (kind, word) => {
     const { deps, context, words } = aGarden();
     const nodes = { ...deps.nodes, readNode: throwing(kind) };
     await performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node });
     expect(words).toEqual([word]);
   });
 
-  it('keeps from the gate what a Shoot itself answers', async () => {
+  it('does not report a Shoot’s own answer to the garden gate', async () => {
     const { deps, context, words } = aGarden();
     const readNode = () => Promise.reject(new GardenError('credentials', 'shoot', { fromShoot: true }));
     await performNodeStep({ ...deps, nodes: { ...deps.nodes, readNode } }, context(nothingSeen), {
@@ -91,7 +91,7 @@ describe('a step in a cluster', () => {
     expect(words).toEqual([null]);
   });
 
-  it('is not taken while the garden is left alone', async () => {
+  it('is skipped while the garden gate is paused', async () => {
     const { deps, context, words } = aGarden();
     const nodes = { ...deps.nodes, readNode: throwing('credentials') };
     await performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node });
@@ -102,7 +102,7 @@ describe('a step in a cluster', () => {
     expect(words).toHaveLength(1);
   });
 
-  it('does not hide what is no answer of the garden', async () => {
+  it('rethrows errors that are not from the garden', async () => {
     const { deps, context } = aGarden();
     const nodes = { ...deps.nodes, readNode: () => Promise.reject(new Error('a bug')) };
     await expect(performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node })).rejects.toThrow(

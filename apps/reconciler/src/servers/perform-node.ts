@@ -1,20 +1,20 @@
 import { GardenError, isGardenError, type JoinData, type ShootNodes } from '@corral/garden';
-import { type GardenGate, type GardenWord, gardenWordOf } from '../loop/garden-gate.js';
-import { Stopped } from '../loop/unless-stopped.js';
+import { type GardenGate, type GardenWord, gardenWordOf } from '../garden/gate.js';
+import { Stopped } from '../loop/run-bounds.js';
 import type { NodeOf, Seen, Step, WantedServer } from './model.js';
 import { JOIN_TOKEN_MS } from './verdicts.js';
 
 export interface NodeDeps {
   readonly nodes: ShootNodes;
-  /** Of the user data that makes a server a node. */
+  /** Renders the user data that makes a server a node. */
   readonly renderJoinUserData: (join: JoinData, nodeName: string) => string;
-  /** What is wrong with the garden is found out by one server for all. */
+  /** Shares knowledge about garden problems between servers. */
   readonly gate: GardenGate;
 }
 
 export type NodeFailure =
   | { readonly kind: 'unanswered'; readonly error: GardenError }
-  /** The garden wants to be left alone. */
+  /** The garden gate is paused. */
   | { readonly kind: 'paused'; readonly inMs: number };
 
 type NodeStep = Extract<Step, { readonly node: NodeOf }>;
@@ -25,7 +25,7 @@ interface NodeContext {
   readonly signal: AbortSignal;
 }
 
-/** Takes one step in a cluster. The seen parts that it makes old are forgotten, so that they are read again. */
+/** Performs one step in a cluster. Observations that it makes stale are dropped, so that they are read again. */
 export async function performNodeStep(
   deps: NodeDeps,
   context: NodeContext,
@@ -44,7 +44,7 @@ export async function performNodeStep(
     if (!isGardenError(error)) throw error;
     word = wordOf(error);
     const isGone = error.kind === 'not_found' && ['markNode', 'cordon', 'evict'].includes(step.do);
-    // A Node that went away between two calls is read again, and then decided about.
+    // A Node that disappeared between two calls is read again before the next decision.
     if (isGone) return { kind: 'done', seen: { ...context.seen, node: null, podsLeft: null } };
     return { kind: 'unanswered', error };
   } finally {
@@ -60,12 +60,12 @@ async function take({ nodes, renderJoinUserData }: NodeDeps, context: NodeContex
       const { architecture } = wanted;
       const request = { nodeName: name, architecture, tokenSeconds: JOIN_TOKEN_MS / 1_000 };
       const join = await nodes.joinData(shoot, request, signal);
-      // That took its time, and the time at which a rebuild is asked for has to be that of the actions.
+      // This took time, and the request time of a rebuild must come from freshly read actions.
       return { ...seen, joinUserData: rendered(() => renderJoinUserData(join, name)), actions: null };
     }
     case 'endJoin':
       await nodes.endJoin(shoot, name, signal);
-      // Of one that leaves: it may have joined in the moment before.
+      // A leaving server may have joined just before, so its node is read again.
       return { ...seen, joinEndedIn: wanted.generation, node: wanted.phase === 'Leaving' ? null : seen.node };
     case 'readNode':
       return { ...seen, node: (await nodes.readNode(shoot, name, signal)) ?? 'absent' };
@@ -79,12 +79,12 @@ async function take({ nodes, renderJoinUserData }: NodeDeps, context: NodeContex
       return { ...seen, podsLeft: await nodes.evictPods(shoot, name, signal) };
     case 'deleteNode':
       await nodes.deleteNode(shoot, name, signal);
-      // Should it come back, its pods are to be asked as well.
+      // If the Node registers again, its pods must be evicted too.
       return { ...seen, node: 'absent', podsLeft: null };
   }
 }
 
-/** What the cluster tells of itself is its own: join data of which nothing can be made is an answer of no use. */
+/** Join data comes from the cluster's owner. Data that cannot be rendered counts as an unusable answer. */
 function rendered(render: () => string): string {
   try {
     return render();
@@ -104,8 +104,8 @@ async function enter(gate: GardenGate, { shoot }: NodeOf, signal: AbortSignal) {
 }
 
 /**
- * What a failure says about the garden as such. A control plane that is not up looks like one that is away, and what a
- * Shoot itself answers must not keep others from the garden.
+ * What a failure says about the garden itself. A control plane that is not up looks the same as an unreachable one, and a
+ * Shoot's own answer must not block work on others.
  */
 function wordOf(error: GardenError): GardenWord | null {
   if (error.fromShoot) return null;

@@ -1,26 +1,27 @@
+import type { ServerId } from '@corral/contracts';
 import type { ProjectClient, ProjectFailure, ProjectOutcome } from '@corral/hcloud';
-import type { Lease } from '../loop/lease-store.js';
+import type { PassLease } from '../loop/leases.js';
 import { nothingSeen, type Seen, type ServerTimes, type Step, type WantedServer } from './model.js';
 import { type NodeDeps, type NodeFailure, performNodeStep } from './perform-node.js';
-import type { ServerStore } from './server-store.js';
+import type { ServerStore } from './store.js';
 
 export interface PerformDeps extends NodeDeps {
   readonly store: Pick<
     ServerStore,
     'recordClaim' | 'recordAsk' | 'recordAction' | 'forgetAsk' | 'beginJoin' | 'beginLeave' | 'forget'
   >;
-  /** Name of the system image that servers are rebuilt with. */
+  /** Name of the system image for rebuilds. */
   readonly image: string;
   readonly times: ServerTimes;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   readonly tick: () => number;
 }
 
 export interface StepContext {
-  readonly lease: Lease;
+  readonly lease: PassLease<ServerId>;
   readonly wanted: WantedServer;
   readonly seen: Seen;
-  /** Null for a machine about which no provider is asked. */
+  /** Null for a machine without a provider. */
   readonly project: ProjectClient | null;
   readonly signal: AbortSignal;
 }
@@ -29,24 +30,23 @@ export type Performed =
   | { readonly kind: 'done'; readonly seen: Seen }
   | { readonly kind: 'failed'; readonly failure: ProjectFailure }
   | NodeFailure
-  /** Somebody wants something else by now, or has the turn: read the row again. */
+  /** The wish has changed, or the lease is lost: read the row again. */
   | { readonly kind: 'changed' }
   | { readonly kind: 'forgotten' };
 
 /**
- * The part of the time of grace within which the request must leave after the actions were read, whose time is the one
- * that is written down. A process that stood still in between must not send it when others have long concluded that
- * nothing came of it.
+ * Fraction of the grace period within which the request must be sent after the actions were read, since the recorded time is
+ * theirs. A process that was suspended in between must not send it after others have concluded that it had no effect.
  */
 const ASK_WITHIN = 1 / 12;
 
 /**
- * Sent anew with each rebuild: without it the provider would use that of the last time. It holds no secret, because any
- * process on the server can read it.
+ * Sent with each rebuild, because the provider would otherwise reuse the previous user data. Contains no secret: any process
+ * on the server can read it.
  */
 const plainUserData = ['#cloud-config', '# Rebuilt by Corral.', 'ssh_pwauth: false', ''].join('\n');
 
-/** Takes one step. The seen parts that it makes old are forgotten, so that they are read again. */
+/** Performs one step. Observations that it makes stale are dropped, so that they are read again. */
 export const performStep =
   (deps: PerformDeps) =>
   async (context: StepContext, step: Exclude<Step, { do: 'settle' }>): Promise<Performed> => {
@@ -71,7 +71,7 @@ export const performStep =
       }
       case 'putClaim':
       case 'removeClaim': {
-        // Read back, not believed: another writer may have replaced all labels in the same moment.
+        // Read back, because another writer may have replaced all labels at the same time.
         const outcome = await projectOf(context).putLabels(serverId, step.labels);
         return outcome.kind === 'ok' ? { kind: 'done', seen: { ...seen, server: null } } : gone(outcome, seen);
       }
@@ -100,7 +100,7 @@ export const performStep =
     }
   };
 
-/** @throws Error where no step should ask a provider */
+/** @throws Error when a step needs a provider and there is none */
 function projectOf({ project, wanted }: Pick<StepContext, 'project' | 'wanted'>): ProjectClient {
   if (project === null) throw new Error(`No provider is asked about a server of the kind ${wanted.kind}.`);
   return project;
@@ -112,7 +112,7 @@ async function askRebuild(
   { askedAt, imageId }: { askedAt: Date; imageId: number },
 ): Promise<Performed> {
   const isTooLate = () => seen.actionsTick === null || tick() - seen.actionsTick > times.rebuildGraceMs * ASK_WITHIN;
-  // Whatever was prepared, only who is about to join gets it.
+  // Only a joining server gets prepared join data.
   const userData = wanted.phase === 'Joining' ? seen.joinUserData : plainUserData;
   if (userData === null || isTooLate()) return { kind: 'changed' };
   if (!(await store.recordAsk(lease, wanted, { askedAt, imageId }))) return { kind: 'changed' };
@@ -122,7 +122,7 @@ async function askRebuild(
   if (outcome.kind === 'ok') {
     return recorded(await store.recordAction(lease, wanted, outcome.value.id), { ...seen, server: null });
   }
-  // Surely not begun. Only an uncertain end leaves the mark, and the next pass finds out.
+  // Definitely not started. Only an uncertain outcome keeps the mark, and the next pass finds out.
   if (outcome.kind !== 'uncertain' && !(await store.forgetAsk(lease, wanted))) return { kind: 'changed' };
   return { kind: 'failed', failure: outcome };
 }
@@ -133,7 +133,7 @@ function found<T>(outcome: ProjectOutcome<T>, see: (value: T | 'absent') => Seen
   return { kind: 'failed', failure: outcome };
 }
 
-/** A server that went away between two calls is read again, and then decided about. */
+/** A server that disappeared between two calls is read again before the next decision. */
 function gone(outcome: ProjectFailure, seen: Seen): Performed {
   if (outcome.kind === 'absent' && seen.server !== null) return { kind: 'done', seen: { ...seen, server: null } };
   return { kind: 'failed', failure: outcome };

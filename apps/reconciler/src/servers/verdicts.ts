@@ -1,50 +1,49 @@
-import { joinsByCommand, type ServerErrorCode, type ServerPhase } from '@corral/contracts';
+import { joinsByCommand, type OperationWaiting, type ServerErrorCode, type ServerPhase } from '@corral/contracts';
 import { hasToJoin } from './membership.js';
-import type { OperationVerdict, ServerTimes, Step, Verdict, WantedServer } from './model.js';
-import type { WaitReason } from './wait-reasons.js';
+import type { OperationVerdict, ServerTimes, Step, Verdict, Wait, WaitReason, WantedServer } from './model.js';
 
 export const DAY_MS = 86_400_000;
-/** A token that is rejected is looked at again so often; a better one is told of at once. */
+/** Look interval while a token is rejected. A new token causes a look immediately. */
 export const TOKEN_MS = 60_000;
-/** A node that is well is looked at so often. */
+/** Look interval of a healthy node. */
 export const JOINED_LOOK_MS = 60_000;
 
-/** So long a token with which a server joins is good: for the rebuild and the first steps of the node agent. */
+/** Lifetime of a join token: it must cover the rebuild and the first steps of the node agent. */
 export const JOIN_TOKEN_MS = 900_000;
 
 interface Waiting {
   readonly message: string;
-  /** Absent while all goes well, and for what is told by the phase alone. */
+  /** Absent while everything goes well, or when the phase says enough. */
   readonly reason?: WaitReason;
   readonly inMs: number;
-  /** Of an adoption, 0 to 99. */
+  /** Progress of an adoption, 0 to 99. */
   readonly progress?: number;
-  /** What an adoption fails of when its time is over. */
+  /** Error code of the adoption at its time limit. */
   readonly code?: ServerErrorCode;
   readonly failures?: number;
   readonly doubtsToken?: boolean;
 }
 
-/** How far an adoption is at each of its marks, for people. */
+/** Progress of an adoption at each milestone, in percent. */
 export const progressAt = { begun: 5, claimed: 20, asked: 30, rebuilding: 35 } as const;
 
 export const settle = (verdict: Verdict): Step => ({ do: 'settle', verdict });
 
-/** Joining and leaving are told by the phase: the operation of the adoption has ended long before. */
+/** Joining and leaving are visible in the phase only, because the adoption's operation has ended before. */
 export const isAdoption = ({ phase }: WantedServer): boolean => phase === 'Adopting' || phase === 'Rebuilding';
 
-/** Whether what becomes of it is told by the operation as well. One that joins by command is adopted once it is a node. */
+/** Whether the operation reports the outcome too. A machine that joins by command is adopted once it is a node. */
 const tellsOperation = (wanted: WantedServer): boolean =>
   joinsByCommand(wanted.kind) ? wanted.isAdopting : isAdoption(wanted);
 
-/** It goes on later; when its time is over, an adoption fails of what it waits for. */
+/** Continues later. At the time limit, an adoption fails with the code of the wait. */
 export function waiting(wanted: WantedServer, now: Date, times: ServerTimes, wait: Waiting): Verdict {
   if (joinsByCommand(wanted.kind)) return waitingForOwner(wanted, now, times, wait);
   const { message, reason, inMs, progress = progressAt.begun, code, failures = 0, doubtsToken = false } = wait;
   const isOver = isTimeOver(wanted, now, times);
   if (!isAdoption(wanted)) {
     if (isOver) return failed(wanted, 'server_join_timeout', timeoutSentence(times));
-    // Why it failed is what people have to read until that is over.
+    // Keep the reason of the failure visible until it is resolved.
     const told = wanted.phase === 'Failed' ? wanted.message : message;
     return { ...resting(wanted.phase, told, { to: 'stay' }, inMs), failures, doubtsToken };
   }
@@ -54,7 +53,7 @@ export function waiting(wanted: WantedServer, now: Date, times: ServerTimes, wai
   return { ...resting(phase, message, { to: 'running', progress }, inMs), failures, doubtsToken, waiting: told };
 }
 
-/** What is open says what it waits for: somebody has to do something, and may not know. */
+/** An open operation says what it waits for, because its owner must act. */
 function waitingForOwner(wanted: WantedServer, now: Date, times: ServerTimes, wait: Waiting): Verdict {
   const { message, inMs, progress = progressAt.begun, reason = 'Retrying', failures = 0 } = wait;
   if (isPatienceOver(wanted, now, times)) return failed(wanted, 'server_never_joined', patienceSentence(times));
@@ -65,7 +64,7 @@ function waitingForOwner(wanted: WantedServer, now: Date, times: ServerTimes, wa
     : verdict;
 }
 
-/** Nobody can run a command for a cluster that sleeps, so that time does not count. */
+/** A command cannot be run for a hibernated cluster, so that time does not count. */
 function isPatienceOver(wanted: WantedServer, now: Date, { commandMsMax }: ServerTimes): boolean {
   if (wanted.claim?.cluster.isAsleep === true) return false;
   if (wanted.phase === 'Joining') return hasToJoin(wanted) && now.getTime() - wanted.begunAt.getTime() > commandMsMax;
@@ -78,8 +77,8 @@ const patienceSentence = ({ commandMsMax }: ServerTimes): string =>
   `The machine did not become a node within ${Math.ceil(commandMsMax / 3_600_000)} hours.`;
 
 /**
- * Leaving takes as long as it takes: nobody is helped by a node that stays. So does the end of a joining that is not
- * wanted any more. And no node comes to a cluster that sleeps.
+ * Leaving has no time limit, because a remaining node helps nobody. The same holds for a joining that is no longer wanted, and
+ * while the cluster is hibernated.
  */
 function isTimeOver(wanted: WantedServer, now: Date, times: ServerTimes): boolean {
   if (isAdoption(wanted)) return now.getTime() - wanted.acknowledgedAt.getTime() > times.adoptionMsMax;
@@ -90,13 +89,13 @@ function isTimeOver(wanted: WantedServer, now: Date, times: ServerTimes): boolea
 const timeoutSentence = ({ joinMsMax }: ServerTimes): string =>
   `The node did not become Ready within ${Math.ceil(joinMsMax / 60_000)} minutes.`;
 
-/** Without an operation that could tell the code, the message has to. */
+/** Without an operation the message contains the code. */
 export function failed(wanted: WantedServer, code: ServerErrorCode, message: string): Verdict {
   if (tellsOperation(wanted)) return resting('Failed', message, { to: 'failed', code, message }, null);
   return { ...resting('Failed', `${message} (${code})`, { to: 'stay' }, null), nodeReady: false };
 }
 
-/** @param lookAgainMs by default in about a day: servers go without telling anybody */
+/** @param lookAgainMs default about a day, because servers disappear without notice */
 export function resting(
   phase: ServerPhase,
   message: string,
@@ -105,4 +104,10 @@ export function resting(
 ): Verdict {
   const rest = { waiting: null, failures: 0, doubtsToken: false, nodeReady: null, endsMembership: false };
   return { phase, message, operation, lookAgainMs, ...rest };
+}
+
+/** Adds the time since when it waits for this reason, even when the message changes. */
+export function waitingSince(wait: Wait | null, told: OperationWaiting | null, now: Date): OperationWaiting | null {
+  if (wait === null) return null;
+  return { ...wait, since: told?.reason === wait.reason ? told.since : now.toISOString() };
 }

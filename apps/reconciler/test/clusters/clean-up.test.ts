@@ -3,8 +3,7 @@ import { GardenError } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type CleanUpDeps, type CleanupOutcome, cleanUpGarden } from '../../src/clusters/clean-up-garden.js';
-import { cleanupStore } from '../../src/clusters/cleanup-store.js';
+import { type CleanUpDeps, type CleanupOutcome, cleanUpGarden, cleanupStore } from '../../src/garden/clean-up.js';
 import { type Clusters, PROJECT_TOKEN, startClusters } from '../support/start-clusters.js';
 import { untilEnded } from '../support/until.js';
 
@@ -33,7 +32,7 @@ const rows = async (): Promise<CleanupRow[]> =>
   ).rows;
 const makeAllDue = () => at.pool.query(`UPDATE garden_cleanup SET due_at = now() - interval '1 s'`);
 
-/** What the cluster API writes when a connection is deleted; due at once. */
+/** The row that the cluster API writes when a connection is deleted. Due immediately. */
 const leave = (name: string, namespace = 'garden-x') =>
   at.pool.query('INSERT INTO garden_cleanup (namespace, name, due_at) VALUES ($1, $2, now())', [namespace, name]);
 const leaveMany = (count: number) =>
@@ -42,7 +41,10 @@ const leaveMany = (count: number) =>
 function cleanUp(deleteCredentials: CleanUpDeps['garden']['deleteCredentials'] = at.garden.deleteCredentials) {
   const outcomes: CleanupOutcome[] = [];
   const run = cleanUpGarden({
-    ...{ store: cleanupStore(at.pool), garden: { deleteCredentials }, log: silentLog, random: () => 0 },
+    store: cleanupStore(at.pool),
+    garden: { deleteCredentials },
+    log: silentLog,
+    random: () => 0,
     onOutcome: (outcome) => void outcomes.push(outcome),
   });
   return run(running()).then((gone) => ({ gone, outcomes }));
@@ -60,20 +62,20 @@ const heldOnGarden = (name: string) => {
   return [secrets.some(isIt), credentialsBindings.some(isIt)];
 };
 
-describe('credentials of a deleted connection, on a garden', () => {
-  // Before any other reconciler: a scheduled job goes through once in an interval.
-  it('are looked for by a reconciler by itself', async () => {
+describe('credentials of a deleted connection in a garden', () => {
+  // Before other reconcilers start: a scheduled job runs once per interval.
+  it('are found by a reconciler on its own', async () => {
     await leave(`k${randomUUID().slice(0, 8)}`);
 
     const reconciler = await at.start();
 
-    await waitFor('nothing to be left to do', async () => (await rows()).length === 0);
+    await waitFor('all clean-ups to be done', async () => (await rows()).length === 0);
     const cleanups = await reconciler.metrics.registry.getSingleMetric('corral_garden_cleanups_total')?.get();
     expect(cleanups?.values).toEqual([expect.objectContaining({ labels: { outcome: 'gone' }, value: 1 })]);
     await reconciler.stop();
   });
 
-  it('go, Secret and binding, and then nothing is left to do', async () => {
+  it('are deleted with Secret and binding', async () => {
     const namespace = await waitFor('a Project', async () => {
       const project = { name: 'tcleanup', labels: {}, annotations: {}, description: '' };
       return (await at.garden.ensureProject(project)).namespace;
@@ -87,7 +89,7 @@ describe('credentials of a deleted connection, on a garden', () => {
     expect(heldOnGarden('kgone')).toEqual([false, false]);
   });
 
-  it('stay while a Shoot uses them, and go after it', async () => {
+  it('stay while a Shoot uses them, and are deleted afterwards', async () => {
     const { team, connectionId } = await at.addTeamWithConnection();
     const cluster = await at.declare(team, connectionId);
     const reconciler = await at.start();
@@ -113,12 +115,12 @@ describe('credentials of a deleted connection, on a garden', () => {
   });
 });
 
-describe('a deletion that is not done', () => {
+describe('a failed deletion', () => {
   const away = async (): Promise<never> => {
     throw new GardenError('unreachable', 'delete credentialsbindings');
   };
 
-  it('is tried again later each time, but never later than in an hour', async () => {
+  it('is retried with delays that double up to an hour', async () => {
     await leave('kaway');
     const waits: number[] = [];
 
@@ -132,7 +134,7 @@ describe('a deletion that is not done', () => {
     expect((await rows())[0]).toMatchObject({ failures: 12 });
   });
 
-  it('is not tried before the garden wants it to be', async () => {
+  it('is not retried before the Retry-After time', async () => {
     await leave('kthrottled');
 
     await cleanUp(async () => {
@@ -142,19 +144,20 @@ describe('a deletion that is not done', () => {
     expect((await rows())[0]?.due_in_ms).toBeGreaterThan(10 * MINUTE_MS);
   });
 
-  it('is taken up by another process when the first one dies over it', async () => {
+  it('is taken over by another process when the first one dies', async () => {
     await leave('kdied');
     await cleanupStore(at.pool).claimDue(1, MINUTE_MS);
 
     const meanwhile = await cleanUp(async () => 'absent');
 
     expect(meanwhile.gone).toBe(0);
-    expect((await rows())[0]?.due_in_ms).toBeLessThanOrEqual(MINUTE_MS);
+    // Due times are rounded to milliseconds.
+    expect((await rows())[0]?.due_in_ms).toBeLessThanOrEqual(MINUTE_MS + 1);
     await makeAllDue();
     expect((await cleanUp(async () => 'absent')).gone).toBe(1);
   });
 
-  it('costs a garden that is away a few calls in each run, however much there is to do', async () => {
+  it('costs an unavailable garden only a few calls per run, for any backlog', async () => {
     await leaveMany(25);
 
     const { outcomes } = await cleanUp(away);
@@ -173,7 +176,7 @@ describe('many deletions', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('are made once each, however many processes make them', async () => {
+  it('are sent once each by concurrent processes', async () => {
     await leaveMany(25);
     const deleted: string[] = [];
     const deleteCredentials = async ({ name }: { name: string }) => {

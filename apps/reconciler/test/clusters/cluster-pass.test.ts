@@ -2,15 +2,15 @@ import type { Condition } from '@corral/contracts';
 import type { GardenErrorKind, Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { authorities } from '../../src/clusters/authorities.js';
-import { catalogue } from '../../src/clusters/catalogue.js';
-import { clusterPass, type PassDeps, type PassResult } from '../../src/clusters/cluster-pass.js';
-import { clusterTurns } from '../../src/clusters/cluster-turns.js';
 import { desiredStore } from '../../src/clusters/desired-store.js';
-import { newsStore } from '../../src/clusters/news-store.js';
-import { observedHash } from '../../src/clusters/observed-hash.js';
+import { observedHash } from '../../src/clusters/observe.js';
+import { clusterPass, type PassDeps, type PassResult } from '../../src/clusters/pass.js';
 import { recordStore } from '../../src/clusters/record-store.js';
-import { leaseStore } from '../../src/loop/lease-store.js';
+import { clusterTable } from '../../src/clusters/workers.js';
+import { authorities } from '../../src/garden/authorities.js';
+import { catalogue } from '../../src/garden/catalogue.js';
+import { newsStore } from '../../src/garden/news-store.js';
+import { leaseStore } from '../../src/loop/leases.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 import { type CallFault, type GardenMethod, modelClient } from '../support/model-client.js';
 
@@ -25,7 +25,7 @@ afterAll(() => at.close());
 
 const running = () => new AbortController().signal;
 
-/** One cluster of a team of its own, with a garden of its own. */
+/** One cluster of a separate team in a separate garden. */
 async function aWorld() {
   const team = await at.addTeam();
   const connectionId = await at.addConnection(team);
@@ -35,19 +35,20 @@ async function aWorld() {
 }
 type World = Awaited<ReturnType<typeof aWorld>>;
 
-/** `between` is called around every effect on the garden and the database, with a number that grows. */
+/** `between` is called before and after every call to the garden and the database. */
 function passOn({ garden }: Pick<World, 'garden'>, between?: () => Promise<void>) {
   const deps: PassDeps = {
     garden: tripped(garden.client, between),
-    leases: tripped(leaseStore(at.pool, clusterTurns), between),
+    leases: tripped(leaseStore(at.pool, clusterTable), between),
     desired: tripped(desiredStore(at.pool), between),
     records: tripped(recordStore(at.pool), between),
     catalogue: catalogue(garden.client, 0),
-    // The model knows tokens by their version.
+    // The model identifies tokens by their version.
     openToken: () => '1',
     authorities: authorities(garden.client, 10),
     own: { networkingType: 'calico', features: new Set() },
-    ...{ leaseMs: LEASE_MS, log: silentLog },
+    leaseMs: LEASE_MS,
+    log: silentLog,
   };
   return clusterPass(deps);
 }
@@ -67,13 +68,13 @@ function tripped<T extends object>(target: T, between: (() => Promise<void>) | u
   ) as T;
 }
 
-/** Time passes, and what the garden shows is told: the cluster is due if anything makes it so. */
+/** Lets time pass and reports the garden's state, so that the cluster becomes due if anything requires it. */
 async function untilDue(world: World): Promise<void> {
   await at.pass(world.cluster.id, HOUR_MS);
   await tell(world);
 }
 
-/** What the garden shows is told, as the watch and the lists do. */
+/** Reports the garden's state like the watch and the lists. */
 async function tell({ cluster, garden }: World): Promise<void> {
   const { shoot } = garden.model;
   const row = await at.row(cluster.id);
@@ -89,7 +90,7 @@ async function tell({ cluster, garden }: World): Promise<void> {
   }
 }
 
-/** Passes and the garden take turns until the operation has ended and nothing happens any more. */
+/** Alternates passes and progress of the garden until the operation has ended and nothing happens. */
 async function live(world: World, operationId: string): Promise<void> {
   for (let round = 0; round < 60; round += 1) {
     world.garden.model.advance();
@@ -99,7 +100,7 @@ async function live(world: World, operationId: string): Promise<void> {
     if (!['queued', 'running'].includes(state) && world.garden.model.isIdle()) return;
   }
   throw new Error(
-    `No rest: ${JSON.stringify(await at.operation(operationId))} ${JSON.stringify(await at.row(world.cluster.id))}`,
+    `It does not settle: ${JSON.stringify(await at.operation(operationId))} ${JSON.stringify(await at.row(world.cluster.id))}`,
   );
 }
 
@@ -112,7 +113,7 @@ async function expectConverged(world: World, operationId: string): Promise<void>
 }
 
 describe('a pass', () => {
-  it('makes what is declared in one go, and then says that it is on its way', async () => {
+  it('creates the declared cluster at once, and reports it as in progress', async () => {
     const world = await aWorld();
 
     const { end, steps } = await passOn(world)(world.cluster.id, running());
@@ -120,12 +121,15 @@ describe('a pass', () => {
     expect(steps).toEqual(['ensureProject', 'applyCredentials', 'pinVersion', 'applyShoot']);
     expect(end).toMatchObject({ kind: 'settled' });
     expect(await at.row(world.cluster.id)).toMatchObject({
-      ...{ applied_generation: 1, pinned_version: '1.33.7', shoot_uid: 'uid-1', lease_until: null },
+      applied_generation: 1,
+      pinned_version: '1.33.7',
+      shoot_uid: 'uid-1',
+      lease_until: null,
     });
     expect(await at.operation(world.cluster.operationId)).toMatchObject({ state: 'running' });
   });
 
-  it('goes on until the cluster is ready, and then has no reason to look again', async () => {
+  it('continues until the cluster is Ready, and plans no further look', async () => {
     const world = await aWorld();
 
     await live(world, world.cluster.operationId);
@@ -134,7 +138,7 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ due_at: null });
   });
 
-  it('tells what runs, until when it is supported, and stays quiet while nothing of it changes', async () => {
+  it('reports version and end of support, and writes nothing while they do not change', async () => {
     const world = await aWorld();
     await live(world, world.cluster.operationId);
     const before = await at.row(world.cluster.id);
@@ -146,7 +150,7 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ observed: before.observed, revision: before.revision });
   });
 
-  it('is not made twice at once', async () => {
+  it('does not run twice concurrently', async () => {
     const world = await aWorld();
 
     const passes = await Promise.all(Array.from({ length: 6 }, () => passOn(world)(world.cluster.id, running())));
@@ -172,14 +176,14 @@ describe('a pass', () => {
     });
   });
 
-  it('is overtaken when another one has taken the turn, and writes nothing any more', async () => {
+  it('stops writing when another pass has taken the lease', async () => {
     const world = await aWorld();
     let isOvertaken = false;
     const between = async () => {
       if (isOvertaken || world.garden.calls.length < 2) return;
       isOvertaken = true;
       await at.pass(world.cluster.id, LEASE_MS);
-      await leaseStore(at.pool, clusterTurns).takeLease(world.cluster.id, LEASE_MS);
+      await leaseStore(at.pool, clusterTable).takeLease(world.cluster.id, LEASE_MS);
     };
 
     const { end, steps } = await passOn(world, between)(world.cluster.id, running());
@@ -189,7 +193,7 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ lease_fence: 2, pinned_version: null });
   });
 
-  it('gives its turn back at once when the process ends', async () => {
+  it('releases its lease immediately on shutdown', async () => {
     const world = await aWorld();
     const stop = new AbortController();
     const between = async () => {
@@ -204,7 +208,7 @@ describe('a pass', () => {
     await expectConverged(world, world.cluster.operationId);
   });
 
-  it('comes again when the Shoot looked other than before to it alone, and is told of as it was before', async () => {
+  it('runs again when the Shoot changed back while only the pass saw the change', async () => {
     const world = await aWorld();
     await live(world, world.cluster.operationId);
     const { client, model } = world.garden;
@@ -214,7 +218,7 @@ describe('a pass', () => {
     const readShoot = async (): Promise<Shoot | null> => {
       model.care('False');
       const ill = model.shoot;
-      // It is well again before the pass has written down what it saw.
+      // Healthy again before the pass has recorded its observation.
       model.care('True');
       await tell(world);
       return ill;
@@ -230,7 +234,7 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Ready', due_at: null });
   });
 
-  it('never makes again what vanished, and says so', async () => {
+  it('never recreates a removed Shoot, and reports it', async () => {
     const world = await aWorld();
     await live(world, world.cluster.operationId);
     world.garden.model.vanish();
@@ -245,7 +249,7 @@ describe('a pass', () => {
     expect(world.garden.model.creations).toBe(1);
   });
 
-  it('removes what is to be deleted, with its row', async () => {
+  it('deletes a cluster and its row', async () => {
     const world = await aWorld();
     await live(world, world.cluster.operationId);
     const operationId = await at.requestDeletion(world.cluster);
@@ -268,7 +272,7 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Pending' });
   });
 
-  it('fails the operation of a specification that the garden refuses, and takes the next one', async () => {
+  it('fails the operation when the garden refuses the specification, and performs the next one', async () => {
     const world = await aWorld();
     world.garden.model.refusesApplies = true;
     await live(world, world.cluster.operationId);
@@ -287,7 +291,7 @@ describe('a pass', () => {
 });
 
 describe('a Project that was removed', () => {
-  it('is made anew, with its credentials, for a cluster that is still to be made', async () => {
+  it('is created again with its credentials for a cluster without a Shoot', async () => {
     const world = await aWorld();
     world.garden.faults.set('applyShoot', [{ when: 'before', kind: 'not_found' }]);
 
@@ -299,8 +303,8 @@ describe('a Project that was removed', () => {
   });
 });
 
-describe('a token that the provider refuses to the garden', () => {
-  it('is shown to the provider again, unless that was done just now', async () => {
+describe('a token that the provider rejects in the garden', () => {
+  it('is verified again unless that was done recently', async () => {
     const world = await aWorld();
     await live(world, world.cluster.operationId);
     world.garden.model.acceptedTokens.clear();
@@ -324,7 +328,7 @@ describe('a token that the provider refuses to the garden', () => {
   });
 });
 
-describe('what a pass says about the garden', () => {
+describe('the garden word of a pass after an error', () => {
   const wordAfter = async (kind: GardenErrorKind): Promise<PassResult['word']> => {
     const world = await aWorld();
     world.garden.faults.set('applyShoot', [{ when: 'before', kind }]);
@@ -344,7 +348,7 @@ describe('what a pass says about the garden', () => {
   });
 });
 
-/** Faults of calls that change something, and of reads. */
+/** Faults of writes and of reads. */
 const faultsOf = (method: GardenMethod): CallFault[] => {
   const kinds: GardenErrorKind[] = ['unreachable', 'throttled', 'credentials', 'rbac', 'server_error', 'unusable'];
   const before = kinds.map((kind) => ({ when: 'before', kind }) as const);
@@ -355,12 +359,12 @@ const faultsOf = (method: GardenMethod): CallFault[] => {
   return [...before, ...refusals, { when: 'before', kind: 'uncertain' }, { when: 'after' }];
 };
 const creating: GardenMethod[] = ['ensureProject', 'applyCredentials', 'readCloudProfile', 'readShoot', 'applyShoot'];
-const named = (fault: CallFault) => (fault.when === 'after' ? 'answer lost' : fault.kind);
+const named = (fault: CallFault) => (fault.when === 'after' ? 'lost response' : fault.kind);
 
-describe('a pass that meets a fault', () => {
+describe('a pass with a fault', () => {
   const cases = creating.flatMap((method) => faultsOf(method).map((fault) => [method, named(fault), fault] as const));
 
-  it.each(cases)('%s, %s: comes again, and makes one Shoot', async (method, _name, fault) => {
+  it.each(cases)('%s, %s: is retried, and creates one Shoot', async (method, _name, fault) => {
     const world = await aWorld();
     world.garden.faults.set(method, [fault, fault]);
 
@@ -371,7 +375,7 @@ describe('a pass that meets a fault', () => {
   });
 
   it.each(faultsOf('deleteShoot').map((fault) => [named(fault), fault] as const))(
-    'deleteShoot, %s: comes again, and the cluster goes',
+    'deleteShoot, %s: is retried, and deletes the cluster',
     async (_name, fault) => {
       const world = await aWorld();
       await live(world, world.cluster.operationId);
@@ -385,7 +389,7 @@ describe('a pass that meets a fault', () => {
     },
   );
 
-  it('says why it comes again, in the operation as well, leaves all else as it was, and backs off in its row', async () => {
+  it('reports why it is retried, also in the operation, changes nothing else, and backs off', async () => {
     const world = await aWorld();
     await live(world, world.cluster.operationId);
     const before = await at.row(world.cluster.id);
@@ -409,7 +413,8 @@ describe('a pass that meets a fault', () => {
     expect(row.revision).toBe(before.revision + 1);
     expect(Math.max(...waits)).toBeGreaterThan(2_000);
     expect(await at.operation(operationId)).toMatchObject({
-      ...{ state: 'queued', waiting: { reason: 'GardenUnavailable', since: expect.any(String) } },
+      state: 'queued',
+      waiting: { reason: 'GardenUnavailable', since: expect.any(String) },
     });
     await at.pass(world.cluster.id, HOUR_MS);
     expect(await passOn(world)(world.cluster.id, running())).toMatchObject({ isGardenBack: true });
@@ -419,7 +424,7 @@ describe('a pass that meets a fault', () => {
 });
 
 describe('a process that dies', () => {
-  /** Runs a pass that stands still for ever at its n-th point. @returns false when it ended before */
+  /** Runs a pass that hangs forever at its n-th point. @returns false when it ended before */
   async function dieAt(world: World, point: number): Promise<boolean> {
     let reached = 0;
     let died: () => void = () => undefined;
@@ -443,7 +448,7 @@ describe('a process that dies', () => {
     }
   }
 
-  it('anywhere in a creation leaves one Shoot in the end', async () => {
+  it('anywhere in a creation leaves exactly one Shoot', async () => {
     const points = await everyPoint(async (point) => {
       const world = await aWorld();
       const died = await dieAt(world, point);
@@ -455,7 +460,7 @@ describe('a process that dies', () => {
     expect(points).toBeGreaterThan(25);
   });
 
-  it('anywhere in a change leaves the change made', async () => {
+  it('anywhere in a change leaves the change applied', async () => {
     const points = await everyPoint(async (point) => {
       const world = await aWorld();
       await live(world, world.cluster.operationId);
@@ -487,7 +492,7 @@ describe('a process that dies', () => {
     expect(points).toBeGreaterThan(10);
   });
 
-  it('in the last pass of a deletion ends it all the same', async () => {
+  it('in the last pass of a deletion still ends the deletion', async () => {
     const points = await everyPoint(async (point) => {
       const world = await aWorld();
       await live(world, world.cluster.operationId);

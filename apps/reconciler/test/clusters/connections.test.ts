@@ -1,3 +1,4 @@
+import type { ConnectionId } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestCluster } from '../support/cluster-rows.js';
@@ -22,7 +23,7 @@ afterEach(() => on.cloud.admin.addProjectToken(PROJECT_TOKEN));
 afterAll(() => on.close());
 
 /** As the API does it when the provider gave no answer in time. */
-async function replaceToken(connectionId: string, token: string): Promise<void> {
+async function replaceToken(connectionId: ConnectionId, token: string): Promise<void> {
   await on.seal(connectionId, token);
   await on.pool.query(
     `UPDATE connection SET token_version = token_version + 1, phase = 'Unverified', project = NULL, verify_at = now()
@@ -30,10 +31,10 @@ async function replaceToken(connectionId: string, token: string): Promise<void> 
     [connectionId],
   );
 }
-const verifyNow = (connectionId: string) =>
+const verifyNow = (connectionId: ConnectionId) =>
   on.pool.query('UPDATE connection SET verify_at = now() WHERE id = $1', [connectionId]);
 
-async function aReadyCluster(): Promise<{ cluster: TestCluster; connectionId: string }> {
+async function aReadyCluster(): Promise<{ cluster: TestCluster; connectionId: ConnectionId }> {
   const { team, connectionId } = await on.addTeamWithConnection();
   await verifyNow(connectionId);
   const cluster = await on.declare(team, connectionId);
@@ -60,13 +61,14 @@ const probesOf = async (token: string) => {
 };
 
 describe('a cluster', () => {
-  it('says that its token may only read, and recovers by itself when the token is replaced', async () => {
+  it('reports a read-only token, and recovers when the token is replaced', async () => {
     const { cluster, connectionId } = await aReadyCluster();
 
     await replaceToken(connectionId, READER);
     await until(cluster, 'False', 'ProviderTokenReadOnly');
     expect(await connection(connectionId)).toMatchObject({
-      ...{ phase: 'Rejected', message: expect.stringContaining('is read-only') },
+      phase: 'Rejected',
+      message: expect.stringContaining('is read-only'),
       project: { reachable: true, readOnly: true },
     });
 
@@ -75,7 +77,7 @@ describe('a cluster', () => {
     await untilReady(cluster);
   });
 
-  it('says that the provider rejects its token once that was found out, and recovers likewise', async () => {
+  it('reports a rejected token after its verification, and recovers when the token is replaced', async () => {
     const { cluster, connectionId } = await aReadyCluster();
 
     on.cloud.admin.rejectToken(PROJECT_TOKEN);
@@ -86,7 +88,7 @@ describe('a cluster', () => {
     await until(cluster, 'True', 'Verified');
   });
 
-  it('has prices soon after its connection is ready, and no probe stays in the project', async () => {
+  it('gets prices soon after its connection is ready, without leaving a probe in the project', async () => {
     const { connectionId } = await aReadyCluster();
 
     await waitFor('the prices', async () => {

@@ -16,16 +16,16 @@ let at: Clusters;
 let reconciler: Reconciler;
 beforeAll(async () => {
   at = await startClusters();
-  // What a test changes before it wakes the cluster must not be found by the sweep in between.
+  // The sweep must not find a cluster between a test's change and its wake-up.
   reconciler = await at.start({ settings: { sweepIntervalMs: 3_600_000 } });
 });
 afterAll(() => at.close());
 
-/** What somebody changes within two seconds of a declaration counts as before it. */
+/** Makes the declaration older, because a change within two seconds of it counts as earlier. */
 const age = (operationId: string) =>
   at.pool.query("UPDATE operation SET created_at = created_at - interval '10 s' WHERE id = $1", [operationId]);
 
-/** A cluster that is ready, and whose reconciler has come to rest. */
+/** A Ready cluster whose reconciler has settled. */
 async function aReadyCluster(pools: readonly { name: string }[] = [{ name: 'general' }]): Promise<TestCluster> {
   const { team, connectionId } = await at.addTeamWithConnection();
   const cluster = await at.declare(team, connectionId, { pools });
@@ -44,7 +44,7 @@ const shootOf = async (cluster: TestCluster) => {
 const workersOf = async (cluster: TestCluster) =>
   ((await shootOf(cluster)).spec.provider as { workers: Record<string, unknown>[] }).workers;
 
-/** An operator changes the Shoot by hand. */
+/** An operator edits the Shoot manually. */
 async function edit(cluster: TestCluster, spec: object, manager = 'kubectl-edit'): Promise<void> {
   const [namespace, name] = await at.placeOf(cluster);
   at.cloud.admin.garden.editShoot(namespace, name, { manager, patch: { spec } });
@@ -53,9 +53,9 @@ async function scale(cluster: TestCluster, maximum: number, manager?: string): P
   const [first, ...others] = await workersOf(cluster);
   await edit(cluster, { provider: { workers: [{ ...first, maximum }, ...others] } }, manager);
 }
-/** Declares a change, and does something after it before any pass: the turn is taken until then. @returns its operation */
+/** Declares a change and acts before any pass, by holding the lease in between. @returns the operation's id */
 async function declareBefore(cluster: TestCluster, changed: Changed, act: () => Promise<void>): Promise<string> {
-  await waitFor('passes that are under way to end', async () => {
+  await waitFor('running passes to end', async () => {
     const { rowCount } = await at.pool.query(
       "UPDATE cluster SET lease_until = clock_timestamp() + interval '1 h' WHERE id = $1 AND lease_until IS NULL",
       [cluster.id],
@@ -85,8 +85,8 @@ const overridesOf = async (cluster: TestCluster) => {
   return rows.map(({ detail }) => detail);
 };
 
-describe('what an operator changes after it was declared', () => {
-  it('is shown with who did it and not overwritten, until the team declares it anew', async () => {
+describe('a declared field that an operator changes', () => {
+  it('is reported with its manager and kept until the team’s next declaration', async () => {
     const cluster = await aReadyCluster();
     await scale(cluster, 7);
 
@@ -95,7 +95,7 @@ describe('what an operator changes after it was declared', () => {
     const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 5 }] });
 
     expect(conditionOf(row, 'Reconciled')).toMatchObject({
-      ...{ status: 'False' },
+      status: 'False',
       message: 'Another manager changed fields that are declared here: maximum of node pool general (kubectl-edit).',
     });
     expect(kept).toMatchObject([{ maximum: 7 }]);
@@ -107,10 +107,10 @@ describe('what an operator changes after it was declared', () => {
     await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
   });
 
-  it('leaves the rest of the team’s next change alone, and that wins as a whole', async () => {
+  it('is overridden by the team’s next change of another field', async () => {
     const cluster = await aReadyCluster();
-    // The garden lets a cluster sleep once its health was looked at.
-    await waitFor('the operator to be let', async () => {
+    // The garden allows hibernation only after a health check.
+    await waitFor('the hibernation to be allowed', async () => {
       await edit(cluster, { hibernation: { enabled: true } });
       return true;
     });
@@ -121,11 +121,11 @@ describe('what an operator changes after it was declared', () => {
     expect((await shootOf(cluster)).spec.hibernation).toMatchObject({ enabled: false });
   });
 
-  it('is put back at once when it is a mark of ours', async () => {
+  it('is reverted immediately when it is a mark of Corral', async () => {
     const cluster = await aReadyCluster();
     const [namespace, name] = await at.placeOf(cluster);
     at.cloud.admin.garden.editShoot(namespace, name, {
-      ...{ manager: 'kubectl-edit' },
+      manager: 'kubectl-edit',
       patch: { metadata: { annotations: { 'corral.dev/plan': 'theirs' }, labels: { 'corral.dev/managed': 'true' } } },
     });
 
@@ -136,7 +136,7 @@ describe('what an operator changes after it was declared', () => {
     });
   });
 
-  it('fails the change that it stands against after ten minutes, with field and manager', async () => {
+  it('fails a conflicting change after ten minutes, with field and manager', async () => {
     const cluster = await aReadyCluster();
     const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>
       scale(cluster, 7, 'gitops-controller'),
@@ -148,7 +148,7 @@ describe('what an operator changes after it was declared', () => {
       operationId,
     ]);
     await waitFor('a pass that finds the conflict eleven minutes old', async () => {
-      // One that is under way writes what it read before.
+      // A running pass writes what it read before.
       await at.pool.query(
         `UPDATE cluster SET due_at = clock_timestamp(), conditions = (
            SELECT json_agg(each || jsonb_build_object('lastTransitionTime', clock_timestamp() - interval '11 min'))
@@ -172,7 +172,7 @@ describe('what an operator changes after it was declared', () => {
 });
 
 describe('maintenance of the garden', () => {
-  it('raises an expired version, and the team goes on from there', async () => {
+  it('raises an expired version, which the team can raise further', async () => {
     const cluster = await aReadyCluster();
     const [namespace, name] = await at.placeOf(cluster);
     const { kubernetesVersions } = await at.garden.readCloudProfile();
@@ -180,7 +180,8 @@ describe('maintenance of the garden', () => {
     const expired = { version, classification: 'supported', expirationDate: '2020-01-01T00:00:00Z' };
     const newer = { version: version.replace(/\d+$/, '99'), classification: 'supported' };
     const offered = kubernetesVersions.map((each) => ({
-      ...{ version: each.version, classification: each.classification },
+      version: each.version,
+      classification: each.classification,
       ...(each.expirationDate === null ? {} : { expirationDate: each.expirationDate }),
     }));
     const offer = (versions: object[]) => at.cloud.admin.garden.patchCloudProfile({ kubernetes: { versions } });
@@ -199,8 +200,8 @@ describe('maintenance of the garden', () => {
   });
 });
 
-describe('a garden that has forgotten who holds what', () => {
-  it('is told again, and pools go as they are taken out of the declaration', async () => {
+describe('a garden that has lost its field managers', () => {
+  it('gets them again, and undeclared pools are removed', async () => {
     const cluster = await aReadyCluster([{ name: 'general' }, { name: 'second' }]);
     at.cloud.admin.garden.forgetManagers(...(await at.placeOf(cluster)));
     await reconciler.wake(cluster.id);
@@ -213,8 +214,8 @@ describe('a garden that has forgotten who holds what', () => {
   });
 });
 
-describe('a pool that somebody else has scaled', () => {
-  it('goes as a whole when the team takes it out', async () => {
+describe('a pool that another manager scaled', () => {
+  it('is removed entirely when the team removes it', async () => {
     const cluster = await aReadyCluster([{ name: 'second' }, { name: 'general' }]);
     await scale(cluster, 6);
     await untilDrifted(cluster);
@@ -229,7 +230,7 @@ describe('a pool that somebody else has scaled', () => {
   });
 });
 
-describe('a pool that somebody else has added', () => {
+describe('a pool that another manager added', () => {
   const add = async (cluster: TestCluster, name: string, manager?: string) => {
     const workers = await workersOf(cluster);
     const { labels: _, ...copy } = workers[0] as Record<string, unknown>;
@@ -237,7 +238,7 @@ describe('a pool that somebody else has added', () => {
   };
   const namesOf = async (cluster: TestCluster) => (await workersOf(cluster)).map(({ name }) => name);
 
-  it('is told with who added it, and stays over every apply until the team declares pools', async () => {
+  it('is reported with its manager, and kept until the team declares pools', async () => {
     const cluster = await aReadyCluster();
     const [general] = await namesOf(cluster);
     await add(cluster, 'batch');
@@ -261,7 +262,7 @@ describe('a pool that somebody else has added', () => {
     await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
   });
 
-  it('after a declaration stays over its apply, which succeeds', async () => {
+  it('after a declaration survives its apply, which succeeds', async () => {
     const cluster = await aReadyCluster();
     const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>
       add(cluster, 'batch', 'gitops-controller'),
@@ -278,8 +279,8 @@ describe('a pool that somebody else has added', () => {
   });
 });
 
-describe('a token on the garden that somebody else has replaced', () => {
-  it('is the team’s again with the next one that it puts in', async () => {
+describe('a token in the garden that another manager replaced', () => {
+  it('is overwritten by the team’s next token', async () => {
     const cluster = await aReadyCluster();
     const { rows } = await at.pool.query(
       'SELECT c.id, c.garden_name FROM connection c JOIN cluster ON connection_id = c.id WHERE cluster.id = $1',
@@ -288,11 +289,15 @@ describe('a token on the garden that somebody else has replaced', () => {
     const [namespace] = await at.placeOf(cluster);
     const kubeconfigText = at.cloud.gardenKubeconfig;
     const operator = connectGarden({
-      ...{ kubeconfigText, cloudProfileName: 'hcloud', fieldManager: 'kubectl' },
+      kubeconfigText,
+      cloudProfileName: 'hcloud',
+      fieldManager: 'kubectl',
       log: silentLog,
     });
     await operator.applyCredentials({
-      ...{ namespace, name: rows[0].garden_name, token: PROJECT_TOKEN.replace('p', 'q') },
+      namespace,
+      name: rows[0].garden_name,
+      token: PROJECT_TOKEN.replace('p', 'q'),
       labels: {},
       force: true,
     });
@@ -302,7 +307,7 @@ describe('a token on the garden that somebody else has replaced', () => {
     await at.pool.query('UPDATE cluster SET due_at = clock_timestamp() WHERE id = $1', [cluster.id]);
     await reconciler.wake(cluster.id);
 
-    await waitFor('the token to be handed over', async () => {
+    await waitFor('the token to be written', async () => {
       const { rows: now } = await at.pool.query('SELECT garden_token_version FROM connection WHERE id = $1', [
         rows[0].id,
       ]);

@@ -46,7 +46,7 @@ interface Case {
   readonly feature: GardenFeature;
   readonly declared: Declared;
   readonly pointer: string;
-  /** As the garden was told. */
+  /** The value that was written to the garden. */
   readonly written: (provider: Provider) => unknown;
   readonly expected: unknown;
 }
@@ -75,8 +75,8 @@ const cases: Case[] = [
   },
 ];
 
-describe.each(cases)('a cluster that wants $feature', ({ feature, declared, pointer, written, expected }) => {
-  it('is made with it where the garden and its extension can do that', async () => {
+describe.each(cases)('a cluster that uses $feature', ({ feature, declared, pointer, written, expected }) => {
+  it('is created with it when the garden and its extension support it', async () => {
     at.cloud.admin.garden.changeSettings({ extensionFields });
     const cluster = await declare(await start(feature), declared);
 
@@ -86,7 +86,7 @@ describe.each(cases)('a cluster that wants $feature', ({ feature, declared, poin
     expect(await at.row(cluster.id)).toMatchObject({ conditions: expect.not.arrayContaining([drifted]) });
   });
 
-  it('fails by the name of the field, and is not made without it, where the reconciler was not told so', async () => {
+  it('fails with the name of the field, and is not created, when the feature is not configured', async () => {
     at.cloud.admin.garden.changeSettings({ extensionFields });
     const cluster = await declare(await start(), declared);
 
@@ -96,7 +96,7 @@ describe.each(cases)('a cluster that wants $feature', ({ feature, declared, poin
     expect(await shootOf(cluster)).toBeNull();
   });
 
-  it('fails by a word of the garden where the extension does not take it', async () => {
+  it('fails with an error of the garden when the extension does not support it', async () => {
     const cluster = await declare(await start(feature), declared);
 
     const { state, error } = await untilEnded(at, cluster.operationId);

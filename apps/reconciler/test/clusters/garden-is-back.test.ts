@@ -8,7 +8,7 @@ import { untilEnded, untilRow } from '../support/until.js';
 jest.setTimeout(90_000);
 
 const FEW = 4;
-/** Nobody comes to these by an interval, nor by a time of their own: they lie an hour ahead. */
+/** Sweeps and lists are an hour away, so only the tested mechanism can wake a cluster. */
 const SELDOM = { sweepIntervalMs: 3_600_000, relistIntervalMs: 3_600_000 };
 
 let at: Clusters;
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 afterAll(() => at.close());
 
-/** They are ready, and nobody works on them. */
+/** Ready clusters without work in progress. */
 async function aFew(): Promise<TestCluster[]> {
   const { team, connectionId } = await at.addTeamWithConnection();
   const clusters: TestCluster[] = [];
@@ -35,7 +35,7 @@ async function aFew(): Promise<TestCluster[]> {
   return clusters;
 }
 
-/** A reconciler that leaves some of the tasks that notice the garden's return to a process that does nothing. */
+/** A reconciler without some of the tasks that detect the garden's return: another process holds them and does nothing. */
 async function startWithout(...tasks: ('watch-shoots' | 'probe-garden')[]): Promise<void> {
   for (const task of tasks) {
     await at.pool.query(
@@ -47,7 +47,7 @@ async function startWithout(...tasks: ('watch-shoots' | 'probe-garden')[]): Prom
   reconciler = await at.start({ settings: SELDOM });
 }
 
-/** They were changed while the garden is away. */
+/** Changes the clusters while the garden is unavailable. */
 async function change(clusters: readonly TestCluster[], fault: FaultRule): Promise<void> {
   at.cloud.admin.addFaults({ ...fault, times: null });
   if (fault.match?.path === undefined) at.cloud.admin.garden.dropWatches();
@@ -58,7 +58,7 @@ async function change(clusters: readonly TestCluster[], fault: FaultRule): Promi
   for (const { id } of clusters) await untilLongWaiting(id);
 }
 
-/** It has failed so often that it would look again in an hour. */
+/** After many failures its next look would be an hour away. */
 async function untilLongWaiting(id: string): Promise<void> {
   await untilRow(at, id, ({ waiting }) => waiting?.reason === 'GardenUnavailable');
   await waitFor('a moment between two passes', async () => {
@@ -76,11 +76,11 @@ async function expectToGoOn(clusters: readonly TestCluster[]): Promise<void> {
 }
 
 const away = { match: { api: 'garden' }, effect: { reset: 'before' } } as const;
-/** Watches that are open stay so. */
+/** Open watches stay open. */
 const halfAway = { match: { api: 'garden', path: '/shoots/' }, effect: { status: 503 } } as const;
 
-describe('all who wait for the garden go on once it is back', () => {
-  it('when a pass of one of them was answered', async () => {
+describe('all clusters that wait for the garden continue after its return', () => {
+  it('when a pass of one of them got an answer', async () => {
     const clusters = await aFew();
     await startWithout('watch-shoots', 'probe-garden');
     await change(clusters, away);
@@ -88,12 +88,16 @@ describe('all who wait for the garden go on once it is back', () => {
 
     const { id } = clusters[0] as TestCluster;
     await at.pass(id, 3_600_000);
-    await reconciler.wake(id);
+    // A wake-up is a hint and may be lost on a busy machine. The sweep that would recover it is an hour away.
+    await waitFor('a pass of one of them', async () => {
+      await reconciler.wake(id);
+      return (await at.row(id)).waiting === null;
+    });
 
     await expectToGoOn(clusters);
   });
 
-  it('when the watch has opened again', async () => {
+  it('when the watch opens again', async () => {
     const clusters = await aFew();
     await startWithout('probe-garden');
     await change(clusters, away);
@@ -103,7 +107,7 @@ describe('all who wait for the garden go on once it is back', () => {
     await expectToGoOn(clusters);
   });
 
-  it('when it answers for one of them, though the watch was never interrupted', async () => {
+  it('when the probe is answered, although the watch was never interrupted', async () => {
     const clusters = await aFew();
     await startWithout('watch-shoots');
     await change(clusters, halfAway);

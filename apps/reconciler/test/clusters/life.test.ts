@@ -22,13 +22,13 @@ const untilDone = (operationId: string) =>
   );
 
 describe('a declared cluster', () => {
-  it('is made, hibernated, woken, resized and deleted', async () => {
+  it('is created, hibernated, resumed, resized and deleted', async () => {
     const { team, connectionId } = await at.addTeamWithConnection();
     const cluster = await at.declare(team, connectionId);
     await reconciler.wake(cluster.id);
     expect(await untilDone(cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
-    // What the garden tells of its last run may ask for one more pass, which finds nothing to do.
-    await waitFor('a cluster that waits for nothing', async () => {
+    // A late observation of the last run may cause one more pass, which finds nothing to do.
+    await waitFor('a settled cluster', async () => {
       expect(await at.row(cluster.id)).toMatchObject({ phase: 'Ready', observed_generation: 1, due_at: null });
       return true;
     });

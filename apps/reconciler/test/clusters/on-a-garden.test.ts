@@ -42,7 +42,7 @@ async function declareOne(): Promise<TestCluster> {
   return cluster as TestCluster;
 }
 
-/** A cluster that is ready, and whose reconciler has come to rest. */
+/** A Ready cluster whose reconciler has settled. */
 async function aReadyCluster(reconciler: Reconciler): Promise<TestCluster> {
   const cluster = await declareOne();
   await reconciler.wake(cluster.id);
@@ -64,7 +64,7 @@ const backends = [
 ];
 
 describeEachNeeding(describe, backends, 'with wake-ups on $backend', ({ backend, redisUrl }) => {
-  it('two reconcilers share the work, and make each cluster once', async () => {
+  it('two reconcilers share the work, and create each cluster once', async () => {
     const reconcilers = await Promise.all([start({ redisUrl }), start({ redisUrl })]);
     const clusters = await declare(10);
     for (const { id } of clusters) await Promise.all(reconcilers.map((reconciler) => reconciler.wake(id)));
@@ -75,7 +75,7 @@ describeEachNeeding(describe, backends, 'with wake-ups on $backend', ({ backend,
     }
   });
 
-  it('finds by the sweep what nobody was told of, and says so', async () => {
+  it('finds clusters without a wake-up by the sweep, and counts them', async () => {
     const reconciler = await start({ redisUrl });
     const cluster = await declareOne();
 
@@ -84,7 +84,7 @@ describeEachNeeding(describe, backends, 'with wake-ups on $backend', ({ backend,
     expect(await metric(reconciler, 'corral_reconcile_sweep_found_total')).toBeGreaterThanOrEqual(1);
   });
 
-  it('goes on after the queue has lost everything', async () => {
+  it('continues after the queue has lost everything', async () => {
     const reconciler = await start({ redisUrl });
     const clusters = await declare(4);
     for (const { id } of clusters) await reconciler.wake(id);
@@ -95,7 +95,7 @@ describeEachNeeding(describe, backends, 'with wake-ups on $backend', ({ backend,
       await client.flushall();
       client.disconnect();
     } else {
-      // Workers take the tables in an order of their own, and a deadlock may end us instead of them.
+      // Workers lock the tables in a different order, so a deadlock may abort this statement.
       await waitFor('the queue to be emptied', () =>
         at.pool.query('TRUNCATE bullmq.job, bullmq.dedup, bullmq.dedup_next CASCADE'),
       );
@@ -107,9 +107,9 @@ describeEachNeeding(describe, backends, 'with wake-ups on $backend', ({ backend,
   });
 });
 
-describe('a reconciler that ends', () => {
-  it('gives its turn to another one at once, though the garden hangs', async () => {
-    // Neither the hanging call nor the lease ends within this test by itself.
+describe('a reconciler that shuts down', () => {
+  it('releases its lease to another one immediately, although the garden hangs', async () => {
+    // Neither the hanging call nor the lease ends during this test.
     const settings = { leaseMs: HOUR_MS };
     const first = await start({ settings, closeMs: 500, gardenTimeoutMs: HOUR_MS });
     at.cloud.admin.addFaults({
@@ -129,10 +129,10 @@ describe('a reconciler that ends', () => {
     expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
   });
 
-  it('leaves the watch to another one, which there is only one of', async () => {
+  it('hands over the watch, which only one process holds', async () => {
     const reconcilers = [await start(), await start()];
     const watching = () => Promise.all(reconcilers.map((each) => metric(each, 'corral_reconcile_watching')));
-    await waitFor('one to watch', async () => (await watching()).includes(1));
+    await waitFor('one reconciler to watch', async () => (await watching()).includes(1));
     expect((await watching()).sort()).toEqual([0, 1]);
     expect(at.cloud.admin.garden.contents().openWatches).toBe(1);
     const leader = reconcilers[(await watching()).indexOf(1)] as Reconciler;
@@ -140,12 +140,15 @@ describe('a reconciler that ends', () => {
 
     await leader.stop();
 
-    await waitFor('the other one to watch', async () => (await metric(other, 'corral_reconcile_watching')) === 1);
+    await waitFor(
+      'the other reconciler to watch',
+      async () => (await metric(other, 'corral_reconcile_watching')) === 1,
+    );
   });
 });
 
 describe('the watch', () => {
-  it('tells of what somebody else has changed, though its version had expired', async () => {
+  it('reports a foreign change even after its version had expired', async () => {
     const reconciler = await start();
     const cluster = await aReadyCluster(reconciler);
     const [namespace, name] = await at.placeOf(cluster);
@@ -161,7 +164,7 @@ describe('the watch', () => {
     expect(JSON.stringify(row.conditions)).not.toContain('secret-name');
   });
 
-  it('finds out that a Shoot vanished while nobody looked', async () => {
+  it('detects a Shoot that was removed while no reconciler ran', async () => {
     const first = await start();
     const cluster = await aReadyCluster(first);
     const [namespace, name] = await at.placeOf(cluster);
@@ -175,7 +178,7 @@ describe('the watch', () => {
     expect(shootsEver(name)).toBe(1);
   });
 
-  it('costs no pass and no call for what is steady, however often all is listed', async () => {
+  it('causes no pass and no other call for unchanged clusters, for any number of lists', async () => {
     const reconciler = await start({ settings: { relistIntervalMs: 250 } });
     const clusters = [
       await aReadyCluster(reconciler),
@@ -184,7 +187,7 @@ describe('the watch', () => {
     ];
     await waitFor('the watch', async () => (await metric(reconciler, 'corral_reconcile_watching')) === 1);
     await untilChecked(clusters);
-    // Those of other tests are counted again and again where nobody can tell.
+    // Clusters of other tests without an answer would be counted repeatedly.
     const ids = clusters.map(({ id }) => id);
     await at.pool.query('UPDATE cluster SET nodes_due_at = NULL WHERE id <> ALL($1)', [ids]);
     const lists = async (count: number): Promise<void> => {
@@ -192,7 +195,7 @@ describe('the watch', () => {
       const LIST = 'GET /apis/core.gardener.cloud/v1beta1/shoots';
       await waitFor('lists', () => (callsLike('shoots')[LIST] ?? 0) >= count);
     };
-    // What the garden told of before may still be on its way to a pass: a round counts once that has ended.
+    // An earlier observation may still cause a pass. A round counts once that has ended.
     await waitFor('a round of lists that costs nothing else', async () => {
       const passes = await metric(reconciler, 'corral_reconcile_passes_total');
       await lists(3);
@@ -202,7 +205,7 @@ describe('the watch', () => {
     });
   });
 
-  /** After each run the garden looks anew at what it has made, and tells of it. */
+  /** After each run the garden checks the health of the result and reports it. */
   const untilChecked = (clusters: readonly { id: string }[]) =>
     waitFor('the garden to have checked all', async () => {
       const rows = await Promise.all(clusters.map(({ id }) => at.row(id)));
@@ -213,13 +216,13 @@ describe('the watch', () => {
     Object.fromEntries(Object.entries(at.cloud.admin.calls().byRoute).filter(([route]) => route.includes(part)));
 });
 
-describe('a garden in trouble', () => {
+describe('a garden with failures', () => {
   it.each([
-    ['asks for fewer calls', { status: 429, retryAfter: 1 }],
-    ['does not let us in', { status: 401 }],
+    ['throttles', { status: 429, retryAfter: 1 }],
+    ['denies access', { status: 401 }],
     ['answers 503', { status: 503 }],
     ['drops connections', { reset: 'before' as const }],
-  ])('that %s keeps no operation from ending well', async (_what, effect) => {
+  ])('that %s only delays operations', async (_what, effect) => {
     const reconciler = await start();
     const clusters = await declare(3);
     at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect });
@@ -232,7 +235,7 @@ describe('a garden in trouble', () => {
     }
   });
 
-  it('is left alone by all while it is away, and nothing is told to fail', async () => {
+  it('is left alone during its outage, and no operation fails', async () => {
     const reconciler = await start();
     at.cloud.admin.addFaults({ match: { api: 'garden' }, times: null, effect: { status: 401 } });
     const clusters = await declare(6);
@@ -241,9 +244,9 @@ describe('a garden in trouble', () => {
 
     const states = await Promise.all(clusters.map(async ({ operationId }) => (await at.operation(operationId)).state));
     expect(new Set(states)).toEqual(new Set(['queued']));
-    await waitFor('no place', async () => (await metric(reconciler, 'corral_reconcile_places')) === 0);
-    // Those that were inside before the first pause, and then one for each. Each pass counts after the pause that it leads
-    // to, and is read before it.
+    await waitFor('the gate to have no place', async () => (await metric(reconciler, 'corral_reconcile_places')) === 0);
+    // Passes that had entered before the first pause, and then one per pause. A pass is counted after the pause that it causes, and
+    // read before it.
     const failed = await metric(reconciler, 'corral_reconcile_passes_total', /^failed/);
     const pauses = await metric(reconciler, 'corral_reconcile_pauses_total');
     expect(failed).toBeGreaterThan(0);
@@ -254,7 +257,7 @@ describe('a garden in trouble', () => {
     }
   });
 
-  it('with one cluster only holds up no other', async () => {
+  it('with a single cluster does not delay others', async () => {
     const reconciler = await start({ settings: { concurrency: 2 } });
     const poison = await declareOne();
     const { shoot_name } = await at.row(poison.id);
@@ -276,8 +279,8 @@ describe('a garden in trouble', () => {
   });
 });
 
-describe('a token that is replaced', () => {
-  it('is verified, handed to the garden, and taken up by the running cluster', async () => {
+describe('a replaced token', () => {
+  it('is verified, written to the garden, and taken up by the running cluster', async () => {
     const reconciler = await start();
     const cluster = await aReadyCluster(reconciler);
     const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [cluster.id]);
@@ -303,7 +306,7 @@ describe('a token that is replaced', () => {
     expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
   });
 
-  it('is not handed over when the provider rejects it, and the cluster says why', async () => {
+  it('is not written when the provider rejects it, and the cluster reports why', async () => {
     const reconciler = await start();
     const cluster = await aReadyCluster(reconciler);
     const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [cluster.id]);

@@ -3,10 +3,10 @@ import { rowClock } from '@corral/database';
 import type { PricesReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { priceStore } from '../../src/clusters/price-store.js';
-import { nextReadingMs, refreshPrices } from '../../src/clusters/refresh-prices.js';
-import { verificationStore } from '../../src/clusters/verification-store.js';
-import { verificationOf } from '../../src/clusters/verify-connections.js';
+import { priceStore } from '../../src/upkeep/price-store.js';
+import { nextReadingMs, refreshPrices } from '../../src/upkeep/refresh-prices.js';
+import { verificationStore } from '../../src/upkeep/verification-store.js';
+import { verificationOf } from '../../src/upkeep/verify-connections.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from '../support/cluster-rows.js';
 
 const MINUTE_MS = 60_000;
@@ -22,12 +22,16 @@ afterAll(() => at.close());
 beforeEach(() => at.pool.query('DELETE FROM cluster; DELETE FROM connection'));
 
 const listWith = (hourly: string): PricesReading => ({
-  ...{ kind: 'read', currency: 'EUR' },
+  kind: 'read',
+  currency: 'EUR',
   prices: { serverTypes: { cpx31: { hel1: { hourly, monthly: '13.1' } } }, primaryIpv4: {} },
 });
 const refreshWith = (reading: PricesReading | (() => Promise<PricesReading>), openToken = () => 'token') =>
   refreshPrices({
-    ...{ store: priceStore(at.pool), log: silentLog, onRead: () => undefined, openToken },
+    store: priceStore(at.pool),
+    log: silentLog,
+    onRead: () => undefined,
+    openToken,
     readPrices: typeof reading === 'object' ? async () => reading : reading,
   })(new AbortController().signal);
 const aConnection = () => at.addConnection(acme, `p-${randomUUID().slice(0, 8)}`);
@@ -51,20 +55,22 @@ describe('the prices of a connection', () => {
 
     const row = await rowOf(id);
     expect(row).toMatchObject({
-      ...{ currency: 'EUR', failures: 0, priced_at: expect.any(Date) },
+      currency: 'EUR',
+      failures: 0,
+      priced_at: expect.any(Date),
       prices: { serverTypes: { cpx31: { hel1: { hourly: '0.021', monthly: '13.1' } } }, primaryIpv4: {} },
     });
     expect(row.again_ms).toBeGreaterThan(20 * HOUR_MS);
   });
 
-  it.each(['Unverified', 'Rejected'])('are not asked for while it is %s', async (phase) => {
+  it.each(['Unverified', 'Rejected'])('are not read while it is %s', async (phase) => {
     const id = await aConnection();
     await at.pool.query('UPDATE connection SET phase = $2::connection_phase WHERE id = $1', [id, phase]);
 
     expect(await refreshWith(listWith('0.021'))).toBe(0);
   });
 
-  it('that changed show in its clusters, which are given no work', async () => {
+  it('change the entity tags of its clusters, without making them due', async () => {
     const id = await aConnection();
     const cluster = await at.declare(acme, id);
     await at.pool.query('UPDATE cluster SET due_at = NULL');
@@ -79,7 +85,7 @@ describe('the prices of a connection', () => {
     expect(after.due_at).toBeNull();
   });
 
-  it('that did not change leave everything as it is', async () => {
+  it('change nothing when they are the same', async () => {
     const id = await aConnection();
     const cluster = await at.declare(acme, id);
     await refreshWith(listWith('0.021'));
@@ -93,10 +99,10 @@ describe('the prices of a connection', () => {
   });
 
   it.each<[string, PricesReading]>([
-    ['the provider is away', { kind: 'unavailable', reason: 'status 503' }],
-    ['its budget is spent', { kind: 'throttled', retryAfterMs: 1_000 }],
+    ['the provider is unavailable', { kind: 'unavailable', reason: 'status 503' }],
+    ['its budget is used up', { kind: 'throttled', retryAfterMs: 1_000 }],
     ['it refuses the token', { kind: 'refused' }],
-  ])('stay as they were while %s', async (_what, reading) => {
+  ])('are kept while %s', async (_what, reading) => {
     const id = await aConnection();
     await refreshWith(listWith('0.021'));
     const before = await rowOf(id);
@@ -113,7 +119,7 @@ describe('the prices of a connection', () => {
     expect(await rowOf(id)).toMatchObject({ failures: 0 });
   });
 
-  it('put off until its key is there again cost no call', async () => {
+  it('are postponed without a call while its key is missing', async () => {
     const id = await aConnection();
     let asked = 0;
 
@@ -130,7 +136,7 @@ describe('the prices of a connection', () => {
     expect([asked, (await rowOf(id)).failures]).toEqual([0, 1]);
   });
 
-  it('have the token shown to the provider when that refuses it', async () => {
+  it('request a verification when the provider refuses the token', async () => {
     const id = await aConnection();
     await at.pool.query(`UPDATE connection SET verify_at = now() + interval '1 day' WHERE id = $1`, [id]);
 
@@ -143,7 +149,7 @@ describe('the prices of a connection', () => {
   it('are due when it becomes ready again', async () => {
     const id = await aConnection();
     await refreshWith(listWith('0.021'));
-    const due = { connectionId: id, tokenVersion: 1, keyId: 'k1', sealed: Buffer.alloc(0), failures: 0 };
+    const due = { connectionId: id, tokenVersion: 1, keyId: 'k1', bytes: Buffer.alloc(0), failures: 0 };
     const record = async (verdict: 'valid' | 'rejected') =>
       verificationStore(at.pool).record(due, verificationOf(verdict, 0, 0));
 
@@ -152,11 +158,11 @@ describe('the prices of a connection', () => {
     await record('rejected');
     await record('valid');
 
-    // The column holds whole milliseconds, rounded.
+    // The column has a resolution of one millisecond, rounded.
     expect((await rowOf(id)).again_ms).toBeLessThan(1);
   });
 
-  it('are asked for once, however many ask at the same time', async () => {
+  it('are read once by concurrent runs', async () => {
     await Promise.all(Array.from({ length: 30 }, aConnection));
     let asked = 0;
     const read = async () => {
@@ -171,8 +177,8 @@ describe('the prices of a connection', () => {
 
   it.each<[string, PricesReading]>([
     ['read', listWith('0.021')],
-    ['asked for in vain', { kind: 'refused' }],
-  ])('stay due when its token is replaced while they are %s', async (_what, reading) => {
+    ['refused', { kind: 'refused' }],
+  ])('stay due when the token is replaced while they are %s', async (_what, reading) => {
     const id = await aConnection();
     await refreshWith(listWith('0.5'));
     await makeDue(id);
@@ -188,7 +194,7 @@ describe('the prices of a connection', () => {
     expect(row.again_ms).toBeLessThan(1);
   });
 
-  it('go with it', async () => {
+  it('are deleted with it', async () => {
     const id = await aConnection();
     await refreshWith(async () => {
       await at.pool.query('DELETE FROM connection WHERE id = $1', [id]);
@@ -207,7 +213,7 @@ describe('the time until the next reading', () => {
     ]);
   });
 
-  it('is what the provider asks for, where that is longer', () => {
+  it('is the provider’s Retry-After when that is longer', () => {
     expect(nextReadingMs({ kind: 'throttled', retryAfterMs: 90_000 }, 0, 0)).toBe(90_000);
     expect(nextReadingMs({ kind: 'throttled', retryAfterMs: 1e12 }, 0, 0)).toBe(6 * HOUR_MS);
     expect(nextReadingMs({ kind: 'throttled', retryAfterMs: null }, 0, 0)).toBe(MINUTE_MS);

@@ -37,14 +37,18 @@ async function startReconciler(env: Record<string, string> = {}) {
     command: process.execPath,
     args: [main],
     env: {
-      ...{ DATABASE_URL: at.url, METRICS_PORT: String(port), DNS_ZONE_NAME: 'example.test' },
-      ...{ HCLOUD_API_URL: at.cloud.apiUrl, HCLOUD_TOKEN: 'x'.repeat(64), GARDEN_KUBECONFIG: kubeconfig },
-      ...{
-        SECRET_KEYS: `k1:${KEY.toString('base64')}`,
-        RECONCILE_LEASE_MS: '2s',
-        RECONCILE_SWEEP_INTERVAL_MS: '500ms',
-      },
-      ...{ CONNECTION_VERIFY_INTERVAL_MS: '500ms', SHUTDOWN_GRACE_MS: '4s', ...env },
+      DATABASE_URL: at.url,
+      METRICS_PORT: String(port),
+      DNS_ZONE_NAME: 'example.test',
+      HCLOUD_API_URL: at.cloud.apiUrl,
+      HCLOUD_TOKEN: 'x'.repeat(64),
+      GARDEN_KUBECONFIG: kubeconfig,
+      SECRET_KEYS: `k1:${KEY.toString('base64')}`,
+      RECONCILE_LEASE_MS: '2s',
+      RECONCILE_SWEEP_INTERVAL_MS: '500ms',
+      CONNECTION_VERIFY_INTERVAL_MS: '500ms',
+      SHUTDOWN_GRACE_MS: '4s',
+      ...env,
     },
     readyUrl: `http://127.0.0.1:${port}/readyz`,
   });
@@ -65,7 +69,7 @@ const shootsEver = async (cluster: TestCluster) => {
 };
 
 describe('the reconciler as a process with a garden', () => {
-  it('makes a cluster, tells of it, keeps its secrets, and ends in order', async () => {
+  it('creates a cluster, exports metrics, logs no secrets, and shuts down in order', async () => {
     const reconciler = await startReconciler({ LOG_LEVEL: 'debug' });
     const cluster = await declare();
 
@@ -92,14 +96,14 @@ describe('the reconciler as a process with a garden', () => {
     });
   });
 
-  it('loses nothing when it is killed in the middle of a write, and makes nothing twice', async () => {
+  it('loses and duplicates nothing when it is killed during a write', async () => {
     const killed = await startReconciler();
     at.cloud.admin.addFaults({
       match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
       effect: { delayMs: 1_500 },
     });
     const cluster = await declare();
-    await waitFor('the write to be under way', () => at.cloud.admin.faults()[0]?.remaining === 0);
+    await waitFor('the write to be in progress', () => at.cloud.admin.faults()[0]?.remaining === 0);
 
     killed.kill('SIGKILL');
     await killed.exited;
@@ -109,13 +113,13 @@ describe('the reconciler as a process with a garden', () => {
     expect(await shootsEver(cluster)).toBe(1);
   });
 
-  it('is gone within its grace though the garden hangs, and leaves its turn to the next one', async () => {
+  it('exits within its grace period although the garden hangs, and releases its lease', async () => {
     const first = await startReconciler({ RECONCILE_LEASE_MS: '1h' });
     at.cloud.admin.addFaults({ match: { api: 'garden', method: 'APPLY', path: '/shoots/' }, effect: { hang: true } });
     const cluster = await declare();
     await waitFor('the write to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
 
-    // It is killed when it does not end by itself.
+    // It would be killed if it did not exit by itself.
     expect(await first.stop()).toEqual({ code: 0, signal: null });
 
     expect(await at.row(cluster.id)).toMatchObject({ lease_until: null, is_due: true });
@@ -124,11 +128,11 @@ describe('the reconciler as a process with a garden', () => {
     expect(await shootsEver(cluster)).toBe(1);
   });
 
-  it('serves DNS alone without a garden, and says so', async () => {
+  it('serves only DNS without a garden, and logs that', async () => {
     const reconciler = await startReconciler({ GARDEN_KUBECONFIG: '', SECRET_KEYS: '' });
     const cluster = await declare();
 
-    await waitFor('its word', () => reconciler.output().includes('no garden: clusters are left alone'));
+    await waitFor('its log line', () => reconciler.output().includes('no garden: clusters are left alone'));
 
     expect(await at.row(cluster.id)).toMatchObject({ lease_fence: 0, is_due: true });
   });

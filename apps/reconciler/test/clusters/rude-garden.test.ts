@@ -24,7 +24,7 @@ async function declared(): Promise<TestCluster> {
   const { team, connectionId } = await at.addTeamWithConnection();
   return at.declare(team, connectionId);
 }
-/** Time passes for the cluster, and it is looked at. */
+/** Lets time pass for the cluster and wakes it. */
 async function lookAgain({ id }: TestCluster): Promise<void> {
   await at.pass(id, 3_600_000);
   await reconciler.wake(id);
@@ -33,30 +33,33 @@ const reconciledOf = ({ conditions }: { conditions: { type: string; reason: stri
   conditions.find(({ type }) => type === 'Reconciled');
 
 describe('a quota of the garden', () => {
-  it.each(['shootsMax', 'secretsMax'])('(%s) is the platform, and is resumed when it is lifted', async (quota) => {
-    at.cloud.admin.garden.changeSettings({ [quota]: 0 });
-    const cluster = await declared();
-    await reconciler.wake(cluster.id);
+  it.each(['shootsMax', 'secretsMax'])(
+    '(%s) is reported as a platform limit, and the operation continues when it is lifted',
+    async (quota) => {
+      at.cloud.admin.garden.changeSettings({ [quota]: 0 });
+      const cluster = await declared();
+      await reconciler.wake(cluster.id);
 
-    const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformQuotaExceeded');
-    const waiting = await at.operation(cluster.operationId);
-    at.cloud.admin.garden.changeSettings({ [quota]: null });
-    await lookAgain(cluster);
-    const { state } = await untilEnded(at, cluster.operationId);
+      const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformQuotaExceeded');
+      const waiting = await at.operation(cluster.operationId);
+      at.cloud.admin.garden.changeSettings({ [quota]: null });
+      await lookAgain(cluster);
+      const { state } = await untilEnded(at, cluster.operationId);
 
-    expect([waiting.state, state]).toEqual(['running', 'succeeded']);
-    expect(reconciledOf(row)?.message).toContain('A limit of this platform');
-    expect(row.conditions.filter(({ type }) => type === 'SpecAccepted' || type === 'ConnectionReady')).toEqual([
-      expect.objectContaining({ status: 'True' }),
-      expect.objectContaining({ status: 'True' }),
-    ]);
-    expect(errors).toContainEqual(
-      expect.objectContaining({
-        message: 'pass failed',
-        fields: expect.objectContaining({ clusterId: cluster.id, failure: 'platform' }),
-      }),
-    );
-  });
+      expect([waiting.state, state]).toEqual(['running', 'succeeded']);
+      expect(reconciledOf(row)?.message).toContain('A limit of this platform');
+      expect(row.conditions.filter(({ type }) => type === 'SpecAccepted' || type === 'ConnectionReady')).toEqual([
+        expect.objectContaining({ status: 'True' }),
+        expect.objectContaining({ status: 'True' }),
+      ]);
+      expect(errors).toContainEqual(
+        expect.objectContaining({
+          message: 'pass failed',
+          fields: expect.objectContaining({ clusterId: cluster.id, failure: 'platform' }),
+        }),
+      );
+    },
+  );
 });
 
 describe('a Secret that the garden refuses', () => {
@@ -79,23 +82,26 @@ describe('a Secret that the garden refuses', () => {
 });
 
 describe('a garden that has just started', () => {
-  it.each(['anonymous', 'rights'] as const)('and refuses everybody (%s) is away: nothing fails', async (startUp) => {
-    const cluster = await declared();
-    at.cloud.admin.garden.changeSettings({ startUp });
-    await reconciler.wake(cluster.id);
-    await untilRow(at, cluster.id, ({ failures }) => failures > 0);
+  it.each(['anonymous', 'rights'] as const)(
+    'and denies every request (%s) counts as unavailable, and no operation fails',
+    async (startUp) => {
+      const cluster = await declared();
+      at.cloud.admin.garden.changeSettings({ startUp });
+      await reconciler.wake(cluster.id);
+      await untilRow(at, cluster.id, ({ failures }) => failures > 0);
 
-    const waiting = await at.operation(cluster.operationId);
-    at.cloud.admin.garden.changeSettings({ startUp: 'over' });
-    await lookAgain(cluster);
-    const { state } = await untilEnded(at, cluster.operationId);
+      const waiting = await at.operation(cluster.operationId);
+      at.cloud.admin.garden.changeSettings({ startUp: 'over' });
+      await lookAgain(cluster);
+      const { state } = await untilEnded(at, cluster.operationId);
 
-    expect([['queued', 'running'].includes(waiting.state), state]).toEqual([true, 'succeeded']);
-  });
+      expect([['queued', 'running'].includes(waiting.state), state]).toEqual([true, 'succeeded']);
+    },
+  );
 });
 
-describe('a field that the garden does not have', () => {
-  it('fails the change, is named, and keeps nobody else from working', async () => {
+describe('a field that the garden does not support', () => {
+  it('fails the change with its name, and does not affect other clusters', async () => {
     at.cloud.admin.garden.changeSettings({ undeclaredFields: ['spec.maintenance.confineSpecUpdateRollout'] });
     const refused = await Promise.all([declared(), declared(), declared(), declared()]);
     for (const { id } of refused) await reconciler.wake(id);

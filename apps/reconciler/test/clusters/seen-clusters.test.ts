@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { ObservedCluster } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { countStore } from '../../src/clusters/count-store.js';
+import { countStore } from '../../src/garden/count-nodes.js';
 import type { TestCluster, TestPool } from '../support/cluster-rows.js';
 import { type Clusters, type Reconciler, type StartOptions, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
@@ -24,7 +24,7 @@ afterEach(async () => {
 afterAll(() => at.close());
 
 async function start(options: StartOptions = {}): Promise<Reconciler> {
-  // Counted when there are news, or when a test says so.
+  // Nodes are counted after changes, or when a test makes them due.
   const settings = { sweepIntervalMs: 200, nodeCountIntervalMs: HOUR_MS, ...options.settings };
   const reconciler = await at.start({ ...options, settings });
   started.push(reconciler);
@@ -58,7 +58,7 @@ const untilCounted = (cluster: TestCluster, counts: unknown) =>
   });
 const makeDue = (cluster: TestCluster) =>
   at.pool.query('UPDATE cluster SET nodes_due_at = now() WHERE id = $1', [cluster.id]);
-/** Until the garden has told all that it has to tell of what it made. */
+/** Until the garden has reported everything about what it created. */
 const untilQuiet = (cluster: TestCluster) =>
   untilRow(
     at,
@@ -68,7 +68,7 @@ const untilQuiet = (cluster: TestCluster) =>
   );
 
 describe('the certificate authority of a cluster', () => {
-  it('is told as kubeconfigs have it', async () => {
+  it('is reported as in kubeconfigs', async () => {
     const cluster = await aReadyCluster(await start());
     const [namespace, name] = await at.placeOf(cluster);
 
@@ -80,7 +80,7 @@ describe('the certificate authority of a cluster', () => {
     expect(new X509Certificate(Buffer.from(data, 'base64')).ca).toBe(true);
   });
 
-  it('is not told where the garden has none, and nothing else is held up by it', async () => {
+  it('is null when the garden has none, without delaying anything else', async () => {
     at.cloud.admin.garden.changeSettings({ authorityIn: 'nowhere' });
 
     const cluster = await aReadyCluster(await start());
@@ -89,7 +89,7 @@ describe('the certificate authority of a cluster', () => {
     expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
   });
 
-  it('is not told without the right to read it, and nothing else is held up by it', async () => {
+  it('is null without the right to read it, without delaying anything else', async () => {
     const rules = at.cloud.admin.garden.rights('reconciler');
     const without = rules.filter(({ resources }) => !resources.includes('configmaps'));
     at.cloud.admin.garden.setRights('reconciler', without);
@@ -100,7 +100,7 @@ describe('the certificate authority of a cluster', () => {
     expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
   });
 
-  it('is told anew after it was exchanged', async () => {
+  it('is read again after its rotation', async () => {
     const cluster = await aReadyCluster(await start());
     const [namespace, name] = await at.placeOf(cluster);
     await untilAuthority(cluster, (data) => data !== null);
@@ -118,13 +118,13 @@ describe('the certificate authority of a cluster', () => {
 describe('the nodes of a cluster', () => {
   const all = { general: { ready: 2, total: 2 }, batch: { ready: 1, total: 1 } };
 
-  it('are counted once they are there, by pool', async () => {
+  it('are counted by pool once they have joined', async () => {
     const cluster = await aReadyCluster(await start());
 
     await untilCounted(cluster, all);
   });
 
-  it('are counted anew when the garden shows that something is wrong with them', async () => {
+  it('are counted again when the garden reports a problem with them', async () => {
     const cluster = await aReadyCluster(await start());
     const [namespace, name] = await at.placeOf(cluster);
     await untilCounted(cluster, all);
@@ -135,14 +135,14 @@ describe('the nodes of a cluster', () => {
 
     at.cloud.admin.garden.silenceNode(namespace, name, node?.name ?? '', true);
     await untilCounted(cluster, { ...all, general: { ready: 1, total: 2 } });
-    // A count that was due before may be that one: the garden has no news of a node that speaks again before it was missed.
+    // The count may have been due earlier: the garden reports nothing about a node that recovers before it was missed.
     await untilRow(at, cluster.id, ({ phase }) => phase === 'Degraded');
 
     at.cloud.admin.garden.silenceNode(namespace, name, node?.name ?? '', false);
     await untilCounted(cluster, all);
   });
 
-  it('are counted anew after a while, though there are no news', async () => {
+  it('are counted again after the interval without any change', async () => {
     const cluster = await aReadyCluster(await start({ settings: { nodeCountIntervalMs: 1_000 } }));
     await untilCounted(cluster, all);
     await at.pool.query(`UPDATE cluster SET node_counts = '{}' WHERE id = $1`, [cluster.id]);
@@ -150,7 +150,7 @@ describe('the nodes of a cluster', () => {
     await untilCounted(cluster, all);
   });
 
-  it('are unknown while the cluster’s own API server does not answer, which holds up nothing else', async () => {
+  it('are unknown while the cluster’s own API server does not answer, without delaying anything else', async () => {
     const reconciler = await start();
     const cluster = await aReadyCluster(reconciler);
     await untilCounted(cluster, all);
@@ -166,7 +166,7 @@ describe('the nodes of a cluster', () => {
     await untilCounted(cluster, all);
   });
 
-  it('are unknown without the right to read them, and nobody’s admin rights are used instead', async () => {
+  it('are unknown without the right to read them, and no admin kubeconfig is used instead', async () => {
     const rules = at.cloud.admin.garden.rights('reconciler');
     const without = rules.filter(({ resources }) => !resources.includes('shoots/viewerkubeconfig'));
     at.cloud.admin.garden.setRights('reconciler', without);
@@ -184,7 +184,7 @@ describe('the nodes of a cluster', () => {
     expect(routes.filter((route) => route.includes('adminkubeconfig') || route.startsWith('shoot'))).toEqual([]);
   });
 
-  it('are unknown while the cluster sleeps, and not asked for', async () => {
+  it('are unknown during hibernation, and not requested', async () => {
     const cluster = await aReadyCluster(await start());
     await untilCounted(cluster, all);
 
@@ -192,7 +192,7 @@ describe('the nodes of a cluster', () => {
     expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
 
     await untilCounted(cluster, null);
-    await waitFor('nobody to ask again', async () => (await at.row(cluster.id)).nodes_due_at === null);
+    await waitFor('no further count to be planned', async () => (await at.row(cluster.id)).nodes_due_at === null);
   });
 });
 
@@ -216,7 +216,7 @@ describe('a count', () => {
   };
   const counts = { general: { ready: 1, total: 2 } };
 
-  it('is one process’s at a time, and comes again when that one died', async () => {
+  it('is claimed by one process at a time, and due again when that one dies', async () => {
     const cluster = await aDueCluster();
 
     const claims = await Promise.all(Array.from({ length: 5 }, () => store().claimDue(100, HOUR_MS)));
@@ -227,7 +227,7 @@ describe('a count', () => {
     expect(await claim(cluster)).toMatchObject({ poolNames: ['general', 'batch'] });
   });
 
-  it('moves the tag when its numbers are others, and not when they are the same', async () => {
+  it('changes the entity tag only when its numbers differ', async () => {
     const cluster = await aDueCluster();
     const { revision } = await at.row(cluster.id);
 
@@ -239,7 +239,7 @@ describe('a count', () => {
     expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 2, node_counts: null });
   });
 
-  it('is repeated where there were news meanwhile', async () => {
+  it('is repeated after a change during the count', async () => {
     const cluster = await aDueCluster();
     const due = await claim(cluster);
     await makeDue(cluster);
@@ -250,18 +250,18 @@ describe('a count', () => {
   });
 
   it.each([
-    ['before there is an address', `observed = '{"apiServer": null}'`],
-    ['before a pass has seen anything', 'observed = NULL'],
-    ['of one that sleeps', `phase = 'Hibernated'`],
-    ['of one that is to go', 'deletion_requested_at = now()'],
-  ])('asks nobody %s', async (_what, change) => {
+    ['without an API server address', `observed = '{"apiServer": null}'`],
+    ['before the first observation', 'observed = NULL'],
+    ['for a hibernated cluster', `phase = 'Hibernated'`],
+    ['for a cluster under deletion', 'deletion_requested_at = now()'],
+  ])('makes no call %s', async (_what, change) => {
     const cluster = await aDueCluster();
     await at.pool.query(`UPDATE cluster SET ${change} WHERE id = $1`, [cluster.id]);
 
     expect(await claim(cluster)).toMatchObject({ shoot: null });
   });
 
-  it('asks the Shoot in the namespace of its team', async () => {
+  it('asks the Shoot in the namespace of the team', async () => {
     const cluster = await aDueCluster();
     const { shoot_name: name } = await at.row(cluster.id);
 

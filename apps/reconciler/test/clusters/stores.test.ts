@@ -1,24 +1,25 @@
+import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Learned } from '../../src/clusters/after-write.js';
-import { clusterTurns } from '../../src/clusters/cluster-turns.js';
 import { desiredStore } from '../../src/clusters/desired-store.js';
 import type { Verdict } from '../../src/clusters/model.js';
-import { newsStore } from '../../src/clusters/news-store.js';
 import { type PassRecord, type RecordStore, recordStore } from '../../src/clusters/record-store.js';
-import type { Lease } from '../../src/loop/lease-store.js';
-import { type LeaseStore, leaseStore } from '../../src/loop/lease-store.js';
+import type { Learned } from '../../src/clusters/shoot-runs.js';
+import { clusterTable } from '../../src/clusters/workers.js';
+import { newsStore } from '../../src/garden/news-store.js';
+import type { PassLease } from '../../src/loop/leases.js';
+import { type LeaseStore, leaseStore } from '../../src/loop/leases.js';
 import { type ClusterRows, openClusterRows, type TestCluster, type TestTeam } from '../support/cluster-rows.js';
 
 const LEASE_MS = 60_000;
 
 let at: ClusterRows;
-let leases: LeaseStore;
+let leases: LeaseStore<ClusterId>;
 let records: RecordStore;
 let acme: TestTeam;
-let connectionId: string;
+let connectionId: ConnectionId;
 beforeAll(async () => {
   at = await openClusterRows();
-  leases = leaseStore(at.pool, clusterTurns);
+  leases = leaseStore(at.pool, clusterTable);
   records = recordStore(at.pool);
   acme = await at.addTeam('acme');
   connectionId = await at.addConnection(acme);
@@ -27,7 +28,7 @@ afterAll(() => at.close());
 
 const declare = () => at.declare(acme, connectionId);
 
-async function take(cluster: { id: string }): Promise<Lease> {
+async function take(cluster: { id: ClusterId }): Promise<PassLease<ClusterId>> {
   const answer = await leases.takeLease(cluster.id, LEASE_MS);
   if (answer.kind !== 'taken') throw new Error(`The lease was not given: ${answer.kind}`);
   return answer.lease;
@@ -46,18 +47,27 @@ const aVerdict: Verdict = {
 const aRecord = (cluster: TestCluster, more: Partial<PassRecord> & { says?: Partial<Verdict> } = {}): PassRecord => {
   const { says, ...rest } = more;
   return {
-    ...{ verdict: { ...aVerdict, ...says }, generation: 1, operationId: cluster.operationId },
-    ...{ observedHash: 'h1', failures: 0, waiting: null, ...rest },
+    verdict: { ...aVerdict, ...says },
+    generation: 1,
+    operationId: cluster.operationId,
+    observedHash: 'h1',
+    failures: 0,
+    waiting: null,
+    ...rest,
   };
 };
 
 const aLearned: Learned = {
-  ...{ shootUid: 'u', appliedGeneration: 1, appliedShootGeneration: 1, appliedAt: new Date() },
-  ...{ appliedTokenVersion: 1, retriedGeneration: 0 },
+  shootUid: 'u',
+  appliedGeneration: 1,
+  appliedShootGeneration: 1,
+  appliedAt: new Date(),
+  appliedTokenVersion: 1,
+  retriedGeneration: 0,
 };
 
 describe('a lease', () => {
-  it('is given to one of many that ask at once', async () => {
+  it('is granted to one of many concurrent requests', async () => {
     const cluster = await declare();
 
     const answers = await Promise.all(Array.from({ length: 12 }, () => leases.takeLease(cluster.id, LEASE_MS)));
@@ -78,7 +88,7 @@ describe('a lease', () => {
     expect(await take(cluster)).toMatchObject({ fence: 2 });
   });
 
-  it('is not given for a draft, a stranger, or a cluster that is not due', async () => {
+  it('is not granted for a draft, an unknown id, or a cluster that is not due', async () => {
     const draft = await at.declare(acme, connectionId, { pools: [] });
     await at.pool.query(`UPDATE cluster SET due_at = now() - interval '1 s' WHERE id = $1`, [draft.id]);
     const empty = await at.declare(acme, connectionId, { pools: [{ name: 'none', minimum: 0, maximum: 0 }] });
@@ -92,7 +102,7 @@ describe('a lease', () => {
     expect(await leases.takeLease(draft.id, LEASE_MS)).toEqual({ kind: 'idle' });
     expect(await leases.takeLease(empty.id, LEASE_MS)).toEqual({ kind: 'idle' });
     expect(await leases.takeLease(onServers.id, LEASE_MS)).toEqual({ kind: 'idle' });
-    expect(await leases.takeLease(acme.id, LEASE_MS)).toEqual({ kind: 'idle' });
+    expect(await leases.takeLease(asClusterId(acme.id), LEASE_MS)).toEqual({ kind: 'idle' });
     expect(await leases.takeLease(steady.id, LEASE_MS)).toEqual({ kind: 'idle' });
     const answer = await leases.takeLease(waiting.id, LEASE_MS);
     expect(answer).toEqual({ kind: 'not due', inMs: expect.any(Number) });
@@ -100,7 +110,7 @@ describe('a lease', () => {
     expect((await at.row(draft.id)).started_at).toBeNull();
   });
 
-  it('is renewed without losing what became due meanwhile', async () => {
+  it('is renewed without losing that the row became due', async () => {
     const quiet = await declare();
     const busy = await declare();
     const [quietLease, busyLease] = [await take(quiet), await take(busy)];
@@ -116,7 +126,7 @@ describe('a lease', () => {
 });
 
 describe('a stale pass', () => {
-  it('writes nothing, wherever it was', async () => {
+  it('writes nothing at any point', async () => {
     const cluster = await declare();
     const stale = await take(cluster);
     await at.pass(cluster.id, LEASE_MS);
@@ -142,7 +152,7 @@ describe('a stale pass', () => {
     expect(await records.recordPass(lease, aRecord(cluster))).toEqual({ kind: 'released', again: false });
   });
 
-  it('cannot write with another team’s name on its lease', async () => {
+  it('cannot write with the id of another team in its lease', async () => {
     const stranger = await at.addTeam();
     const cluster = await declare();
     const lease = await take(cluster);
@@ -154,8 +164,8 @@ describe('a stale pass', () => {
   });
 });
 
-describe('what a pass records', () => {
-  it('ends the turn: told, next look planned, operation moved on', async () => {
+describe('the record of a pass', () => {
+  it('releases the lease, plans the next look, and updates the operation', async () => {
     const cluster = await declare();
 
     const released = await records.recordPass(await take(cluster), aRecord(cluster));
@@ -183,7 +193,7 @@ describe('what a pass records', () => {
     expect(after).toMatchObject({ observed_hash: 'h2', failures: 3 });
   });
 
-  it('does not lose a change that arrives during the pass, and does not judge it', async () => {
+  it('keeps a change that arrives during the pass due, and does not judge it', async () => {
     const cluster = await declare();
     const lease = await take(cluster);
     const { operationId } = await at.change(cluster);
@@ -201,7 +211,7 @@ describe('what a pass records', () => {
     expect(await at.operation(operationId)).toMatchObject({ state: 'queued' });
   });
 
-  it('never lets progress fall, nor reach the end before the operation does', async () => {
+  it('never decreases progress, and reaches 100 only with success', async () => {
     const cluster = await declare();
     const states: unknown[] = [];
     for (const progress of [40, 20, 100]) {
@@ -218,7 +228,7 @@ describe('what a pass records', () => {
     expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
   });
 
-  it('tells why an operation failed, in the words of the contract', async () => {
+  it('contains why an operation failed, with the hint of the contract', async () => {
     const cluster = await declare();
     const operation = {
       to: 'failed',
@@ -231,14 +241,16 @@ describe('what a pass records', () => {
     expect(await at.operation(cluster.operationId)).toMatchObject({
       state: 'failed',
       error: {
-        ...{ code: 'provider_quota_exceeded', message: 'The limit of servers is reached.', retryable: true },
+        code: 'provider_quota_exceeded',
+        message: 'The limit of servers is reached.',
+        retryable: true,
         hint: expect.stringContaining('limits'),
       },
       finished_at: expect.any(Date),
     });
   });
 
-  it('tells in the operation why it does not get on, and no more once it does', async () => {
+  it('contains why an operation makes no progress, until it does', async () => {
     const cluster = await declare();
     const waiting = { reason: 'GardenUnavailable', message: 'Away.', since: '2026-11-22T00:00:00.000Z' };
     const says = { operation: { to: 'stay' }, lookAgainMs: 0 } as const;
@@ -252,7 +264,7 @@ describe('what a pass records', () => {
     expect(await at.row(cluster.id)).toMatchObject({ waiting: null, failures: 0 });
   });
 
-  it('keeps the UID that was known first', async () => {
+  it('keeps the UID that was recorded first', async () => {
     const cluster = await declare();
     const lease = await take(cluster);
 
@@ -265,26 +277,23 @@ describe('what a pass records', () => {
   it.each([
     ['the older one last', [2, 1]],
     ['the newer one last', [1, 2]],
-  ])(
-    'takes the older of two tokens that were handed over at once for the one that the garden holds: %s',
-    async (_, order) => {
-      const connection = await at.addConnection(acme, `replaced-${order}`);
-      const lease = await take(await at.declare(acme, connection));
-      await at.pool.query('UPDATE connection SET token_version = 2 WHERE id = $1', [connection]);
+  ])('records the older of two concurrently written tokens as the garden’s: %s', async (_, order) => {
+    const connection = await at.addConnection(acme, `replaced-${order}`);
+    const lease = await take(await at.declare(acme, connection));
+    await at.pool.query('UPDATE connection SET token_version = 2 WHERE id = $1', [connection]);
 
-      for (const version of order)
-        await records.recordGardenToken(lease, { connectionId: connection, version, before: 0 });
+    for (const version of order)
+      await records.recordGardenToken(lease, { connectionId: connection, version, before: 0 });
 
-      const desired = await desiredStore(at.pool).readDesired(lease);
-      expect(desired?.wanted.connection).toMatchObject({ tokenVersion: 2, gardenTokenVersion: 1 });
-      await records.recordGardenToken(lease, { connectionId: connection, version: 2, before: 1 });
-      await records.recordGardenToken(lease, { connectionId: connection, version: 2, before: 1 });
-      const mended = await desiredStore(at.pool).readDesired(lease);
-      expect(mended?.wanted.connection).toMatchObject({ gardenTokenVersion: 2 });
-    },
-  );
+    const desired = await desiredStore(at.pool).readDesired(lease);
+    expect(desired?.wanted.connection).toMatchObject({ tokenVersion: 2, gardenTokenVersion: 1 });
+    await records.recordGardenToken(lease, { connectionId: connection, version: 2, before: 1 });
+    await records.recordGardenToken(lease, { connectionId: connection, version: 2, before: 1 });
+    const mended = await desiredStore(at.pool).readDesired(lease);
+    expect(mended?.wanted.connection).toMatchObject({ gardenTokenVersion: 2 });
+  });
 
-  it('forgets a cluster whose deletion was asked for: the row goes, operation and audit stay', async () => {
+  it('deletes the row of a deleted cluster, and keeps its operation and audit entries', async () => {
     const cluster = await declare();
     const kept = await take(cluster);
     expect(await records.forget(kept)).toBe(false);
@@ -301,8 +310,8 @@ describe('what a pass records', () => {
   });
 });
 
-describe('what is due', () => {
-  it('is found longest first, in batches that follow one another, without what somebody works on', async () => {
+describe('due clusters', () => {
+  it('are found oldest first in consecutive batches, without leased ones', async () => {
     await at.pool.query('UPDATE cluster SET due_at = NULL');
     const clusters = await Promise.all(Array.from({ length: 5 }, declare));
     for (const [index, { id }] of clusters.entries()) await at.pass(id, 100_000 - index * 1_000);
@@ -320,10 +329,10 @@ describe('what is due', () => {
   });
 });
 
-describe('news', () => {
+describe('a change in the garden', () => {
   const seen = (namespace: string, shootName: string, hash: string) => ({ namespace, shootName, hash });
 
-  async function steady(): Promise<{ id: string; shootName: string; namespace: string }> {
+  async function steady(): Promise<{ id: ClusterId; shootName: string; namespace: string }> {
     const team = await at.addTeam();
     const cluster = await at.declare(team, await at.addConnection(team));
     const lease = await take(cluster);
@@ -333,7 +342,7 @@ describe('news', () => {
     return { id: cluster.id, shootName: (await at.row(cluster.id)).shoot_name, namespace: `garden-${team.slug}` };
   }
 
-  it('make due what looks different, and nothing else', async () => {
+  it('makes only changed clusters due', async () => {
     const [same, changed] = [await steady(), await steady()];
 
     const ids = await newsStore(at.pool).markChanged([
@@ -348,7 +357,7 @@ describe('news', () => {
     expect(await at.row(changed.id)).toMatchObject({ is_due: true });
   });
 
-  it('make due what a pass under way may have seen otherwise, though the pass before saw the same', async () => {
+  it('makes a leased cluster due even if its previous pass observed the same', async () => {
     const [back, gone] = [await steady(), await steady()];
     for (const { id } of [back, gone]) await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [id]);
     await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [gone.id]);
@@ -364,7 +373,7 @@ describe('news', () => {
     }
   });
 
-  it('make due what is missing in a list, once', async () => {
+  it('makes clusters due that are missing in a list, once', async () => {
     await at.pool.query(`UPDATE cluster SET shoot_uid = NULL`);
     const clusters = [await steady(), await steady(), await steady()];
     const [first, gone, told] = clusters as [(typeof clusters)[0], (typeof clusters)[0], (typeof clusters)[0]];
@@ -372,7 +381,7 @@ describe('news', () => {
     const query = { seenNames: new Set([first?.shootName as string]), limit: 1 };
 
     const ids: string[] = [];
-    for (let after: string | null = null; ; ) {
+    for (let after: ClusterId | null = null; ; ) {
       const page = await newsStore(at.pool).markMissing(query, after);
       ids.push(...page.ids);
       after = page.next;
@@ -383,7 +392,7 @@ describe('news', () => {
     expect(await at.row(gone?.id as string)).toMatchObject({ is_due: true });
   });
 
-  it('of a connection make due what uses it', async () => {
+  it('of a connection makes due the clusters that use it', async () => {
     const user = await steady();
     const other = await steady();
     const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [user.id]);

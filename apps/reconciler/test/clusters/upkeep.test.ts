@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { connectionMessages, type TokenVerdict } from '@corral/contracts';
+import { type ConnectionId, connectionMessages, type TokenVerdict } from '@corral/contracts';
 import type { GardenClient } from '@corral/garden';
 import { QueueUnavailable } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { clusterTurns } from '../../src/clusters/cluster-turns.js';
-import { newsStore } from '../../src/clusters/news-store.js';
-import { observedHash } from '../../src/clusters/observed-hash.js';
-import { followShoots } from '../../src/clusters/shoot-news.js';
-import { verificationStore } from '../../src/clusters/verification-store.js';
-import { verificationOf, verifyConnections } from '../../src/clusters/verify-connections.js';
-import { type Leading, lead } from '../../src/loop/lead.js';
-import { leadershipStore } from '../../src/loop/leadership-store.js';
-import { leaseStore } from '../../src/loop/lease-store.js';
+import { observedHash } from '../../src/clusters/observe.js';
+import { clusterTable } from '../../src/clusters/workers.js';
+import { newsStore } from '../../src/garden/news-store.js';
+import { followShoots } from '../../src/garden/shoot-news.js';
+import { type Leading, lead, leadershipStore } from '../../src/loop/leadership.js';
+import { leaseStore } from '../../src/loop/leases.js';
 import { sweepDue } from '../../src/loop/sweep-due.js';
+import { verificationStore } from '../../src/upkeep/verification-store.js';
+import { verificationOf, verifyConnections } from '../../src/upkeep/verify-connections.js';
 import { aShoot, aSteadyDesired } from '../support/a-cluster.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from '../support/cluster-rows.js';
 
@@ -32,7 +31,7 @@ afterAll(() => at.close());
 describe('the sweep', () => {
   beforeEach(() => at.pool.query('DELETE FROM cluster'));
 
-  const manyDue = (count: number, connectionId: string) =>
+  const manyDue = (count: number, connectionId: ConnectionId) =>
     at.pool.query(
       `INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash, started_at, due_at)
        SELECT $1, 'many-' || n, $2, '{}', 'h', now(), now() - make_interval(secs => 10 + n % 7)
@@ -40,11 +39,11 @@ describe('the sweep', () => {
       [acme.id, connectionId, count],
     );
 
-  it('sends one wake-up for each cluster that is due, however many', async () => {
+  it('sends one wake-up for each due cluster', async () => {
     await manyDue(1_234, await at.addConnection(acme, 'sweep'));
     const sent: string[] = [];
     const send = async (id: string) => void sent.push(id);
-    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTurns), send, log: silentLog });
+    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTable), send, log: silentLog });
 
     expect(await sweep(running())).toBe(1_234);
 
@@ -52,14 +51,14 @@ describe('the sweep', () => {
     expect(sent).toHaveLength(1_234);
   });
 
-  it('ends early when the queue is away, instead of asking it for each', async () => {
+  it('ends early when the queue is unavailable', async () => {
     let asked = 0;
     const send = async () => {
       asked += 1;
       if (asked > 3) throw new QueueUnavailable('away');
     };
     await manyDue(200, await at.addConnection(acme, 'sweep-away'));
-    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTurns), send, log: silentLog });
+    const sweep = sweepDue({ leases: leaseStore(at.pool, clusterTable), send, log: silentLog });
 
     expect(await sweep(running())).toBe(3);
 
@@ -73,7 +72,7 @@ describe('a list of all Shoots', () => {
 
   const shootOf = (namespace: string, shootName: string) => aShoot(aSteadyDesired({ namespace, shootName }));
 
-  it('of ten thousand steady clusters wakes nobody, and of one that changed that one', async () => {
+  it('wakes only the changed one of ten thousand clusters', async () => {
     const team = await at.addTeam();
     const namespace = `garden-${team.slug}`;
     await at.pool.query('DELETE FROM cluster');
@@ -95,9 +94,13 @@ describe('a list of all Shoots', () => {
     };
 
     await followShoots({
-      ...{ garden: { watchShoots }, news: newsStore(at.pool), relistEveryMs: HOUR_MS },
+      garden: { watchShoots },
+      news: newsStore(at.pool),
+      relistEveryMs: HOUR_MS,
       wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
-      ...{ onNews: () => undefined, onWatching: () => undefined, onReturn: async () => undefined },
+      onNews: () => undefined,
+      onWatching: () => undefined,
+      onReturn: async () => undefined,
     })(running());
 
     const { rows } = await at.pool.query(`SELECT id, shoot_name FROM cluster WHERE due_at IS NOT NULL`);
@@ -116,10 +119,11 @@ describe('the return of the garden', () => {
     return id;
   };
 
-  it('makes due all who wait for it, spread over the time given, and nobody else', async () => {
+  it('makes only waiting clusters due, spread over the given time', async () => {
     const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
     expect(await newsStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
-      ...{ namespace: null, name: expect.stringMatching(/^c/) },
+      namespace: null,
+      name: expect.stringMatching(/^c/),
     });
     expect(await newsStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
     await waitsFor('UpstreamThrottled', '1 minute');
@@ -138,9 +142,9 @@ describe('the return of the garden', () => {
     expect(await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000)).toEqual([]);
   });
 
-  it('makes those due again that a pass is looking at: it may have begun before', async () => {
+  it('makes leased clusters due too, since their pass may have started earlier', async () => {
     const id = await waitsFor('GardenUnavailable', '-1 second');
-    const leases = leaseStore(at.pool, clusterTurns);
+    const leases = leaseStore(at.pool, clusterTable);
     const answer = await leases.takeLease(id, 1_000);
     if (answer.kind !== 'taken') throw new Error(answer.kind);
 
@@ -150,7 +154,7 @@ describe('the return of the garden', () => {
     expect(await leases.release(answer.lease, { lookAgainMs: HOUR_MS })).toEqual({ kind: 'released', again: true });
   });
 
-  it('is told by a watch that opens after an interruption, and by no other', async () => {
+  it('is reported by a watch that opens after an interruption only', async () => {
     let returns = 0;
     const states = ['listing', 'watching', 'listing', 'watching', 'waiting', 'watching'] as const;
     const watchShoots: GardenClient['watchShoots'] = async ({ onState }) => {
@@ -158,8 +162,12 @@ describe('the return of the garden', () => {
     };
 
     await followShoots({
-      ...{ garden: { watchShoots }, news: newsStore(at.pool), wakeUps: { wakeAll: async () => undefined } },
-      ...{ relistEveryMs: HOUR_MS, onNews: () => undefined, onWatching: () => undefined },
+      garden: { watchShoots },
+      news: newsStore(at.pool),
+      wakeUps: { wakeAll: async () => undefined },
+      relistEveryMs: HOUR_MS,
+      onNews: () => undefined,
+      onWatching: () => undefined,
       onReturn: async () => {
         returns += 1;
       },
@@ -189,16 +197,19 @@ describe('the verification of connections', () => {
   }
   const verifyWith = (standing: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
     verifyConnections({
-      ...{ store: verificationStore(at.pool), news: newsStore(at.pool), log: silentLog, onVerified: () => undefined },
+      store: verificationStore(at.pool),
+      news: newsStore(at.pool),
+      log: silentLog,
+      onVerified: () => undefined,
       wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
       openToken: () => 'token',
       verifyToken: typeof standing === 'string' ? async () => standing : standing,
     })(running());
 
-  it('makes a connection ready, wakes what uses it, and asks again in about a day', async () => {
+  it('makes a connection Ready, wakes its clusters, and repeats in about a day', async () => {
     const id = await aDueConnection();
     const cluster = await at.declare(acme, id);
-    await leaseStore(at.pool, clusterTurns).takeLease(cluster.id, 1);
+    await leaseStore(at.pool, clusterTable).takeLease(cluster.id, 1);
     const woken: string[] = [];
 
     await verifyWith('valid', woken);
@@ -209,10 +220,10 @@ describe('the verification of connections', () => {
     expect(woken).toEqual([cluster.id]);
   });
 
-  it('wakes nobody when nothing has changed', async () => {
+  it('wakes no cluster when nothing has changed', async () => {
     const id = await aDueConnection('Ready');
     const cluster = await at.declare(acme, id);
-    await leaseStore(at.pool, clusterTurns).takeLease(cluster.id, 1);
+    await leaseStore(at.pool, clusterTable).takeLease(cluster.id, 1);
     const woken: string[] = [];
 
     await verifyWith('valid', woken);
@@ -220,7 +231,7 @@ describe('the verification of connections', () => {
     expect(woken).toEqual([]);
   });
 
-  it('never takes a provider that gives no answer for one that says no', async () => {
+  it('never treats a missing answer as a rejection', async () => {
     const id = await aDueConnection('Ready');
 
     for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -233,7 +244,7 @@ describe('the verification of connections', () => {
     expect(row.again_ms).toBeGreaterThan(100_000);
   });
 
-  it('says nothing of a token that was replaced while it was asked about', async () => {
+  it('records nothing about a token that was replaced during its verification', async () => {
     const id = await aDueConnection();
 
     await verifyWith(async () => {
@@ -258,7 +269,7 @@ describe('the verification of connections', () => {
     ['read-only', { state: 'failed', error: { code: 'provider_permission_denied', retryable: true }, waiting: null }],
     ['rejected', { state: 'failed', error: { code: 'provider_token_rejected', retryable: true }, waiting: null }],
     ['unknown', { state: 'running', error: {}, waiting: { reason: 'ProviderUnavailable', since: expect.any(String) } }],
-  ])('tells whoever asked for it: %s', async (verdict, told) => {
+  ])('ends the requested operation: %s', async (verdict, told) => {
     const id = await aDueConnection();
     const operationId = await askedFor(id);
 
@@ -271,7 +282,7 @@ describe('the verification of connections', () => {
     expect(await at.operation(operationId)).toEqual({ ...operation, updated_at: expect.any(Date) });
   });
 
-  it('that is asked for while one is under way is made once more', async () => {
+  it('that is requested during another one runs once more', async () => {
     const id = await aDueConnection();
 
     await verifyWith(async () => {
@@ -282,7 +293,7 @@ describe('the verification of connections', () => {
     expect((await connection(id)).again_ms).toBeLessThanOrEqual(0);
   });
 
-  it('asks about whatever is due by then, were it made due in the same instant', async () => {
+  it('finds a connection that became due in the same instant', async () => {
     const id = await aDueConnection();
 
     for (let time = 1; time <= 200; time += 1) {
@@ -291,7 +302,7 @@ describe('the verification of connections', () => {
     }
   });
 
-  it('asks about each token once, however many ask at the same time', async () => {
+  it('verifies each token once in concurrent runs', async () => {
     await Promise.all(Array.from({ length: 30 }, () => aDueConnection()));
     let asked = 0;
     const verifyToken = async (): Promise<TokenVerdict> => {
@@ -309,7 +320,7 @@ describe('the verification of connections', () => {
     ['read-only', { phase: 'Rejected', project: { reachable: true, readOnly: true }, verified_at: null }],
     ['rejected', { phase: 'Rejected', project: { reachable: false, readOnly: null } }],
     ['unknown', { phase: 'Unverified', message: connectionMessages.Unverified, project: null }],
-  ])('of a token that is %s says so in the connection', async (verdict, row) => {
+  ])('of a token with the verdict %s is recorded in the connection', async (verdict, row) => {
     const id = await aDueConnection();
 
     await verifyWith(verdict);
@@ -317,7 +328,7 @@ describe('the verification of connections', () => {
     expect(await connection(id)).toMatchObject(row);
   });
 
-  it('says of a token that may only read what is wrong with it, and keeps saying so while there is no answer', async () => {
+  it('reports a read-only token, and keeps the message without an answer', async () => {
     const id = await aDueConnection();
     await verifyWith('read-only');
     expect(await connection(id)).toMatchObject({ message: connectionMessages.ReadOnly });
@@ -328,11 +339,11 @@ describe('the verification of connections', () => {
     expect(await connection(id)).toMatchObject({ phase: 'Rejected', message: connectionMessages.ReadOnly });
   });
 
-  it('wakes what uses a rejected connection when it is rejected for another reason', async () => {
+  it('wakes the clusters of a rejected connection when the reason changes', async () => {
     const id = await aDueConnection();
     await verifyWith('rejected');
     const cluster = await at.declare(acme, id);
-    await leaseStore(at.pool, clusterTurns).takeLease(cluster.id, 1);
+    await leaseStore(at.pool, clusterTable).takeLease(cluster.id, 1);
     const woken: string[] = [];
 
     await due(id);
@@ -343,7 +354,7 @@ describe('the verification of connections', () => {
     expect(woken).toEqual([cluster.id]);
   });
 
-  it('leaves all but the message alone when the token cannot be read, and says what to do', async () => {
+  it('changes only the message when the token cannot be decrypted, and says what to do', async () => {
     expect(verificationOf('unreadable', 0, 0)).toMatchObject({
       standing: null,
       remark: 'The stored token cannot be decrypted. Enter it in the connection again.',
@@ -351,21 +362,21 @@ describe('the verification of connections', () => {
     });
   });
 
-  it('waits longer each time, but never longer than an hour and a bit', () => {
+  it('backs off up to an hour plus jitter', () => {
     const waits = [0, 1, 2, 5, 30].map((failures) => verificationOf('unknown', failures, 1).againMs);
 
     expect(waits).toEqual([12_000, 24_000, 48_000, 384_000, 4_320_000]);
   });
 });
 
-describe('a task that one process does', () => {
+describe('a task with one leader', () => {
   const LEASE_MS = 400;
   const open: Leading[] = [];
   afterEach(async () => {
     await Promise.all(open.splice(0).map((each) => each.close()));
   });
 
-  /** Somebody who would do the task, and how often it was begun. */
+  /** A candidate for the task, and how often it has started. */
   function candidate(task: string, { store = leadershipStore(at.pool), leaseMs = LEASE_MS } = {}) {
     let begun = 0;
     let working = 0;
@@ -380,17 +391,17 @@ describe('a task that one process does', () => {
     return { ...leading, begun: () => begun, working: () => working };
   }
 
-  it('is done by one of many', async () => {
+  it('is performed by one of many', async () => {
     const candidates = Array.from({ length: 5 }, () => candidate('one-of-many'));
 
-    await waitFor('somebody to lead', () => candidates.some((each) => each.isLeading()));
+    await waitFor('a leader', () => candidates.some((each) => each.isLeading()));
     const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'one-of-many'`);
 
     expect(candidates.filter((each) => each.working() === 1)).toHaveLength(1);
     expect(rows).toEqual([expect.objectContaining({ fence: 1 })]);
   });
 
-  it('is taken over at once when the one who has it ends', async () => {
+  it('is taken over immediately when its leader shuts down', async () => {
     const first = candidate('orderly', { leaseMs: HOUR_MS });
     await waitFor('the first to lead', () => first.isLeading());
     const second = candidate('orderly');
@@ -401,7 +412,7 @@ describe('a task that one process does', () => {
     await waitFor('the second to lead', () => second.isLeading());
   });
 
-  it('is taken over when the one who has it is not heard of', async () => {
+  it('is taken over when its leader is silent', async () => {
     await leadershipStore(at.pool).hold('silent', 'dead', LEASE_MS);
     const next = candidate('silent');
 
@@ -411,7 +422,7 @@ describe('a task that one process does', () => {
     expect(rows).toEqual([expect.objectContaining({ fence: 2 })]);
   });
 
-  it('is given up by who cannot say any more that it is theirs', async () => {
+  it('is given up by a leader that cannot renew its lease', async () => {
     let isAway = false;
     const store = leadershipStore(at.pool);
     const hold: typeof store.hold = (...args) => (isAway ? Promise.reject(new Error('away')) : store.hold(...args));

@@ -1,4 +1,4 @@
-import { demoEnds } from '@corral/demos';
+import { demoEnds } from '@corral/dns-data';
 import type { HcloudClient } from '@corral/hcloud';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -36,15 +36,15 @@ afterAll(() => at.stop());
 beforeEach(() => clearDemoRows(at));
 
 const clear = (workers = at.another()) => workers.clearDemos(running());
-/** Demos that have ended, with sets at their names. */
+/** Ended demos with record sets at their names. */
 async function ended(sets: Readonly<Record<string, readonly string[]>>): Promise<void> {
   await addDemos(at, acme, Object.keys(sets));
   await holdSets(at, Object.values(sets).flat());
   await at.workers.expireDemos(running());
 }
 
-describe('what ended demos left behind', () => {
-  it('is deleted upstream, in the way of every write, and nothing else is', async () => {
+describe('record sets of ended demos', () => {
+  it('are deleted upstream with audit entries, and nothing else is', async () => {
     await addDemos(at, acme, ['live'], 60);
     await holdSets(at, ['live', 'www.live', 'by-hand', 'www.by-hand']);
     await ended({ shop: ['shop', '*.shop', 'a.b.shop'], empty: [] });
@@ -60,7 +60,7 @@ describe('what ended demos left behind', () => {
       expect(entry).toMatchObject({ actor: 'service', state: 'completed', team_id: acme.id });
   });
 
-  it('is deleted list after list, by one call each', async () => {
+  it('are deleted with one call each over several lists', async () => {
     const labels = Array.from({ length: 450 }, (_, index) => `d${index}`);
     await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
     const workers = at.another();
@@ -75,7 +75,7 @@ describe('what ended demos left behind', () => {
     expect([deleted, deletionsSent(at), upstreamNames(at)]).toEqual([450, 450, []]);
   });
 
-  it('is deleted by one call each when several look at the same time', async () => {
+  it('are deleted with one call each by concurrent passes', async () => {
     const labels = Array.from({ length: 40 }, (_, index) => `d${index}`);
     await ended(Object.fromEntries(labels.map((label) => [label, [label, `www.${label}`]])));
 
@@ -85,7 +85,7 @@ describe('what ended demos left behind', () => {
     expect([deletionsSent(at), upstreamNames(at)]).toEqual([80, []]);
   });
 
-  it('includes what a write made that was under way at the end', async () => {
+  it('include the set of a write that was pending when the demo ended', async () => {
     await addDemos(at, acme, ['late'], 60);
     const { id } = await demoOf(at, 'late');
     const begun = await ledgerOf(at.pool).begin(
@@ -112,7 +112,7 @@ describe('what ended demos left behind', () => {
     expect([result.deleted, upstreamNames(at)]).toEqual([1, []]);
   });
 
-  it('includes what comes to light later: a sync finds it, and it goes', async () => {
+  it('include sets that a later sync finds', async () => {
     await ended({ lost: ['lost'] });
     at.cloud.admin.addFaults({
       match: { method: 'DELETE' },
@@ -132,8 +132,8 @@ describe('what ended demos left behind', () => {
 
 const HOUR = 3_600;
 
-describe('a deletion that fails', () => {
-  it('is tried again at growing distance until it is done, and holds up no other demo', async () => {
+describe('a failed deletion', () => {
+  it('is retried with growing delays, and does not delay other demos', async () => {
     await ended({ stuck: ['stuck'], fine: ['fine'] });
     at.cloud.admin.addFaults({
       match: { method: 'DELETE', path: '/stuck/' },
@@ -154,7 +154,7 @@ describe('a deletion that fails', () => {
       const inSeconds = ((clear_at as Date).getTime() - begunAt) / 1_000;
       expect(inSeconds).toBeGreaterThan(seconds - 1);
       expect(inSeconds).toBeLessThanOrEqual((Date.now() - begunAt) / 1_000 + seconds + 1);
-      await passTime(at, -HOUR); // so that it is not due on a machine that takes long
+      await passTime(at, -HOUR); // keeps it from being due on a slow machine
       expect(await clear()).toEqual({ deleted: 0, end: 'done' });
       expect((await demoOf(at, 'stuck')).clear_failures).toBe(failures);
       await passTime(at, HOUR + seconds);
@@ -169,10 +169,10 @@ describe('a deletion that fails', () => {
   });
 
   it.each([
-    ['is away', { reset: 'before' as const }],
-    ['answers 503 to all', { status: 503 }],
+    ['is unreachable', { reset: 'before' as const }],
+    ['answers 503 to every request', { status: 503 }],
     ['refuses our own token', { status: 401, code: 'unauthorized' }],
-  ])('because the upstream %s is given up after a few, and made good later', async (_what, effect) => {
+  ])('ends the pass after a few calls when the upstream %s, and succeeds later', async (_what, effect) => {
     const labels = Array.from({ length: 100 }, (_, index) => `d${index}`);
     await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
     at.cloud.admin.addFaults({ match: { method: 'DELETE' }, times: null, effect });
@@ -187,7 +187,7 @@ describe('a deletion that fails', () => {
   });
 });
 
-describe('a death', () => {
+describe('a crash', () => {
   const dieBefore: Pick<HcloudClient, 'write'> = {
     write: async () => {
       throw new Error('killed');
@@ -203,14 +203,14 @@ describe('a death', () => {
   it.each([
     ['after the entry and before the call', dieBefore, ['a', 'b.a'].sort()],
     ['after the call and before its outcome was recorded', dieAfter, []],
-  ])('%s is made good by whoever comes next', async (_when, upstream, heldAfterwards) => {
+  ])('%s is repaired by the next pass', async (_when, upstream, heldAfterwards) => {
     await ended({ a: ['a', 'b.a'] });
 
     await expect(clear(at.another({}, upstream))).rejects.toThrow('killed');
-    await waitFor('both deletions to have been begun', async () => {
+    await waitFor('both deletions to start', async () => {
       return (await readEntries(at, `state = 'pending'`)).length === 2;
     });
-    await waitFor('the upstream to have done its part', () => upstreamNames(at).length === heldAfterwards.length);
+    await waitFor('the upstream to process the calls', () => upstreamNames(at).length === heldAfterwards.length);
     expect(await clear()).toEqual({ deleted: 0, end: 'done' });
     await untilCleared();
 
@@ -218,15 +218,15 @@ describe('a death', () => {
     expect(await readEntries(at, `state = 'pending'`)).toEqual([]);
   });
 
-  it('between the end and the first deletion leaves all that is needed in the rows', async () => {
+  it('between the end and the first deletion loses nothing', async () => {
     await ended({ a: ['a'] });
 
     expect((await clear(at.another())).deleted).toBe(1);
   });
 });
 
-describe('an orderly end', () => {
-  it('sends nothing more, and leaves what is left to the next process', async () => {
+describe('a shutdown', () => {
+  it('sends nothing more, and leaves the rest to the next process', async () => {
     await ended({ a: ['a'], b: ['b'] });
     const stopped = new AbortController();
     stopped.abort();
@@ -237,7 +237,7 @@ describe('an orderly end', () => {
 });
 
 describe('the upstream’s budget', () => {
-  it('is kept: a pass ends without it, and none begins before there is some again', async () => {
+  it('ends a pass when it is used up, and blocks the next one until it recovers', async () => {
     const tight = await startReconciling({ requestsPerHour: 60 }, { demoZoneName: DEMO_ZONE }, { waitMsMax: 100 });
     await mirrorDemoZone(tight);
     const team = await addTeam(tight, 'tight');
@@ -261,7 +261,7 @@ describe('the upstream’s budget', () => {
   });
 });
 
-/** Passes until nothing is left, with time going by between them. */
+/** Runs passes until nothing is left, with time passing between them. */
 async function untilCleared(): Promise<void> {
   for (let turn = 0; turn < 40; turn += 1) {
     await passTime(at, 700);

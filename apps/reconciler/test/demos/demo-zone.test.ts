@@ -35,7 +35,7 @@ const runs = async () =>
   );
 
 describe('the demo zone', () => {
-  it('is walked with that of the teams, at the start and on schedule', async () => {
+  it('is synced with the teams’ zone, at the start and on schedule', async () => {
     await at.pool.query('DELETE FROM dns_sync_run');
     for (const reason of ['start', 'schedule'] as const) {
       await at.workers.handlers['zone-sync']({ reason }, { signal: running() } as never);
@@ -49,7 +49,7 @@ describe('the demo zone', () => {
     ]);
   });
 
-  it('is left alone when somebody asks for a run of the teams’ zone', async () => {
+  it('is not synced by a requested run of the teams’ zone', async () => {
     await at.pool.query('DELETE FROM dns_sync_run');
 
     const runId = '00000000-0000-4000-8000-000000000001';
@@ -58,7 +58,7 @@ describe('the demo zone', () => {
     expect(await runs()).toEqual([ZONE]);
   });
 
-  it('that the upstream lacks does not keep the teams’ zone from being walked', async () => {
+  it('does not block the sync of the teams’ zone when it is missing upstream', async () => {
     const misled = at.another({ demoZoneName: 'no-such.example.test' });
     await at.pool.query('DELETE FROM dns_sync_run');
 
@@ -71,7 +71,7 @@ describe('the demo zone', () => {
     ]);
   });
 
-  it('shows drift to the demo’s team, and to no team that has the same name', async () => {
+  it('assigns drift to the demo’s team, and not to a team with the same label', async () => {
     await addDemos(at, acme, ['globex'], 60);
     put('www.globex');
     put('nobody');
@@ -89,8 +89,8 @@ describe('the demo zone', () => {
   });
 });
 
-describe('a second look at a set of a demo', () => {
-  it('finds what the upstream really holds', async () => {
+describe('a recheck of a demo’s set', () => {
+  it('updates the mirror to the upstream state', async () => {
     await addDemos(at, acme, ['shop'], 60);
     put('shop');
     await syncDemos();

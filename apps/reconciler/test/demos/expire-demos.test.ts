@@ -24,8 +24,8 @@ const expire = () => at.workers.expireDemos(running());
 const expiredEver = async () => (await at.metric('corral_dns_demos_expired_total')) ?? 0;
 const HOUR_SECONDS = 3_600;
 
-describe('demos whose time is over', () => {
-  it('end at their expiry, whenever that is noticed, and no others do', async () => {
+describe('expired demos', () => {
+  it('end with the time of their expiry, even if noticed later, and no others end', async () => {
     await addDemos(at, acme, ['over', 'long-over'], -1);
     await addDemos(at, acme, ['live'], 60);
     await at.pool.query(`UPDATE demo SET expires_at = expires_at - interval '30 minutes' WHERE label = 'long-over'`);
@@ -43,26 +43,31 @@ describe('demos whose time is over', () => {
     expect(await readEntries(at)).toEqual(
       ['long-over', 'over'].map((name) =>
         expect.objectContaining({
-          ...{ actor: 'service', name, type: 'DEMO', operation: 'expire', state: 'completed', team_id: acme.id },
+          actor: 'service',
+          name,
+          type: 'DEMO',
+          operation: 'expire',
+          state: 'completed',
+          team_id: acme.id,
         }),
       ),
     );
     expect((await expiredEver()) - before).toBe(2);
   });
 
-  it('end once, however many reconcilers look at the same time', async () => {
+  it('end once with concurrent reconcilers', async () => {
     const labels = Array.from({ length: 60 }, (_, index) => `d${index}`);
     await addDemos(at, acme, labels);
 
     const results = await Promise.all([expire(), at.another().expireDemos(running()), expire()]);
-    // What one held just now, another one passed over.
+    // A row that one of them had locked was skipped by the others.
     const rest = await expire();
 
     expect([...results, rest].reduce((sum, { ended }) => sum + ended, 0)).toBe(60);
     expect(await readEntries(at)).toHaveLength(60);
   });
 
-  it('end in thousands in one pass, without a call of the upstream', async () => {
+  it('end by the thousands in one pass without an upstream call', async () => {
     await addDemos(
       at,
       acme,
@@ -75,7 +80,7 @@ describe('demos whose time is over', () => {
     expect(at.cloud.admin.calls().total).toBe(0);
   });
 
-  it('are told to whoever watches, as long as something is left to do', async () => {
+  it('count in the backlog metric until their records are deleted', async () => {
     await addDemos(at, acme, ['waiting'], -120);
     await holdSets(at, ['waiting']);
     expect(await at.metric('corral_dns_demo_backlog_seconds')).toBeGreaterThan(119);
@@ -87,7 +92,7 @@ describe('demos whose time is over', () => {
     expect(await at.metric('corral_dns_demo_backlog_seconds')).toBe(0);
   });
 
-  it('lead to a look at what is left of them at once', async () => {
+  it('trigger the deletion of their records immediately', async () => {
     at.nudges.length = 0;
     const handle = () => at.workers.handlers['expire-demos']({}, { signal: running() } as never);
     await handle();
@@ -101,7 +106,7 @@ describe('demos whose time is over', () => {
 });
 
 describe('a label', () => {
-  it('is released an hour after the end, and not before', async () => {
+  it('is released no earlier than an hour after the end', async () => {
     await addDemos(at, acme, ['once']);
     await expire();
     await passTime(at, HOUR_SECONDS - 30);
@@ -113,7 +118,7 @@ describe('a label', () => {
     expect((await demoOf(at, 'once')).released_at).not.toBeNull();
   });
 
-  it('is held for as long as a record is left, or a write may still make one', async () => {
+  it('is kept while a record exists or a pending write may create one', async () => {
     await addDemos(at, acme, ['left', 'pending']);
     await holdSets(at, ['www.left']);
     await expire();
@@ -131,7 +136,7 @@ describe('a label', () => {
     expect((await expire()).released).toBe(2);
   });
 
-  it('of a demo that lives is nobody’s business', async () => {
+  it('is not affected while its demo is live', async () => {
     await addDemos(at, acme, ['live'], 60);
 
     expect(await expire()).toEqual({ ended: 0, released: 0 });

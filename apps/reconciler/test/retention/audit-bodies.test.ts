@@ -24,7 +24,7 @@ interface Given {
   readonly body: string;
   readonly kind?: (typeof KINDS)[number];
   readonly state?: string;
-  /** Since the outcome was known. */
+  /** Time since the outcome is known. */
   readonly age?: string;
 }
 
@@ -51,8 +51,8 @@ async function kept(id: number, kind: (typeof KINDS)[number] = 'request') {
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const whole = (body: string) => ({ body, bytes: null, sha256: null });
 
-describe('a body in the log of DNS writes', () => {
-  it.each(KINDS)('is cut to 16 KiB (%s), with the length and the digest of the whole', async (kind) => {
+describe('a body in the DNS audit log', () => {
+  it.each(KINDS)('is cut to 16 KiB (%s), with length and digest of the original', async (kind) => {
     const body = JSON.stringify({ records: [{ value: 'x'.repeat(50_000) }] });
     const id = await addEntry({ body, kind });
 
@@ -71,7 +71,7 @@ describe('a body in the log of DNS writes', () => {
     expect(await kept(id)).toEqual(whole(body));
   });
 
-  it.each(['a', 'ä', '語', '😀'])('is never cut within a character (%s)', async (character) => {
+  it.each(['a', 'ä', '語', '😀'])('is never cut inside a character (%s)', async (character) => {
     const bodies = [0, 1, 2, 3].map((before) => 'x'.repeat(before) + character.repeat(20_000));
     const ids = [];
     for (const body of bodies) ids.push(await addEntry({ body }));
@@ -88,7 +88,7 @@ describe('a body in the log of DNS writes', () => {
     }
   });
 
-  it('leaves its neighbours whole', async () => {
+  it('leaves other bodies of the entry unchanged', async () => {
     const id = await addEntry({ body: 'x'.repeat(BYTES + 1) });
     await at.pool.query(`UPDATE dns_audit_entry SET upstream_body = '{"action":{}}' WHERE id = $1`, [id]);
 
@@ -98,7 +98,7 @@ describe('a body in the log of DNS writes', () => {
     expect(await kept(id, 'found')).toEqual({ body: null, bytes: null, sha256: null });
   });
 
-  it('stays whole while its write is pending, however old: it says what is to be looked for', async () => {
+  it('stays whole at any age while its write is pending, since the settlement needs it', async () => {
     const body = 'x'.repeat(BYTES + 1);
     const id = await addEntry({ body, state: 'pending' });
 
@@ -107,7 +107,7 @@ describe('a body in the log of DNS writes', () => {
     expect(await kept(id)).toEqual(whole(body));
   });
 
-  it('stays whole for ten minutes: who never got the answer may send the request again', async () => {
+  it('stays whole for ten minutes, since a client may repeat the request', async () => {
     const id = await addEntry({ body: 'x'.repeat(BYTES + 1), kind: 'upstream', age: '9 minutes' });
 
     expect(await sweep(at.pool)).toEqual({});
@@ -116,7 +116,7 @@ describe('a body in the log of DNS writes', () => {
     expect(retentionLimits.auditBodyWholeSeconds).toBeGreaterThan(2 * retentionLimits.replaySeconds);
   });
 
-  it('is cut once when two sweep at the same time, in steps', async () => {
+  it('is cut once by two concurrent sweeps', async () => {
     const body = 'x'.repeat(40_000);
     const ids = [];
     for (let entry = 0; entry < 9; entry += 1) ids.push(await addEntry({ body }));
@@ -127,7 +127,7 @@ describe('a body in the log of DNS writes', () => {
     for (const id of ids) expect(await kept(id)).toMatchObject({ bytes: 40_000, sha256: sha256(body) });
   });
 
-  it('is found by an index that holds nothing but what is to be cut', async () => {
+  it('is found by an index that contains only bodies to cut', async () => {
     const { rows } = await at.pool.query(
       `SELECT pg_get_expr(indpred, indrelid) AS condition FROM pg_index WHERE indexrelid = 'dns_audit_entry_to_cut'::regclass`,
     );

@@ -1,6 +1,6 @@
 import { deleteRows } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { retentionRules } from '../../src/retention/rules.js';
+import { retentionRules } from '../../src/upkeep/retention-rules.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 import { oldRows, smallSteps, sweep } from './support.js';
 
@@ -23,8 +23,8 @@ beforeEach(async () => {
 const ids = async (table: string): Promise<unknown[]> =>
   (await at.pool.query(`SELECT id FROM ${table} ORDER BY id`)).rows.map(({ id }) => id);
 
-describe('entries of the log of DNS writes', () => {
-  it('go after the days of the audit log and not before, with the actions that they started', async () => {
+describe('entries of the DNS audit log', () => {
+  it('are deleted with their actions only after the retention of the audit log', async () => {
     const young = await given.entry(teamId, tokenId, '399 days');
     await given.action(young, teamId, '399 days');
     for (const age of ['401 days', '402 days', '500 days']) {
@@ -37,7 +37,7 @@ describe('entries of the log of DNS writes', () => {
     expect(await ids('dns_token')).toEqual([tokenId]);
   });
 
-  it('stay, however old, while their outcome is not known or their set is to be read again', async () => {
+  it('stay at any age while their outcome is unknown or their recheck is pending', async () => {
     const kept = [
       await given.entry(teamId, tokenId, '5 years', { state: 'pending' }),
       await given.entry(teamId, tokenId, '5 years', { state: 'settled', recheckAt: 'now' }),
@@ -49,7 +49,7 @@ describe('entries of the log of DNS writes', () => {
     expect(await ids('dns_audit_entry')).toEqual(kept);
   });
 
-  it('go once when two sweep at the same time', async () => {
+  it('are deleted once by two concurrent sweeps', async () => {
     for (let entry = 0; entry < 12; entry += 1) await given.entry(teamId, tokenId, '401 days');
 
     const both = await Promise.all([sweep(at.pool), sweep(at.pool)]);
@@ -58,7 +58,7 @@ describe('entries of the log of DNS writes', () => {
     expect((taken[0] ?? 0) + (taken[1] ?? 0)).toBe(12);
   });
 
-  it('are kept for as many days as an installation wants', async () => {
+  it('are kept for the configured number of days', async () => {
     await given.entry(teamId, tokenId, '8 days');
 
     expect(await sweep(at.pool, { rules: retentionRules({ auditDays: 9 }) })).toEqual({});
@@ -67,7 +67,7 @@ describe('entries of the log of DNS writes', () => {
 });
 
 describe('ended demos', () => {
-  it('go with the last entry that tells of them, and their tokens with them', async () => {
+  it('are deleted with their tokens after their last audit entry', async () => {
     const young = await given.demo(teamId, '399 days');
     for (const age of ['401 days', '402 days', '403 days']) await given.demo(teamId, age);
 
@@ -77,7 +77,7 @@ describe('ended demos', () => {
     expect(new Set(await ids('dns_token'))).toEqual(new Set([tokenId, young.tokenId]));
   });
 
-  it('stay while an entry tells of them', async () => {
+  it('stay while an audit entry refers to them', async () => {
     const { entryId } = await given.demo(teamId, '500 days');
     await at.pool.query('UPDATE dns_audit_entry SET created_at = now() WHERE id = $1', [entryId]);
 
@@ -86,7 +86,7 @@ describe('ended demos', () => {
 });
 
 describe('a sweep', () => {
-  it('sweeps the other tables when one is in trouble, and fails then', async () => {
+  it('sweeps the other tables when one fails, and fails afterwards', async () => {
     await given.entry(teamId, tokenId, '401 days');
     const [first, ...others] = smallSteps();
     const rules = [{ ...(first as (typeof others)[number]), since: 'no_such_column' }, ...others];
@@ -96,7 +96,7 @@ describe('a sweep', () => {
     expect(await ids('dns_audit_entry')).toEqual([]);
   });
 
-  it('finds what is old by an index wherever a table grows with use', async () => {
+  it('finds old rows by an index in every table that grows with use', async () => {
     const { rows } = await at.pool.query<{ table: string; column: string }>(
       `SELECT DISTINCT indrelid::regclass::text AS table, attname AS column
        FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]`,

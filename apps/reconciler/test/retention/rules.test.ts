@@ -24,14 +24,16 @@ const count = async (table: string): Promise<number> => (await add(`SELECT FROM 
 interface Aged {
   readonly table: string;
   readonly what: string;
-  /** Past their time, and not yet. */
+  /** Ages past the retention, and before it. */
   readonly ages: readonly [gone: string, kept: string];
   readonly insert: (age: string) => Promise<unknown>;
 }
 
 const cases: Record<string, Aged> = {
   idempotency_keys: {
-    ...{ table: 'idempotency_key', what: 'after 48 hours', ages: ['49 hours', '47 hours'] },
+    table: 'idempotency_key',
+    what: 'after 48 hours',
+    ages: ['49 hours', '47 hours'],
     insert: (age) =>
       add(
         `INSERT INTO idempotency_key (team_id, user_id, key, request_hash, resource_id, created_at)
@@ -40,7 +42,9 @@ const cases: Record<string, Aged> = {
       ),
   },
   request_counts: {
-    ...{ table: 'dns_request_count', what: 'a little after an hour', ages: ['71 minutes', '69 minutes'] },
+    table: 'dns_request_count',
+    what: 'a little after an hour',
+    ages: ['71 minutes', '69 minutes'],
     insert: (age) =>
       add(
         `INSERT INTO dns_request_count (team_id, minute, process_id, count)
@@ -49,7 +53,9 @@ const cases: Record<string, Aged> = {
       ),
   },
   team_events: {
-    ...{ table: 'team_event', what: 'after 24 hours', ages: ['25 hours', '23 hours'] },
+    table: 'team_event',
+    what: 'after 24 hours',
+    ages: ['25 hours', '23 hours'],
     insert: (age) =>
       add(
         `INSERT INTO team_event (team_id, kind, target_id, target_name, change, created_at)
@@ -58,12 +64,16 @@ const cases: Record<string, Aged> = {
       ),
   },
   billing_events: {
-    ...{ table: 'billing_event', what: 'after 90 days', ages: ['91 days', '89 days'] },
+    table: 'billing_event',
+    what: 'after 90 days',
+    ages: ['91 days', '89 days'],
     insert: (age) =>
       add('INSERT INTO billing_event (id, received_at) VALUES ($1, now() - $2::interval)', [randomUUID(), age]),
   },
   audit_entries: {
-    ...{ table: 'audit_entry', what: 'after the days of the audit log', ages: ['401 days', '399 days'] },
+    table: 'audit_entry',
+    what: 'after the retention of the audit log',
+    ages: ['401 days', '399 days'],
     insert: (age) =>
       add(
         `INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, created_at)
@@ -72,13 +82,15 @@ const cases: Record<string, Aged> = {
       ),
   },
   operations: {
-    ...{ table: 'operation', what: '90 days after the last one of what is gone', ages: ['91 days', '89 days'] },
+    table: 'operation',
+    what: '90 days after the last one of a deleted target',
+    ages: ['91 days', '89 days'],
     insert: (age) => given.operation(teamId, randomUUID(), age),
   },
 };
 
 describe.each(Object.entries(cases))('%s', (rule, { table, what, ages: [gone, kept], insert }) => {
-  it(`go ${what} and not before, in steps, however many there are`, async () => {
+  it(`are deleted ${what} and not before, in several steps`, async () => {
     for (const age of [gone, kept, gone, gone, kept, gone, gone]) await insert(age);
     const steps: number[] = [];
     const pool = {
@@ -97,7 +109,7 @@ describe.each(Object.entries(cases))('%s', (rule, { table, what, ages: [gone, ke
     expect(await sweep(at.pool)).toEqual({});
   });
 
-  it('go once when two sweep at the same time, and those that somebody holds go later', async () => {
+  it('are deleted once by two concurrent sweeps, and locked rows later', async () => {
     for (let row = 0; row < 9; row += 1) await insert(gone);
     const held = await at.pool.connect();
     await held.query('BEGIN');
@@ -112,7 +124,7 @@ describe.each(Object.entries(cases))('%s', (rule, { table, what, ages: [gone, ke
     expect(await sweep(at.pool)).toEqual({ [rule]: 3 });
   });
 
-  it('stay when there is no time left', async () => {
+  it('stay when the sweep is aborted', async () => {
     await insert(gone);
 
     expect(await sweep(at.pool, { signal: AbortSignal.abort() })).toEqual({});
@@ -123,12 +135,12 @@ describe.each(Object.entries(cases))('%s', (rule, { table, what, ages: [gone, ke
 
 describe('sessions', () => {
   it.each([
-    ['were left idle 31 days ago', { idle: '-31 days', absolute: '-25 days' }, false],
-    ['ran out 31 days ago', { idle: '-31 days', absolute: '-31 days' }, false],
+    ['became idle 31 days ago', { idle: '-31 days', absolute: '-25 days' }, false],
+    ['expired 31 days ago', { idle: '-31 days', absolute: '-31 days' }, false],
     ['were revoked 31 days ago', { idle: '-30.5 days', absolute: '-25 days', revoked: '-31 days' }, false],
     ['ended 29 days ago', { idle: '-29 days', absolute: '-23 days' }, true],
     ['were revoked 29 days ago', { idle: '-28 days', absolute: '-23 days', revoked: '-29 days' }, true],
-    ['are going on', { idle: '11 hours', absolute: '6 days' }, true],
+    ['are active', { idle: '11 hours', absolute: '6 days' }, true],
   ])('that %s', async (_what, { idle, absolute, revoked = null }: Record<string, string | null>, stays) => {
     await add(
       `INSERT INTO session (user_id, hash, idle_expires_at, expires_at, revoked_at)
@@ -146,9 +158,9 @@ describe('invitations', () => {
   it.each([
     ['were accepted 31 days ago', { expires: '-20 days', accepted: '-31 days' }, false],
     ['were revoked 31 days ago', { expires: '-20 days', revoked: '-31 days' }, false],
-    ['ran out 31 days ago', { expires: '-31 days' }, false],
+    ['expired 31 days ago', { expires: '-31 days' }, false],
     ['were accepted 29 days ago', { expires: '-20 days', accepted: '-29 days' }, true],
-    ['ran out 29 days ago', { expires: '-29 days' }, true],
+    ['expired 29 days ago', { expires: '-29 days' }, true],
     ['wait for an answer', { expires: '13 days' }, true],
   ])('that %s', async (_what, dates: Record<string, string>, stays) => {
     const { expires, accepted = null, revoked = null } = dates;
@@ -166,7 +178,7 @@ describe('invitations', () => {
 });
 
 describe('operations', () => {
-  it('stay, however old, while their cluster is there', async () => {
+  it('stay at any age while their cluster exists', async () => {
     const team = await at.addTeam();
     const cluster = await at.declare(team, await at.addConnection(team));
     await given.operation(team.id, cluster.id, '5 years');
@@ -174,7 +186,7 @@ describe('operations', () => {
     expect(await sweep(at.pool)).toEqual({});
   });
 
-  it('stay until 90 days after the last one about the same target', async () => {
+  it('stay until 90 days after the last one for the same target', async () => {
     const targetId = randomUUID();
     for (const age of ['5 years', '4 years', '91 days']) await given.operation(teamId, targetId, age);
     const last = await given.operation(teamId, targetId, '89 days');
@@ -185,7 +197,7 @@ describe('operations', () => {
     expect(await sweep(at.pool)).toEqual({ operations: 3 });
   });
 
-  it('stay while another one about the same target is under way', async () => {
+  it('stay while another one for the same target is running', async () => {
     const targetId = randomUUID();
     await given.operation(teamId, targetId, '5 years');
     await given.operation(teamId, targetId, null);
@@ -194,7 +206,7 @@ describe('operations', () => {
   });
 });
 
-describe('walks over a zone', () => {
+describe('zone sync runs', () => {
   const addRun = (age: string, state: string) =>
     add(
       `INSERT INTO dns_sync_run (zone_name, reason, state, started_at, finished_at)
@@ -202,13 +214,13 @@ describe('walks over a zone', () => {
       [age, state],
     );
 
-  it('go after 30 days', async () => {
+  it('are deleted after 30 days', async () => {
     for (const age of ['40 days', '35 days', '31 days', '29 days']) await addRun(age, 'succeeded');
 
     expect(await sweep(at.pool)).toEqual({ sync_runs: 3 });
   });
 
-  it('stay where they are the last ones that succeeded, however old', async () => {
+  it('stay at any age when they are the last successful ones', async () => {
     await addRun('50 days', 'succeeded');
     await addRun('2 years', 'succeeded');
     await addRun('40 days', 'failed');

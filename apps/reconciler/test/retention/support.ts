@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { retentionLimits } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { silentLog } from '@corral/service';
-import { type RetentionRule, retentionRules } from '../../src/retention/rules.js';
-import { sweepRetention } from '../../src/retention/sweep-retention.js';
+import { type RetentionRule, retentionRules } from '../../src/upkeep/retention-rules.js';
+import { sweepRetention } from '../../src/upkeep/sweep-retention.js';
 
 export const ZONE_ID = 7001;
 
-/** The rules as they are, in steps of two, so that there are several. */
+/** The actual rules with two rows per step, so that there are several steps. */
 export const smallSteps = (): RetentionRule[] =>
   retentionRules({ auditDays: retentionLimits.auditDays }).map((rule) => ({ ...rule, limit: 2 }));
 
@@ -16,7 +16,7 @@ export const sweep = (
   { signal = new AbortController().signal, rules = smallSteps() as readonly RetentionRule[] } = {},
 ) => sweepRetention({ pool, rules, onSwept: () => undefined, log: silentLog })(signal);
 
-/** Rows that lie in the past by an interval of Postgres, such as `49 hours`. */
+/** Inserts rows in the past, by a Postgres interval such as `49 hours`. */
 export function oldRows(pool: Pool) {
   const insert = async <T = string>(text: string, values: unknown[]): Promise<T> =>
     (await pool.query(`${text} RETURNING id`, values)).rows[0]?.id;
@@ -29,14 +29,15 @@ export function oldRows(pool: Pool) {
       ]),
     token: (teamId: string) =>
       insert(`INSERT INTO dns_token (team_id, name, hash, scopes) VALUES ($1, 'ci', $2, '{dns}')`, [
-        ...[teamId, randomBytes(32)],
+        teamId,
+        randomBytes(32),
       ]),
     entry: (teamId: string, tokenId: string, age: string, more: { state?: string; recheckAt?: string | null } = {}) =>
       insert<number>(
         `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, recheck_at,
                                       lease_until, created_at, completed_at)
          VALUES ($1, 'token', $2, $3, $4, 'A', 'create', $5, $6::timestamptz, now(), now() - $7::interval, now())`,
-        [...[teamId, tokenId, ZONE_ID, randomUUID(), more.state ?? 'completed', more.recheckAt ?? null, age]],
+        [teamId, tokenId, ZONE_ID, randomUUID(), more.state ?? 'completed', more.recheckAt ?? null, age],
       ),
     action: (entryId: number, teamId: string, age: string) =>
       pool.query(
@@ -53,7 +54,7 @@ export function oldRows(pool: Pool) {
                  CASE WHEN $3::interval IS NULL THEN 0 ELSE 100 END, '', now() - $3::interval)`,
         [teamId, targetId, age],
       ),
-    /** A demo that ended so long ago, with a token and one entry that tells of it. */
+    /** A demo that ended this long ago, with a token and one audit entry. */
     async demo(teamId: string, age: string) {
       const id = await insert(
         `INSERT INTO demo (zone_id, label, name, team_id, ttl_seconds, created_at, expires_at, ended_at, clear_at,

@@ -1,6 +1,6 @@
 import { createMetrics } from '@corral/service';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ownTables, tableSizeMetrics, tableSizes } from '../../src/retention/table-sizes.js';
+import { ownTables, tableSizeMetrics, tableSizes } from '../../src/upkeep/table-sizes.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 
 let at: ClusterRows;
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-/** A database whose statements are counted and can be made to fail, and a clock of the test. */
+/** A database whose statements are counted and can fail, and a test clock. */
 function start() {
   let [statements, time, isAway] = [0, 0, false];
   const query = async (statement: string) => {
@@ -36,7 +36,7 @@ function start() {
 }
 
 describe('the sizes of tables', () => {
-  it('are told of each of our tables, and of no others', async () => {
+  it('are reported for each of our tables, and no others', async () => {
     await at.pool.query('CREATE TABLE somebody_elses (id int)');
     await at.pool.query('ANALYZE');
 
@@ -57,7 +57,7 @@ describe('the sizes of tables', () => {
     expect(rows.map(({ tablename }) => tablename).sort()).toEqual([...ownTables].sort());
   });
 
-  it('grow with what is in them', async () => {
+  it('grow with their contents', async () => {
     await at.pool.query('INSERT INTO team (slug) SELECT $1 || n FROM generate_series(1, 500) n', ['many-']);
     await at.pool.query('ANALYZE team');
 
@@ -67,7 +67,7 @@ describe('the sizes of tables', () => {
     expect(told.find(({ what, table }) => what === 'bytes' && table === 'team')?.value).toBeGreaterThan(50_000);
   });
 
-  it('are read in one statement, and no more than once an interval however many scrape', async () => {
+  it('are read in one statement, at most once per interval', async () => {
     const { scrape, statements, pass } = start();
 
     await Promise.all([scrape(), scrape(), scrape()]);
@@ -80,7 +80,7 @@ describe('the sizes of tables', () => {
     expect(statements()).toBe(2);
   });
 
-  it('are not told while the database is away, and again as soon as it is back', async () => {
+  it('are missing during a database outage, and available again afterwards', async () => {
     const { scrape, pass, setAway } = start();
     await scrape();
     pass(60_000);

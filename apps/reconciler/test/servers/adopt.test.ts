@@ -1,3 +1,4 @@
+import type { ServerId } from '@corral/contracts';
 import { rowClock } from '@corral/database';
 import type { ServerOptions } from '@corral/local-cloud';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -42,7 +43,10 @@ describe('an adoption', () => {
       });
       expect(row?.adopted_at).toBeInstanceOf(Date);
       expect(at.atProvider(serverId)).toMatchObject({
-        ...{ rebuilds: 1, imageId, powerOffs: 0, deletedBy: null },
+        rebuilds: 1,
+        imageId,
+        powerOffs: 0,
+        deletedBy: null,
         userData: expect.stringMatching(/^#cloud-config\n/),
         labels: { env: 'prod', 'corral.dev/claim': row?.claim_token },
       });
@@ -50,7 +54,7 @@ describe('an adoption', () => {
     },
   );
 
-  it('tells how far it is', async () => {
+  it('reports its progress', async () => {
     const { id } = await at.acknowledge();
 
     await at.passNow(id);
@@ -61,7 +65,7 @@ describe('an adoption', () => {
     expect(row?.operation.progress).toBeLessThan(100);
   });
 
-  it('is seen through by its rebuild when it is read again and again', async () => {
+  it('does not rebuild again in later passes', async () => {
     const { id, serverId } = await at.acknowledge();
     await at.settle(id);
 
@@ -72,14 +76,14 @@ describe('an adoption', () => {
   });
 
   it.each<[string, object]>([
-    ['the connection breaks after the provider has begun', { reset: 'after' }],
-    ['half of the answer comes', { truncate: true }],
-    ['the provider says 500 and has begun all the same', { status: 500, perform: true }],
+    ['the connection breaks after the rebuild has started', { reset: 'after' }],
+    ['the response is truncated', { truncate: true }],
+    ['the provider answers 500 but has started the rebuild', { status: 500, perform: true }],
     [
-      'the answer is a page of something on the way',
+      'the response is an HTML page of a proxy',
       { status: 200, body: '<html>', contentType: 'text/html', perform: true },
     ],
-  ])('does not ask twice when %s', async (_what, effect) => {
+  ])('does not request a second rebuild when %s', async (_what, effect) => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, effect);
 
@@ -88,7 +92,7 @@ describe('an adoption', () => {
     expect(at.atProvider(serverId).rebuilds).toBe(1);
   });
 
-  it('asks again only when nothing can come of the first question any more', async () => {
+  it('requests again only when the first request can no longer arrive', async () => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, { status: 503 });
     await at.passNow(id);
@@ -104,7 +108,7 @@ describe('an adoption', () => {
     expect(await auditOf(id)).toEqual(['server.rebuild', 'server.rebuild']);
   });
 
-  it('waits while the server is locked, and goes on by itself', async () => {
+  it('waits while the server is locked, and continues afterwards', async () => {
     const { id, serverId } = await at.acknowledge({ locked: true });
     await at.passNow(id);
     expect(await at.server(id)).toMatchObject({ phase: 'Adopting', message: expect.stringContaining('locked') });
@@ -120,7 +124,7 @@ describe('an adoption', () => {
     ['a node of a cluster', { labels: { 'mcm.gardener.cloud/cluster': 'shoot--x' } }, 'server_claimed_elsewhere'],
     ['claimed by another adoption', { labels: { 'corral.dev/claim': 'theirs' } }, 'server_claimed_elsewhere'],
     ['too small', { diskGb: 4 }, 'server_disk_too_small'],
-  ])('fails and touches nothing when the server is %s', async (_what, options, code) => {
+  ])('fails without touching a server that is %s', async (_what, options, code) => {
     const { id, serverId } = await at.acknowledge(options);
 
     const row = await at.settle(id);
@@ -130,7 +134,7 @@ describe('an adoption', () => {
     expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 0, userData: null });
   });
 
-  it('fails when the server has become another one than was acknowledged', async () => {
+  it('fails when the server differs from the acknowledged one', async () => {
     const { id, serverId } = await at.acknowledge();
     at.cloud.admin.changeServer(serverId, { serverType: 'cx52' });
 
@@ -138,14 +142,14 @@ describe('an adoption', () => {
     expect(at.atProvider(serverId).rebuilds).toBe(0);
   });
 
-  it('fails when the server is gone', async () => {
+  it('fails when the server no longer exists', async () => {
     const { id, serverId } = await at.acknowledge();
     at.cloud.admin.vanishServer(serverId);
 
     expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_gone' } } });
   });
 
-  it('fails with the rebuild, and can be acknowledged again for one more', async () => {
+  it('fails with its rebuild, and can be acknowledged again for another one', async () => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, { actionError: { code: 'action_failed', message: 'no' } });
     expect(await at.settle(id)).toMatchObject({
@@ -160,7 +164,7 @@ describe('an adoption', () => {
     expect(at.atProvider(serverId).rebuilds).toBe(2);
   });
 
-  it('does not take the rebuild of an earlier acknowledgement for its own when the answer is lost', async () => {
+  it('does not adopt the rebuild of an earlier acknowledgement after a lost response', async () => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, { actionError: { code: 'action_failed', message: 'no' } });
     await at.settle(id);
@@ -176,7 +180,7 @@ describe('an adoption', () => {
     ['protected', { status: 423, code: 'protected' }, 'server_protected'],
     ['unsupported', { status: 422, code: 'unsupported_error' }, 'server_rebuild_refused'],
     ['not allowed', { status: 403, code: 'forbidden' }, 'server_token_rejected'],
-  ])('fails when the provider says that the rebuild is %s', async (_what, effect, code) => {
+  ])('fails when the provider reports the rebuild as %s', async (_what, effect, code) => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, effect);
 
@@ -184,7 +188,7 @@ describe('an adoption', () => {
     expect(at.atProvider(serverId).rebuilds).toBe(0);
   });
 
-  it('fails with a token that may only read', async () => {
+  it('fails with a read-only token', async () => {
     const { id } = await at.acknowledge();
     at.cloud.admin.addProjectToken(PROJECT_TOKEN, { readOnly: true });
 
@@ -194,7 +198,7 @@ describe('an adoption', () => {
     });
   });
 
-  it('has the token looked at when the provider refuses it, and fails once it is known to be rejected', async () => {
+  it('requests a token verification when the provider refuses the token, and fails when it is rejected', async () => {
     const { id } = await at.acknowledge();
     await at.useToken('unknown'.repeat(8));
     await at.passNow(id);
@@ -209,7 +213,7 @@ describe('an adoption', () => {
     expect(await at.settle(id)).toMatchObject({ operation: { error: { code: 'server_token_rejected' } } });
   });
 
-  it('waits, without a call, for as long as the project has no calls left', async () => {
+  it('waits without calls while the project’s request limit is used up', async () => {
     const { id } = await at.acknowledge();
     at.cloud.admin.addFaults({ effect: { status: 429, retryAfter: 1 }, times: 1 });
     await at.passNow(id);
@@ -222,14 +226,14 @@ describe('an adoption', () => {
     expect(await at.settle(id)).toMatchObject({ phase: 'Ready' });
   });
 
-  it('ends with what it waits for when its time is over', async () => {
+  it('fails at its time limit with the code of the wait', async () => {
     const { id } = await at.acknowledge({ locked: true });
     await at.pool.query("UPDATE adopted_server SET acknowledged_at = now() - interval '2 hours' WHERE id = $1", [id]);
 
     expect(await at.settle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code: 'server_locked' } } });
   });
 
-  it('never keeps the password of a server that was made without SSH keys', async () => {
+  it('never stores the root password of a server without SSH keys', async () => {
     const { id } = await at.acknowledge({ hasSshKeys: false });
     await at.settle(id);
 
@@ -243,7 +247,7 @@ describe('an adoption', () => {
 });
 
 describe('the operation of a server that does not get on', () => {
-  const waitingOf = async (id: string) => (await at.server(id))?.operation.waiting;
+  const waitingOf = async (id: ServerId) => (await at.server(id))?.operation.waiting;
   const seconds = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
   it.each<[string, ServerOptions, object | null, object]>([
@@ -254,18 +258,18 @@ describe('the operation of a server that does not get on', () => {
       { reason: 'ServerBusy', message: 'The provider has locked the server because an action is running on it.' },
     ],
     [
-      'the provider asks for fewer calls',
+      'the provider throttles',
       {},
       { status: 429, retryAfter: 1 },
       { reason: 'ProviderThrottled', message: expect.stringContaining('used up') },
     ],
     [
-      'the provider is away',
+      'the provider is unavailable',
       {},
       { status: 503 },
       { reason: 'ProviderUnavailable', message: expect.stringContaining('no usable answer') },
     ],
-  ])('says why and since when while %s, and no more once it goes on', async (_what, options, effect, told) => {
+  ])('reports the reason and its start while %s, and clears them afterwards', async (_what, options, effect, told) => {
     const { id, serverId } = await at.acknowledge(options);
     if (effect !== null) at.cloud.admin.addFaults({ effect, times: 1 } as never);
     await at.passNow(id);
@@ -276,7 +280,7 @@ describe('the operation of a server that does not get on', () => {
     expect((await at.settle(id))?.operation).toMatchObject({ state: 'succeeded', waiting: null });
   });
 
-  it('says since when the reason holds, and anew when it is another one', async () => {
+  it('keeps the start time of a reason, and resets it for another one', async () => {
     const { id, serverId } = await at.acknowledge({ locked: true });
     await at.passNow(id);
     const since = '2026-01-01T00:00:00.000Z';
@@ -296,7 +300,7 @@ describe('the operation of a server that does not get on', () => {
     expect(waiting?.since).not.toBe(since);
   });
 
-  it('says so of a token that cannot be read, and of one that is rejected on the way', async () => {
+  it('reports a token that cannot be decrypted, and one that is rejected during the rebuild', async () => {
     const { id, serverId } = await at.acknowledge();
     faultAt(serverId, { reset: 'after' });
     await at.passNow(id);
@@ -310,7 +314,7 @@ describe('the operation of a server that does not get on', () => {
     expect([unreadable?.reason, (await waitingOf(id))?.reason]).toEqual(['TokenUnreadable', 'ProviderTokenRejected']);
   });
 
-  it('says so of a deregistration as well', async () => {
+  it('reports the reason for a deregistration as well', async () => {
     const { id } = await at.acknowledge();
     await at.settle(id);
     await at.deregister(id);
@@ -319,7 +323,8 @@ describe('the operation of a server that does not get on', () => {
     await at.passNow(id);
 
     expect((await at.server(id))?.operation).toMatchObject({
-      ...{ state: 'queued', waiting: { reason: 'ProviderUnavailable' } },
+      state: 'queued',
+      waiting: { reason: 'ProviderUnavailable' },
     });
     expect(await at.settle(id)).toBeUndefined();
     const { rows } = await at.pool.query(
@@ -329,7 +334,7 @@ describe('the operation of a server that does not get on', () => {
     expect(rows).toEqual([{ state: 'succeeded', waiting: null }]);
   });
 
-  it('is told of once, however often it is tried', async () => {
+  it('causes one event for any number of retries', async () => {
     const { id } = await at.acknowledge({ locked: true });
     await at.passNow(id);
     const events = async () =>
@@ -349,7 +354,7 @@ describe('the operation of a server that does not get on', () => {
 });
 
 describe('an adopted server', () => {
-  it('is missed when it is gone, and found when it is there again', async () => {
+  it('is Missing when it is gone, and Ready when it is back', async () => {
     const { id, serverId } = await at.acknowledge();
     await at.settle(id);
     const { rows } = await at.pool.query(
@@ -368,7 +373,7 @@ describe('an adopted server', () => {
     expect(await at.server(id)).toMatchObject({ phase: 'Ready', message: '', name: 'renamed' });
   });
 
-  it('stays what it is while the provider gives no answer', async () => {
+  it('keeps its phase while the provider does not answer', async () => {
     const { id } = await at.acknowledge();
     await at.settle(id);
     at.cloud.admin.addFaults({ effect: { status: 500 }, times: null });
@@ -385,7 +390,7 @@ describe('a deregistration', () => {
       ({ kind, state }) => `${kind} ${state}`,
     );
 
-  it('takes our label away and leaves all else as it is', async () => {
+  it('removes our label and changes nothing else', async () => {
     const { id, serverId } = await at.acknowledge({ labels: { env: 'prod' } });
     await at.settle(id);
     const before = at.atProvider(serverId);
@@ -393,14 +398,14 @@ describe('a deregistration', () => {
 
     expect(await at.settle(id)).toBeUndefined();
 
-    // When the machine itself boots for the first time is not our doing.
+    // The time of the machine's first boot does not depend on us.
     const { firstBoot, ...after } = at.atProvider(serverId);
     expect({ ...after, firstBoot: before.firstBoot }).toEqual({ ...before, labels: { env: 'prod' } });
     expect(await operationsOf(id)).toEqual(['server.adopt succeeded', 'server.deregister succeeded']);
     expect(await auditOf(id)).toEqual(['server.rebuild', 'server.deregistered']);
   });
 
-  it('ends an adoption before anything is wiped', async () => {
+  it('ends an adoption before the rebuild', async () => {
     const { id, serverId } = await at.acknowledge({ locked: true });
     await at.passNow(id);
     await at.deregister(id);
@@ -412,16 +417,16 @@ describe('a deregistration', () => {
   });
 
   it.each<[string, (serverId: number) => unknown]>([
-    ['the server is gone', (serverId) => at.cloud.admin.vanishServer(serverId)],
+    ['the server no longer exists', (serverId) => at.cloud.admin.vanishServer(serverId)],
     [
       'the token is rejected',
       () => at.pool.query("UPDATE connection SET phase = 'Rejected' WHERE id = $1", [at.connectionId]),
     ],
     [
-      'the label is that of somebody else by now',
+      'the label belongs to another adoption',
       (serverId) => void at.cloud.admin.changeServer(serverId, { labels: { 'corral.dev/claim': 'x' } }),
     ],
-  ])('ends well when %s', async (_what, happens) => {
+  ])('succeeds when %s', async (_what, happens) => {
     const { id, serverId } = await at.acknowledge();
     await at.settle(id);
     await happens(serverId);
@@ -435,7 +440,7 @@ describe('a deregistration', () => {
     expect(await operationsOf(id)).toContain('server.deregister succeeded');
   });
 
-  it('waits for a provider that gives no answer', async () => {
+  it('waits for a provider that does not answer', async () => {
     const { id } = await at.acknowledge();
     await at.settle(id);
     await at.deregister(id);

@@ -1,3 +1,4 @@
+import type { ServerId } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { marks } from '../support/a-server.js';
 import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';
@@ -5,7 +6,7 @@ import { type Servers, startServers } from '../support/start-servers.js';
 
 let at: Servers;
 let cluster: NodeTestCluster;
-let id: string;
+let id: ServerId;
 let nodeName: string;
 beforeAll(async () => {
   at = await startServers();
@@ -16,7 +17,7 @@ beforeEach(async () => {
   ({ id, nodeName } = await at.acknowledgeMachine());
 });
 
-/** Enough passes for whatever can be done without anybody else. */
+/** Enough passes for everything that needs no external action. */
 const passes = async () => {
   for (let times = 0; times < 3; times += 1) await at.passNow(id);
   return at.server(id);
@@ -25,7 +26,7 @@ const claimed = async () => {
   await claim(at, id, cluster.poolId);
   return passes();
 };
-/** As a machine does on which the command was run. */
+/** Registers the node like a machine that runs the command. */
 const runCommand = () => at.shoots.register(cluster.shootName, nodeName);
 const joined = async () => {
   await claimed();
@@ -38,7 +39,7 @@ const audit = async () =>
   );
 
 describe('the adoption of a machine that joins by command', () => {
-  it('waits, and says for what, until the machine is a node', async () => {
+  it('waits with a reason until the machine is a node', async () => {
     expect(await passes()).toMatchObject({
       phase: 'Adopting',
       operation: { state: 'running', waiting: { reason: 'NoNodePool', since: expect.any(String) } },
@@ -46,27 +47,33 @@ describe('the adoption of a machine that joins by command', () => {
 
     const awaited = await claimed();
     expect(awaited).toMatchObject({
-      ...{ phase: 'Joining', node_name: nodeName, member_of_id: cluster.id, purpose: 'join' },
+      phase: 'Joining',
+      node_name: nodeName,
+      member_of_id: cluster.id,
+      purpose: 'join',
       operation: { state: 'running', waiting: { reason: 'MachineAwaited', message: awaited?.message } },
     });
 
     runCommand();
     expect(await passes()).toMatchObject({
-      ...{ phase: 'Joined', message: '', node_ready: true, adopted_at: expect.any(Date) },
+      phase: 'Joined',
+      message: '',
+      node_ready: true,
+      adopted_at: expect.any(Date),
       operation: { state: 'succeeded', progress: 100, waiting: null },
     });
     expect(cluster.shoot.nodes.get(nodeName)).toMatchObject({ isReady: true, ...marks });
     expect(await audit()).toEqual([]);
   });
 
-  it('tells since when it waits for the same', async () => {
+  it('keeps the start time of an unchanged reason', async () => {
     const first = (await passes())?.operation.waiting;
 
     expect((await passes())?.operation.waiting).toEqual(first);
     expect((await claimed())?.operation.waiting?.since).not.toBe(first?.since);
   });
 
-  it('asks no provider, so a token that cannot be read is in nobody’s way', async () => {
+  it('calls no provider, so an undecryptable token does not matter', async () => {
     const { byRoute } = at.cloud.admin.calls();
     await at.pool.query("UPDATE connection SET token_key_id = 'gone' WHERE id = $1", [at.connectionId]);
 
@@ -76,7 +83,7 @@ describe('the adoption of a machine that joins by command', () => {
     await at.pool.query("UPDATE connection SET token_key_id = 'k1' WHERE id = $1", [at.connectionId]);
   });
 
-  it('leaves no token in the cluster once the machine is a node', async () => {
+  it('deletes its tokens in the cluster once the machine is a node', async () => {
     await claimed();
     cluster.shoot.tokens.add(nodeName);
     runCommand();
@@ -86,7 +93,7 @@ describe('the adoption of a machine that joins by command', () => {
     expect([...cluster.shoot.tokens]).toEqual([]);
   });
 
-  it('waits while the cluster does not answer, and goes on when it does', async () => {
+  it('waits while the cluster does not answer, and continues afterwards', async () => {
     await claimed();
     cluster.shoot.isUp = false;
 
@@ -100,7 +107,7 @@ describe('the adoption of a machine that joins by command', () => {
     expect(await passes()).toMatchObject({ phase: 'Joined' });
   });
 
-  it('outlasts a cluster that falls asleep', async () => {
+  it('survives the hibernation of its cluster', async () => {
     await claimed();
     await hibernate(at, cluster, true);
     expect((await passes())?.operation).toMatchObject({ state: 'running', waiting: { reason: 'ClusterNotReady' } });
@@ -110,20 +117,22 @@ describe('the adoption of a machine that joins by command', () => {
     expect(await passes()).toMatchObject({ phase: 'Joined', operation: { state: 'succeeded' } });
   });
 
-  it('goes on when the pool has let go of the machine before it joined, and took it again', async () => {
+  it('continues when the pool released the machine before it joined, and claimed it again', async () => {
     await claimed();
     cluster.shoot.tokens.add(nodeName);
     await claim(at, id, null);
 
     expect(await passes()).toMatchObject({
-      ...{ phase: 'Adopting', node_name: null, member_of_id: null },
+      phase: 'Adopting',
+      node_name: null,
+      member_of_id: null,
       operation: { state: 'running', waiting: { reason: 'NoNodePool' } },
     });
     expect([...cluster.shoot.tokens]).toEqual([]);
     expect(await joined()).toMatchObject({ phase: 'Joined', operation: { state: 'succeeded' } });
   });
 
-  it('fails when nobody runs the command for a week, and can be acknowledged anew', async () => {
+  it('fails when the command is not run for a week, and can join afterwards', async () => {
     await claimed();
     await at.pool.query("UPDATE adopted_server SET begun_at = now() - interval '8 days' WHERE id = $1", [id]);
     expect(await passes()).toMatchObject({
@@ -139,22 +148,26 @@ describe('the adoption of a machine that joins by command', () => {
   });
 });
 
-describe('a machine that was let go of', () => {
-  it('is drained and taken out of the cluster, and its owner is told to wipe it', async () => {
+describe('a released machine', () => {
+  it('is drained and removed from the cluster, with a message to wipe it', async () => {
     await joined();
     await claim(at, id, null);
 
     const left = await passes();
 
     expect(left).toMatchObject({
-      ...{ phase: 'Ready', message: expect.stringContaining('must wipe it'), node_name: null, node_ready: false },
-      ...{ member_of_id: null, operation: { state: 'succeeded' } },
+      phase: 'Ready',
+      message: expect.stringContaining('must wipe it'),
+      node_name: null,
+      node_ready: false,
+      member_of_id: null,
+      operation: { state: 'succeeded' },
     });
     expect(cluster.shoot.nodes.has(nodeName)).toBe(false);
     expect(at.shoots.undrained()).toBe(0);
   });
 
-  it('is a node again once a pool draws on it and its command was run', async () => {
+  it('is a node again once a pool claims it and its command was run', async () => {
     const first = await joined();
     await claim(at, id, null);
     await passes();
@@ -164,7 +177,7 @@ describe('a machine that was let go of', () => {
     expect(await passes()).toMatchObject({ phase: 'Joined', adopted_at: first?.adopted_at });
   });
 
-  it('is forgotten at once when it is deregistered', async () => {
+  it('is forgotten immediately when it is deregistered', async () => {
     await joined();
     await claim(at, id, null);
     await passes();

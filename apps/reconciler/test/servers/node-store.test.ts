@@ -1,19 +1,20 @@
+import type { ServerId } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { newsStore } from '../../src/clusters/news-store.js';
-import type { Lease } from '../../src/loop/lease-store.js';
-import { leaseStore } from '../../src/loop/lease-store.js';
+import { newsStore } from '../../src/garden/news-store.js';
+import type { PassLease } from '../../src/loop/leases.js';
+import { leaseStore } from '../../src/loop/leases.js';
 import type { Verdict, WantedServer } from '../../src/servers/model.js';
-import { type ServerStore, serverStore } from '../../src/servers/server-store.js';
-import { serverTurns } from '../../src/servers/server-turns.js';
+import { type ServerStore, serverStore } from '../../src/servers/store.js';
 import { resting } from '../../src/servers/verdicts.js';
+import { serverTable } from '../../src/servers/workers.js';
 import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';
 import { type Servers, startServers } from '../support/start-servers.js';
 
 let at: Servers;
 let store: ServerStore;
 let cluster: NodeTestCluster;
-let id: string;
-let lease: Lease;
+let id: ServerId;
+let lease: PassLease<ServerId>;
 beforeAll(async () => {
   at = await startServers();
   store = serverStore(at.pool);
@@ -23,17 +24,18 @@ beforeEach(async () => {
   cluster = await addNodeCluster(at);
   ({ id } = await at.acknowledge());
   await at.pool.query(`UPDATE adopted_server SET phase = 'Ready', node_pool_id = $2 WHERE id = $1`, [
-    ...[id, cluster.poolId],
+    id,
+    cluster.poolId,
   ]);
   lease = await turn();
 });
 
-async function turn(): Promise<Lease> {
+async function turn(): Promise<PassLease<ServerId>> {
   await at.pool.query(
     "UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s', lease_until = NULL WHERE id = $1",
     [id],
   );
-  const answer = await leaseStore(at.pool, serverTurns).takeLease(id, 60_000);
+  const answer = await leaseStore(at.pool, serverTable).takeLease(id, 60_000);
   if (answer.kind !== 'taken') throw new Error(`The turn was not taken: ${answer.kind}`);
   return answer.lease;
 }
@@ -57,7 +59,7 @@ describe('the return of the garden', () => {
   const markedWithin = async (ms: number) =>
     (await newsStore(at.pool).markWaitingServers(ms)).filter((woken) => woken.id === id);
 
-  it('makes a server due soon whose cluster did not answer', async () => {
+  it('makes servers due whose cluster did not answer', async () => {
     await endedWith(3);
 
     const [woken] = await markedWithin(2_000);
@@ -70,7 +72,7 @@ describe('the return of the garden', () => {
     expect(rows).toEqual([{ soon: true }]);
   });
 
-  it('is nothing to one that was well, nor to one that no cluster wants', async () => {
+  it('does not affect servers without failures or without a claim', async () => {
     await endedWith(0);
     expect(await markedWithin(2_000)).toEqual([]);
 
@@ -80,18 +82,23 @@ describe('the return of the garden', () => {
   });
 });
 
-describe('what a pass reads of clusters', () => {
-  it('is the claim with its pool, and the membership', async () => {
+describe('the cluster data of a pass', () => {
+  it('contains the claim with its pool, and the membership', async () => {
     expect(await read()).toMatchObject({
       claim: {
-        ...{ poolId: cluster.poolId, poolName: 'metal' },
+        poolId: cluster.poolId,
+        poolName: 'metal',
         cluster: {
           id: cluster.id,
           shoot: { namespace: `garden-${cluster.team.slug}`, name: cluster.shootName },
-          ...{ isDeleting: false, isAsleep: false, canTakeNodes: true },
+          isDeleting: false,
+          isAsleep: false,
+          canTakeNodes: true,
         },
       },
-      ...{ member: null, nodeName: null, purpose: 'adopt' },
+      member: null,
+      nodeName: null,
+      purpose: 'adopt',
     });
 
     await join(await read());
@@ -102,7 +109,7 @@ describe('what a pass reads of clusters', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['is not started', () => at.pool.query('UPDATE cluster SET started_at = NULL WHERE id = $1', [cluster.id])],
     ['is being deleted', () => at.requestDeletion(cluster)],
-    ['sleeps', () => hibernate(at, cluster, true)],
+    ['is hibernated', () => hibernate(at, cluster, true)],
     ['has no Shoot', () => at.pool.query('UPDATE cluster SET shoot_uid = NULL WHERE id = $1', [cluster.id])],
     ['has no conditions', () => at.pool.query("UPDATE cluster SET conditions = '[]' WHERE id = $1", [cluster.id])],
     [
@@ -118,26 +125,28 @@ describe('what a pass reads of clusters', () => {
         at.pool.query("UPDATE node_pool SET maximum = 0 WHERE cluster_id = $1 AND source = 'managed'", [cluster.id]),
     ],
     [
-      'has no place on the garden',
+      'has no namespace in the garden',
       () => at.pool.query('UPDATE team SET project_namespace = NULL WHERE id = $1', [at.team.id]),
     ],
-  ])('says that a cluster takes no nodes which %s', async (_what, change) => {
+  ])('reports that a cluster cannot take nodes when it %s', async (_what, change) => {
     await change();
     expect((await read()).claim?.cluster.canTakeNodes).toBe(false);
   });
 
-  it('is nothing of another team', async () => {
+  it('contains nothing of another team', async () => {
     const theirs = await addNodeCluster(at, await at.addTeam());
     await at.pool.query('UPDATE adopted_server SET node_pool_id = $2, member_of_id = $3 WHERE id = $1', [
-      ...[id, theirs.poolId, theirs.id],
+      id,
+      theirs.poolId,
+      theirs.id,
     ]);
 
     expect(await read()).toMatchObject({ claim: null, member: null });
   });
 });
 
-describe('the beginning of joining and leaving', () => {
-  it('is a generation of its own, with nothing of the one before', async () => {
+describe('the start of joining and leaving', () => {
+  it('is a new generation with none of the previous state', async () => {
     await at.pool.query(
       `UPDATE adopted_server SET image = '7', rebuild_asked_at = now(), rebuild_action_id = 3, failures = 4,
               message = 'Old.', begun_at = now() - interval '1 day' WHERE id = $1`,
@@ -147,14 +156,23 @@ describe('the beginning of joining and leaving', () => {
     expect(await join(await read())).toBe(true);
 
     expect(await read()).toMatchObject({
-      ...{ generation: 2, phase: 'Joining', message: '', imageId: null, rebuildAskedAt: null, rebuildActionId: null },
+      generation: 2,
+      phase: 'Joining',
+      message: '',
+      imageId: null,
+      rebuildAskedAt: null,
+      rebuildActionId: null,
       failures: 0,
     });
     expect(Date.now() - (await read()).begunAt.getTime()).toBeLessThan(60_000);
 
     expect(await store.beginLeave(lease, await read())).toBe(true);
     expect(await read()).toMatchObject({
-      ...{ generation: 3, phase: 'Leaving', purpose: 'leave', nodeName: 'web', member: { id: cluster.id } },
+      generation: 3,
+      phase: 'Leaving',
+      purpose: 'leave',
+      nodeName: 'web',
+      member: { id: cluster.id },
     });
   });
 
@@ -166,11 +184,11 @@ describe('the beginning of joining and leaving', () => {
       () => at.pool.query('UPDATE adopted_server SET deregister_requested_at = now() WHERE id = $1', [id]),
     ],
     [
-      'it was acknowledged anew',
+      'it was acknowledged again',
       () => at.pool.query('UPDATE adopted_server SET generation = generation + 1 WHERE id = $1', [id]),
     ],
-    ['another pass has its turn', () => turn()],
-  ])('writes nothing when %s since it was read', async (_what, change) => {
+    ['another pass has its lease', () => turn()],
+  ])('writes nothing when %s after the read', async (_what, change) => {
     const wanted = await read();
     await change();
 
@@ -180,7 +198,7 @@ describe('the beginning of joining and leaving', () => {
     expect(await at.server(id)).toMatchObject({ phase: 'Ready', node_name: null, member_of_id: null });
   });
 
-  it('asks for no rebuild with join data once the claim is gone', async () => {
+  it('records no rebuild request with join data once the claim is gone', async () => {
     await join(await read());
     const wanted = await read();
     await claim(at, id, null);
@@ -194,8 +212,8 @@ describe('the beginning of joining and leaving', () => {
   });
 });
 
-describe('the end of a turn', () => {
-  it('takes the membership away in the statement that says Ready', async () => {
+describe('the record of a pass', () => {
+  it('ends the membership in the same statement as it becomes Ready', async () => {
     await join(await read());
     await at.pool.query('UPDATE adopted_server SET node_ready = true WHERE id = $1', [id]);
     const left = { ...resting('Ready', '', { to: 'stay' }), endsMembership: true };
@@ -203,11 +221,14 @@ describe('the end of a turn', () => {
     await store.settle(lease, await read(), left, untold);
 
     expect(await at.server(id)).toMatchObject({
-      ...{ phase: 'Ready', node_name: null, member_of_id: null, node_ready: false },
+      phase: 'Ready',
+      node_name: null,
+      member_of_id: null,
+      node_ready: false,
     });
   });
 
-  it('keeps the membership of a server that begins something else meanwhile', async () => {
+  it('keeps the membership of a server that started a new generation meanwhile', async () => {
     await join(await read());
     const wanted = await read();
     await at.pool.query('UPDATE adopted_server SET generation = generation + 1 WHERE id = $1', [id]);
@@ -218,7 +239,7 @@ describe('the end of a turn', () => {
     expect(await at.server(id)).toMatchObject({ phase: 'Joining', node_name: 'web', member_of_id: cluster.id });
   });
 
-  it('writes whether the node is ready, and leaves it as it is when nobody looked', async () => {
+  it('records whether the node is ready, and keeps the value when it was not read', async () => {
     await join(await read());
     const joined = resting('Joined', '', { to: 'stay' });
     await store.settle(lease, await read(), { ...joined, nodeReady: true }, untold);
@@ -232,11 +253,11 @@ describe('the end of a turn', () => {
 
   it.each<[string, boolean, Partial<Verdict>, boolean]>([
     ['when its node has become ready', false, { nodeReady: true }, true],
-    ['when its node fell ill', true, { nodeReady: false }, true],
-    ['when it is no node any more', false, { endsMembership: true }, true],
-    ['but not when all is as it was', true, { nodeReady: true }, false],
-    ['but not when nobody looked', true, { nodeReady: null }, false],
-  ])('has the nodes of the cluster counted %s', async (_what, wasReady, verdict, isDue) => {
+    ['when its node is no longer ready', true, { nodeReady: false }, true],
+    ['when it is no longer a node', false, { endsMembership: true }, true],
+    ['but not when nothing has changed', true, { nodeReady: true }, false],
+    ['but not when the node was not read', true, { nodeReady: null }, false],
+  ])('requests a node count of the cluster %s', async (_what, wasReady, verdict, isDue) => {
     await join(await read());
     await at.pool.query('UPDATE adopted_server SET node_ready = $2 WHERE id = $1', [id, wasReady]);
 

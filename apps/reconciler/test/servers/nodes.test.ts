@@ -42,8 +42,8 @@ const dueInMs = async (id: string): Promise<number> =>
     )
   ).rows[0].ms;
 
-describe('a server that a pool claims', () => {
-  it('joins the cluster with one rebuild, and its node is marked', async () => {
+describe('a server claimed by a pool', () => {
+  it('joins the cluster with one rebuild and a marked node', async () => {
     const { id, serverId } = await adopted('Web-1');
     const before = (await at.server(id))?.operation;
     await claim(at, id, cluster.poolId);
@@ -51,8 +51,14 @@ describe('a server that a pool claims', () => {
     const row = await at.settle(id);
 
     expect(row).toMatchObject({
-      ...{ phase: 'Joined', message: '', purpose: 'join', generation: 2, node_name: 'web-1', node_ready: true },
-      ...{ member_of_id: cluster.id, operation: before },
+      phase: 'Joined',
+      message: '',
+      purpose: 'join',
+      generation: 2,
+      node_name: 'web-1',
+      node_ready: true,
+      member_of_id: cluster.id,
+      operation: before,
     });
     expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 2, labels: { 'corral.dev/claim': row?.claim_token } });
     expect(shootIn(at.atProvider(serverId).userData)).toBe(cluster.shootName);
@@ -61,7 +67,7 @@ describe('a server that a pool claims', () => {
     expect(await dueInMs(id)).toBeLessThanOrEqual(60_000);
   });
 
-  it('keeps no join data anywhere but at the provider', async () => {
+  it('stores join data only at the provider', async () => {
     const { id, serverId } = await joined('secretive');
 
     const { rows } = await at.pool.query(
@@ -74,14 +80,16 @@ describe('a server that a pool claims', () => {
     expect(rows.map(({ detail }) => detail.purpose)).toEqual(['adopt', 'join']);
   });
 
-  it('waits for a cluster that sleeps, and joins when it is awake', async () => {
+  it('waits for a hibernated cluster, and joins when it is resumed', async () => {
     await hibernate(at, cluster, true);
     const { id, serverId } = await adopted('early');
     await claim(at, id, cluster.poolId);
     await at.passNow(id);
 
     expect(await at.server(id)).toMatchObject({
-      ...{ phase: 'Ready', message: expect.stringContaining('hibernated'), node_name: null },
+      phase: 'Ready',
+      message: expect.stringContaining('hibernated'),
+      node_name: null,
     });
     expect(await dueInMs(id)).toBeLessThanOrEqual(15_000);
     expect(at.atProvider(serverId).rebuilds).toBe(1);
@@ -90,7 +98,7 @@ describe('a server that a pool claims', () => {
     expect(await at.settle(id)).toMatchObject({ phase: 'Joined' });
   });
 
-  it('does not ask twice when the answer to the rebuild is lost', async () => {
+  it('does not request a second rebuild after a lost response', async () => {
     const { id, serverId } = await adopted('lost');
     await claim(at, id, cluster.poolId);
     faultAt(serverId, { reset: 'after' });
@@ -100,14 +108,16 @@ describe('a server that a pool claims', () => {
     expect(at.atProvider(serverId).rebuilds).toBe(2);
   });
 
-  it('waits while the cluster has no pool whose configuration it could take', async () => {
+  it('waits while the cluster has no pool to take the configuration from', async () => {
     cluster.shoot.hasWorkerPool = false;
     const { id, serverId } = await adopted('poolless');
     await claim(at, id, cluster.poolId);
     await at.passNow(id);
 
     expect(await at.server(id)).toMatchObject({
-      ...{ phase: 'Joining', message: expect.stringContaining('no managed pool'), rebuild_asked_at: null },
+      phase: 'Joining',
+      message: expect.stringContaining('no managed pool'),
+      rebuild_asked_at: null,
     });
     expect(at.atProvider(serverId).rebuilds).toBe(1);
 
@@ -115,13 +125,15 @@ describe('a server that a pool claims', () => {
     expect(await at.settle(id)).toMatchObject({ phase: 'Joined' });
   });
 
-  it('fails with a protected server, and leaves when it is let go', async () => {
+  it('fails when it is protected, and leaves when it is released', async () => {
     const { id, serverId } = await adopted('protected');
     at.cloud.admin.changeServer(serverId, { protection: { delete: true, rebuild: true } });
     await claim(at, id, cluster.poolId);
 
     expect(await at.settle(id)).toMatchObject({
-      ...{ phase: 'Failed', message: expect.stringContaining('(server_protected)'), due_at: null },
+      phase: 'Failed',
+      message: expect.stringContaining('(server_protected)'),
+      due_at: null,
       operation: { state: 'succeeded' },
     });
 
@@ -130,7 +142,7 @@ describe('a server that a pool claims', () => {
     expect(await at.settle(id)).toMatchObject({ phase: 'Ready', node_name: null, member_of_id: null });
   });
 
-  it('fails when its node does not come, and leaves when it is let go', async () => {
+  it('fails when its node does not register, and leaves when it is released', async () => {
     const { id, serverId } = await adopted('late');
     await claim(at, id, cluster.poolId);
     await at.passNow(id);
@@ -139,8 +151,11 @@ describe('a server that a pool claims', () => {
     await at.passNow(id);
 
     expect(await at.server(id)).toMatchObject({
-      ...{ phase: 'Failed', message: expect.stringContaining('(server_join_timeout)'), member_of_id: cluster.id },
-      ...{ due_at: null, operation: { state: 'succeeded' } },
+      phase: 'Failed',
+      message: expect.stringContaining('(server_join_timeout)'),
+      member_of_id: cluster.id,
+      due_at: null,
+      operation: { state: 'succeeded' },
     });
 
     await claim(at, id, null);
@@ -148,7 +163,7 @@ describe('a server that a pool claims', () => {
     expect(at.atProvider(serverId).rebuilds).toBe(3);
   });
 
-  it('ends its rebuild before it leaves when it is let go on the way', async () => {
+  it('finishes its rebuild before it leaves when it is released while joining', async () => {
     const { id, serverId } = await adopted('regretted');
     await claim(at, id, cluster.poolId);
     await at.passNow(id);
@@ -165,7 +180,7 @@ describe('a server that a pool claims', () => {
 });
 
 describe('a server that is a node', () => {
-  it('tells when its node is not well, or its cluster does not answer, and heals', async () => {
+  it('reports an unready node or an unreachable cluster, and recovers', async () => {
     const { id } = await joined('shaky');
     const node = cluster.shoot.nodes.get('shaky');
     if (node === undefined) throw new Error('There is no node.');
@@ -184,7 +199,9 @@ describe('a server that is a node', () => {
     cluster.shoot.isUp = false;
     await at.passNow(id);
     expect(await at.server(id)).toMatchObject({
-      ...{ phase: 'Joined', node_ready: false, message: expect.stringContaining('does not answer') },
+      phase: 'Joined',
+      node_ready: false,
+      message: expect.stringContaining('does not answer'),
     });
 
     cluster.shoot.isUp = true;
@@ -192,7 +209,7 @@ describe('a server that is a node', () => {
     expect(await at.server(id)).toMatchObject({ phase: 'Joined', node_ready: true, message: '' });
   });
 
-  it('costs the project no call while the provider has told of it within a day', async () => {
+  it('costs the project no call within a day of its last reading', async () => {
     const { id } = await joined('frugal');
     const { total } = at.cloud.admin.calls();
 
@@ -201,7 +218,7 @@ describe('a server that is a node', () => {
     expect(at.cloud.admin.calls().total).toBe(total);
   });
 
-  it('is missed when it is gone, stays a member, and is found when it is there again', async () => {
+  it('is Missing but a member when it is gone, and Joined when it is back', async () => {
     const { id } = await joined('moved');
     await unseenFor(id, '2 days');
     await at.useToken(OTHER_TOKEN);
@@ -215,13 +232,14 @@ describe('a server that is a node', () => {
     expect(await at.server(id)).toMatchObject({ phase: 'Joined', node_ready: true, message: '' });
   });
 
-  it('gets its claim label back, and leaves the label of somebody else', async () => {
+  it('gets its claim label back, and keeps a foreign one', async () => {
     const { id, serverId } = await joined('unlabelled');
     at.cloud.admin.changeServer(serverId, { labels: { env: 'prod' } });
     await unseenFor(id, '2 days');
     await at.passNow(id);
     expect(at.atProvider(serverId).labels).toEqual({
-      ...{ env: 'prod', 'corral.dev/claim': (await at.server(id))?.claim_token },
+      env: 'prod',
+      'corral.dev/claim': (await at.server(id))?.claim_token,
     });
 
     at.cloud.admin.changeServer(serverId, { labels: { 'corral.dev/claim': 'theirs' } });
@@ -233,8 +251,8 @@ describe('a server that is a node', () => {
   });
 });
 
-describe('a server that its pool lets go', () => {
-  it('is drained, taken out of the cluster and rebuilt clean', async () => {
+describe('a server released by its pool', () => {
+  it('is drained, removed from the cluster and rebuilt clean', async () => {
     const { id, serverId } = await joined('leaving');
     await claim(at, id, null);
     await at.passNow(id);
@@ -245,7 +263,12 @@ describe('a server that its pool lets go', () => {
     const row = await at.settle(id);
 
     expect(row).toMatchObject({
-      ...{ phase: 'Ready', message: '', purpose: 'leave', generation: 3, member_of_id: null, node_name: null },
+      phase: 'Ready',
+      message: '',
+      purpose: 'leave',
+      generation: 3,
+      member_of_id: null,
+      node_name: null,
       operation: { state: 'succeeded' },
     });
     expect(cluster.shoot.nodes.size).toBe(0);
@@ -264,7 +287,7 @@ describe('a server that its pool lets go', () => {
     expect(at.shoots.nodesNamed('nomad').map(({ shoot }) => shoot)).toEqual([other.shootName]);
   });
 
-  it('waits for disruption budgets, and not for ever', async () => {
+  it('waits for disruption budgets for a limited time', async () => {
     const { id, serverId } = await joined('budgeted');
     cluster.shoot.keepsPods = true;
     await claim(at, id, null);
@@ -280,7 +303,7 @@ describe('a server that its pool lets go', () => {
   });
 
   it.each([
-    ['sleeps', (isOver: boolean) => hibernate(at, cluster, !isOver)],
+    ['is hibernated', (isOver: boolean) => hibernate(at, cluster, !isOver)],
     [
       'does not answer',
       async (isOver: boolean) => {
@@ -301,7 +324,7 @@ describe('a server that its pool lets go', () => {
     expect(cluster.shoot.nodes.size).toBe(0);
   });
 
-  it('is rebuilt without a drain when the cluster is being deleted, or is gone', async () => {
+  it('is rebuilt without a drain when its cluster is being deleted or gone', async () => {
     const { id } = await joined('orphan');
     const { id: other } = await joined('orphan-too');
     cluster.shoot.isUp = false;
@@ -316,7 +339,7 @@ describe('a server that its pool lets go', () => {
     expect(await at.settle(other)).toMatchObject({ phase: 'Ready', node_name: null });
   });
 
-  it('is missed, and no node any more, when there is nothing left to rebuild', async () => {
+  it('is Missing and no longer a node when it no longer exists', async () => {
     const { id, serverId } = await joined('vanished');
     at.cloud.admin.vanishServer(serverId);
     await claim(at, id, null);

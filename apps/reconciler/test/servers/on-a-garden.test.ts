@@ -1,9 +1,10 @@
+import { asServerId, type ServerId } from '@corral/contracts';
 import { renderJoinCommand } from '@corral/garden';
 import { connectProjects } from '@corral/hcloud';
 import { createMetrics, silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { buildServerWorkers, type ServerWorkers } from '../../src/servers/build-server-workers.js';
+import { buildServerWorkers, type ServerWorkers } from '../../src/servers/workers.js';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, PROJECT_TOKEN, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded } from '../support/until.js';
@@ -13,7 +14,7 @@ let reconciler: Reconciler;
 let workers: ServerWorkers;
 let cluster: TestCluster;
 let poolId: string;
-let server: { readonly id: string; readonly serverId: number };
+let server: { readonly id: ServerId; readonly serverId: number };
 beforeAll(async () => {
   at = await startClusters({
     actionMs: 300,
@@ -22,7 +23,10 @@ beforeAll(async () => {
   reconciler = await at.start();
   workers = buildServerWorkers({
     settings: {
-      ...{ concurrency: 4, leaseMs: 5_000, sweepIntervalMs: 1_000, image: 'ubuntu-24.04' },
+      concurrency: 4,
+      leaseMs: 5_000,
+      sweepIntervalMs: 1_000,
+      image: 'ubuntu-24.04',
       times: {
         rebuildGraceMs: 60_000,
         adoptionMsMax: 3_600_000,
@@ -31,7 +35,11 @@ beforeAll(async () => {
         drainMsMax: 600_000,
       },
     },
-    ...{ pool: at.pool, queue: reconciler.queue, keys: at.keys, nodes: at.garden.nodes, log: silentLog },
+    pool: at.pool,
+    queue: reconciler.queue,
+    keys: at.keys,
+    nodes: at.garden.nodes,
+    log: silentLog,
     projects: connectProjects({ baseUrl: at.cloud.apiUrl, timeoutMs: 3_000 }),
     metrics: createMetrics({ service: 'test' }),
   });
@@ -50,7 +58,7 @@ beforeAll(async () => {
      VALUES ($1, $2, $3, $4, $5, 'amd64', 'cloud') RETURNING id`,
     [team.id, connectionId, made.id, made.serverType, made.location],
   );
-  server = { id, serverId: made.id };
+  server = { id: asServerId(id), serverId: made.id };
 });
 afterAll(() => at?.close());
 
@@ -58,7 +66,7 @@ const idOf = async (sql: string, values: unknown[]): Promise<string> => (await a
 const rowOf = async (id: string) => (await at.pool.query('SELECT * FROM adopted_server WHERE id = $1', [id])).rows[0];
 const claim = (id: string | null, of = server) =>
   at.pool.query('UPDATE adopted_server SET node_pool_id = $2 WHERE id = $1', [of.id, id]);
-/** Passes as if its time had always come. */
+/** Runs passes as if they were always due. */
 const until = (phase: string, { id } = server) =>
   waitFor(
     `the server to be ${phase}`,
@@ -81,8 +89,8 @@ const shootOfIt = async (): Promise<{ namespace: string; name: string }> =>
   ).rows[0];
 const nodeOfIt = async (name = 'metal-1') => at.garden.nodes.readNode(await shootOfIt(), name);
 
-describe('an adopted server, on a garden', () => {
-  it('becomes a node of a cluster, and is clean again when it was let go', async () => {
+describe('an adopted server in a garden', () => {
+  it('becomes a node of a cluster, and is rebuilt clean when it is released', async () => {
     await until('Ready');
     at.cloud.admin.resetCalls();
     await claim(poolId);
@@ -94,7 +102,8 @@ describe('an adopted server, on a garden', () => {
     expect(byRoute[`shoot POST /${tokens}`]).toBe(1);
     expect(byRoute[`shoot DELETE /${tokens}/:name`]).toBe(1);
     expect(await nodeOfIt()).toMatchObject({
-      ...{ isReady: true, isUnschedulable: false },
+      isReady: true,
+      isUnschedulable: false,
       annotations: { 'node.machine.sapcloud.io/not-managed-by-mcm': '1' },
       labels: { 'corral.dev/pool': 'metal' },
     });
@@ -107,14 +116,14 @@ describe('an adopted server, on a garden', () => {
     expect(found).toMatchObject({ rebuilds: 3, userData: expect.not.stringContaining('bootstrap-token') });
   });
 
-  it('that nobody can rebuild becomes a node by its join command, and is for its owner to wipe when it was let go', async () => {
+  it('without a rebuild becomes a node by its join command, and must be wiped by its owner when it is released', async () => {
     const { team_id: team, connection_id: connection } = await rowOf(server.id);
     const id = await idOf(
       `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind)
        VALUES ($1, $2, 7, 'ax42', 'cellar', 'amd64', 'onprem') RETURNING id`,
       [team, connection],
     );
-    const machine = { id, serverId: 7 };
+    const machine = { id: asServerId(id), serverId: 7 };
     await claim(poolId, machine);
     const { node_name: nodeName } = await until('Joining', machine);
     const request = { nodeName, architecture: 'amd64', tokenSeconds: 900 } as const;
@@ -125,7 +134,7 @@ describe('an adopted server, on a garden', () => {
 
     expect(await until('Joined', machine)).toMatchObject({ node_ready: true, observed_at: null });
     expect(await nodeOfIt('onprem-7')).toMatchObject({ isReady: true, labels: { 'corral.dev/pool': 'metal' } });
-    // Its token has ended with its use.
+    // The token was deleted after its use.
     expect(run).toThrow('turns the machine away');
 
     await claim(null, machine);

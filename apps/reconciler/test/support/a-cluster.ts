@@ -1,7 +1,7 @@
-import type { ClusterSpec } from '@corral/contracts';
+import { asClusterId, asConnectionId, asOperationId, asTeamId, type ClusterSpec } from '@corral/contracts';
 import { type FieldManager, gardenFeatures, type LastError, type Shoot, type ShootCondition } from '@corral/garden';
-import type { GardenSettings } from '../../src/clusters/garden-settings.js';
 import type { Desired, DesiredPool, Known, Observed } from '../../src/clusters/model.js';
+import type { GardenSettings } from '../../src/clusters/render-shoot.js';
 import { renderShoot } from '../../src/clusters/render-shoot.js';
 
 export const settings: GardenSettings = {
@@ -16,8 +16,15 @@ export const noon = new Date('2026-11-21T12:00:00.000Z');
 export const minutesLater = (minutes: number, from = noon): Date => new Date(from.getTime() + minutes * 60_000);
 
 export const aPool = (more: Partial<DesiredPool> = {}): DesiredPool => ({
-  ...{ name: 'general', source: 'managed', machineType: 'cpx31', image: {}, minimum: 1, maximum: 3, publicIP: true },
-  ...{ workerName: 'p1a2b3', autoscalerPriority: 0 },
+  name: 'general',
+  source: 'managed',
+  machineType: 'cpx31',
+  image: {},
+  minimum: 1,
+  maximum: 3,
+  publicIP: true,
+  workerName: 'p1a2b3',
+  autoscalerPriority: 0,
   ...more,
 });
 
@@ -55,29 +62,41 @@ type Parts = Omit<Partial<Desired>, 'connection' | 'known' | 'spec'> & {
   spec?: Partial<Desired['spec']>;
 };
 
-/** A cluster of which nothing is on the garden but what comes before the Shoot. */
+/** A cluster with everything in the garden except its Shoot. */
 export function aDesired({ connection, known, spec, ...more }: Parts = {}): Desired {
   return {
-    id: '6f1c2a34-0000-4000-8000-000000000001',
+    id: asClusterId('6f1c2a34-0000-4000-8000-000000000001'),
     name: 'web',
-    team: { id: '6f1c2a34-0000-4000-8000-00000000000a', slug: 'acme', projectName: 't1a2b3c4' },
+    team: { id: asTeamId('6f1c2a34-0000-4000-8000-00000000000a'), slug: 'acme', projectName: 't1a2b3c4' },
     namespace: 'garden-t1a2b3c4',
     shootName: 'c9f8e7d6',
     generation: 1,
     desiredHash: 'sha256:01',
-    ...{ declaredAt: noon, poolsDeclaredAt: noon },
+    declaredAt: noon,
+    poolsDeclaredAt: noon,
     spec: aSpec(spec),
     pools: [aPool()],
     pinnedVersion: '1.34.3',
     isDeleting: false,
     connection: {
-      ...{ id: '6f1c2a34-0000-4000-8000-00000000000c', ref: 'main', gardenName: 'conn-1', phase: 'Ready' },
+      id: asConnectionId('6f1c2a34-0000-4000-8000-00000000000c'),
+      ref: 'main',
+      gardenName: 'conn-1',
+      phase: 'Ready',
       isReadOnly: false,
-      ...{ tokenVersion: 1, gardenTokenVersion: 1 },
+      tokenVersion: 1,
+      gardenTokenVersion: 1,
       ...connection,
     },
     known: { ...nothingKnown, ...known },
-    operation: { id: 'o1', kind: 'cluster.create', generation: 1, state: 'queued', progress: 0, acceptedAt: noon },
+    operation: {
+      id: asOperationId('o1'),
+      kind: 'cluster.create',
+      generation: 1,
+      state: 'queued',
+      progress: 0,
+      acceptedAt: noon,
+    },
     ...more,
   };
 }
@@ -89,8 +108,13 @@ export function aSteadyDesired({ known, ...more }: Parts = {}): Desired {
     operation: null,
     ...more,
     known: {
-      ...{ shootUid: 'uid-1', appliedGeneration: generation, appliedShootGeneration: 1, appliedAt: noon },
-      ...{ appliedTokenVersion: 1, observedGeneration: generation, phase: 'Ready' },
+      shootUid: 'uid-1',
+      appliedGeneration: generation,
+      appliedShootGeneration: 1,
+      appliedAt: noon,
+      appliedTokenVersion: 1,
+      observedGeneration: generation,
+      phase: 'Ready',
       ...known,
     },
   });
@@ -105,48 +129,67 @@ type ShootParts = Omit<Partial<Shoot['metadata']>, 'annotations'> &
     managers?: FieldManager[];
   };
 
-/** Somebody who holds a field. @param fields the path to it, e.g. `{'f:spec': {'f:region': {}}}` */
+/** Another manager that owns a field. @param fields the path to it, e.g. `{'f:spec': {'f:region': {}}}` */
 export const aManager = (manager: string, fields: Record<string, unknown>, time = noon): FieldManager => ({
-  ...{ manager, operation: 'Update', time: time.toISOString(), fields },
+  manager,
+  operation: 'Update',
+  time: time.toISOString(),
+  fields,
 });
-/** Our own hold: the garden knows what was applied. */
+/** Corral's own entry: the garden knows what was applied. */
 export const ourHold: FieldManager = { ...aManager('corral', {}), operation: 'Apply' };
 
-/** The Shoot of `desired` as it is five minutes after noon, converged unless `parts` say otherwise. */
+/** The Shoot of `desired` five minutes after noon, converged unless `parts` differ. */
 export function aShoot(desired: Desired, parts: ShootParts = {}): Shoot {
   const { metadata, spec } = renderShoot(desired, { ...settings, features: new Set(gardenFeatures) });
   const { annotations, spec: moreSpec, lastOperation, lastErrors = [], managers = [ourHold], ...rest } = parts;
   const { uid, generation = 1, deletionTimestamp = null, labels, resourceVersion = '1', ...status } = rest;
   return {
     metadata: {
-      ...{ name: metadata.name, namespace: metadata.namespace, uid: uid ?? 'uid-1', resourceVersion, generation },
-      ...{ creationTimestamp: noon.toISOString(), deletionTimestamp, finalizers: ['gardener'] },
+      name: metadata.name,
+      namespace: metadata.namespace,
+      uid: uid ?? 'uid-1',
+      resourceVersion,
+      generation,
+      creationTimestamp: noon.toISOString(),
+      deletionTimestamp,
+      finalizers: ['gardener'],
       labels: labels ?? metadata.labels ?? {},
       annotations: { ...metadata.annotations, ...annotations },
     },
     managers,
     spec: { ...spec, seedName: 'seed-hel', ...moreSpec },
     status: {
-      ...{ observedGeneration: generation, technicalID: 'shoot--t1a2b3c4--c9f8e7d6', uid: 'status-uid' },
-      ...{ seedName: 'seed-hel', clusterIdentity: null, hibernated: false, constraints: [], advertisedAddresses: [] },
-      ...{
-        lastMaintenance: null,
-        authorityRotation: null,
-        retryCycleStartTime: null,
-        migrationStartTime: null,
-        conditions: allWell,
-      },
+      observedGeneration: generation,
+      technicalID: 'shoot--t1a2b3c4--c9f8e7d6',
+      uid: 'status-uid',
+      seedName: 'seed-hel',
+      clusterIdentity: null,
+      hibernated: false,
+      constraints: [],
+      advertisedAddresses: [],
+      lastMaintenance: null,
+      authorityRotation: null,
+      retryCycleStartTime: null,
+      migrationStartTime: null,
+      conditions: allWell,
       ...status,
       lastOperation:
         lastOperation === null
           ? null
           : {
-              ...{ type: 'Create', state: 'Succeeded', progress: 100, description: 'flow ran in 10.0.0.7' },
+              type: 'Create',
+              state: 'Succeeded',
+              progress: 100,
+              description: 'flow ran in 10.0.0.7',
               lastUpdateTime: minutesLater(5).toISOString(),
               ...lastOperation,
             },
       lastErrors: lastErrors.map((error) => ({
-        ...{ taskID: null, codes: [], description: '', lastUpdateTime: minutesLater(5).toISOString() },
+        taskID: null,
+        codes: [],
+        description: '',
+        lastUpdateTime: minutesLater(5).toISOString(),
         ...error,
       })),
     },
@@ -157,8 +200,13 @@ export const present = (shoot: Shoot): Observed => ({ kind: 'present', shoot });
 export const absent: Observed = { kind: 'absent' };
 
 export const aCondition = (type: string, status: string, reason = 'AllWell'): ShootCondition => ({
-  ...{ type, status, reason, message: 'as gardenlet-7 says', codes: [] },
-  ...{ lastTransitionTime: null, lastUpdateTime: null },
+  type,
+  status,
+  reason,
+  message: 'as gardenlet-7 says',
+  codes: [],
+  lastTransitionTime: null,
+  lastUpdateTime: null,
 });
 
 export const allWell = [

@@ -1,37 +1,37 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Condition, OperationWaiting } from '@corral/contracts';
+import type { ClusterId, Condition, ConnectionId, OperationId, OperationWaiting, TeamId } from '@corral/contracts';
 import { connectPool, inTransaction, type Pool, type Queryable, rowClock } from '@corral/database';
 import { createTestDatabase, patientPool } from '@corral/testing';
 
-/** A database in which clusters are declared as the cluster API does it: in one transaction each, due at once. */
+/** A database in which clusters are declared like in the cluster API: in one transaction each, due immediately. */
 export interface ClusterRows {
   readonly url: string;
   readonly pool: Pool;
   addTeam(slug?: string): Promise<TestTeam>;
-  addConnection(team: TestTeam, ref?: string): Promise<string>;
-  declare(team: TestTeam, connectionId: string, declared?: Declared): Promise<TestCluster>;
+  addConnection(team: TestTeam, ref?: string): Promise<ConnectionId>;
+  declare(team: TestTeam, connectionId: ConnectionId, declared?: Declared): Promise<TestCluster>;
   /** Accepts a change: the generation grows, the open operation is superseded, the cluster is due. */
-  change(cluster: TestCluster, changed?: Changed): Promise<{ generation: number; operationId: string }>;
-  requestDeletion(cluster: TestCluster): Promise<string>;
+  change(cluster: TestCluster, changed?: Changed): Promise<{ generation: number; operationId: OperationId }>;
+  requestDeletion(cluster: TestCluster): Promise<OperationId>;
   row(clusterId: string): Promise<ClusterRow>;
-  /** Of the cluster's Shoot. */
+  /** Namespace and name of the cluster's Shoot. */
   placeOf(cluster: TestCluster): Promise<[namespace: string, name: string]>;
   operation(id: string): Promise<OperationRow>;
   operationsOf(clusterId: string): Promise<OperationRow[]>;
-  /** Makes time pass for one row: everything that lies ahead of it is `ms` nearer. */
+  /** Lets time pass for one row: moves its future times `ms` closer. */
   pass(clusterId: string, ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface TestTeam {
-  readonly id: string;
+  readonly id: TeamId;
   readonly slug: string;
 }
 
 export interface TestCluster {
-  readonly id: string;
+  readonly id: ClusterId;
   readonly team: TestTeam;
-  readonly operationId: string;
+  readonly operationId: OperationId;
 }
 
 export interface TestPool {
@@ -56,7 +56,7 @@ export interface Changed {
 }
 
 export interface ClusterRow {
-  id: string;
+  id: ClusterId;
   name: string;
   shoot_name: string;
   generation: number;
@@ -83,7 +83,7 @@ export interface ClusterRow {
 }
 
 export interface OperationRow {
-  id: string;
+  id: OperationId;
   kind: string;
   generation: number;
   state: string;
@@ -107,19 +107,22 @@ const aPool: TestPool = { name: 'general' };
 export async function openClusterRows(): Promise<ClusterRows> {
   const database = await createTestDatabase();
   const pool = connectPool({
-    ...{ databaseUrl: database.url, applicationName: 'cluster test', connectionsMax: 20 },
+    databaseUrl: database.url,
+    applicationName: 'cluster test',
+    connectionsMax: 20,
     ...patientPool,
     onIdleError: () => undefined,
   });
   const one = <T>(sql: string, values: unknown[]): Promise<T> => rowOf<T>(pool, sql, values);
   return {
-    ...{ url: database.url, pool },
+    url: database.url,
+    pool,
     async addTeam(slug = `t-${randomBytes(4).toString('hex')}`) {
-      const { id } = await one<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
+      const { id } = await one<{ id: TeamId }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
       return { id, slug };
     },
     async addConnection(team, ref = 'main') {
-      const { id } = await one<{ id: string }>(
+      const { id } = await one<{ id: ConnectionId }>(
         `INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id, phase)
          VALUES ($1, $2, $2, 'hcloud', '{}', $3, 'k1', 'Ready') RETURNING id`,
         [team.id, ref, randomBytes(40)],
@@ -133,13 +136,18 @@ export async function openClusterRows(): Promise<ClusterRows> {
     ) {
       const isDraft = pools.length === 0;
       return inTransaction(pool, async (tx) => {
-        const { id } = await rowOf<{ id: string }>(
+        const { id } = await rowOf<{ id: ClusterId }>(
           tx,
           `INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash, phase, due_at)
            VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $7 THEN NULL ELSE clock_timestamp() END) RETURNING id`,
           [
-            ...[team.id, name, connectionId, JSON.stringify({ ...aSpec, ...spec }), `sha256:${randomUUID()}`],
-            ...[isDraft ? 'Draft' : 'Pending', isDraft],
+            team.id,
+            name,
+            connectionId,
+            JSON.stringify({ ...aSpec, ...spec }),
+            `sha256:${randomUUID()}`,
+            isDraft ? 'Draft' : 'Pending',
+            isDraft,
           ],
         );
         await insertPools(tx, team, id, pools);
@@ -218,7 +226,7 @@ interface NewOperation {
 }
 
 const insertOperation = (tx: Queryable, { team, target, name, kind, generation }: NewOperation) =>
-  rowOf<{ id: string }>(
+  rowOf<{ id: OperationId }>(
     tx,
     `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
      VALUES ($1, $2, 'Cluster', $3, $4, $5, 'queued', $6) RETURNING id`,
@@ -229,7 +237,7 @@ async function accept(
   tx: Queryable,
   { id, team }: TestCluster,
   { kind = 'cluster.update', spec = {}, pools }: Changed,
-): Promise<{ generation: number; operationId: string }> {
+): Promise<{ generation: number; operationId: OperationId }> {
   const { generation, name } = await rowOf<{ generation: number; name: string }>(
     tx,
     `UPDATE cluster SET generation = generation + 1, spec = spec || $2::jsonb, due_at = clock_timestamp() - interval '1 s'

@@ -21,7 +21,7 @@ export async function mirrorDemoZone({ pool, demoZoneId }: Reconciling): Promise
   );
 }
 
-/** Demos of a team, each with a token, that expire so many seconds from now; negative for those whose time is over. */
+/** Demos of a team with a token each, that expire after this many seconds. Negative for expired ones. */
 export async function addDemos(
   { pool, demoZoneId }: Reconciling,
   team: TestTeam,
@@ -41,7 +41,7 @@ export async function addDemos(
   );
 }
 
-/** Sets of type A that both the upstream and the mirror hold in the demo zone. */
+/** Sets of type A in the demo zone, both upstream and in the mirror. */
 export async function holdSets({ pool, cloud, demoZoneId }: Reconciling, names: readonly string[]): Promise<void> {
   for (const name of names) cloud.admin.putRrset(DEMO_ZONE, name, 'A', { records: records('192.0.2.1') });
   await pool.query(
@@ -65,7 +65,7 @@ export async function demoOf({ pool }: Reconciling, label: string): Promise<Demo
   return rows[0];
 }
 
-/** What the demo zone holds upstream, but for its own sets at the apex. */
+/** Names in the demo zone upstream, without its own sets at the apex. */
 export function upstreamNames({ cloud }: Reconciling): string[] {
   const zone = cloud.admin.zones().find(({ name }) => name === DEMO_ZONE);
   return (zone?.rrsets ?? [])
@@ -82,7 +82,7 @@ export async function mirroredNames({ pool, demoZoneId }: Reconciling): Promise<
   return rows.map(({ name }) => name);
 }
 
-/** As if so much time had passed for whatever is waited for. */
+/** Moves all relevant times this many seconds into the past. */
 export async function passTime({ pool }: Reconciling, seconds: number): Promise<void> {
   const back = `- make_interval(secs => ${seconds})`;
   await pool.query(`

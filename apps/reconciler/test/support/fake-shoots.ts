@@ -9,19 +9,19 @@ export interface FakeNode {
   pods: number;
 }
 
-/** What is inside of one Shoot, by the names of its nodes. */
+/** The contents of one Shoot, with its nodes by name. */
 export interface FakeShoot {
   readonly nodes: Map<string, FakeNode>;
-  /** Names of nodes that somebody with a token could join as. */
+  /** Names of nodes with a valid join token. */
   readonly tokens: Set<string>;
   /** Its API server answers. */
   isUp: boolean;
   hasWorkerPool: boolean;
   /** Disruption budgets forbid every eviction. */
   keepsPods: boolean;
-  /** Of a node that comes. */
+  /** Number of pods on a new node. */
   podsOfNode: number;
-  /** Evictions that were asked for since a node came. */
+  /** Number of evictions since the last node registered. */
   evictions: number;
 }
 
@@ -29,20 +29,20 @@ export interface FakeShoots {
   readonly nodes: ShootNodes;
   add(name: string): FakeShoot;
   of(name: string): FakeShoot;
-  /** A machine that was given join data comes up: a Node that is there already is its own. */
+  /** Registers the node of a machine with join data, or reuses the existing Node. */
   register(shootName: string, nodeName: string): FakeNode;
-  /** How many nodes were deleted whose pods nobody had asked to go. */
+  /** Number of nodes that were deleted without an eviction. */
   undrained(): number;
-  /** Of whatever Shoot, by name. */
+  /** Nodes of any Shoot, by name. */
   nodesNamed(nodeName: string): { readonly shoot: string; readonly node: FakeNode }[];
 }
 
 const apiServerOf = (shootName: string): string => `https://api.${shootName}.example.org`;
-/** @returns the name of the Shoot that user data leads to; null when it leads to none */
+/** @returns the name of the Shoot in the user data, or null */
 export const shootIn = (userData: string | null): string | null =>
   /https:\/\/api\.([a-z0-9-]+)\.example\.org/.exec(userData ?? '')?.[1] ?? null;
 
-/** Shoots in memory, as their own API servers show them. */
+/** Shoots in memory, as their own API servers present them. */
 export function fakeShoots(): FakeShoots {
   const shoots = new Map<string, FakeShoot>();
   let uids = 0;
@@ -102,12 +102,11 @@ export function fakeShoots(): FakeShoots {
         if (!upOf(name).hasWorkerPool) throw new GardenError('not_found', 'worker pool');
         of(name).tokens.add(nodeName);
         return {
-          ...{
-            server: apiServerOf(name),
-            certificateAuthority: certificate,
-            bootstrapToken: 'abcdef.0123456789abcdef',
-          },
-          ...{ configSecretName: 'gardener-node-agent-p1-77ac3', kubernetesVersion: '1.33.2' },
+          server: apiServerOf(name),
+          certificateAuthority: certificate,
+          bootstrapToken: 'abcdef.0123456789abcdef',
+          configSecretName: 'gardener-node-agent-p1-77ac3',
+          kubernetesVersion: '1.33.2',
           nodeAgentImage: 'registry.example.org/gardener/node-agent:v1.120.0',
         };
       },
@@ -135,7 +134,7 @@ export function fakeShoots(): FakeShoots {
       },
       async deleteNode({ name: shootName }, name) {
         const { nodes, evictions } = upOf(shootName);
-        // One whose machine is being wiped has nothing left to drain.
+        // A node whose machine is being wiped has nothing to drain.
         if (nodes.get(name)?.isReady === true && evictions === 0) undrained += 1;
         nodes.delete(name);
       },

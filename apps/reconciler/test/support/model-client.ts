@@ -1,11 +1,11 @@
 import { type GardenClient, GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
 import { ModelGarden } from './model/model-garden.js';
 
-/** What a call of the garden meets. */
+/** A fault of a call to the garden. */
 export type CallFault =
-  /** Refused, or never arrived: nothing happened. */
+  /** Refused, or never arrived: it had no effect. */
   | { readonly when: 'before'; readonly kind: GardenErrorKind }
-  /** It happened, and nobody learnt of it. */
+  /** It took effect, but the response was lost. */
   | { readonly when: 'after' };
 
 export type GardenMethod =
@@ -21,20 +21,25 @@ export type GardenMethod =
   | 'readAuthority'
   | 'readCloudProfile';
 
-/** The garden as a small model behind the door that a pass knows. Its clock is this machine's. */
+/** The model garden behind the client interface of a pass. Its clock is this machine's. */
 export interface ModelClient {
   readonly model: ModelGarden;
   readonly client: Pick<GardenClient, GardenMethod>;
-  /** Calls that were begun, in order. */
+  /** Calls in the order in which they started. */
   readonly calls: GardenMethod[];
-  /** Faults that calls of a method meet, one each, the first first. */
+  /** Faults by method, consumed one per call in order. */
   readonly faults: Map<GardenMethod, CallFault[]>;
 }
 
 const profile = {
-  ...{ name: 'hcloud', type: 'hcloud', images: [], maxNodesTotal: null },
+  name: 'hcloud',
+  type: 'hcloud',
+  images: [],
+  maxNodesTotal: null,
   kubernetesVersions: ['1.33.7', '1.34.3'].map((version) => ({
-    ...{ version, classification: 'supported', expirationDate: null },
+    version,
+    classification: 'supported',
+    expirationDate: null,
   })),
   machineTypes: [{ name: 'cpx31', cpu: '4', memory: '8Gi', architecture: 'amd64', usable: true }],
   regions: [{ name: 'fsn1', zones: [{ name: 'fsn1-dc14', unavailableMachineTypes: [] }] }],
@@ -58,7 +63,9 @@ export function modelClient(): ModelClient {
     return answer;
   };
   return {
-    ...{ model, calls, faults },
+    model,
+    calls,
+    faults,
     client: {
       ensureProject: ({ name }) => met('ensureProject', () => ({ namespace: `garden-${name}`, ready: true })),
       applyCredentials: ({ token }) =>
@@ -73,7 +80,9 @@ export function modelClient(): ModelClient {
         }),
       overrideShoot: (manifest) =>
         met('overrideShoot', () => ({
-          ...{ shoot: model.apply(manifest, { force: true }), created: false, appliedAt: new Date() },
+          shoot: model.apply(manifest, { force: true }),
+          created: false,
+          appliedAt: new Date(),
         })),
       readHeld: () => met('readHeld', () => model.shoot && { shoot: model.shoot, at: new Date() }),
       replaceWorkers: () => met('replaceWorkers', () => model.shoot as Shoot),

@@ -1,20 +1,17 @@
-import type { TestTeam } from './cluster-rows.js';
+import type { TestCluster } from './cluster-rows.js';
 import type { FakeShoot } from './fake-shoots.js';
 import type { Servers } from './start-servers.js';
 
-export interface NodeTestCluster {
-  readonly id: string;
-  readonly team: TestTeam;
-  readonly operationId: string;
+export interface NodeTestCluster extends TestCluster {
   readonly shootName: string;
   readonly shoot: FakeShoot;
-  /** Draws on adopted servers. */
+  /** Pool of adopted servers. */
   readonly poolId: string;
 }
 
 const ready = JSON.stringify([{ type: 'ControlPlaneReady', status: 'True', reason: 'ControlPlaneHealthy' }]);
 
-/** A cluster that runs, with a managed pool and one that draws on adopted servers. */
+/** A running cluster with a managed pool and a pool of adopted servers. */
 export async function addNodeCluster({ pool, ...at }: Servers, team = at.team): Promise<NodeTestCluster> {
   const connectionId = team === at.team ? at.connectionId : await at.addConnection(team);
   const cluster = await at.declare(team, connectionId);
@@ -33,17 +30,19 @@ export async function addNodeCluster({ pool, ...at }: Servers, team = at.team): 
   return { ...cluster, shootName, shoot: at.shoots.add(shootName), poolId: pools[0]?.id as string };
 }
 
-/** As the API does when a change of a pool is accepted. */
+/** Like the API when a change of a pool is accepted. */
 export async function claim({ pool }: Servers, id: string, poolId: string | null): Promise<void> {
   await pool.query('UPDATE adopted_server SET node_pool_id = $2, due_at = clock_timestamp() WHERE id = $1', [
-    ...[id, poolId],
+    id,
+    poolId,
   ]);
 }
 
-/** As the API and the garden see it when a cluster sleeps, or wakes. */
+/** Hibernates or resumes a cluster, for the API and in the fake Shoot. */
 export async function hibernate({ pool }: Servers, { id, shoot }: NodeTestCluster, isAsleep: boolean): Promise<void> {
   await pool.query(`UPDATE cluster SET spec = spec || jsonb_build_object('hibernated', $2::boolean) WHERE id = $1`, [
-    ...[id, isAsleep],
+    id,
+    isAsleep,
   ]);
   shoot.isUp = !isAsleep;
 }

@@ -1,31 +1,33 @@
+import { asConnectionId, asServerId, asTeamId, type ServerId } from '@corral/contracts';
 import { GardenError, type ShootNodes } from '@corral/garden';
 import type { ProjectClient, ProjectOutcome, ServerAction, ServerReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
 import fc from 'fast-check';
-import { gardenGate } from '../../src/loop/garden-gate.js';
-import type { Lease } from '../../src/loop/lease-store.js';
+import { gardenGate } from '../../src/garden/gate.js';
+import type { PassLease } from '../../src/loop/leases.js';
 import type { ServerTimes, Verdict, WantedServer } from '../../src/servers/model.js';
-import { serverPass } from '../../src/servers/server-pass.js';
-import type { ServerStore } from '../../src/servers/server-store.js';
+import { serverPass } from '../../src/servers/pass.js';
+import type { ServerStore } from '../../src/servers/store.js';
+import { aWanted } from './a-server.js';
 import { fakeShoots } from './fake-shoots.js';
 
 /*
- * One server in virtual time, against a provider and clusters that may not answer, that answer late, or that act without
- * answering; and with processes that die before or after any call, of the others or of the database, or stand still.
+ * One server in virtual time, with a provider and clusters that may not answer, answer late, or act without answering, and with
+ * processes that die before or after any call to them or to the database, or stall.
  */
 
 type Trouble =
   | { readonly kind: 'none' }
-  /** The process dies: before the call had its effect, or after it. */
+  /** The process dies before or after the call takes effect. */
   | { readonly kind: 'dies'; readonly when: 'before' | 'after' }
-  /** The other side's answer is lost: before it acted, after it acted, or it acts up to that many seconds later. */
+  /** The response is lost: the call has no effect, an immediate effect, or takes effect up to that many seconds later. */
   | { readonly kind: 'lost'; readonly acts: 'never' | 'at once' | 'later'; readonly afterS: number }
-  /** All goes well, and takes its time. */
+  /** Succeeds slowly. */
   | { readonly kind: 'slow'; readonly seconds: number }
   | { readonly kind: 'refused'; readonly code: string }
   | { readonly kind: 'throttled' };
 
-/** Together with the longest wait within a call it stays below the time of grace. */
+/** Together with the longest wait within a call, this stays below the grace period. */
 const lostArbitrary: fc.Arbitrary<Trouble> = fc.record({
   kind: fc.constant('lost' as const),
   acts: fc.constantFrom('never', 'at once', 'later'),
@@ -47,7 +49,7 @@ export const troubleArbitrary: fc.Arbitrary<Trouble> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'throttled' } as const) },
 );
 
-/** Of a question that must not be asked twice. */
+/** For rebuild requests, which must not be repeated. */
 export const rebuildTroubleArbitrary = fc.oneof(
   troubleArbitrary,
   lostArbitrary,
@@ -55,20 +57,20 @@ export const rebuildTroubleArbitrary = fc.oneof(
 );
 
 interface WorldOptions {
-  /** Of one call after the other. */
+  /** Consumed one per call. */
   readonly troubles: readonly Trouble[];
-  /** Of the calls that ask for a rebuild, where trouble matters most. */
+  /** Consumed by rebuild requests only, where faults matter most. */
   readonly rebuildTroubles: readonly Trouble[];
   readonly failsRebuild: boolean;
   readonly startMs: number;
   readonly times?: ServerTimes;
   readonly row?: Partial<WantedServer>;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Before each call of whatever kind: others act too. */
+  /** Called before each call of any kind, to let others act. */
   readonly onCall?: () => void;
-  /** When a rebuild is being asked for. */
+  /** Called when a rebuild is requested. */
   readonly onAsk?: () => void;
-  /** When the provider begins a rebuild that was asked for in that generation. */
+  /** Called when the provider starts a rebuild, with the generation that requested it. */
   readonly onRebuild?: (rebuild: { readonly generation: number; readonly userData: string }) => void;
 }
 
@@ -80,16 +82,14 @@ interface Rebuild {
 }
 
 export const worldTimes: ServerTimes = {
-  ...{
-    rebuildGraceMs: 60_000,
-    adoptionMsMax: 3_600_000,
-    joinMsMax: 1_800_000,
-    commandMsMax: 604_800_000,
-    drainMsMax: 600_000,
-  },
+  rebuildGraceMs: 60_000,
+  adoptionMsMax: 3_600_000,
+  joinMsMax: 1_800_000,
+  commandMsMax: 604_800_000,
+  drainMsMax: 600_000,
 };
 const REBUILD_MS = 20_000;
-/** The longest that a call of the provider takes. */
+/** Maximum duration of a provider call. */
 const SLOW_MS_MAX = 9_000;
 
 class Died extends Error {}
@@ -112,19 +112,18 @@ export function serverWorld(options: WorldOptions) {
       else arrival.act();
     }
   };
-  let row: WantedServer = {
-    ...{ id: 'row', serverId: 4711, kind: 'cloud', isAdopting: true, serverType: 'cx22', location: 'hel1' },
-    ...{ architecture: 'amd64', generation: 1 },
-    ...{ acknowledgedAt: new Date(nowMs), purpose: 'adopt', begunAt: new Date(nowMs), phase: 'Adopting', message: '' },
-    ...{ observedAt: null, claimToken: 'token', claimedAt: null, imageId: null },
-    ...{ rebuildAskedAt: null, rebuildActionId: null, deregisterRequestedAt: null, failures: 0, waiting: null },
-    ...{ connection: { id: 'connection', phase: 'Ready' }, claim: null, member: null, nodeName: null },
+  let row: WantedServer = aWanted({
+    acknowledgedAt: new Date(nowMs),
+    begunAt: new Date(nowMs),
+    observedAt: null,
+    claimToken: 'token',
+    claimedAt: null,
     ...options.row,
-  };
+  });
   let last: Verdict | null = null;
   let dueMs: number | null = nowMs;
 
-  /** A call of the database: it happens wholly or not, and the process may not live to learn of it. */
+  /** A database call: it happens entirely or not at all, and the process may die before it learns the result. */
   const stored = async <T>(work: () => T): Promise<T> => {
     onCall?.();
     const trouble = left.shift() ?? { kind: 'none' };
@@ -161,7 +160,7 @@ export function serverWorld(options: WorldOptions) {
         return { kind: 'throttled', retryAfterMs: 5_000 };
     }
   };
-  /** A call of a cluster. What is lost on the way to it never comes later: nobody but its node's pass writes there. */
+  /** A call to a cluster. Lost calls never take effect later, because only the node's own pass writes there. */
   const askedNode = async <T>(act: () => Promise<T>): Promise<T> => {
     onCall?.();
     const trouble = left.shift() ?? { kind: 'none' };
@@ -195,14 +194,25 @@ export function serverWorld(options: WorldOptions) {
   };
   const ok = <T>(value: T): ProjectOutcome<T> => ({ kind: 'ok', value, at: second() });
   const reading = (): ServerReading => ({
-    ...{ id: 4711, name: 'web', serverType: 'cx22', location: 'hel1', architecture: 'amd64', labels: { ...labels } },
-    ...{ isRebuildProtected: false, isInRescue: false, hasIso: false, diskGb: 40 },
+    id: 4711,
+    name: 'web',
+    serverType: 'cx22',
+    location: 'hel1',
+    architecture: 'amd64',
+    labels: { ...labels },
+    isRebuildProtected: false,
+    isInRescue: false,
+    hasIso: false,
+    diskGb: 40,
     status: isRunning() ? 'rebuilding' : 'running',
     isLocked: isRunning(),
     imageId: rebuilds.length === 0 || isRunning() ? 1 : 7,
   });
   const actionOf = ({ id, startedMs, endsMs }: Rebuild): ServerAction => ({
-    ...{ id, command: 'rebuild_server', progress: 50, startedAt: new Date(Math.floor(startedMs / 1_000) * 1_000) },
+    id,
+    command: 'rebuild_server',
+    progress: 50,
+    startedAt: new Date(Math.floor(startedMs / 1_000) * 1_000),
     status: nowMs < endsMs ? 'running' : failsRebuild ? 'error' : 'success',
     errorCode: failsRebuild ? 'action_failed' : null,
   });
@@ -237,14 +247,20 @@ export function serverWorld(options: WorldOptions) {
   const isSameClaim = ({ claim }: WantedServer) => row.claim?.poolId === claim?.poolId;
   const begin = (next: Partial<WantedServer>) =>
     change({
-      ...{ generation: row.generation + 1, begunAt: new Date(nowMs), message: '', failures: 0, imageId: null },
-      ...{ rebuildAskedAt: null, rebuildActionId: null, ...next },
+      generation: row.generation + 1,
+      begunAt: new Date(nowMs),
+      message: '',
+      failures: 0,
+      imageId: null,
+      rebuildAskedAt: null,
+      rebuildActionId: null,
+      ...next,
     });
   const store: ServerStore = {
     read: () =>
       stored(() => ({
         wanted: row,
-        token: { connectionId: 'connection', keyId: 'k', sealed: Buffer.alloc(0) },
+        token: { connectionId: asConnectionId('connection'), keyId: 'k', bytes: Buffer.alloc(0) },
         now: new Date(nowMs),
       })),
     recordClaim: (_lease, wanted) => stored(() => isWanted(wanted) && change({ claimedAt: new Date(nowMs) })),
@@ -285,17 +301,15 @@ export function serverWorld(options: WorldOptions) {
       }),
     forget: async () => false,
   };
-  const lease: Lease = { teamId: 'team', id: 'row', fence: 1 };
+  const lease: PassLease<ServerId> = { teamId: asTeamId('team'), id: asServerId('row'), fence: 1 };
   const pass = serverPass({
-    ...{
-      store,
-      image: 'ubuntu-24.04',
-      times: options.times ?? worldTimes,
-      leaseMs: 60_000,
-      log: silentLog,
-      random: () => 0,
-      nodes,
-    },
+    store,
+    image: 'ubuntu-24.04',
+    times: options.times ?? worldTimes,
+    leaseMs: 60_000,
+    log: silentLog,
+    random: () => 0,
+    nodes,
     tick: () => nowMs,
     renderJoinUserData: (join) => `join ${join.server}`,
     gate: gardenGate({ places: 1, now: () => nowMs, random: () => 0 }),
@@ -308,13 +322,16 @@ export function serverWorld(options: WorldOptions) {
     openToken: () => 'token',
   });
   return {
-    ...{ advance, rebuilds, shoots, change },
+    advance,
+    rebuilds,
+    shoots,
+    change,
     labels: () => labels,
     row: () => row,
     last: () => last,
     nowMs: () => nowMs,
     dueMs: () => dueMs,
-    /** As the API does with what it changes. */
+    /** Like the API after a change. */
     makeDue: () => {
       dueMs = nowMs;
     },
@@ -326,11 +343,11 @@ export function serverWorld(options: WorldOptions) {
     async pass(): Promise<boolean> {
       dueMs = nowMs + 60_000;
       try {
-        await pass('row', new AbortController().signal);
+        await pass(lease.id, new AbortController().signal);
         return true;
       } catch (error) {
         if (!(error instanceof Died)) throw error;
-        // Its lease ends.
+        // The lease ends.
         dueMs = nowMs;
         return false;
       }

@@ -1,28 +1,25 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { ClusterId, ConnectionId } from '@corral/contracts';
 import { connectGarden, type GardenClient } from '@corral/garden';
 import { readPrices, verifyToken } from '@corral/hcloud';
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
 import { type BackendOptions, connectQueue, type Queue, type StartedWorker, startWorker } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
 import { createMetrics, type Log, type Metrics, silentLog } from '@corral/service';
-import {
-  buildClusterWorkers,
-  type ClusterSettings,
-  type ClusterWorkers,
-} from '../../src/clusters/build-cluster-workers.js';
+import { buildClusterWorkers, type ClusterSettings, type ClusterWorkers } from '../../src/clusters/workers.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
 
 export const PROJECT_TOKEN = 'p'.repeat(64);
 export const OTHER_TOKEN = 'q'.repeat(64);
 
-/** Clusters on a garden of their own: a real Postgres, a real queue, and the local cloud. */
+/** Clusters in a separate garden, with a real Postgres, a real queue and the local cloud. */
 export interface Clusters extends ClusterRows {
   readonly cloud: LocalCloud;
   readonly garden: GardenClient;
   readonly keys: KeyRing;
   /** A team with a connection whose token the provider takes. */
-  addTeamWithConnection(): Promise<{ team: TestTeam; connectionId: string }>;
-  seal(connectionId: string, token: string): Promise<void>;
+  addTeamWithConnection(): Promise<{ team: TestTeam; connectionId: ConnectionId }>;
+  seal(connectionId: ConnectionId, token: string): Promise<void>;
   /** A reconciler as a process would run it. */
   start(options?: StartOptions): Promise<Reconciler>;
 }
@@ -31,7 +28,7 @@ export interface StartOptions {
   readonly settings?: Partial<ClusterSettings>;
   readonly redisUrl?: string | undefined;
   readonly closeMs?: number;
-  /** How long one call to the garden may take. Default: 30 s. */
+  /** Timeout of a call to the garden. Default: 30 s. */
   readonly gardenTimeoutMs?: number;
   readonly log?: Log;
 }
@@ -41,7 +38,7 @@ export interface Reconciler {
   readonly queue: Queue;
   readonly metrics: Metrics;
   /** Tells of a cluster that is due, as the API does. */
-  wake(clusterId: string): Promise<void>;
+  wake(clusterId: ClusterId): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -72,22 +69,29 @@ export async function startClusters(
   });
   const connect = (timeoutMs = 30_000) =>
     connectGarden({
-      ...{ kubeconfigText: cloud.gardenKubeconfigs.reconciler, cloudProfileName: 'hcloud', timeoutMs },
+      kubeconfigText: cloud.gardenKubeconfigs.reconciler,
+      cloudProfileName: 'hcloud',
+      timeoutMs,
       log: silentLog,
     });
   const garden = connect();
   const keys = new KeyRing([{ id: 'k1', bytes: key }]);
   const running = new Set<Reconciler>();
 
-  const seal = async (connectionId: string, token: string): Promise<void> => {
+  const seal = async (connectionId: ConnectionId, token: string): Promise<void> => {
     const { keyId, bytes } = keys.seal(token, connectionId);
     await rows.pool.query('UPDATE connection SET sealed_token = $2, token_key_id = $3 WHERE id = $1', [
-      ...[connectionId, Buffer.from(bytes), keyId],
+      connectionId,
+      Buffer.from(bytes),
+      keyId,
     ]);
   };
   return {
     ...rows,
-    ...{ cloud, garden, keys, seal },
+    cloud,
+    garden,
+    keys,
+    seal,
     async addTeamWithConnection() {
       const team = await rows.addTeam();
       const connectionId = await rows.addConnection(team);
@@ -100,15 +104,13 @@ export async function startClusters(
       const queue = connectQueue({ ...backend, log });
       const client = connect(gardenTimeoutMs);
       const workers = buildClusterWorkers({
-        ...{
-          settings: { ...clusterSettings, ...settings },
-          pool: rows.pool,
-          queue,
-          garden: client,
-          keys,
-          metrics,
-          log,
-        },
+        settings: { ...clusterSettings, ...settings },
+        pool: rows.pool,
+        queue,
+        garden: client,
+        keys,
+        metrics,
+        log,
         verifyToken: (token) => verifyToken({ baseUrl: cloud.apiUrl, token }),
         readPrices: (token) => readPrices({ baseUrl: cloud.apiUrl, token }),
       });
@@ -119,12 +121,17 @@ export async function startClusters(
           clusters: { handlers: handlers.clusters, concurrency },
           upkeep: { handlers: handlers.upkeep, concurrency: 6 },
         },
-        ...{ log, metrics, closeMs, lockMs: 2_000 },
+        log,
+        metrics,
+        closeMs,
+        lockMs: 2_000,
       });
       await worker.ready;
       const following = workers.start();
       const reconciler: Reconciler = {
-        ...{ workers, queue, metrics },
+        workers,
+        queue,
+        metrics,
         wake: (clusterId) => queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
         async stop() {
           if (!running.delete(reconciler)) return;

@@ -1,12 +1,13 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { TeamId } from '@corral/contracts';
 import { connectPool, type Pool } from '@corral/database';
-import { type NewWrite, parseStoredWrite, type RrsetOperation, writeLedger, zoneSyncStore } from '@corral/dns-mirror';
+import { type NewWrite, parseStoredWrite, type RrsetOperation, writeLedger, zoneSyncStore } from '@corral/dns-data';
 import { connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
 import type { Queue } from '@corral/queue';
 import { createMetrics, type Metrics, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
-import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../src/dns/build-dns-workers.js';
+import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../src/dns/workers.js';
 
 export const ZONE = 'example.test';
 export const DEMO_ZONE = 'demo.example.test';
@@ -20,11 +21,11 @@ export interface Reconciling {
   readonly zoneId: number;
   readonly demoZoneId: number;
   readonly workers: DnsWorkers;
-  /** Jobs that were asked for, in place of a queue. */
+  /** Requested jobs, in place of a queue. */
   readonly nudges: { name: string; payload: unknown; options: unknown }[];
-  /** Milliseconds between two jobs of a name, once they were scheduled. */
+  /** Milliseconds between two jobs of a name, after `schedule`. */
   readonly intervals: Map<string, number>;
-  /** A second reconciler beside the first, with metrics of its own. */
+  /** A second reconciler with separate metrics. */
   another(settings?: Partial<DnsSettings>, upstream?: Partial<HcloudClient>): DnsWorkers;
   metric(name: string, labels?: Record<string, string>): Promise<number | undefined>;
   stop(): Promise<void>;
@@ -42,7 +43,7 @@ export const settings: DnsSettings = {
   upstreamMsMax: 1_000,
 };
 
-/** A reconciler on a database of its own and an upstream of its own, whose loops the test calls itself. */
+/** A reconciler with a separate database and upstream, whose loops the test runs itself. */
 export async function startReconciling(
   cloudOptions: Partial<LocalCloudOptions> = {},
   changed: Partial<DnsSettings> = {},
@@ -78,7 +79,10 @@ export async function startReconciling(
   const buildWith = (metrics: Metrics, differing: Partial<DnsSettings>, upstream: Partial<HcloudClient> = {}) =>
     buildDnsWorkers({
       settings: { ...settings, ...differing },
-      ...{ pool, queue, metrics, log: silentLog },
+      pool,
+      queue,
+      metrics,
+      log: silentLog,
       hcloud: { ...hcloud, ...upstream },
     });
   const metrics = createMetrics({ service: 'test' });
@@ -86,7 +90,13 @@ export async function startReconciling(
   const [zoneId, demoZoneId] = [idOf(ZONE), idOf(DEMO_ZONE)];
   return {
     databaseUrl: database.url,
-    ...{ pool, cloud, hcloud, zoneId, demoZoneId, nudges, intervals },
+    pool,
+    cloud,
+    hcloud,
+    zoneId,
+    demoZoneId,
+    nudges,
+    intervals,
     workers: buildWith(metrics, changed),
     another: (more, upstream) => buildWith(createMetrics({ service: 'test' }), { ...changed, ...more }, upstream),
     async metric(name, labels = {}) {
@@ -105,21 +115,21 @@ export async function startReconciling(
   };
 }
 
-/** Keeps the zone in the mirror without any set, as after an import of an empty zone. */
+/** Mirrors the zone without any set, like after the import of an empty zone. */
 export async function mirrorZone({ pool, hcloud }: Reconciling): Promise<void> {
   const zone = await hcloud.readZone(ZONE);
   if (zone.kind === 'found') await zoneSyncStore(pool).saveZone(zone);
 }
 
 export interface TestTeam {
-  readonly id: string;
+  readonly id: TeamId;
   readonly slug: string;
   readonly tokenId: string;
 }
 
 export async function addTeam({ pool }: Reconciling, slug: string): Promise<TestTeam> {
   const team = await pool.query<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
-  const id = team.rows[0]?.id as string;
+  const id = team.rows[0]?.id as TeamId;
   const token = await pool.query<{ id: string }>(
     `INSERT INTO dns_token (team_id, name, hash, scopes, within_types) VALUES ($1, 'test', $2, '{dns}', '{}') RETURNING id`,
     [id, randomBytes(32)],
@@ -134,7 +144,7 @@ export interface TestWrite {
   readonly body: object | null;
 }
 
-/** A write whose holder died or gave up: pending, and its lease lies in the past. */
+/** A write whose holder died or gave up: pending, with an expired lease. */
 export async function addLostWrite(
   { pool, zoneId }: Reconciling,
   team: TestTeam,
@@ -146,7 +156,11 @@ export async function addLostWrite(
   if (parsed === null) throw new Error('The test wants to send a body that no write has.');
   const write: NewWrite = {
     owner: { kind: 'team', id: team.id, teamId: team.id },
-    ...{ tokenId: team.tokenId, key: { zoneId, name, type }, write: parsed, requestBody, requestId: null },
+    tokenId: team.tokenId,
+    key: { zoneId, name, type },
+    write: parsed,
+    requestBody,
+    requestId: null,
     requestHash: createHash('sha256').update(randomUUID()).digest(),
   };
   const begun = await ledgerOf(pool).begin(write, () => true);
@@ -154,7 +168,7 @@ export async function addLostWrite(
   return { entryId: begun.lease.entryId, write };
 }
 
-/** With leases that have run out before they are given. */
+/** A ledger whose leases have already expired when they are granted. */
 export const ledgerOf = (pool: Pool, leaseMs = -1_000) =>
   writeLedger(pool, {
     quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
@@ -188,7 +202,7 @@ export async function getEntry(at: Pick<Reconciling, 'pool'>, entryId: number): 
   return entry;
 }
 
-/** The values that the mirror holds of a set; null when it has none. */
+/** The mirrored values of a set, or null when it is absent. */
 export async function mirroredValues({ pool }: Pick<Reconciling, 'pool'>, name: string, type = 'A') {
   const { rows } = await pool.query<{ body: string }>('SELECT body FROM dns_rrset WHERE name = $1 AND type = $2', [
     name,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { OperationWaiting } from '@corral/contracts';
+import type { ConnectionId, OperationWaiting, ServerId } from '@corral/contracts';
 import { connectProjects } from '@corral/hcloud';
 import {
   type LocalCloud,
@@ -11,7 +11,7 @@ import {
 import { connectQueue } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
 import { createMetrics, silentLog } from '@corral/service';
-import { buildServerWorkers, type ServerSettings, type ServerWorkers } from '../../src/servers/build-server-workers.js';
+import { buildServerWorkers, type ServerSettings, type ServerWorkers } from '../../src/servers/workers.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
 import { type FakeShoots, fakeShoots, shootIn } from './fake-shoots.js';
 
@@ -19,7 +19,7 @@ export const PROJECT_TOKEN = 'p'.repeat(64);
 export const OTHER_TOKEN = 'q'.repeat(64);
 
 export interface ServerRow {
-  readonly id: string;
+  readonly id: ServerId;
   readonly server_id: string;
   readonly phase: string;
   readonly message: string;
@@ -47,23 +47,23 @@ export interface ServerRow {
 export interface Servers extends ClusterRows {
   readonly cloud: LocalCloud;
   readonly workers: ServerWorkers;
-  /** What is inside of the clusters, by the names of their Shoots. */
+  /** The contents of the clusters, by the names of their Shoots. */
   readonly shoots: FakeShoots;
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   readonly team: TestTeam;
   /** Makes a server at the provider, and the acknowledged intent to adopt it. */
-  acknowledge(options?: ServerOptions): Promise<{ id: string; serverId: number }>;
+  acknowledge(options?: ServerOptions): Promise<{ id: ServerId; serverId: number }>;
   /** The acknowledged intent to adopt a machine that joins by command. */
-  acknowledgeMachine(): Promise<{ id: string; nodeName: string }>;
+  acknowledgeMachine(): Promise<{ id: ServerId; nodeName: string }>;
   /** As the API does with a further acknowledgement of a server that failed. */
-  acknowledgeAgain(id: string): Promise<void>;
+  acknowledgeAgain(id: ServerId): Promise<void>;
   /** As the API does with the wish to detach it. */
-  deregister(id: string): Promise<void>;
+  deregister(id: ServerId): Promise<void>;
   /** One pass, as if its time had come. */
-  passNow(id: string): Promise<void>;
+  passNow(id: ServerId): Promise<void>;
   /** Passes until the server rests, however often that takes. @returns undefined when it was forgotten */
-  settle(id: string): Promise<ServerRow | undefined>;
-  server(id: string): Promise<ServerRow | undefined>;
+  settle(id: ServerId): Promise<ServerRow | undefined>;
+  server(id: ServerId): Promise<ServerRow | undefined>;
   /** At the provider, with how often it was rebuilt. */
   atProvider(serverId: number): Server;
   useToken(token: string): Promise<void>;
@@ -72,7 +72,10 @@ export interface Servers extends ClusterRows {
 const onTheirWay = ['Adopting', 'Rebuilding', 'Joining', 'Leaving', 'Deregistering'];
 
 const serverSettings: ServerSettings = {
-  ...{ concurrency: 4, leaseMs: 5_000, sweepIntervalMs: 1_000, image: 'ubuntu-24.04' },
+  concurrency: 4,
+  leaseMs: 5_000,
+  sweepIntervalMs: 1_000,
+  image: 'ubuntu-24.04',
   times: {
     rebuildGraceMs: 12_000,
     adoptionMsMax: 3_600_000,
@@ -96,7 +99,12 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
   let aheadMs = 0;
   const shoots = fakeShoots();
   const workers = buildServerWorkers({
-    ...{ settings: serverSettings, pool: rows.pool, queue, keys, log: silentLog, nodes: shoots.nodes },
+    settings: serverSettings,
+    pool: rows.pool,
+    queue,
+    keys,
+    log: silentLog,
+    nodes: shoots.nodes,
     projects: connectProjects({ baseUrl: cloud.apiUrl, timeoutMs: 1_000, tick: () => performance.now() + aheadMs }),
     metrics: createMetrics({ service: 'test' }),
   });
@@ -105,12 +113,14 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
   const useToken = async (token: string): Promise<void> => {
     const { keyId, bytes } = keys.seal(token, connectionId);
     await rows.pool.query('UPDATE connection SET sealed_token = $2, token_key_id = $3 WHERE id = $1', [
-      ...[connectionId, Buffer.from(bytes), keyId],
+      connectionId,
+      Buffer.from(bytes),
+      keyId,
     ]);
   };
   await useToken(PROJECT_TOKEN);
 
-  const server = async (id: string): Promise<ServerRow | undefined> => {
+  const server = async (id: ServerId): Promise<ServerRow | undefined> => {
     const { rows: found } = await rows.pool.query<ServerRow>(
       `SELECT s.*, json_build_object('state', o.state, 'progress', o.progress, 'error', o.error, 'waiting', o.waiting) AS operation
        FROM adopted_server s JOIN operation o ON o.id = s.operation_id WHERE s.id = $1`,
@@ -118,7 +128,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
     );
     return found[0];
   };
-  const beginOperation = (id: string, kind: string) =>
+  const beginOperation = (id: ServerId, kind: string) =>
     rows.pool.query(
       `WITH ended AS (
          UPDATE operation SET state = 'superseded' WHERE target_id = $1 AND state IN ('queued', 'running')
@@ -131,36 +141,47 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       [id, kind],
     );
   let machines = 0;
-  const passNow = async (id: string): Promise<void> => {
+  const passNow = async (id: ServerId): Promise<void> => {
     // Columns hold whole milliseconds, rounded: what is due this very moment could be due in the future.
     await rows.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [id]);
     await workers.pass(id, new AbortController().signal);
   };
   return {
     ...rows,
-    ...{ cloud, workers, shoots, connectionId, team, server, passNow, useToken },
+    cloud,
+    workers,
+    shoots,
+    connectionId,
+    team,
+    server,
+    passNow,
+    useToken,
     async acknowledge(options = {}) {
       const made = cloud.admin.addServer(PROJECT_TOKEN, options);
-      const { rows: inserted } = await rows.pool.query<{ id: string }>(
+      const { rows: inserted } = await rows.pool.query<{ id: ServerId }>(
         `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind, due_at)
          VALUES ($1, $2, $3, $4, $5, $6, 'cloud', clock_timestamp() - interval '1 s') RETURNING id`,
         [
-          ...[team.id, connectionId, made.id, made.serverType, made.location],
+          team.id,
+          connectionId,
+          made.id,
+          made.serverType,
+          made.location,
           made.architecture === 'arm' ? 'arm64' : 'amd64',
         ],
       );
-      const id = inserted[0]?.id as string;
+      const id = inserted[0]?.id as ServerId;
       await beginOperation(id, 'server.adopt');
       return { id, serverId: made.id };
     },
     async acknowledgeMachine() {
       machines += 1;
-      const { rows: inserted } = await rows.pool.query<{ id: string }>(
+      const { rows: inserted } = await rows.pool.query<{ id: ServerId }>(
         `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind, due_at)
          VALUES ($1, $2, $3, 'ax42', 'cellar', 'amd64', 'onprem', clock_timestamp() - interval '1 s') RETURNING id`,
         [team.id, connectionId, machines],
       );
-      const id = inserted[0]?.id as string;
+      const id = inserted[0]?.id as ServerId;
       await beginOperation(id, 'server.adopt');
       return { id, nodeName: `onprem-${machines}` };
     },
@@ -185,11 +206,11 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
         const row = await server(id);
         if (row === undefined || !onTheirWay.includes(row.phase)) return row;
         bootJoined(cloud, shoots, row);
-        // What it waits for is a matter of seconds, on the provider's clock.
+        // It waits for seconds by the provider's clock.
         cloud.admin.advanceClock(2_000);
         aheadMs += 2_000;
       }
-      throw new Error(`The server ${id} finds no rest: ${JSON.stringify(await server(id))}`);
+      throw new Error(`The server ${id} does not settle: ${JSON.stringify(await server(id))}`);
     },
     atProvider(serverId) {
       const found = cloud.admin.servers().find((each) => each.id === serverId);
@@ -204,7 +225,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
   };
 }
 
-/** What runs on a server that was rebuilt with join data does as that says. */
+/** Boots a server that was rebuilt with join data. */
 function bootJoined(cloud: LocalCloud, shoots: FakeShoots, { server_id: serverId }: ServerRow): void {
   const found = cloud.admin.servers().find(({ id }) => id === Number(serverId));
   const shootName = shootIn(found?.userData ?? null);

@@ -1,6 +1,6 @@
-/** Where a test stops a call: it waits until the call has come, looks around, and lets it go on. */
+/** Lets a test hold a call: it waits until the call has arrived, inspects the state, and lets it continue. */
 export interface StopOnTheWay {
-  /** Of the call. Resolves when it may go on. */
+  /** Called by the held code. Resolves when it may continue. */
   stop(): Promise<void>;
   readonly hasCome: Promise<void>;
   goOn(): void;

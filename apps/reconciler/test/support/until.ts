@@ -3,7 +3,7 @@ import type { ClusterRow, ClusterRows, OperationRow } from './cluster-rows.js';
 
 const FINAL = ['succeeded', 'failed', 'superseded', 'cancelled'];
 
-/** Waits until an operation has ended, and tells where it stands when it does not. */
+/** Waits until an operation has ended. The error shows its state. */
 export const untilEnded = (at: ClusterRows, operationId: string): Promise<OperationRow> =>
   waitFor('the operation to end', async () => {
     const operation = await at.operation(operationId);
@@ -11,13 +11,13 @@ export const untilEnded = (at: ClusterRows, operationId: string): Promise<Operat
     return operation;
   });
 
-/** Waits until a cluster's row is as it should be. */
+/** Waits until a cluster's row meets the expectation. */
 export const untilRow = (
   at: ClusterRows,
   clusterId: string,
   expected: (row: ClusterRow) => boolean,
 ): Promise<ClusterRow> =>
-  waitFor('the cluster to be as it should', async () => {
+  waitFor('the expected cluster row', async () => {
     const row = await at.row(clusterId);
     if (!expected(row)) throw new Error(JSON.stringify(row));
     return row;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldManager, GardenError, type Shoot, type ShootManifest } from '@corral/garden';
-import { clusterIdLabel } from '../../../src/clusters/marks.js';
+import { clusterIdLabel } from '../../../src/clusters/shoot-marks.js';
 
 type Spec = Record<string, unknown>;
 interface Worker {
@@ -9,7 +9,7 @@ interface Worker {
   maximum: number;
 }
 
-/** Why runs fail. `Error` is retried by the garden itself, `Failed` is not. */
+/** Why runs fail. `Error` is retried by the garden, `Failed` is not. */
 export interface Fault {
   readonly state: 'Error' | 'Failed';
   readonly code: string | null;
@@ -17,39 +17,39 @@ export interface Fault {
 }
 
 /**
- * A garden with one name in it, as a small state machine: when the generation grows, when a run begins, what it does to
- * the status, who may write what. It follows gardener's strategy.go, reconciler.go and validator; time is the caller's.
+ * A garden with one Shoot as a small state machine: when the generation increases, when a run starts, how it changes the status,
+ * and who may write what. It follows gardener's strategy.go, reconciler.go and validator. The caller controls time.
  */
 export class ModelGarden {
   shoot: Shoot | null = null;
-  /** Every state that a read may have shown, the newest last. */
+  /** Every state that a read may have returned, newest last. */
   readonly history: Shoot[] = [];
-  /** Specifications with which runs have succeeded, the newest last. */
+  /** Specifications of successful runs, newest last. */
   readonly achieved: Spec[] = [];
   fault: Fault | null = null;
-  /** PEM, as it lies beside the Shoot. */
+  /** PEM, stored next to the Shoot. */
   authority: string | null = null;
   refusesApplies = false;
-  /** Nobody gets an answer. */
+  /** No request is answered. */
   isAway = false;
   secretVersion = 0;
-  /** The token with which the last run began. */
+  /** The token at the start of the last run. */
   runningToken = 0;
   acceptedTokens = new Set<number>([1]);
-  /** Fields that another manager set, by path, with when that was. */
+  /** Fields that other managers set, by path, with the time. */
   private readonly held = new Map<string, { manager: string; time: string }>();
-  /** A restore has lost who holds what. */
+  /** A restore has lost the field managers. */
   private isForgotten = false;
   creations = 0;
   retries = 0;
-  /** Creations whose request the garden has, and has not worked off yet. */
+  /** Creations that were received and not processed yet. */
   private late: { manifest: ShootManifest; at: Date }[] = [];
   private uids = 0;
   private begunWith: Spec = {};
 
   constructor(private readonly clock: { now: Date }) {}
 
-  // What a pass may do.
+  // Actions of a pass.
 
   apply(manifest: ShootManifest, { force = false } = {}): Shoot {
     const { shoot } = this;
@@ -91,7 +91,7 @@ export class ModelGarden {
     });
   }
 
-  /** The request arrived, its answer never will; the garden may take up to a minute for it. */
+  /** The request arrived, and its response is lost. The garden may take up to a minute to process it. */
   applyLate(manifest: ShootManifest): void {
     this.late.push({ manifest, at: new Date(this.clock.now.getTime() + 55_000) });
   }
@@ -118,9 +118,9 @@ export class ModelGarden {
     this.terminate(shoot);
   }
 
-  // What happens by itself.
+  // Actions of the garden.
 
-  /** The next thing that the garden does on its own. */
+  /** Performs the garden's next action. */
   advance(): void {
     const { shoot } = this;
     if (shoot === null) return;
@@ -133,14 +133,14 @@ export class ModelGarden {
     else if (operation.type === 'Migrate') this.begin();
   }
 
-  /** What was held up is worked off. */
+  /** Processes delayed requests. */
   land(): void {
     const due = this.late.filter(({ at: when }) => when <= this.clock.now);
     this.late = this.late.filter((each) => !due.includes(each));
     for (const { manifest } of due) if (this.shoot === null) this.create(manifest);
   }
 
-  /** Whether nothing happens any more unless somebody writes. */
+  /** Whether nothing happens until the next write. */
   isIdle(): boolean {
     if (this.late.length > 0) return false;
     const { shoot } = this;
@@ -152,7 +152,7 @@ export class ModelGarden {
     );
   }
 
-  /** The regular reconciliation of what is there. */
+  /** The regular reconciliation. */
   reconcileByItself(): void {
     const operation = this.shoot?.status.lastOperation;
     if (operation?.state === 'Succeeded' && operation.type !== 'Migrate') this.begin();
@@ -170,7 +170,7 @@ export class ModelGarden {
     this.put({ ...shoot, status: { ...shoot.status, conditions } });
   }
 
-  // What others do.
+  // Actions of others.
 
   hibernate(): void {
     this.edit('.spec.hibernation.enabled', 'gardener-controller-manager', (spec) => ({
@@ -186,7 +186,7 @@ export class ModelGarden {
     });
   }
 
-  /** Somebody takes our marks away. */
+  /** Another manager removes our marks. */
   unmark(): void {
     const { shoot } = this;
     if (shoot === null) return;
@@ -194,7 +194,7 @@ export class ModelGarden {
     this.put({ ...shoot, metadata: { ...shoot.metadata, annotations } });
   }
 
-  /** The garden is restored from a backup by other means. */
+  /** The garden is restored from a backup. */
   forgetManagers(): void {
     if (this.shoot === null) return;
     this.held.clear();
@@ -209,7 +209,7 @@ export class ModelGarden {
     });
   }
 
-  /** By somebody who then leaves the field to nobody. */
+  /** The manager does not keep ownership of the field. */
   removeWorkers(): void {
     this.edit(null, '', (spec) => withWorkers(spec, []));
   }
@@ -231,7 +231,7 @@ export class ModelGarden {
     this.putSpec(shoot, { ...shoot.spec, seedName: shoot.spec.seedName === 'seed-a' ? 'seed-b' : 'seed-a' });
   }
 
-  /** What the operators have begun, they repeat when it has failed. */
+  /** Operators retry what they started. */
   repeat(types: readonly string[]): void {
     const { shoot } = this;
     const operation = shoot?.status.lastOperation;
@@ -251,14 +251,14 @@ export class ModelGarden {
     const { shoot } = this;
     if (shoot === null || this.isMoving() || shoot.metadata.deletionTimestamp !== null) return;
     const spec = change(shoot.spec);
-    // Who changes nothing holds nothing.
+    // An edit without a change takes no ownership.
     if (isDeepStrictEqual(spec, shoot.spec)) return;
     if (path === null) this.held.clear();
     else this.held.set(path, { manager, time: this.time() });
     this.putSpec(shoot, spec);
   }
 
-  /** What an apply leaves out stays as whoever else holds it has made it. */
+  /** Fields that an apply leaves out keep the value of their other manager. */
   private mergedWithOthers(live: Spec, applied: Spec): Spec {
     const spec = merged(live, applied);
     for (const path of this.held.keys()) if (at(spec, path) === undefined) putAt(spec, path, at(live, path));
@@ -271,7 +271,9 @@ export class ModelGarden {
 
   private managers(): FieldManager[] {
     const others = [...this.held].map(([path, { manager, time }]) => ({
-      ...{ manager, operation: 'Update', time },
+      manager,
+      operation: 'Update',
+      time,
       fields: stepsOf(path).reduceRight<Spec>(
         (below, step) => ({ [typeof step === 'string' ? `f:${step}` : `k:${JSON.stringify(step)}`]: below }),
         {},
@@ -282,7 +284,7 @@ export class ModelGarden {
   }
 
   private create({ metadata, spec }: ShootManifest): Shoot {
-    // A request that is held up for longer than a whole cluster takes to be made and removed is not in this model.
+    // Not modelled: a request that is delayed for longer than the whole life of a cluster.
     this.late = [];
     this.creations += 1;
     this.held.clear();
@@ -290,22 +292,35 @@ export class ModelGarden {
     this.uids += 1;
     return this.put({
       metadata: {
-        ...{ name: metadata.name, namespace: metadata.namespace, uid: `uid-${this.uids}`, resourceVersion: '0' },
-        ...{ generation: 1, creationTimestamp: this.time(), deletionTimestamp: null, finalizers: ['gardener'] },
-        ...{ labels: { ...metadata.labels }, annotations: { ...metadata.annotations } },
+        name: metadata.name,
+        namespace: metadata.namespace,
+        uid: `uid-${this.uids}`,
+        resourceVersion: '0',
+        generation: 1,
+        creationTimestamp: this.time(),
+        deletionTimestamp: null,
+        finalizers: ['gardener'],
+        labels: { ...metadata.labels },
+        annotations: { ...metadata.annotations },
       },
       managers: [],
       spec: { ...clone(spec), seedName: 'seed-a' },
       status: {
-        ...{ observedGeneration: 0, technicalID: null, uid: null, seedName: null, clusterIdentity: null },
-        ...{ hibernated: false, lastOperation: null, lastErrors: [], conditions: [], constraints: [] },
-        ...{
-          advertisedAddresses: [],
-          lastMaintenance: null,
-          authorityRotation: null,
-          retryCycleStartTime: null,
-          migrationStartTime: null,
-        },
+        observedGeneration: 0,
+        technicalID: null,
+        uid: null,
+        seedName: null,
+        clusterIdentity: null,
+        hibernated: false,
+        lastOperation: null,
+        lastErrors: [],
+        conditions: [],
+        constraints: [],
+        advertisedAddresses: [],
+        lastMaintenance: null,
+        authorityRotation: null,
+        retryCycleStartTime: null,
+        migrationStartTime: null,
       },
     });
   }
@@ -430,7 +445,7 @@ export class ModelGarden {
     return stored;
   }
 
-  /** Whole seconds, as the garden writes them. */
+  /** Whole seconds, like the garden's times. */
   private time(): string {
     return new Date(Math.floor(this.clock.now.getTime() / 1_000) * 1_000).toISOString();
   }
@@ -438,14 +453,14 @@ export class ModelGarden {
 
 const badToken: Fault = { state: 'Failed', code: 'ERR_INFRA_UNAUTHENTICATED', description: 'unauthorized' };
 
-/** Whether a specification holds all that was rendered. Maintenance may have raised its version. */
+/** Whether a specification contains everything rendered. Maintenance may have raised its version. */
 export function holds(spec: Spec, rendered: Spec): boolean {
   const version = at(spec, 'spec.kubernetes.version');
   const kubernetes = isLower(version, at(rendered, 'spec.kubernetes.version')) ? rendered.kubernetes : { version };
   return isDeepStrictEqual(merged(spec, { ...rendered, kubernetes }), spec);
 }
 
-/** What apply does to owned fields: workers by name, the rest as it stands. */
+/** What an apply does to owned fields: merges workers by name, and replaces the rest. */
 function merged(live: Spec, applied: Spec): Spec {
   const { seedName } = live;
   const workers = workersOf(applied);
@@ -493,5 +508,5 @@ const uidConflict = () => new GardenError('conflict', 'another uid', { uidMismat
 const conflicts = (causes: { field: string; manager: string }[]) => new GardenError('conflict', 'owned', { causes });
 const refusal = (field: string, message: string) =>
   new GardenError('refused', 'refused', { sentences: [message], fields: field === '' ? [] : [{ field, message }] });
-/** `structuredClone` gives objects of another realm under Jest, which are never strictly equal to those of this one. */
+/** Under Jest, `structuredClone` returns objects of another realm, which are never strictly equal to ours. */
 const clone = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;

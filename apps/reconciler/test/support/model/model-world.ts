@@ -1,27 +1,26 @@
-import type { OperationState } from '@corral/contracts';
+import { asOperationId, type OperationId, type OperationState } from '@corral/contracts';
 import { GardenError, type Shoot, type ShootManifest } from '@corral/garden';
 import semver from 'semver';
-import { learnedFrom, learnedFromRead } from '../../../src/clusters/after-write.js';
 import { classifyFailure } from '../../../src/clusters/classify-failure.js';
 import { decide } from '../../../src/clusters/decide.js';
-import { arbitrate, withoutFields } from '../../../src/clusters/field-owners.js';
-import { judge } from '../../../src/clusters/judge.js';
-import { judgeFailure } from '../../../src/clusters/judge-failure.js';
+import { arbitrate, withoutFields } from '../../../src/clusters/drift/field-owners.js';
+import { judge } from '../../../src/clusters/judge/judge.js';
+import { judgeFailure } from '../../../src/clusters/judge/judge-failure.js';
 import type { Desired, DesiredPool, Observed, Step, Verdict } from '../../../src/clusters/model.js';
-import { observedHash } from '../../../src/clusters/observed-hash.js';
+import { observedFrom, observedHash, runningVersion } from '../../../src/clusters/observe.js';
 import { renderShoot } from '../../../src/clusters/render-shoot.js';
 import { resolveVersion } from '../../../src/clusters/resolve-version.js';
-import { observedFrom, runningVersion } from '../../../src/clusters/shoot-facts.js';
+import { learnedFrom, learnedFromRead } from '../../../src/clusters/shoot-runs.js';
 import { aDesired, noon, settings } from '../a-cluster.js';
 import { at, holds, ModelGarden } from './model-garden.js';
 
-/** What goes wrong in one pass. */
+/** Faults of one pass. */
 export interface PassFaults {
-  /** The read is so many states old. */
+  /** The read is this many states old. */
   readonly staleBy: number;
-  /** The process dies after the first effect and before its record. */
+  /** The process dies after the first effect, before its record. */
   readonly dies: boolean;
-  /** The answer to an apply is lost; `late`: it creates only later. */
+  /** The response to an apply is lost. `late`: it takes effect only later. */
   readonly losesAnswer: 'no' | 'yes' | 'late';
   /** What the team does between the pass's read and its record. */
   readonly meanwhile: TeamAct | null;
@@ -36,7 +35,7 @@ export type TeamAct =
   | { readonly does: 'newToken'; readonly isGood: boolean };
 
 interface Operation {
-  readonly id: string;
+  readonly id: OperationId;
   readonly kind: 'cluster.create' | 'cluster.update' | 'cluster.delete';
   readonly generation: number;
   state: OperationState;
@@ -45,31 +44,33 @@ interface Operation {
 }
 
 const catalogue = ['1.34.2', '1.34.3', '1.35.1', '1.36.0'].map((version) => ({
-  ...{ version, classification: 'supported', expirationDate: null },
+  version,
+  classification: 'supported',
+  expirationDate: null,
 }));
 const calm: PassFaults = { staleBy: 0, dies: false, losesAnswer: 'no', meanwhile: null };
 const stepsMax = 8;
 const leaseMs = 60_000;
 
 /**
- * One cluster: its row and its operations, a garden, and passes as the reconciler makes them. It checks at every step
- * what must hold at every step, and throws when it does not.
+ * One cluster with its row, its operations and a garden, and passes like the reconciler's. Checks its invariants at every step,
+ * and throws when one is violated.
  */
 export class ModelWorld {
   readonly clock = { now: noon };
   readonly garden = new ModelGarden(this.clock);
-  /** Null once the row is gone. */
+  /** Null once the row is deleted. */
   row: Desired | null = aDesired({ connection: { gardenTokenVersion: 0 }, pinnedVersion: null, namespace: null });
   readonly operations: Operation[] = [
-    { id: 'o1', kind: 'cluster.create', generation: 1, state: 'queued', progress: 0, acceptedAt: noon },
+    { id: asOperationId('o1'), kind: 'cluster.create', generation: 1, state: 'queued', progress: 0, acceptedAt: noon },
   ];
   writes = 0;
-  /** What would wake the cluster: a planned look, and a digest that no longer is the Shoot's. */
+  /** What wakes the cluster: a planned look, or a digest that differs from the Shoot's. */
   private dueAt: Date | null = noon;
   private leaseEnd = noon;
   private hasDied = false;
   private digest: string | null = 'absent';
-  /** What each generation was last rendered as. */
+  /** The last rendered specification of each generation. */
   private readonly rendered = new Map<number, Record<string, unknown>>();
   private hashes = 1;
   private readonly hadUids = new Set<string>();
@@ -116,7 +117,7 @@ export class ModelWorld {
     }
   }
 
-  /** The provider is asked about the newest token. */
+  /** Verifies the current token with the provider. */
   verify(): void {
     const { row } = this;
     if (row === null) return;
@@ -126,10 +127,10 @@ export class ModelWorld {
   }
 
   pass(faults: PassFaults = calm): void {
-    // One turn at a time: that of a process that died lasts until its lease ends.
+    // One pass at a time: the lease of a dead process lasts until its end.
     if (this.row === null || (this.hasDied && this.clock.now < this.leaseEnd)) return;
     this.hasDied = faults.dies;
-    // A pass that dies leaves a cluster that is due when its lease ends.
+    // A pass that dies leaves the cluster due at the end of its lease.
     this.leaseEnd = new Date(this.clock.now.getTime() + leaseMs);
     this.dueAt = this.leaseEnd;
     if (this.garden.isAway) {
@@ -158,10 +159,10 @@ export class ModelWorld {
         return;
       }
     }
-    if (this.row !== null) throw new Error('a pass finds no rest');
+    if (this.row !== null) throw new Error('a pass does not settle');
   }
 
-  /** A pass that gets no answer sees nothing, and what clients are told stays. */
+  /** A pass without any answer observes nothing, and the verdict stays. */
   private meetNobody(): void {
     if (this.row === null || this.hasDied) return;
     const { known } = this.row;
@@ -172,7 +173,7 @@ export class ModelWorld {
     this.dueAt = new Date(this.clock.now.getTime() + failure.afterMs);
   }
 
-  /** How the cluster ends when all that went wrong is over; what is due is served, and nothing else. */
+  /** Runs until the world settles, working only on what is due. */
   comeToRest(): void {
     for (let round = 0; round < 400; round += 1) {
       this.garden.advance();
@@ -185,7 +186,7 @@ export class ModelWorld {
       }
       this.sleep(1_000);
     }
-    throw new Error('it never comes to rest');
+    throw new Error('the world does not settle');
   }
 
   private declared(row: Desired, what: Declared): Partial<Desired> {
@@ -214,7 +215,14 @@ export class ModelWorld {
     const acceptedAt = this.clock.now;
     this.row = { ...this.row, ...change, generation, desiredHash: `sha256:${this.hashes}`, declaredAt: acceptedAt };
     for (const open of this.openOperations()) open.state = 'superseded';
-    this.operations.push({ id: `o${generation}`, kind, generation, state: 'queued', progress: 0, acceptedAt });
+    this.operations.push({
+      id: asOperationId(`o${generation}`),
+      kind,
+      generation,
+      state: 'queued',
+      progress: 0,
+      acceptedAt,
+    });
     this.dueAt = this.clock.now;
   }
 
@@ -336,7 +344,7 @@ export class ModelWorld {
     this.endTurn(seen, lookAgainMs);
   }
 
-  /** As the stores do it: a verdict about an older declaration changes nothing but the turn. */
+  /** Like the stores: a verdict on an older declaration only releases the lease. */
   private record(desired: Desired, seen: Observed, verdict: Verdict, failures: number): void {
     if (this.row === null) return;
     this.check(desired, verdict);
@@ -356,7 +364,7 @@ export class ModelWorld {
 
   private endTurn(seen: Observed, lookAgainMs: number | null): void {
     this.digest = digestOf(seen);
-    // Who was made due meanwhile is served next.
+    // A cluster that became due during the pass is next.
     if (this.dueAt !== this.leaseEnd) return;
     this.dueAt = lookAgainMs === null ? null : new Date(this.clock.now.getTime() + lookAgainMs);
   }
@@ -391,7 +399,7 @@ export class ModelWorld {
     if (/secret/.test(JSON.stringify(verdict))) throw new Error('tells what is inside of the garden');
   }
 
-  /** What of the Shoot is not as declared, and who has made it so; found without what is under test. */
+  /** Differences between Shoot and declaration with their managers, found without the code under test. */
   differences(): { field: string; manager: string | null }[] {
     const { row, garden } = this;
     if (row === null || garden.shoot === null) return [];
@@ -426,12 +434,12 @@ export class ModelWorld {
   }
 }
 
-/** What a relist compares. Of a cluster that never was seen, its absence is no news. */
+/** What a relist compares. The absence of a cluster that was never observed does not count. */
 function digestOf(seen: Observed): string | null {
   return seen.kind === 'present' ? observedHash(seen.shoot) : seen.kind;
 }
 
-/** Without the pool if it is there, else with it. */
+/** Removes the pool if present, otherwise adds it. */
 function toggled(pools: readonly DesiredPool[], pool: DesiredPool): DesiredPool[] {
   const others = pools.filter(({ name }) => name !== pool.name);
   return others.length < pools.length ? others : [...pools, pool];

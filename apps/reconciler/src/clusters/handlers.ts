@@ -1,0 +1,83 @@
+import type { ClusterId } from '@corral/contracts';
+import type { JobContext, JobHandlers } from '@corral/queue';
+import type { Log } from '@corral/service';
+import type { GardenGate } from '../garden/gate.js';
+import { oneAtATime, Stopped } from '../loop/run-bounds.js';
+import type { WakeUps } from '../loop/wake-ups.js';
+import { planNext } from '../loop/wake-ups.js';
+import type { ClusterMetrics } from './metrics.js';
+import type { PassEnd, PassResult } from './pass.js';
+
+export interface ReconcileDeps {
+  readonly pass: (clusterId: ClusterId, stop: AbortSignal) => Promise<PassResult>;
+  readonly gate: GardenGate;
+  readonly wakeUps: WakeUps<ClusterId>;
+  /** Wakes those who wait for the garden. Never rejects. */
+  readonly onGardenBack: () => Promise<void>;
+  readonly metrics: ClusterMetrics;
+  readonly log: Log;
+}
+
+/**
+ * Runs a pass when the gate admits it, and schedules the next one. Requeueing, metrics and the log line are here, so that a
+ * pass contains none of them.
+ */
+export function reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, log }: ReconcileDeps) {
+  return async ({ clusterId, foundBy }: { clusterId: ClusterId; foundBy?: 'sweep' }, { signal }: JobContext) => {
+    const leave = await gate.enter(clusterId, signal).catch((error: unknown) => {
+      if (error instanceof Stopped) return null;
+      throw error;
+    });
+    if (leave === null) return planNext(wakeUps, clusterId, { kind: 'stopped' });
+    const startedAt = performance.now();
+    let result: PassResult | null = null;
+    try {
+      result = await pass(clusterId, signal);
+    } finally {
+      leave(result?.word ?? null);
+    }
+    const { end, steps } = result;
+    const outcome = outcomeOf(end);
+    metrics.passes.inc({ outcome });
+    if (didWork(end)) {
+      const seconds = (performance.now() - startedAt) / 1_000;
+      metrics.passSeconds.observe({ outcome }, seconds);
+      if (foundBy === 'sweep') metrics.sweepFound.inc();
+      tell(log, clusterId, end, { steps, ms: Math.round(seconds * 1_000) });
+    }
+    await planNext(wakeUps, clusterId, end);
+    if (result.isGardenBack) await onGardenBack();
+  };
+}
+
+const outcomeOf = (end: PassEnd): string =>
+  end.kind === 'failed' ? `failed_${end.failure}` : end.kind.replaceAll(' ', '_');
+
+const didWork = ({ kind }: PassEnd): boolean => kind !== 'busy' && kind !== 'idle' && kind !== 'not due';
+
+function tell(log: Log, clusterId: ClusterId, end: PassEnd, fields: { steps: readonly string[]; ms: number }): void {
+  if (end.kind !== 'failed') {
+    const inMs = end.kind === 'settled' ? { inMs: end.inMs } : {};
+    log.info('pass done', { clusterId, end: end.kind, ...fields, ...inMs });
+    return;
+  }
+  const { failure, inMs, error } = end;
+  const line = failure === 'bug' || failure === 'platform' ? log.error : log.warn;
+  line('pass failed', { clusterId, failure, ...fields, inMs, error });
+}
+
+export function upkeepHandlers(work: {
+  readonly sweep: (signal: AbortSignal) => Promise<unknown>;
+  readonly verify: (signal: AbortSignal) => Promise<unknown>;
+  readonly refreshPrices: (signal: AbortSignal) => Promise<unknown>;
+  readonly countNodes: (signal: AbortSignal) => Promise<unknown>;
+  readonly cleanUp: (signal: AbortSignal) => Promise<unknown>;
+}): JobHandlers<'upkeep'> {
+  return {
+    'sweep-clusters': oneAtATime(work.sweep),
+    'verify-connections': oneAtATime(work.verify),
+    'refresh-prices': oneAtATime(work.refreshPrices),
+    'count-nodes': oneAtATime(work.countNodes),
+    'clean-up-garden': oneAtATime(work.cleanUp),
+  };
+}

@@ -1,0 +1,93 @@
+import type { ClusterErrorCode, ClusterPhase } from '@corral/contracts';
+import { absenceConditionType, absenceIsCertainAt, lateCreationMs } from '../decide.js';
+import type { Desired, OperationVerdict, Verdict } from '../model.js';
+import { isOnHold, tokenRefusal } from '../token-readiness.js';
+import { type ConditionDraft, connectionReady, noCluster, specAccepted, stamped } from './conditions.js';
+import { lookAgainMsFor, progressOf } from './progress.js';
+import { sentenceFor } from './provider-problems.js';
+import { notReconciled } from './reconciled.js';
+
+/** A foreign Shoot has the name. Only operators can find out why. */
+export function judgeForeign(desired: Desired, now: Date): Verdict {
+  return {
+    ...verdict(desired, 'Failed', [failing('NameCollision', 'name_collision', desired)], now),
+    operation: failed(desired, 'name_collision'),
+  };
+}
+
+export function judgeAbsent(desired: Desired, now: Date): Verdict {
+  if (desired.known.shootUid !== null) return judgeVanished(desired, now);
+  if (desired.connection.phase === 'Rejected') {
+    const { code } = tokenRefusal(desired);
+    return {
+      ...verdict(desired, 'Failed', [failing('ConnectionNotReady', code, desired)], now),
+      operation: failed(desired, code),
+    };
+  }
+  const why = isOnHold(desired)
+    ? notReconciled('ConnectionNotReady', 'The cluster is waiting until the provider confirms the connection.')
+    : notReconciled('Pending', 'The cluster is about to be created.');
+  return {
+    ...verdict(desired, 'Pending', [why], now),
+    operation: running(desired),
+    lookAgainMs: lookAgainMsFor(desired),
+  };
+}
+
+/** The cluster is not created again, because that would hide that its contents are lost. */
+function judgeVanished(desired: Desired, now: Date): Verdict {
+  const message = sentenceFor('shoot_missing', desired);
+  const drafts: ConditionDraft[] = [
+    notReconciled('ShootMissing', message),
+    { type: 'ShootMissing', status: 'True', reason: 'RemovedExternally', message },
+  ];
+  return { ...verdict(desired, 'Failed', drafts, now), operation: failed(desired, 'shoot_missing') };
+}
+
+/** Deletion of a cluster without an observed Shoot, which may still be in creation. */
+export function judgeLeaving(desired: Desired, now: Date): Verdict {
+  const message = 'No cluster was found. The service is checking that none is still being created.';
+  const drafts: ConditionDraft[] = [
+    notReconciled('Deleting', 'The cluster is being deleted.'),
+    { type: absenceConditionType, status: 'Unknown', reason: 'Waiting', message },
+  ];
+  const certainAt = absenceIsCertainAt(desired) ?? new Date(now.getTime() + lateCreationMs);
+  return {
+    ...verdict(desired, 'Deleting', drafts, now),
+    operation: running(desired),
+    lookAgainMs: Math.max(0, certainAt.getTime() - now.getTime()),
+  };
+}
+
+function verdict(desired: Desired, phase: ClusterPhase, drafts: readonly ConditionDraft[], now: Date): Verdict {
+  const all: ConditionDraft[] = [
+    specAccepted(desired),
+    connectionReady(desired, null),
+    { type: 'ControlPlaneReady', ...noCluster },
+    { type: 'NodesReady', ...noCluster },
+    ...drafts,
+  ];
+  return {
+    phase,
+    conditions: stamped(all, desired.known.conditions, now),
+    seedName: null,
+    migrationPhase: null,
+    observed: null,
+    observedGeneration: desired.known.observedGeneration,
+    operation: { to: 'stay' },
+    lookAgainMs: null,
+  };
+}
+
+function failing(reason: string, code: ClusterErrorCode, desired: Desired): ConditionDraft {
+  return notReconciled(reason, sentenceFor(code, desired));
+}
+
+function running({ operation }: Desired): OperationVerdict {
+  return operation === null ? { to: 'stay' } : { to: 'running', progress: progressOf(operation, null) };
+}
+
+function failed(desired: Desired, code: ClusterErrorCode): OperationVerdict {
+  if (desired.operation === null) return { to: 'stay' };
+  return { to: 'failed', code, message: sentenceFor(code, desired) };
+}

@@ -1,0 +1,181 @@
+import { type ClusterErrorCode, type Condition, driftConditionType } from '@corral/contracts';
+import { driftOf, driftSentence, isInTheWay, isMendable } from '../drift/drift.js';
+import type { Desired, Observed, OpenOperation, OperationVerdict, Verdict } from '../model.js';
+import { factsOf, type ShootFacts } from '../observe.js';
+import { type Retry, retryOf } from '../retry-failed.js';
+import { convergedGeneration, hasFailed, isApplied, isRunDue, isStale } from '../shoot-runs.js';
+import { isOnHold, tokenRefusal } from '../token-readiness.js';
+import {
+  type ConditionDraft,
+  connectionReady,
+  constraintConditions,
+  controlPlaneReady,
+  drifted,
+  healthConditions,
+  nodesReady,
+  specAccepted,
+  stamped,
+} from './conditions.js';
+import { judgeAbsent, judgeForeign, judgeLeaving } from './judge-absent.js';
+import { observedCluster } from './observed-cluster.js';
+import { migrationOf, phaseOf, type ShootFindings } from './phase.js';
+import { lookAgainMsFor, progressOf } from './progress.js';
+import type { ProviderProblem } from './provider-problems.js';
+import { sentenceFor } from './provider-problems.js';
+import { reconciled } from './reconciled.js';
+import { unchangedVerdict } from './waiting.js';
+
+/** Delay after a read that is older than our last write, in milliseconds. */
+const staleLookAgainMs = 5_000;
+/** How long an error that only the team can fix may last before the operation fails, even if the garden still retries. */
+const userFaultMs = 10 * 60_000;
+/** How long another manager may hold a declared field before the operation fails, in milliseconds. */
+const conflictMs = 10 * 60_000;
+
+/**
+ * Derives the verdict that clients see. Pure and total.
+ *
+ * @param circumstances isObstructed: the declaration cannot be applied, so no change is in progress
+ */
+export function judge(
+  desired: Desired,
+  seen: Observed,
+  now: Date,
+  { isObstructed } = { isObstructed: false },
+): Verdict {
+  switch (seen.kind) {
+    case 'foreign':
+      return judgeForeign(desired, now);
+    case 'absent':
+      return desired.isDeleting ? judgeLeaving(desired, now) : judgeAbsent(desired, now);
+    case 'present': {
+      const facts = factsOf(seen.shoot);
+      return isStale(desired.known, facts)
+        ? unchangedVerdict(desired, staleLookAgainMs)
+        : judgeShoot(desired, facts, isObstructed, now);
+    }
+  }
+}
+
+function judgeShoot(desired: Desired, facts: ShootFacts, isObstructed: boolean, now: Date): Verdict {
+  const { known } = desired;
+  const retry = retryOf(desired, facts, now);
+  const drift = driftOf(desired, facts);
+  const isDrifted = drift.some(isInTheWay);
+  const converged = isDrifted ? null : convergedGeneration(desired, facts);
+  const observedGeneration = Math.max(known.observedGeneration, converged ?? 0);
+  const connection = connectionReady(desired, facts);
+  const controlPlane = controlPlaneReady(facts);
+  const nodes = nodesReady(desired, facts);
+  const health = healthConditions(facts);
+  const findings: ShootFindings = {
+    isConverged: observedGeneration === desired.generation && isApplied(desired, facts) && !isDrifted,
+    drift,
+    hasGivenUp: hasFailed(facts) && (retry.kind === 'never' || waitsForToken(desired)),
+    isOnHold: isObstructed || (isOnHold(desired) && !isApplied(desired, facts)),
+    lacksToken: isFalse(connection),
+    isImpaired:
+      drift.some(isMendable) || facts.problems.length > 0 || [connection, controlPlane, nodes, ...health].some(isFalse),
+  };
+  const phase = phaseOf(desired, facts, findings);
+  const conditions = [
+    specAccepted(desired),
+    connection,
+    controlPlane,
+    nodes,
+    reconciled(desired, facts, phase, findings),
+    ...health,
+    ...constraintConditions(facts),
+    ...drifted(drift),
+  ];
+  const told = stamped(conditions, known.conditions, now);
+  return {
+    phase,
+    conditions: told,
+    seedName: facts.seed.actual,
+    migrationPhase: migrationOf(facts),
+    observed: observedCluster(desired, facts, now),
+    observedGeneration,
+    operation: operationVerdict(desired, facts, findings, told, now),
+    lookAgainMs: lookAgain(desired, facts, findings, retry, now),
+  };
+}
+
+/** With a rejected token, only deletion is tried. */
+function waitsForToken({ connection, isDeleting }: Desired): boolean {
+  return connection.phase === 'Rejected' && !isDeleting;
+}
+
+function isFalse({ status }: ConditionDraft): boolean {
+  return status === 'False';
+}
+
+function operationVerdict(
+  desired: Desired,
+  facts: ShootFacts,
+  findings: ShootFindings,
+  told: readonly Condition[],
+  now: Date,
+): OperationVerdict {
+  const { operation, isDeleting } = desired;
+  if (operation === null) return { to: 'stay' };
+  if (!isDeleting && facts.isDeleting) return failedOf('shoot_missing', desired);
+  if (!isDeleting && findings.isConverged) return { to: 'succeeded' };
+  if (waitsForToken(desired) && findings.isOnHold) {
+    return failedOf(tokenRefusal(desired).code, desired);
+  }
+  if (!isDeleting && findings.drift.some(isInTheWay) && lastsTooLong(operation, told, now)) {
+    return { to: 'failed', code: 'field_conflict', message: driftSentence(findings.drift.filter(isInTheWay)) };
+  }
+  const problem = facts.problems[0];
+  if (findings.hasGivenUp || isUserFaultForLong(problem, facts, now)) {
+    return failedOf(problem?.code ?? 'internal_error', desired, problem?.workers);
+  }
+  return { to: 'running', progress: progressOf(operation, isRunFor(desired, facts) ? facts : null) };
+}
+
+/** The condition holds the start of the conflict. Time before this operation was accepted does not count. */
+function lastsTooLong({ acceptedAt }: OpenOperation, told: readonly Condition[], now: Date): boolean {
+  const drifted = told.find(({ type }) => type === driftConditionType);
+  if (drifted === undefined) return false;
+  const since = Math.max(Date.parse(drifted.lastTransitionTime), acceptedAt.getTime());
+  return now.getTime() - since >= conflictMs;
+}
+
+/**
+ * Most failures on this provider carry no code, so the garden retries for up to twelve hours in vain. It gets a few attempts,
+ * because a single refusal may be the provider's own fault.
+ */
+function isUserFaultForLong(problem: ProviderProblem | undefined, facts: ShootFacts, now: Date): boolean {
+  const { lastOperation, retryCycleStartedAt } = facts;
+  if (!problem?.needsUser || !problem.isCurrent || lastOperation?.state !== 'Error') return false;
+  return retryCycleStartedAt !== null && now.getTime() - retryCycleStartedAt.getTime() >= userFaultMs;
+}
+
+/** Whether the visible run is for the current declaration and not for the one before. */
+function isRunFor(desired: Desired, facts: ShootFacts): boolean {
+  if (desired.isDeleting) return facts.lastOperation?.type === 'Delete';
+  return (
+    isApplied(desired, facts) && facts.observedGeneration >= (desired.known.appliedShootGeneration ?? facts.generation)
+  );
+}
+
+function failedOf(code: ClusterErrorCode, desired: Desired, workers?: readonly string[]): OperationVerdict {
+  return { to: 'failed', code, message: sentenceFor(code, desired, workers) };
+}
+
+function lookAgain(
+  desired: Desired,
+  facts: ShootFacts,
+  findings: ShootFindings,
+  retry: Retry,
+  now: Date,
+): number | null {
+  if (retry.kind === 'later') return Math.max(0, retry.at.getTime() - now.getTime());
+  const isLeft = desired.operation === null && findings.drift.length > 0;
+  const isAtRest = facts.lastOperation?.state === 'Succeeded' && !isRunDue(facts);
+  const isSteady = (findings.isConverged || isLeft) && isAtRest;
+  return isSteady || findings.hasGivenUp || (waitsForToken(desired) && findings.isOnHold)
+    ? null
+    : lookAgainMsFor(desired);
+}

@@ -1,0 +1,55 @@
+import type { ClusterPhase } from '@corral/contracts';
+import { driftSentence } from '../drift/drift.js';
+import type { Desired } from '../model.js';
+import type { ShootFacts } from '../observe.js';
+import { isApplied } from '../shoot-runs.js';
+import type { ConditionDraft } from './conditions.js';
+import type { ShootFindings } from './phase.js';
+import { migrationOf } from './phase.js';
+import { sentenceFor } from './provider-problems.js';
+
+const type = 'Reconciled';
+
+/** The condition that says whether the cluster matches its declaration, and if not, why. */
+export function reconciled(
+  desired: Desired,
+  facts: ShootFacts,
+  phase: ClusterPhase,
+  findings: ShootFindings,
+): ConditionDraft {
+  const problem = facts.problems[0];
+  if (problem?.isCurrent) return notReconciled(problem.reason, sentenceFor(problem.code, desired, problem.workers));
+  if (problem !== undefined)
+    return notReconciled('Retrying', 'The last attempt failed. Another attempt is in progress.');
+  if (findings.hasGivenUp) {
+    return notReconciled('PlatformFault', sentenceFor('internal_error', desired));
+  }
+  if (desired.isDeleting) return notReconciled('Deleting', 'The cluster is being deleted.');
+  if (facts.isDeleting)
+    return notReconciled('DeletedExternally', 'The cluster is being deleted, but not by this service.');
+  const migration = migrationOf(facts);
+  if (migration !== null && (migration !== 'Preparing' || !isApplied(desired, facts))) {
+    return notReconciled(
+      'ControlPlaneMigrating',
+      'The control plane is being migrated. Changes wait until the migration has finished.',
+    );
+  }
+  if (findings.drift.length > 0) return notReconciled('Drifted', driftSentence(findings.drift));
+  if (findings.isConverged)
+    return { type, status: 'True', reason: 'Reconciled', message: 'The cluster matches its specification.' };
+  if (findings.isOnHold) {
+    return notReconciled('ConnectionNotReady', 'The change waits until the provider accepts the connection.');
+  }
+  return notReconciled(reasons[phase] ?? 'Updating', 'The cluster is being changed to match its specification.');
+}
+
+export function notReconciled(reason: string, message: string): ConditionDraft {
+  return { type, status: 'False', reason, message };
+}
+
+const reasons: Partial<Record<ClusterPhase, string>> = {
+  Pending: 'Pending',
+  Provisioning: 'Creating',
+  Hibernating: 'Hibernating',
+  Resuming: 'Resuming',
+};

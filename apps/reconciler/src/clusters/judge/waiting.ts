@@ -1,0 +1,101 @@
+import type { Condition, OperationWaiting } from '@corral/contracts';
+import { gardenWordOf } from '../../garden/gate.js';
+import type { Failure } from '../classify-failure.js';
+import type { Desired, Verdict } from '../model.js';
+import { stamped } from './conditions.js';
+import { notReconciled } from './reconciled.js';
+
+/** Reasons of clusters that continue as soon as the garden is available again. */
+export const waitsForGarden = ['GardenUnavailable', 'GardenAccessDenied'] as const;
+
+/** Number of interrupted attempts in a row that are not reported, because the next one follows shortly. */
+const quietTries = 2;
+
+/**
+ * Why a failed pass will be retried, and since when.
+ *
+ * @returns null when the failure is reported otherwise, or is too brief to report
+ */
+export function waitingOf(
+  error: unknown,
+  failure: Failure,
+  { known }: Pick<Desired, 'known'>,
+  now: Date,
+): OperationWaiting | null {
+  const told = reasonOf(error, failure, known.failures);
+  if (told === null) return null;
+  const [reason, message] = told;
+  const since = known.waiting?.reason === reason ? known.waiting.since : now.toISOString();
+  return { reason, message, since };
+}
+
+type Reason = readonly [reason: string, message: string];
+
+const unavailable: Reason = [
+  'GardenUnavailable',
+  'The garden does not answer. Work continues once the garden is available again.',
+];
+const denied: Reason = [
+  'GardenAccessDenied',
+  'The garden denies access to this service. Work continues once access is restored.',
+];
+const throttled: Reason = ['UpstreamThrottled', 'The garden is limiting requests. Work continues automatically.'];
+const overtaken: Reason = ['Retrying', 'Another change interrupted the last attempt. The service retries.'];
+const fault: Reason = [
+  'PlatformFault',
+  'The platform has a fault. Its operators are notified, and the service retries.',
+];
+
+const quotaExceeded: Reason = [
+  'PlatformQuotaExceeded',
+  'A limit of this platform has been reached. Its operators are notified; work continues once there is capacity.',
+];
+
+function reasonOf(error: unknown, failure: Failure, failures: number): Reason | null {
+  switch (failure.kind) {
+    case 'needsUser':
+      return null;
+    case 'bug':
+      return fault;
+    case 'pause':
+      return gardenWordOf(error)?.kind === 'locked' ? denied : unavailable;
+    case 'platform':
+      return failure.code === 'platform_quota_exceeded' ? quotaExceeded : fault;
+    case 'retry':
+      return reasonOfRetry(error, failures);
+  }
+}
+
+function reasonOfRetry(error: unknown, failures: number): Reason | null {
+  const word = gardenWordOf(error)?.kind;
+  if (word === 'throttled') return throttled;
+  if (word === 'away') return unavailable;
+  return failures < quietTries ? null : overtaken;
+}
+
+/** The verdict on a cluster without a new observation: the previous verdict stays. */
+export function unchangedVerdict({ known }: Desired, lookAgainMs: number | null): Verdict {
+  const { phase, conditions, seedName, migrationPhase, observed, observedGeneration } = known;
+  const operation = { to: 'stay' } as const;
+  return { phase, conditions, seedName, migrationPhase, observed, observedGeneration, operation, lookAgainMs };
+}
+
+/**
+ * Reports the wait in the condition `Reconciled`. A condition that was true becomes `Unknown`, because it can no longer be
+ * observed.
+ */
+export function withWaiting(verdict: Verdict, waiting: OperationWaiting | null, desired: Desired, now: Date): Verdict {
+  const said = verdict.conditions.find(({ type }) => type === 'Reconciled');
+  if (waiting === null) return verdict;
+  const status: Condition['status'] = said === undefined || said.status === 'False' ? 'False' : 'Unknown';
+  const draft = {
+    ...notReconciled(waiting.reason, `${waiting.message} This has been so since ${waiting.since}.`),
+    status,
+  };
+  const [condition] = stamped([draft], desired.known.conditions, now) as [Condition];
+  const conditions =
+    said === undefined
+      ? [...verdict.conditions, condition]
+      : verdict.conditions.map((each) => (each.type === 'Reconciled' ? condition : each));
+  return { ...verdict, conditions };
+}

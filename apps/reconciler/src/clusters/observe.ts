@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto';
+import { type FieldManager, isAppliedBy, type Shoot, type ShootCondition, type ShootStatus } from '@corral/garden';
+import semver from 'semver';
+import { type ProviderProblem, problemOf } from './judge/provider-problems.js';
+import type { Desired, Observed } from './model.js';
+import {
+  clusterIdLabel,
+  desiredHashAnnotation,
+  generationAnnotation,
+  managedLabel,
+  markPrefix,
+  operationAnnotation,
+  poolLabel,
+} from './shoot-marks.js';
+
+/**
+ * Everything that decisions and verdicts use from a Shoot. The digest that wakes clusters is built from it, so other fields
+ * cause no pass.
+ */
+export interface ShootFacts {
+  readonly uid: string;
+  readonly generation: number;
+  readonly isDeleting: boolean;
+  /** Generation and hash of our last apply, from annotations. Null when they are missing. */
+  readonly applied: { readonly generation: number; readonly hash: string } | null;
+  /** Labels and annotations of Corral, with their current values. */
+  readonly marks: Readonly<Record<string, string>>;
+  /** Whether the garden knows which fields we applied. A restore from a backup may have lost that. */
+  readonly isHeld: boolean;
+  /** Which manager owns which field. */
+  readonly managers: readonly FieldManager[];
+  /** Operation annotation that the garden has not processed yet. */
+  readonly pendingOperation: string | null;
+  readonly seed: { readonly wished: string | null; readonly actual: string | null };
+  readonly hibernation: { readonly wished: boolean; readonly actual: boolean };
+  /** Null when missing or not a semantic version. */
+  readonly kubernetesVersion: string | null;
+  readonly isHighlyAvailable: boolean;
+  readonly connection: string | null;
+  /** The existing provider network of the nodes. Null when the Shoot has its own. */
+  readonly existingNetwork: string | null;
+  /** External URL of the API server. Null until the garden reports it. */
+  readonly apiServerUrl: string | null;
+  /** Changes whenever the API server's certificate authority may have changed. Null before the first rotation. */
+  readonly authorityRotation: string | null;
+  readonly maintenance: MaintenanceFacts;
+  readonly workers: readonly WorkerFacts[];
+  readonly observedGeneration: number;
+  readonly lastOperation: LastOperationFacts | null;
+  /** Why the last attempt, or the one before the current one, failed. Known problems come first. */
+  readonly problems: readonly ProviderProblem[];
+  readonly isMoving: boolean;
+  readonly retryCycleStartedAt: Date | null;
+  readonly conditions: readonly GardenCondition[];
+  readonly constraints: readonly GardenCondition[];
+}
+
+export interface WorkerFacts {
+  readonly name: string;
+  readonly machineType: string;
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly image: { readonly name: string | null; readonly version: string | null };
+  /** Image settings besides name and version. */
+  readonly imageOptions: JsonObject;
+  readonly publicIP: boolean;
+  /** Name of the pool behind this worker, from its label. Null when missing. */
+  readonly pool: string | null;
+}
+
+/** Maintenance settings of the Shoot. */
+interface MaintenanceFacts {
+  readonly kubernetesVersion: boolean | null;
+  readonly machineImageVersion: boolean | null;
+  readonly confined: boolean;
+  /** Start of the daily window, as `220000+0100`. */
+  readonly begin: string | null;
+  readonly last: { readonly at: string; readonly state: string } | null;
+}
+
+interface LastOperationFacts {
+  readonly type: string;
+  readonly state: string;
+  /** 0 to 100, for the current attempt. */
+  readonly progress: number;
+  readonly updatedAt: Date | null;
+}
+
+/** A condition of the garden. Its fourth status, `Progressing`, becomes `Unknown`. */
+export interface GardenCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+}
+
+export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts {
+  const workers = listIn(objectIn(spec, 'provider'), 'workers').map(workerFacts);
+  const { lastOperation } = status;
+  return {
+    uid: metadata.uid,
+    generation: metadata.generation,
+    isDeleting: metadata.deletionTimestamp !== null,
+    applied: appliedFacts(metadata),
+    marks: marksIn(metadata),
+    isHeld: isAppliedBy(managers),
+    managers,
+    pendingOperation: metadata.annotations[operationAnnotation] ?? null,
+    seed: { wished: textIn(spec, 'seedName'), actual: status.seedName },
+    hibernation: { wished: objectIn(spec, 'hibernation').enabled === true, actual: status.hibernated },
+    kubernetesVersion: semver.valid(textIn(objectIn(spec, 'kubernetes'), 'version')),
+    isHighlyAvailable: textIn(failureTolerance(spec), 'type') !== null,
+    connection: textIn(spec, 'credentialsBindingName'),
+    existingNetwork: textIn(networksOf(spec), 'existingNetwork'),
+    apiServerUrl: apiServerUrlOf(status),
+    authorityRotation: status.authorityRotation && Object.values(status.authorityRotation).join(' '),
+    maintenance: maintenanceFacts(objectIn(spec, 'maintenance'), status),
+    workers,
+    observedGeneration: status.observedGeneration,
+    lastOperation: lastOperation && { ...lastOperation, updatedAt: dateOf(lastOperation.lastUpdateTime) },
+    problems: problemsOf(metadata.generation, status, workers),
+    isMoving: status.migrationStartTime !== null,
+    retryCycleStartedAt: dateOf(status.retryCycleStartTime),
+    conditions: status.conditions.map(gardenCondition),
+    constraints: status.constraints.map(gardenCondition),
+  };
+}
+
+/**
+ * Decides whose Shoot was read. The name alone proves nothing. It is ours when its UID was recorded before or, before one was
+ * recorded, when it carries the cluster's id.
+ */
+export function observedFrom({ id, known }: Pick<Desired, 'id' | 'known'>, shoot: Shoot | null): Observed {
+  if (shoot === null) return { kind: 'absent' };
+  const { labels, uid } = shoot.metadata;
+  const isOurs = known.shootUid === null ? labels[clusterIdLabel] === id : known.shootUid === uid;
+  return isOurs ? { kind: 'present', shoot } : { kind: 'foreign' };
+}
+
+/** The Shoot's current Kubernetes version, or null without a Shoot. */
+export function runningVersion(seen: Observed): string | null {
+  return seen.kind === 'present' ? factsOf(seen.shoot).kubernetesVersion : null;
+}
+
+/** Without our labels the watch no longer reports the Shoot, so it must be applied again. */
+function appliedFacts({ labels, annotations }: Shoot['metadata']): ShootFacts['applied'] {
+  const generation = Number(annotations[generationAnnotation] ?? Number.NaN);
+  const hash = annotations[desiredHashAnnotation];
+  const isLabelled = labels[managedLabel] === 'true' && labels[clusterIdLabel] !== undefined;
+  return Number.isSafeInteger(generation) && hash !== undefined && isLabelled ? { generation, hash } : null;
+}
+
+function marksIn({ labels, annotations }: Shoot['metadata']): Record<string, string> {
+  const all = Object.entries({ ...labels, ...annotations });
+  return Object.fromEntries(all.filter(([key]) => key.startsWith(markPrefix)));
+}
+
+function maintenanceFacts(maintenance: JsonObject, status: ShootStatus): MaintenanceFacts {
+  const { kubernetesVersion, machineImageVersion } = objectIn(maintenance, 'autoUpdate');
+  const flag = (value: unknown): boolean | null => (typeof value === 'boolean' ? value : null);
+  return {
+    kubernetesVersion: flag(kubernetesVersion),
+    machineImageVersion: flag(machineImageVersion),
+    confined: maintenance.confineSpecUpdateRollout === true,
+    begin: textIn(objectIn(maintenance, 'timeWindow'), 'begin'),
+    last: lastMaintenanceOf(status),
+  };
+}
+
+function failureTolerance(spec: JsonObject): JsonObject {
+  return objectIn(objectIn(objectIn(spec, 'controlPlane'), 'highAvailability'), 'failureTolerance');
+}
+
+function networksOf(spec: JsonObject): JsonObject {
+  return objectIn(objectIn(objectIn(spec, 'provider'), 'infrastructureConfig'), 'networks');
+}
+
+function workerFacts(worker: JsonObject): WorkerFacts {
+  const image = objectIn(objectIn(worker, 'machine'), 'image');
+  return {
+    name: textIn(worker, 'name') ?? '',
+    machineType: textIn(objectIn(worker, 'machine'), 'type') ?? '',
+    minimum: Number(worker.minimum ?? 0),
+    maximum: Number(worker.maximum ?? 0),
+    image: { name: textIn(image, 'name'), version: textIn(image, 'version') },
+    imageOptions: objectIn(image, 'providerConfig'),
+    publicIP: objectIn(worker, 'providerConfig').publicIP !== false,
+    pool: textIn(objectIn(worker, 'labels'), poolLabel),
+  };
+}
+
+function apiServerUrlOf({ advertisedAddresses }: ShootStatus): string | null {
+  const found = advertisedAddresses.find(({ name }) => name === 'external') ?? advertisedAddresses[0];
+  return found === undefined || found.url === '' ? null : found.url;
+}
+
+function lastMaintenanceOf({ lastMaintenance }: ShootStatus): MaintenanceFacts['last'] {
+  const at = dateOf(lastMaintenance?.triggeredTime ?? null);
+  const state = lastMaintenance?.state ?? '';
+  return at === null || !/^[A-Za-z]{1,64}$/.test(state) ? null : { at: at.toISOString(), state };
+}
+
+/** Descriptions are not passed on: they are free text of the provider and may expose internals to tenants. */
+function problemsOf(generation: number, status: ShootStatus, workers: readonly WorkerFacts[]): ProviderProblem[] {
+  const cycleBegan = dateOf(status.retryCycleStartTime) ?? new Date(0);
+  const problems = status.lastErrors.map(({ codes, description, lastUpdateTime }) => ({
+    ...problemOf(codes, description),
+    workers: workers.map(({ name }) => name).filter((name) => description.includes(`-${name}-`)),
+    isCurrent: status.observedGeneration >= generation && (dateOf(lastUpdateTime) ?? cycleBegan) >= cycleBegan,
+  }));
+  return problems.sort((one, other) => Number(one.code === 'internal_error') - Number(other.code === 'internal_error'));
+}
+
+function gardenCondition({ type, status, reason }: ShootCondition): GardenCondition {
+  const isClear = status === 'True' || status === 'False';
+  return { type, status: isClear ? status : 'Unknown', reason: /^[A-Za-z]{1,64}$/.test(reason) ? reason : 'Unknown' };
+}
+
+function dateOf(time: string | null): Date | null {
+  const date = new Date(time ?? '');
+  return Number.isNaN(date.getTime()) ? null : date;
+}
+
+type JsonObject = Record<string, unknown>;
+
+// Values that are missing or have an unexpected type read as absent.
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function objectIn(value: JsonObject, key: string): JsonObject {
+  const member = value[key];
+  return isObject(member) ? member : {};
+}
+
+function listIn(value: JsonObject, key: string): JsonObject[] {
+  const member = value[key];
+  return Array.isArray(member) ? member.filter(isObject) : [];
+}
+
+function textIn(value: JsonObject, key: string): string | null {
+  const member = value[key];
+  return typeof member === 'string' && member !== '' ? member : null;
+}
+
+/** Progress counts as a change in steps of this many percent. */
+const progressStep = 10;
+
+/**
+ * A digest of the facts that decisions depend on: a Shoot with an unchanged digest needs no pass. It covers what `factsOf`
+ * keeps, except times, which change with every heartbeat and attempt; except field managers, which matter only when a value
+ * changes too; and except the progress of `Reconcile`, because the garden reconciles every cluster regularly and mostly
+ * without an open operation.
+ *
+ * @returns hex
+ */
+export function observedHash(shoot: Shoot): string {
+  const { lastOperation, retryCycleStartedAt: _, managers: __, ...facts } = factsOf(shoot);
+  const operation = lastOperation && {
+    type: lastOperation.type,
+    state: lastOperation.state,
+    progress: lastOperation.type === 'Reconcile' ? null : Math.floor(lastOperation.progress / progressStep),
+  };
+  return createHash('sha256').update(JSON.stringify({ facts, operation })).digest('hex');
+}

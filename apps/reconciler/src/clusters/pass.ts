@@ -1,0 +1,269 @@
+import type { ClusterId } from '@corral/contracts';
+import { isDatabaseAway } from '@corral/database';
+import { type GardenClient, GardenError } from '@corral/garden';
+import type { Log } from '@corral/service';
+import type { Authorities } from '../garden/authorities.js';
+import { type GardenWord, gardenWordOf } from '../garden/gate.js';
+import { ABSENT } from '../garden/news-store.js';
+import type { LeaseStore, PassLease, Released } from '../loop/leases.js';
+import { type KeptPassLease, keepLease } from '../loop/leases.js';
+import type { TurnOutcome } from '../loop/wake-ups.js';
+import { classifyFailure, type Failure } from './classify-failure.js';
+import { decide } from './decide.js';
+import type { DesiredStore } from './desired-store.js';
+import { judge } from './judge/judge.js';
+import { judgeFailure } from './judge/judge-failure.js';
+import { unchangedVerdict, waitingOf, waitsForGarden, withWaiting } from './judge/waiting.js';
+import type { Desired, Observed, Step, Verdict } from './model.js';
+import { factsOf, observedFrom, observedHash } from './observe.js';
+import { type PerformDeps, performStep } from './perform.js';
+import type { RecordStore } from './record-store.js';
+
+export interface PassDeps extends PerformDeps {
+  readonly garden: PerformDeps['garden'] & Pick<GardenClient, 'readShoot'>;
+  readonly leases: LeaseStore<ClusterId>;
+  readonly desired: DesiredStore;
+  readonly records: RecordStore;
+  readonly authorities: Authorities;
+  readonly leaseMs: number;
+  readonly random?: () => number;
+  readonly log: Log;
+}
+
+/** How a pass ended. `inMs`: milliseconds until the next look, or null when none is needed before the next event. */
+export type PassEnd =
+  | TurnOutcome
+  | {
+      readonly kind: 'failed';
+      readonly failure: Failure['kind'];
+      readonly inMs: number | null;
+      readonly error: unknown;
+    };
+
+export interface PassResult {
+  readonly end: PassEnd;
+  /** Steps taken in the garden, in order. */
+  readonly steps: readonly Step['do'][];
+  /** What the calls revealed about the garden's health. Null without a call. */
+  readonly word: GardenWord | null;
+  /** The cluster had waited for the garden, and the garden has answered. */
+  readonly isGardenBack: boolean;
+}
+
+/** Enough to create a cluster in one pass. More means that steps undo each other. */
+const STEPS_MAX = 8;
+/** Delay of the next pass after one that did not settle, so that other clusters run first. */
+const RESTLESS_MS = 1_000;
+
+/**
+ * One pass over a cluster: takes the lease, then observes, decides and acts until nothing is left to do, and records the
+ * verdict. It receives only the key, and each of its writes is conditional on its lease.
+ *
+ * @throws when our own database fails. The cluster is due again when its lease ends
+ */
+export const clusterPass =
+  (deps: PassDeps) =>
+  async (clusterId: ClusterId, stop: AbortSignal): Promise<PassResult> => {
+    const answer = await deps.leases.takeLease(clusterId, deps.leaseMs);
+    if (answer.kind !== 'taken') return { end: answer, steps: [], word: null, isGardenBack: false };
+    const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
+    try {
+      return await runTurn(deps, answer.lease, kept);
+    } finally {
+      kept.end();
+    }
+  };
+
+/** State of a running pass. A failure is judged by it. */
+interface PassState {
+  wanted: Desired | null;
+  seen: Observed | null;
+  now: Date;
+  readonly steps: Step['do'][];
+}
+
+async function runTurn(deps: PassDeps, lease: PassLease<ClusterId>, kept: KeptPassLease): Promise<PassResult> {
+  const stand: PassState = { wanted: null, seen: null, now: new Date(0), steps: [] };
+  try {
+    const end = await takeSteps(deps, lease, kept.signal, stand);
+    const wasAsked = stand.steps.length > 0 || stand.wanted?.namespace !== null;
+    const isGardenBack = wasAsked && hasWaitedForGarden(stand.wanted);
+    return { end, steps: stand.steps, word: wasAsked ? { kind: 'fine' } : null, isGardenBack };
+  } catch (error) {
+    const end = await endFailed(deps, lease, kept, stand, error);
+    return { end, steps: stand.steps, word: end.kind === 'failed' ? gardenWordOf(error) : null, isGardenBack: false };
+  }
+}
+
+const hasWaitedForGarden = (wanted: Desired | null): boolean =>
+  waitsForGarden.some((reason) => reason === wanted?.known.waiting?.reason);
+
+async function takeSteps(
+  deps: PassDeps,
+  lease: PassLease<ClusterId>,
+  signal: AbortSignal,
+  stand: PassState,
+): Promise<PassEnd> {
+  for (;;) {
+    signal.throwIfAborted();
+    const read = await deps.desired.readDesired(lease);
+    if (read === null) return { kind: 'overtaken' };
+    stand.now = read.now;
+    stand.wanted = read.wanted;
+    const seen = stand.seen ?? (await observe(deps, read.wanted, signal));
+    stand.seen = seen;
+    const wanted = await recognised(deps, lease, read.wanted, seen);
+    if (wanted === null) return { kind: 'overtaken' };
+    stand.wanted = wanted;
+
+    const step = decide(wanted, seen, read.now);
+    if (step.do === 'settle') return settle(deps, lease, signal, stand, judge(wanted, seen, read.now));
+    if (stand.steps.length === STEPS_MAX) {
+      deps.log.error('pass finds no rest', { clusterId: wanted.id, steps: stand.steps });
+      return settle(deps, lease, signal, stand, { ...judge(wanted, seen, read.now), lookAgainMs: RESTLESS_MS });
+    }
+    stand.steps.push(step.do);
+    const performed = await performStep(deps)({ lease, wanted, seen, now: read.now, signal }, step);
+    switch (performed.kind) {
+      case 'done':
+        stand.seen = performed.seen;
+        break;
+      case 'waiting':
+        return settle(deps, lease, signal, stand, { ...judge(wanted, seen, read.now), lookAgainMs: performed.ms });
+      case 'overtaken':
+      case 'forgotten':
+        return performed;
+    }
+  }
+}
+
+async function observe({ garden }: PassDeps, wanted: Desired, signal: AbortSignal): Promise<Observed> {
+  const { namespace, shootName } = wanted;
+  if (namespace === null) return { kind: 'absent' };
+  return observedFrom(wanted, await garden.readShoot({ namespace, name: shootName }, signal));
+}
+
+/** Records the UID of a Shoot that was created by an apply with a lost response. Null when overtaken. */
+async function recognised(
+  { records }: PassDeps,
+  lease: PassLease<ClusterId>,
+  wanted: Desired,
+  seen: Observed,
+): Promise<Desired | null> {
+  if (seen.kind !== 'present' || wanted.known.shootUid !== null) return wanted;
+  const shootUid = seen.shoot.metadata.uid;
+  if (!(await records.recordShootUid(lease, shootUid))) return null;
+  return { ...wanted, known: { ...wanted.known, shootUid } };
+}
+
+async function settle(
+  deps: PassDeps,
+  lease: PassLease<ClusterId>,
+  signal: AbortSignal,
+  stand: PassState,
+  verdict: Verdict,
+): Promise<PassEnd> {
+  const { records } = deps;
+  await doubtToken(records, lease, stand, verdict);
+  const told = await withAuthority(deps, stand, await withSupport(deps, verdict, signal), signal);
+  const released = await records.recordPass(lease, { ...recordOf(stand, told), failures: 0, waiting: null });
+  return endOf(released, { kind: 'settled', inMs: verdict.lookAgainMs });
+}
+
+/** Adds the version's end of support. Passes share a catalogue. If it cannot be read, the known value stays. */
+async function withSupport({ catalogue }: PassDeps, verdict: Verdict, signal: AbortSignal): Promise<Verdict> {
+  const { observed } = verdict;
+  if (observed === null || observed.kubernetes === null) return verdict;
+  const { version } = observed.kubernetes;
+  const profile = await catalogue.read(signal).catch(() => null);
+  if (profile === null) return verdict;
+  const offered = profile.kubernetesVersions.find((each) => each.version === version);
+  const end = new Date(offered?.expirationDate ?? '');
+  const supportedUntil = Number.isNaN(end.getTime()) ? null : end.toISOString();
+  return { ...verdict, observed: { ...observed, kubernetes: { version, supportedUntil } } };
+}
+
+/** Adds the API server's certificate authority. If the garden does not answer, the known value stays. */
+async function withAuthority(
+  { authorities }: PassDeps,
+  { wanted, seen }: PassState,
+  verdict: Verdict,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const { observed } = verdict;
+  if (observed === null || observed.apiServer === null || wanted?.isDeleting !== false || seen?.kind !== 'present') {
+    return verdict;
+  }
+  const { metadata } = seen.shoot;
+  const shoot = { namespace: metadata.namespace, name: metadata.name, uid: metadata.uid };
+  const before = observed.apiServer.certificateAuthorityData;
+  const { authorityRotation: rotation } = factsOf(seen.shoot);
+  const certificateAuthorityData = await authorities.read({ ...shoot, rotation }, signal).catch(() => before);
+  return { ...verdict, observed: { ...observed, apiServer: { ...observed.apiServer, certificateAuthorityData } } };
+}
+
+/** What the garden learnt of a token, the connection shall tell as well. */
+async function doubtToken(
+  records: RecordStore,
+  lease: PassLease<ClusterId>,
+  { wanted }: PassState,
+  { conditions }: Verdict,
+) {
+  const isRefused = conditions.some(({ type, status }) => type === 'ConnectionReady' && status === 'False');
+  if (isRefused && wanted?.connection.phase === 'Ready') {
+    await records.requestVerification(lease, wanted.connection.id);
+  }
+}
+
+function recordOf({ wanted, seen }: PassState, verdict: Verdict) {
+  return {
+    verdict,
+    generation: wanted?.generation ?? 0,
+    operationId: wanted?.operation?.id ?? null,
+    observedHash: hashOf(seen),
+  };
+}
+
+function hashOf(seen: Observed | null): string | null {
+  if (seen === null) return null;
+  return seen.kind === 'present' ? observedHash(seen.shoot) : seen.kind === 'absent' ? ABSENT : 'foreign';
+}
+
+/** A cluster that became due during the pass is looked at again immediately. */
+function endOf<E extends { kind: 'settled' | 'failed'; inMs: number | null }>(released: Released, end: E) {
+  if (released.kind === 'overtaken') return { kind: 'overtaken' } as const;
+  return released.again ? { ...end, inMs: 0 } : end;
+}
+
+async function endFailed(
+  deps: PassDeps,
+  lease: PassLease<ClusterId>,
+  kept: KeptPassLease,
+  stand: PassState,
+  error: unknown,
+): Promise<PassEnd> {
+  if (kept.isOvertaken()) return { kind: 'overtaken' };
+  if (kept.signal.aborted) {
+    const released = await deps.leases.release(lease, { lookAgainMs: 0 });
+    return { kind: released.kind === 'overtaken' ? 'overtaken' : 'stopped' };
+  }
+  const { wanted, seen, now, steps } = stand;
+  if (wanted === null || isDatabaseAway(error)) throw error;
+  const step = steps.at(-1) ?? 'settle';
+  if (isNamespaceGone(error, step, wanted)) await deps.records.forgetNamespace(lease);
+  const failure = classifyFailure(error, { desired: wanted, step, random: deps.random ?? Math.random });
+  // An error that only the team can fix is retried with the next change or a better observation.
+  const inMs = failure.kind === 'needsUser' ? null : failure.afterMs;
+  const failures = failure.kind === 'needsUser' ? 0 : wanted.known.failures + 1;
+  const waiting = waitingOf(error, failure, wanted, now);
+  const judged = judgeFailure(wanted, seen, failure, now) ?? unchangedVerdict(wanted, inMs);
+  const verdict = { ...withWaiting(judged, waiting, wanted, now), lookAgainMs: inMs };
+  const released = await deps.records.recordPass(lease, { ...recordOf(stand, verdict), failures, waiting });
+  return endOf(released, { kind: 'failed', failure: failure.kind, inMs, error });
+}
+
+/** A write creates the object that it names, so only the namespace can be the missing name. */
+function isNamespaceGone(error: unknown, step: Step['do'], { known }: Desired): boolean {
+  const isNotFound = error instanceof GardenError && error.kind === 'not_found';
+  return isNotFound && known.shootUid === null && (step === 'applyCredentials' || step === 'applyShoot');
+}

@@ -1,0 +1,73 @@
+import type { DemoEnds, SettlementStore, ZoneSyncStore } from '@corral/dns-data';
+import type { Metrics } from '@corral/service';
+import { setOrForget } from '../loop/set-or-forget.js';
+
+export type DnsMetrics = ReturnType<typeof dnsMetrics>;
+
+interface MetricSources {
+  readonly zoneNames: readonly string[];
+  readonly sync: Pick<ZoneSyncStore, 'readSyncAgeSeconds'>;
+  readonly settlements: Pick<SettlementStore, 'readBacklogSeconds'>;
+  readonly ends: Pick<DemoEnds, 'readBacklogSeconds'>;
+}
+
+/** Metrics of the DNS loops. The ages are read from Postgres, so every replica reports the same values. */
+export function dnsMetrics(metrics: Metrics, { zoneNames, sync, settlements, ends }: MetricSources) {
+  metrics.gauge({
+    name: 'corral_dns_sync_age_seconds',
+    help: 'Age of the last successful zone sync, for the zone with the oldest one; absent before the first',
+    async collect() {
+      await setOrForget(this, async () => {
+        const ages = await Promise.all(zoneNames.map((zoneName) => sync.readSyncAgeSeconds(zoneName)));
+        const known = ages.filter((age) => age !== null);
+        return known.length === zoneNames.length ? Math.max(...known) : null;
+      });
+    },
+  });
+  metrics.gauge({
+    name: 'corral_dns_demo_backlog_seconds',
+    help: 'Time since the oldest demo with remaining records ended',
+    async collect() {
+      await setOrForget(this, () => ends.readBacklogSeconds());
+    },
+  });
+  metrics.gauge({
+    name: 'corral_dns_settle_backlog_seconds',
+    help: 'Time since the oldest write with an unknown outcome became due',
+    async collect() {
+      await setOrForget(this, () => settlements.readBacklogSeconds());
+    },
+  });
+  return {
+    syncSeconds: metrics.histogram({
+      name: 'corral_dns_sync_run_seconds',
+      help: 'Duration of zone syncs',
+      labelNames: ['outcome'],
+      buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
+    }),
+    settlements: metrics.counter({
+      name: 'corral_dns_settlements_total',
+      help: 'Settled writes with an unknown outcome, by outcome',
+      labelNames: ['outcome'],
+    }),
+    lookUps: metrics.counter({
+      name: 'corral_dns_action_lookups_total',
+      help: 'Look-ups of actions without a polling client, by status',
+      labelNames: ['outcome'],
+    }),
+    demosExpired: metrics.counter({
+      name: 'corral_dns_demos_expired_total',
+      help: 'Demos that ended because they expired',
+    }),
+    demoDeletions: metrics.counter({
+      name: 'corral_dns_demo_deletions_total',
+      help: 'Deletions of record sets of ended demos, by outcome',
+      labelNames: ['outcome'],
+    }),
+    rechecks: metrics.counter({
+      name: 'corral_dns_rechecks_total',
+      help: 'Rechecks of record sets, by outcome',
+      labelNames: ['outcome'],
+    }),
+  };
+}

@@ -1,0 +1,142 @@
+import type { NodeCounts } from '@corral/cluster-data';
+import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/contracts';
+import { type Pool, rowClock } from '@corral/database';
+import { type GardenClient, isGardenError, type NodeReading } from '@corral/garden';
+import { spreadMs } from '@corral/wire';
+import { poolLabel } from '../clusters/shoot-marks.js';
+import { inBatches } from '../loop/run-bounds.js';
+
+interface CountDeps {
+  readonly store: CountStore;
+  readonly garden: Pick<GardenClient, 'listNodes'>;
+  /** Milliseconds between two counts of an unchanged cluster. */
+  readonly intervalMs: number;
+  readonly onCounted: (outcome: 'counted' | 'away' | 'unknown') => void;
+  readonly random?: () => number;
+}
+
+/** Concurrent counts. Each may hold a response of 8 MiB. */
+const BATCH = 8;
+/** Deadline of a count. The API servers of clusters may be slow, and must not block the others. */
+const ANSWER_MS = 10_000;
+const CLAIM_MS = 60_000;
+/** Delay after a cluster did not answer, shorter than usual because its count is unknown. */
+const AGAIN_MS = 60_000;
+
+/**
+ * Counts the nodes of clusters that changed in the garden, or that are due by the interval. A Shoot does not contain its nodes,
+ * so the cluster's own API server is asked. This is separate from passes, which wait for the garden's API server only.
+ *
+ * @returns the number of clusters asked
+ */
+export const countNodes =
+  (deps: CountDeps) =>
+  (signal: AbortSignal): Promise<number> => {
+    const claim = (limit: number) => deps.store.claimDue(limit, CLAIM_MS);
+    return inBatches({ claim, work: (due) => countOne(deps, due, signal), size: BATCH }, signal);
+  };
+
+async function countOne(deps: CountDeps, due: DueCount, signal: AbortSignal): Promise<void> {
+  const { store, garden, intervalMs, onCounted, random = Math.random } = deps;
+  const { shoot, poolNames } = due;
+  if (shoot === null) {
+    onCounted('away');
+    return store.record(due, { counts: null, againMs: null });
+  }
+  try {
+    const nodes = await garden.listNodes(shoot, AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
+    onCounted('counted');
+    await store.record(due, { counts: countsOf(nodes, poolNames), againMs: spreadMs(intervalMs, random()) });
+  } catch (error) {
+    if (!isGardenError(error)) throw error;
+    // On shutdown nothing was learned. The claim expires, and another process counts.
+    if (signal.aborted) return;
+    onCounted('unknown');
+    await store.record(due, { counts: null, againMs: spreadMs(Math.min(intervalMs, AGAIN_MS), random()) });
+  }
+}
+
+/** Nodes of managed pools get the label from their worker pool, adopted servers when they join. */
+function countsOf(nodes: readonly NodeReading[], poolNames: readonly string[]): NodeCounts {
+  return Object.fromEntries(
+    poolNames.map((name) => {
+      const own = nodes.filter(({ labels }) => labels[poolLabel] === name);
+      return [name, { ready: own.filter(({ isReady }) => isReady).length, total: own.length }];
+    }),
+  );
+}
+
+/** A cluster with a due node count. */
+interface DueCount {
+  readonly teamId: TeamId;
+  readonly id: ClusterId;
+  /** Null when there is no API server that could be asked. */
+  readonly shoot: { readonly namespace: string; readonly name: string } | null;
+  /** Names of all pools of the cluster. */
+  readonly poolNames: readonly string[];
+  /** End of the claim. */
+  readonly claimedUntil: Date;
+}
+
+export const countStore = (pool: Pool) => ({
+  /** Claims due clusters. They are due again after `retryMs` unless a count is recorded. */
+  async claimDue(limit: number, retryMs: number): Promise<DueCount[]> {
+    const { rows } = await pool.query<DueRow>(
+      `WITH claimed AS (
+         UPDATE cluster SET nodes_due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
+         WHERE id IN (SELECT id FROM cluster WHERE nodes_due_at <= ${rowClock}
+                      ORDER BY nodes_due_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
+         RETURNING id, team_id, shoot_name, nodes_due_at,
+                   observed->>'apiServer' IS NOT NULL AND phase <> 'Hibernated'
+                     AND deletion_requested_at IS NULL AS is_up
+       )
+       SELECT claimed.*, team.project_namespace,
+              ARRAY(SELECT name FROM node_pool WHERE cluster_id = claimed.id ORDER BY position) AS pool_names
+       FROM claimed JOIN team ON team.id = claimed.team_id`,
+      [limit, retryMs],
+    );
+    return rows.map((row) => ({
+      teamId: asTeamId(row.team_id),
+      id: asClusterId(row.id),
+      poolNames: row.pool_names,
+      claimedUntil: row.nodes_due_at,
+      shoot:
+        row.is_up && row.project_namespace !== null ? { namespace: row.project_namespace, name: row.shoot_name } : null,
+    }));
+  },
+
+  /**
+   * Records a count. The entity tag changes only when the numbers differ. A change in the garden during the count leaves the
+   * cluster due.
+   *
+   * @param counts null when the nodes are unknown
+   * @param againMs milliseconds until the next count, or null for none before the next change
+   */
+  async record(
+    { teamId, id, claimedUntil }: DueCount,
+    { counts, againMs }: { readonly counts: NodeCounts | null; readonly againMs: number | null },
+  ): Promise<void> {
+    await pool.query(
+      `UPDATE cluster
+       SET node_counts = $3::jsonb, revision = revision + differs::int,
+           updated_at = CASE WHEN differs THEN clock_timestamp() ELSE updated_at END,
+           nodes_due_at = CASE WHEN nodes_due_at IS DISTINCT FROM $4 THEN nodes_due_at
+                               ELSE clock_timestamp() + make_interval(secs => $5::float8 / 1000) END
+       FROM (SELECT id AS counted_id, node_counts IS DISTINCT FROM $3::jsonb AS differs
+             FROM cluster WHERE team_id = $1 AND id = $2 FOR NO KEY UPDATE) before
+       WHERE id = counted_id`,
+      [teamId, id, counts && JSON.stringify(counts), claimedUntil, againMs],
+    );
+  },
+});
+type CountStore = ReturnType<typeof countStore>;
+
+interface DueRow {
+  team_id: string;
+  id: string;
+  shoot_name: string;
+  nodes_due_at: Date;
+  is_up: boolean;
+  project_namespace: string | null;
+  pool_names: string[];
+}

@@ -1,0 +1,153 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { Stopped } from '../loop/run-bounds.js';
+import { type GardenWord, gardenGate } from './gate.js';
+
+const running = () => new AbortController().signal;
+
+function aGate(places = 4) {
+  jest.useFakeTimers({ now: 0 });
+  const pauses: object[] = [];
+  const gate = gardenGate({ places, now: () => Date.now(), random: () => 0, onPause: (pause) => pauses.push(pause) });
+  /** Enters once and leaves with a word. */
+  const say = async (word: GardenWord, key = 'web') => (await gate.enter(key, running()))(word);
+  /** How many of `count` callers are inside after all pending work is done. */
+  const enterMany = async (count: number) => {
+    const leaves: ((word: GardenWord | null) => void)[] = [];
+    for (let index = 0; index < count; index += 1)
+      void gate.enter(`c${index}`, running()).then((leave) => leaves.push(leave));
+    await jest.advanceTimersByTimeAsync(0);
+    return leaves;
+  };
+  return { gate, pauses, say, enterMany };
+}
+
+describe('the garden gate', () => {
+  it('admits as many callers as it has places, and the next one when one leaves', async () => {
+    const { enterMany } = aGate(2);
+    const inside = await enterMany(5);
+    expect(inside).toHaveLength(2);
+
+    inside[0]?.({ kind: 'fine' });
+    await jest.advanceTimersByTimeAsync(0);
+
+    expect(inside).toHaveLength(3);
+  });
+
+  it('halves its places when throttled, and pauses for the Retry-After time', async () => {
+    const { gate, say, enterMany } = aGate(4);
+
+    await say({ kind: 'throttled', retryAfterMs: 7_000 });
+
+    expect(gate.state()).toEqual({ places: 2, pausedMs: 7_000 });
+    const inside = await enterMany(4);
+    await jest.advanceTimersByTimeAsync(6_999);
+    expect(inside).toHaveLength(0);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(inside).toHaveLength(2);
+  });
+
+  it('counts the same word from concurrent callers once', async () => {
+    const { gate, pauses, enterMany } = aGate(8);
+    const inside = await enterMany(8);
+
+    for (const leave of inside) leave({ kind: 'throttled', retryAfterMs: 1_000 });
+
+    expect(gate.state().places).toBe(4);
+    expect(pauses).toHaveLength(1);
+  });
+
+  it('does not pause when only one cluster gets no answers', async () => {
+    const { gate, say } = aGate();
+
+    for (let attempt = 0; attempt < 10; attempt += 1) await say({ kind: 'away' }, 'poison');
+
+    expect(gate.state()).toEqual({ places: 4, pausedMs: 0 });
+  });
+
+  it('pauses when several clusters in a row get no answer', async () => {
+    const { gate, say } = aGate();
+    await say({ kind: 'away' }, 'one');
+    await say({ kind: 'away' }, 'two');
+    await say({ kind: 'fine' }, 'three');
+    await say({ kind: 'away' }, 'four');
+    await say({ kind: 'away' }, 'five');
+    expect(gate.state()).toEqual({ places: 4, pausedMs: 0 });
+
+    await say({ kind: 'away' }, 'six');
+
+    expect(gate.state()).toEqual({ places: 1, pausedMs: 1_000 });
+  });
+
+  it('admits only one caller while that one gets no answer', async () => {
+    const { gate, say } = aGate();
+    for (const key of ['one', 'two', 'three']) await say({ kind: 'away' }, key);
+    await jest.advanceTimersByTimeAsync(1_000);
+
+    await say({ kind: 'away' }, 'one');
+
+    expect(gate.state()).toEqual({ places: 1, pausedMs: 2_000 });
+  });
+
+  it.each(['away', 'locked'] as const)('tries every two seconds while the garden is %s', async (kind) => {
+    const { gate, pauses, say } = aGate();
+    const begin = kind === 'away' ? ['one', 'two', 'three'] : ['one'];
+    for (const key of begin) await say({ kind }, key);
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      await jest.advanceTimersByTimeAsync(gate.state().pausedMs);
+      await say({ kind }, 'one');
+    }
+
+    expect(pauses.map((pause) => (pause as { ms: number }).ms)).toEqual([1_000, ...Array(6).fill(2_000)]);
+  });
+
+  it('pauses immediately when the garden denies access', async () => {
+    const { gate, say } = aGate();
+
+    await say({ kind: 'locked' });
+
+    expect(gate.state()).toEqual({ places: 1, pausedMs: 1_000 });
+  });
+
+  it('pauses up to half a minute without a Retry-After, and recovers afterwards', async () => {
+    const { gate, pauses, say, enterMany } = aGate(4);
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      await say({ kind: 'throttled', retryAfterMs: null });
+      await jest.advanceTimersByTimeAsync(gate.state().pausedMs);
+    }
+    expect(pauses.map((pause) => (pause as { ms: number }).ms)).toEqual([
+      1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
+    ]);
+    const inside = await enterMany(3);
+    expect(inside).toHaveLength(1);
+    inside[0]?.({ kind: 'fine' });
+    await jest.advanceTimersByTimeAsync(0);
+    expect(inside).toHaveLength(3);
+    for (const leave of inside.slice(1)) leave({ kind: 'fine' });
+
+    for (let round = 0; round < 20; round += 1) await say({ kind: 'fine' });
+
+    expect(gate.state()).toEqual({ places: 4, pausedMs: 0 });
+  });
+
+  it('learns nothing from a caller that leaves without a word', async () => {
+    const { gate, enterMany } = aGate();
+    const [leave] = await enterMany(1);
+
+    leave?.(null);
+
+    expect(gate.state()).toEqual({ places: 4, pausedMs: 0 });
+  });
+
+  it('rejects waiting callers when the process stops', async () => {
+    const { gate, say } = aGate();
+    await say({ kind: 'locked' });
+    const stop = new AbortController();
+    const waiting = gate.enter('web', stop.signal);
+
+    stop.abort();
+
+    await expect(waiting).rejects.toBeInstanceOf(Stopped);
+    await expect(gate.enter('web', stop.signal)).rejects.toBeInstanceOf(Stopped);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,95 @@
+import { GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
+import { silentLog } from '@corral/service';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { WaitingShoot } from './news-store.js';
+import { probeGarden } from './probe-garden.js';
+
+beforeEach(() => void jest.useFakeTimers({ now: 0 }));
+afterEach(() => void jest.useRealTimers());
+
+type Answer = 'ok' | GardenErrorKind | 'hangs';
+
+/** Runs a probe with fake timers for this many seconds. */
+async function probe(
+  world: { readonly waiting?: (ms: number) => WaitingShoot | null; readonly answer: (ms: number) => Answer },
+  seconds: number,
+) {
+  const { waiting = () => ({ namespace: 'garden-acme', name: 'web' }), answer } = world;
+  const asked: { ms: number; what: string }[] = [];
+  const returns: number[] = [];
+  const ask = async (what: string, signal?: AbortSignal): Promise<unknown> => {
+    asked.push({ ms: Date.now(), what });
+    const kind = answer(Date.now());
+    if (kind === 'ok') return null;
+    if (kind !== 'hangs') throw new GardenError(kind, 'no');
+    return new Promise((_, reject) => {
+      signal?.addEventListener('abort', () => reject(new GardenError('unreachable', 'the caller gave up')));
+    });
+  };
+  const stop = new AbortController();
+  const probing = probeGarden({
+    garden: {
+      readShoot: async ({ name }, signal) => (await ask(name, signal)) as Shoot,
+      listShoots: async (_, signal) => (await ask('a list', signal)) as never,
+    },
+    news: { findWaiting: async () => waiting(Date.now()) },
+    onReturn: async () => void returns.push(Date.now()),
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    log: silentLog,
+  })(stop.signal);
+  await jest.advanceTimersByTimeAsync(seconds * 1_000);
+  stop.abort();
+  await jest.advanceTimersByTimeAsync(10_000);
+  await probing;
+  return { asked, returns };
+}
+
+describe('the garden probe', () => {
+  it.each<Answer>(['unreachable', 'uncertain', 'server_error', 'unusable', 'credentials', 'throttled', 'hangs'])(
+    'reports the end of an outage (%s) once and within three seconds',
+    async (answer) => {
+      const backAt = 60_700;
+
+      const { returns } = await probe({ answer: (ms) => (ms < backAt ? answer : 'ok') }, 120);
+
+      expect(returns).toHaveLength(1);
+      expect(returns[0]).toBeGreaterThanOrEqual(backAt);
+      expect(returns[0]).toBeLessThan(backAt + 3_000);
+    },
+  );
+
+  it('makes no call while no cluster waits', async () => {
+    const { asked, returns } = await probe({ waiting: () => null, answer: () => 'ok' }, 60);
+
+    expect([asked, returns]).toEqual([[], []]);
+  });
+
+  it('reads the Shoot of a waiting cluster, or lists one Shoot when the cluster has no namespace', async () => {
+    const places = [
+      { namespace: null, name: 'new' },
+      { namespace: 'garden-acme', name: 'web' },
+    ] as const;
+
+    const { asked } = await probe({ waiting: (ms) => places[ms === 0 ? 0 : 1], answer: () => 'unreachable' }, 2);
+
+    expect(asked.map(({ what }) => what).slice(0, 2)).toEqual(['a list', 'web']);
+  });
+
+  it('treats a new waiting cluster as one that missed the return, and probes rarely while it waits', async () => {
+    const { asked, returns } = await probe(
+      { waiting: (ms) => (ms < 10_000 ? null : { namespace: 'garden-acme', name: 'broken' }), answer: () => 'ok' },
+      100,
+    );
+
+    expect(returns).toHaveLength(1);
+    expect(asked.length).toBeLessThan(22);
+  });
+
+  it('counts every refusal about the Shoot as an answer', async () => {
+    const answers: Answer[] = ['rbac', 'not_found', 'refused'];
+    for (const answer of answers) {
+      const { returns } = await probe({ answer: (ms) => (ms < 5_000 ? 'unreachable' : answer) }, 20);
+      expect(returns).toHaveLength(1);
+    }
+  });
+});

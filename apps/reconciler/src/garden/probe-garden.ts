@@ -1,0 +1,70 @@
+import type { GardenClient } from '@corral/garden';
+import type { Log } from '@corral/service';
+import { sleep, startDeadline } from '@corral/wire';
+import { waitsForGarden } from '../clusters/judge/waiting.js';
+import { managedSelector } from '../clusters/shoot-marks.js';
+import { unlessStopped } from '../loop/run-bounds.js';
+import { gardenWordOf } from './gate.js';
+import type { NewsStore, WaitingShoot } from './news-store.js';
+
+export interface ProbeDeps {
+  readonly garden: Pick<GardenClient, 'readShoot' | 'listShoots'>;
+  readonly news: Pick<NewsStore, 'findWaiting'>;
+  /** Wakes the waiting clusters. Never rejects. */
+  readonly onReturn: () => Promise<void>;
+  readonly log: Log;
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** Probe interval while the garden does not answer, in milliseconds. */
+const AWAY_MS = 1_000;
+/** Check interval while no cluster waits. A cluster that starts to wait retries earlier by itself. */
+const NOBODY_WAITS_MS = 2_000;
+/** Probe interval while the garden answers. Clusters that still wait have another problem. */
+const WELL_MS = 5_000;
+/** Deadline of a probe. A call may hang although the garden has recovered. */
+const ANSWER_MS_MAX = 1_500;
+
+/**
+ * While clusters wait for the garden, reads the Shoot of one of them, and wakes all of them when the garden answers again.
+ * Otherwise the return could go unnoticed for minutes: a watch stays open on a garden that answers no new call, and waiting
+ * clusters retry with growing delays. Runs until the signal aborts. Never rejects.
+ */
+export const probeGarden =
+  ({ garden, news, onReturn, log, pause = sleep }: ProbeDeps) =>
+  async (signal: AbortSignal): Promise<void> => {
+    let wasWell = false;
+    while (!signal.aborted) {
+      const state = await look();
+      if (state === 'well' && !wasWell) await onReturn();
+      wasWell = state === 'well';
+      await pause({ away: AWAY_MS, well: WELL_MS, idle: NOBODY_WAITS_MS }[state], signal);
+    }
+
+    async function look(): Promise<'away' | 'well' | 'idle'> {
+      try {
+        const waiting = await news.findWaiting(waitsForGarden);
+        if (waiting === null) return 'idle';
+        return (await isAnswering(waiting)) ? 'well' : 'away';
+      } catch (error) {
+        log.warn('garden not probed', { error });
+        return 'idle';
+      }
+    }
+
+    async function isAnswering({ namespace, name }: WaitingShoot): Promise<boolean> {
+      const limit = startDeadline(ANSWER_MS_MAX);
+      const ask = (): Promise<unknown> =>
+        namespace === null
+          ? garden.listShoots({ labelSelector: managedSelector, limit: 1 }, limit.signal)
+          : garden.readShoot({ namespace, name }, limit.signal);
+      try {
+        await unlessStopped(ask, signal);
+        return true;
+      } catch (error) {
+        return gardenWordOf(error)?.kind === 'fine';
+      } finally {
+        limit.end();
+      }
+    }
+  };

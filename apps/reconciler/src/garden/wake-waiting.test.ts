@@ -1,0 +1,78 @@
+import { asClusterId, asServerId } from '@corral/contracts';
+import { silentLog } from '@corral/service';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type Waiters, type Woken, wakeWaiting } from './wake-waiting.js';
+
+beforeEach(() => void jest.useFakeTimers({ now: 0 }));
+afterEach(() => void jest.useRealTimers());
+
+describe('the return of the garden', () => {
+  function aWaker(...marks: Waiters['mark'][]) {
+    const woken: [string, number][] = [];
+    const wake = async (id: string, inMs: number) => void woken.push([id, inMs]);
+    const waiters = marks.map((mark) => ({ mark, wake }));
+    return { woken, wake: wakeWaiting({ waiters, log: silentLog, now: () => Date.now() }) };
+  }
+  const counted = () => {
+    const calls = { count: 0 };
+    const mark = async (): Promise<Woken[]> => {
+      calls.count += 1;
+      return [];
+    };
+    return { calls, mark };
+  };
+
+  it('wakes all waiting rows, each with its own delay', async () => {
+    const clusters = async () => [
+      { id: asClusterId('a'), inMs: 12 },
+      { id: asClusterId('b'), inMs: 1_900 },
+    ];
+    const { wake, woken } = aWaker(clusters, async () => [{ id: asServerId('server'), inMs: 700 }]);
+
+    await wake();
+
+    expect(woken.toSorted()).toEqual([
+      ['a', 12],
+      ['b', 1_900],
+      ['server', 700],
+    ]);
+  });
+
+  it('is processed once for concurrent calls, and once more after the window', async () => {
+    const { calls, mark } = counted();
+    const { wake } = aWaker(mark);
+
+    await Promise.all(Array.from({ length: 50 }, wake));
+    expect(calls.count).toBe(1);
+    await jest.advanceTimersByTimeAsync(1_999);
+    expect(calls.count).toBe(1);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(calls.count).toBe(2);
+
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(calls.count).toBe(2);
+  });
+
+  it('is not processed again after a single call', async () => {
+    const { calls, mark } = counted();
+    const { wake } = aWaker(mark);
+
+    await wake();
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(calls.count).toBe(1);
+    await wake();
+
+    expect(calls.count).toBe(2);
+  });
+
+  it('does not reject when rows cannot be marked, and wakes the others', async () => {
+    const { wake, woken } = aWaker(
+      () => Promise.reject(new Error('the database is away')),
+      async () => [{ id: asServerId('server'), inMs: 1 }],
+    );
+
+    await expect(wake()).resolves.toBeUndefined();
+
+    expect(woken).toEqual([['server', 1]]);
+  });
+});

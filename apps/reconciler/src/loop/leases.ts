@@ -1,0 +1,183 @@
+import { asTeamId, type ClusterId, type ServerId, type TeamId } from '@corral/contracts';
+import { type Pool, rowClock } from '@corral/database';
+import type { Log } from '@corral/service';
+
+/** Names a row that is worked on in turns. */
+export type TurnId = ClusterId | ServerId;
+
+/** One turn with a row. Its writes count only while no later turn was given out. */
+export interface PassLease<Id extends TurnId = TurnId> {
+  readonly teamId: TeamId;
+  readonly id: Id;
+  readonly fence: number;
+}
+
+/** What came of asking for a turn with a row. */
+export type LeaseAnswer<Id extends TurnId = TurnId> =
+  | { readonly kind: 'taken'; readonly lease: PassLease<Id> }
+  /** Another pass has it. What made the row due meanwhile is served by that one or after it. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'not due'; readonly inMs: number }
+  /** The row is gone, not ready for work, or waits for an event only. */
+  | { readonly kind: 'idle' };
+
+/** SQL condition for the row of a lease that is still valid. `$1`, `$2` and `$3` are `leaseValues`. */
+export const ours = 'team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL';
+export const leaseValues = ({ teamId, id, fence }: PassLease): [string, string, number] => [teamId, id, fence];
+
+/** How a pass releases its lease. */
+interface TurnEnd {
+  /** Milliseconds until the next look unless the row becomes due earlier. Null when no look is needed before the next event. */
+  readonly lookAgainMs: number | null;
+}
+
+/** `again`: the row became due during the pass, so it is due now. */
+export type Released = { readonly kind: 'released'; readonly again: boolean } | { readonly kind: 'overtaken' };
+
+/** A row that the sweep found, with where the sweep goes on after it. */
+export interface Due<Id extends TurnId = TurnId> {
+  readonly id: Id;
+  readonly dueAt: Date;
+}
+
+/** What is worked on in turns: rows with `due_at`, `lease_until` and `lease_fence`. The texts are SQL of ours. */
+export interface LeasedTable<Id extends TurnId> {
+  readonly table: Id extends ClusterId ? 'cluster' : 'adopted_server';
+  /** A condition that tells which rows are worked on at all. */
+  readonly isWorkedOn: string;
+  /** SQL assignments when a lease is taken. Empty, or starting with a comma. */
+  readonly onTaken: string;
+}
+
+const isFree = `(lease_until IS NULL OR lease_until <= ${rowClock})`;
+
+/** Time relative to the database's clock, because the clocks of workers may differ. */
+const inMs = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
+
+/**
+ * During a lease, `due_at` equals `lease_until`. Making the row due writes a different time, which is detected when the lease
+ * is released.
+ */
+const untouched = 'due_at IS NOT DISTINCT FROM lease_until';
+
+export const leaseStore = <Id extends TurnId>(pool: Pool, { table, isWorkedOn, onTaken }: LeasedTable<Id>) => {
+  const whyNot = async (id: Id): Promise<LeaseAnswer<Id>> => {
+    const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>(
+      `SELECT ${isFree} AS is_free, ${isWorkedOn} AS is_worked_on,
+              ceil(extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS due_in_ms
+       FROM ${table} WHERE id = $1`,
+      [id],
+    );
+    const [row] = rows;
+    if (row === undefined || !row.is_worked_on) return { kind: 'idle' };
+    if (!row.is_free) return { kind: 'busy' };
+    return row.due_in_ms === null ? { kind: 'idle' } : { kind: 'not due', inMs: Math.max(1, row.due_in_ms) };
+  };
+
+  return {
+    /** Takes the turn of a row that is due. If the process dies, the row is due again when the lease ends. */
+    async takeLease(id: Id, leaseMs: number): Promise<LeaseAnswer<Id>> {
+      const { rows } = await pool.query<{ team_id: string; lease_fence: number }>(
+        `UPDATE ${table}
+         SET lease_fence = lease_fence + 1, lease_until = turn.ends_at, due_at = turn.ends_at ${onTaken}
+         FROM (SELECT ${inMs('$2')} AS ends_at) turn
+         WHERE id = $1 AND due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}
+         RETURNING team_id, lease_fence`,
+        [id, leaseMs],
+      );
+      const [taken] = rows;
+      if (taken === undefined) return whyNot(id);
+      return { kind: 'taken', lease: { teamId: asTeamId(taken.team_id), id, fence: taken.lease_fence } };
+    },
+
+    /** @returns false when a later turn was given out: the pass must stop */
+    async renewLease(lease: PassLease<Id>, leaseMs: number): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `UPDATE ${table}
+         SET lease_until = turn.ends_at, due_at = CASE WHEN ${untouched} THEN turn.ends_at ELSE due_at END
+         FROM (SELECT ${inMs('$4')} AS ends_at) turn
+         WHERE ${ours}`,
+        [...leaseValues(lease), leaseMs],
+      );
+      return rowCount === 1;
+    },
+
+    /** Gives the turn back without a word about the row, as when it is the other side that is away. */
+    async release({ teamId, id, fence }: PassLease<Id>, { lookAgainMs }: TurnEnd): Promise<Released> {
+      const { rows } = await pool.query<{ again: boolean }>(
+        `UPDATE ${table} SET due_at = CASE WHEN turn.again THEN due_at ELSE ${inMs('$4')} END, lease_until = NULL
+         FROM (SELECT id, NOT (${untouched}) AS again FROM ${table} WHERE id = $2 FOR UPDATE) turn
+         WHERE ${table}.id = turn.id AND team_id = $1 AND lease_fence = $3 AND lease_until IS NOT NULL
+         RETURNING again`,
+        [teamId, id, fence, lookAgainMs],
+      );
+      return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
+    },
+
+    /** Rows that have been due for `forMs` and that nobody works on, those due longest first. */
+    async findDue({ limit, forMs }: { limit: number; forMs: number }, after: Due<Id> | null): Promise<Due<Id>[]> {
+      const { rows } = await pool.query<{ id: Id; due_at: Date }>(
+        `SELECT id, due_at FROM ${table}
+         WHERE due_at <= ${inMs('-$4')} AND ${isFree} AND ${isWorkedOn}
+           AND ($2::timestamptz IS NULL OR (due_at, id) > ($2, $3::uuid))
+         ORDER BY due_at, id LIMIT $1`,
+        [limit, after?.dueAt ?? null, after?.id ?? null, forMs],
+      );
+      return rows.map(({ id, due_at }) => ({ id, dueAt: due_at }));
+    },
+
+    /** Age of the oldest due row in seconds, or 0 when none is due. */
+    async readDueAgeSeconds(): Promise<number> {
+      const { rows } = await pool.query<{ seconds: number | null }>(
+        `SELECT extract(epoch FROM clock_timestamp() - min(due_at))::float8 AS seconds
+         FROM ${table} WHERE due_at <= ${rowClock} AND ${isFree} AND ${isWorkedOn}`,
+      );
+      return rows[0]?.seconds ?? 0;
+    },
+  };
+};
+export type LeaseStore<Id extends TurnId> = ReturnType<typeof leaseStore<Id>>;
+
+export interface KeptPassLease {
+  /** Aborted when the pass must stop: on shutdown, or when a later lease was granted. */
+  readonly signal: AbortSignal;
+  isOvertaken(): boolean;
+  end(): void;
+}
+
+/**
+ * Renews a lease during a pass. Leases are short, so that another process soon takes over after a crash, while a single call
+ * may take longer.
+ */
+export function keepLease<Id extends TurnId>(
+  { leases, log }: { leases: Pick<LeaseStore<Id>, 'renewLease'>; log: Log },
+  lease: PassLease<Id>,
+  leaseMs: number,
+  stop: AbortSignal,
+): KeptPassLease {
+  const controller = new AbortController();
+  let overtaken = false;
+  const abort = () => controller.abort();
+  const renew = async (): Promise<void> => {
+    try {
+      if (await leases.renewLease(lease, leaseMs)) return;
+      overtaken = true;
+      abort();
+    } catch (error) {
+      // The next renewal may succeed. Otherwise every write of the pass is still conditional on the lease.
+      log.warn('lease not renewed', { id: lease.id, error });
+    }
+  };
+  const timer = setInterval(() => void renew(), leaseMs / 3).unref();
+  stop.addEventListener('abort', abort, { once: true });
+  if (stop.aborted) abort();
+  return {
+    signal: controller.signal,
+    isOvertaken: () => overtaken,
+    // The process's signal is long-lived, so listeners must be removed.
+    end() {
+      clearInterval(timer);
+      stop.removeEventListener('abort', abort);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import type { RrsetSource } from '@corral/dns-data';
+import type { JobContext } from '@corral/queue';
+import { orAborted } from '@corral/wire';
+
+/** Skips a run while the previous one is in progress, because slow dependencies would only get more load. */
+export function oneAtATime(work: (signal: AbortSignal) => Promise<unknown>) {
+  let isRunning = false;
+  return async (_payload: unknown, { signal }: JobContext): Promise<void> => {
+    if (isRunning) return;
+    isRunning = true;
+    try {
+      await work(signal);
+    } finally {
+      isRunning = false;
+    }
+  };
+}
+
+/** Like `oneAtATime`, but runs once more when it was requested during a run, so that newly due work does not wait. */
+export function onceMoreWhenAsked(work: (signal: AbortSignal) => Promise<unknown>): ReturnType<typeof oneAtATime> {
+  let isAsked = false;
+  const run = oneAtATime(async (signal) => {
+    while (isAsked && !signal.aborted) {
+      isAsked = false;
+      await work(signal);
+    }
+  });
+  return (payload, context) => {
+    isAsked = true;
+    return run(payload, context);
+  };
+}
+
+interface Batches<T> {
+  /** Claims at most `limit` items. */
+  readonly claim: (limit: number) => Promise<readonly T[]>;
+  readonly work: (item: T) => Promise<unknown>;
+  readonly size: number;
+}
+
+/**
+ * Works on due items in batches until a batch is not full or the signal aborts.
+ *
+ * @returns the number of processed items
+ */
+export async function inBatches<T>({ claim, work, size }: Batches<T>, signal: AbortSignal): Promise<number> {
+  let done = 0;
+  while (!signal.aborted) {
+    const batch = await claim(size);
+    await Promise.all(batch.map(work));
+    done += batch.length;
+    if (batch.length < size) break;
+  }
+  return done;
+}
+
+/** The process is shutting down. Unfinished work is left to the next one. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+  constructor() {
+    super('The reconciler is shutting down.');
+  }
+}
+
+/**
+ * Awaits a read until the signal aborts, so that shutdown does not wait for a hanging read.
+ *
+ * @throws Stopped when the signal aborts first. A later result or error is dropped
+ */
+export async function unlessStopped<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) throw new Stopped();
+  return orAborted(read(), signal, () => new Stopped());
+}
+
+/** A source whose reads are awaited until the signal aborts. */
+export function untilStopped(source: RrsetSource, signal: AbortSignal): RrsetSource {
+  return {
+    readRrset: (...asked) => unlessStopped(() => source.readRrset(...asked), signal),
+    readZone: (...asked) => unlessStopped(() => source.readZone(...asked), signal),
+  };
+}

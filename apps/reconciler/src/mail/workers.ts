@@ -1,0 +1,53 @@
+import type { Pool } from '@corral/database';
+import type { JobHandlers, Queue } from '@corral/queue';
+import type { Log, Metrics } from '@corral/service';
+import { oneAtATime } from '../loop/run-bounds.js';
+import type { MailServer } from './connect-mail-server.js';
+import type { Place } from './render-invitation.js';
+import { sendMails } from './send-mails.js';
+import { mailStore } from './store.js';
+
+export interface MailWorkerDeps {
+  readonly settings: {
+    /** Where invitations are accepted. */
+    readonly place: Place;
+    /** Interval at which the database is searched for due mails whose job was lost. */
+    readonly intervalMs: number;
+  };
+  readonly pool: Pool;
+  readonly queue: Queue;
+  readonly mailServer: MailServer;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export interface MailWorkers {
+  sendMails(signal: AbortSignal): Promise<number>;
+  readonly handlers: JobHandlers<'mail'>;
+  readonly concurrency: number;
+  /** Schedules the recurring job. */
+  schedule(): void;
+}
+
+/** Wires the loop over mails. Has no effect until `schedule`. */
+export function buildMailWorkers({ settings, pool, queue, mailServer, metrics, log }: MailWorkerDeps): MailWorkers {
+  const outcomes = metrics.counter({
+    name: 'corral_mails_total',
+    help: 'Deliveries of mails, by outcome',
+    labelNames: ['outcome'],
+  });
+  const send = sendMails({
+    store: mailStore(pool),
+    deliver: mailServer.deliver,
+    place: settings.place,
+    log,
+    onOutcome: (outcome) => outcomes.inc({ outcome }),
+  });
+  return {
+    sendMails: send,
+    handlers: { 'send-mails': oneAtATime(send) },
+    // One job runs. A second one ends immediately, and needs a slot.
+    concurrency: 2,
+    schedule: () => queue.schedule('send-mails', {}, settings.intervalMs),
+  };
+}

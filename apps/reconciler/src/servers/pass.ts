@@ -1,0 +1,173 @@
+import { joinsByCommand, type ServerId } from '@corral/contracts';
+import type { ProjectClient, Projects } from '@corral/hcloud';
+import type { Log } from '@corral/service';
+import type { LeaseStore, PassLease } from '../loop/leases.js';
+import { type KeptPassLease, keepLease } from '../loop/leases.js';
+import { type OpenToken, openOrTell } from '../loop/provider-token.js';
+import type { TurnOutcome } from '../loop/wake-ups.js';
+import { decide } from './decide.js';
+import { judgeFailure } from './judge-failure.js';
+import { judgeGarden, type PassState } from './judge-garden.js';
+import { nothingSeen, type Seen, type Step, type Verdict, type Wait, type WantedServer } from './model.js';
+import { type PerformDeps, type Performed, performStep } from './perform.js';
+import type { ServerStore } from './store.js';
+import { failed, resting, waitingSince } from './verdicts.js';
+
+export interface ServerPassDeps extends PerformDeps {
+  readonly leases: Pick<LeaseStore<ServerId>, 'takeLease' | 'renewLease' | 'release'>;
+  readonly store: ServerStore;
+  readonly projects: Projects;
+  readonly openToken: OpenToken;
+  readonly leaseMs: number;
+  readonly random?: () => number;
+  readonly log: Log;
+}
+
+export interface ServerPassResult {
+  readonly end: TurnOutcome;
+  readonly steps: readonly Step['do'][];
+}
+
+/** Enough to detach a server from a cluster and start its rebuild in one pass. More means that others undo the steps. */
+const STEPS_MAX = 24;
+const RESTLESS_MS = 5_000;
+const UNREADABLE_MS = 60_000;
+
+/**
+ * One pass over an adopted server: takes the lease, then decides and acts until nothing is left to do, and records the verdict.
+ * After a crash, the next pass reconstructs the state from the row and the provider.
+ *
+ * @throws when our own database fails. The server is due again when its lease ends
+ */
+export const serverPass =
+  (deps: ServerPassDeps) =>
+  async (id: ServerId, stop: AbortSignal): Promise<ServerPassResult> => {
+    const answer = await deps.leases.takeLease(id, deps.leaseMs);
+    if (answer.kind !== 'taken') return { end: answer, steps: [] };
+    const kept = keepLease(deps, answer.lease, deps.leaseMs, stop);
+    try {
+      return await runTurn(deps, answer.lease, kept);
+    } finally {
+      kept.end();
+    }
+  };
+
+async function runTurn(
+  deps: ServerPassDeps,
+  lease: PassLease<ServerId>,
+  kept: KeptPassLease,
+): Promise<ServerPassResult> {
+  const steps: Step['do'][] = [];
+  const read = await deps.store.read(lease);
+  if (read === null) return { end: { kind: 'overtaken' }, steps };
+  const turn = { lease, kept, steps };
+  // A machine that joins by command involves no provider, so no token is needed.
+  if (joinsByCommand(read.wanted.kind)) return { end: await takeSteps(deps, { ...turn, project: null }), steps };
+  const token = openOrTell(deps, read.token);
+  if (token === null) {
+    return { end: await settle(deps, lease, read, nothingSeen, unreadable(read.wanted)), steps };
+  }
+  const end = await deps.projects.within(token, (project) => takeSteps(deps, { ...turn, project }));
+  return { end, steps };
+}
+
+type Failed = Extract<Performed, { kind: 'failed' | 'unanswered' | 'paused' }>;
+
+interface Turn {
+  readonly lease: PassLease<ServerId>;
+  readonly kept: KeptPassLease;
+  readonly steps: Step['do'][];
+  readonly project: ProjectClient | null;
+}
+
+async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: Turn): Promise<TurnOutcome> {
+  const { times, random = Math.random } = deps;
+  for (let seen: Seen = nothingSeen; ; ) {
+    if (kept.isOvertaken()) return { kind: 'overtaken' };
+    if (kept.signal.aborted) return stopped(deps, lease);
+    const read = await deps.store.read(lease);
+    if (read === null) return { kind: 'overtaken' };
+    const { wanted, now } = read;
+    const step = decide(wanted, seen, now, times);
+    if (step.do === 'settle') return settle(deps, lease, read, seen, step.verdict);
+    if (steps.length === STEPS_MAX) {
+      deps.log.warn('server pass finds no rest', { id: wanted.id, steps });
+      return settle(deps, lease, read, seen, restless(wanted));
+    }
+    steps.push(step.do);
+    const performed = await performStep(deps)({ lease, wanted, seen, project, signal: kept.signal }, step);
+    switch (performed.kind) {
+      case 'done':
+        seen = performed.seen;
+        break;
+      case 'changed':
+        seen = nothingSeen;
+        break;
+      case 'forgotten':
+        return performed;
+      case 'failed':
+      case 'unanswered':
+      case 'paused': {
+        // A call aborted by our own shutdown says nothing.
+        if (performed.kind !== 'failed' && kept.signal.aborted) break;
+        // Read the row again, because the step may have written to it.
+        const after = await deps.store.read(lease);
+        if (after === null) return { kind: 'overtaken' };
+        const stand = { wanted: after.wanted, now: after.now, times, random: random() };
+        return settle(deps, lease, after, seen, judged(deps, stand, step.do, performed));
+      }
+    }
+  }
+}
+
+function judged({ log }: ServerPassDeps, stand: PassState, step: Step['do'], failed: Failed): Verdict {
+  const { id } = stand.wanted;
+  if (failed.kind === 'failed') {
+    log.warn('provider did not do it', { id, step, ...failed.failure });
+    return judgeFailure(stand, step, failed.failure);
+  }
+  if (failed.kind === 'unanswered') log.warn('cluster did not do it', { id, step, error: failed.error });
+  return judgeGarden(stand, step, failed);
+}
+
+async function settle(
+  { store }: ServerPassDeps,
+  lease: PassLease<ServerId>,
+  { wanted, now }: Pick<PassState, 'wanted' | 'now'>,
+  seen: Seen,
+  verdict: Verdict,
+): Promise<TurnOutcome> {
+  if (verdict.doubtsToken) await store.requestVerification(lease, wanted.connection.id);
+  const name = seen.server === null || seen.server === 'absent' ? null : seen.server.name;
+  // A node that is joining or leaving does not count as ready.
+  const nodeReady = verdict.nodeReady ?? (verdict.phase === 'Joined' ? nodeReadyIn(seen) : null);
+  const waiting = waitingSince(verdict.waiting, wanted.waiting, now);
+  const released = await store.settle(lease, wanted, { ...verdict, nodeReady }, { name, waiting });
+  if (released.kind === 'overtaken') return released;
+  return { kind: 'settled', inMs: released.again ? 0 : verdict.lookAgainMs };
+}
+
+/** Null when the node was not read. */
+const nodeReadyIn = ({ node }: Seen): boolean | null => (node === null ? null : node !== 'absent' && node.isReady);
+
+async function stopped({ leases }: ServerPassDeps, lease: PassLease<ServerId>): Promise<TurnOutcome> {
+  const released = await leases.release(lease, { lookAgainMs: 0 });
+  return released.kind === 'overtaken' ? released : { kind: 'stopped' };
+}
+
+/** Before the rebuild request the adoption fails, and the team can fix it. Afterwards it continues once the token is readable. */
+function unreadable(wanted: WantedServer): Verdict {
+  const message = 'The stored token of the connection cannot be decrypted. Enter it in the connection again.';
+  const isUnasked = wanted.phase === 'Adopting' && wanted.rebuildAskedAt === null;
+  if (isUnasked && wanted.deregisterRequestedAt === null) return failed(wanted, 'server_token_rejected', message);
+  return held(wanted, { reason: 'TokenUnreadable', message }, UNREADABLE_MS);
+}
+
+const restlessSentence = 'Another party is changing the server, or its provider is slow. The service retries.';
+const restless = (wanted: WantedServer): Verdict =>
+  held(wanted, { reason: 'Retrying', message: restlessSentence }, RESTLESS_MS);
+
+const held = ({ phase }: WantedServer, waiting: Wait, inMs: number): Verdict => ({
+  ...resting(phase, waiting.message, { to: 'stay' }, inMs),
+  waiting,
+});

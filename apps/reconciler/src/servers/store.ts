@@ -1,0 +1,292 @@
+import {
+  type ConnectionToken,
+  connectionColumns,
+  connectionTokenOf,
+  isNewsAbout,
+  isOpenIn,
+  operationValues,
+  requestVerification,
+  type SealedTokenRow,
+  type ServerRebuildRow,
+  type ServerSpecRow,
+  type ServerStateRow,
+  selectOf,
+  serverColumns,
+  serverSpecOf,
+  serverStateOf,
+  succeedOperationsOf,
+  verdictAssignments,
+} from '@corral/cluster-data';
+import {
+  asConnectionId,
+  asNodePoolId,
+  type ClusterId,
+  type ConnectionId,
+  type ConnectionPhase,
+  type OperationWaiting,
+  type RebuildPurpose,
+  type ServerId,
+  type ServerPhase,
+} from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
+import { clusterFacts } from './membership.js';
+import type { NodeCluster, Verdict, WantedServer } from './model.js';
+
+/** The wish has not changed since it was read. `$4` is its generation. */
+const stillWanted = `${ours} AND generation = $4 AND deregister_requested_at IS NULL`;
+
+const begin = (purpose: RebuildPurpose, phase: ServerPhase): string =>
+  `generation = generation + 1, purpose = '${purpose}', phase = '${phase}', message = '', node_ready = false,
+   begun_at = clock_timestamp(), updated_at = clock_timestamp(), failures = 0, image = NULL, rebuild_asked_at = NULL,
+   rebuild_action_id = NULL`;
+
+const { spec, state, rebuild } = serverColumns;
+
+/** Of the statement that ends a turn. */
+const operationParameters = {
+  state: '$11',
+  progress: '$12',
+  error: '$13',
+  isFinal: '$14',
+  changes: '$10',
+  waiting: '$18::jsonb',
+} as const;
+
+/** What a pass reads and writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
+export const serverStore = (pool: Pool) => {
+  const update = async (statement: string, values: readonly unknown[]): Promise<boolean> =>
+    (await pool.query(statement, [...values])).rowCount === 1;
+
+  /**
+   * Requests a node count, because the garden reports node changes late. A separate statement: changes of a cluster lock its row
+   * before servers.
+   */
+  const requestCount = async ({ teamId }: PassLease<ServerId>, clusterId: ClusterId): Promise<void> => {
+    await pool.query('UPDATE cluster SET nodes_due_at = clock_timestamp() WHERE team_id = $1 AND id = $2', [
+      ...[teamId, clusterId],
+    ]);
+  };
+
+  return {
+    /** @returns also the database's clock; null when a later turn was given out: the pass must stop */
+    async read(
+      lease: PassLease<ServerId>,
+    ): Promise<{ wanted: WantedServer; token: ConnectionToken; now: Date } | null> {
+      const { rows } = await pool.query<ServerRow>(
+        `SELECT ${selectOf('adopted_server', { ...spec, ...state, ...rebuild })}, clock_timestamp() AS now,
+                connection.id AS "connectionId", connection.phase AS "connectionPhase",
+                ${selectOf('connection', connectionColumns.token)},
+                coalesce(${isOpenIn('operation')} AND operation.kind = 'server.adopt', false) AS "isAdopting",
+                node_pool.id AS "poolId", node_pool.name AS "poolName",
+                CASE WHEN ${isOpenIn('operation')} THEN operation.waiting END AS waiting,
+                ${clusterFacts('claiming')} AS claiming, ${clusterFacts('member')} AS member
+         FROM adopted_server
+         JOIN team ON team.id = adopted_server.team_id
+         JOIN connection ON connection.id = adopted_server.connection_id AND connection.team_id = adopted_server.team_id
+         LEFT JOIN operation ON operation.id = adopted_server.operation_id AND operation.team_id = adopted_server.team_id
+         LEFT JOIN node_pool ON node_pool.id = node_pool_id AND node_pool.team_id = adopted_server.team_id
+         LEFT JOIN cluster claiming
+                ON claiming.id = node_pool.cluster_id AND claiming.team_id = adopted_server.team_id
+         LEFT JOIN cluster member ON member.id = member_of_id AND member.team_id = adopted_server.team_id
+         WHERE adopted_server.team_id = $1 AND adopted_server.id = $2 AND adopted_server.lease_fence = $3
+           AND adopted_server.lease_until IS NOT NULL`,
+        leaseValues(lease),
+      );
+      const [row] = rows;
+      if (row === undefined) return null;
+      return { wanted: wantedOf(row), token: connectionTokenOf(row), now: row.now };
+    },
+
+    /** The label was read back from the provider. */
+    recordClaim: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
+      update(`UPDATE adopted_server SET claimed_at = clock_timestamp() WHERE ${stillWanted}`, [
+        ...leaseValues(lease),
+        generation,
+      ]),
+
+    /**
+     * Records the upcoming rebuild request, with an audit entry. Later passes read the server's actions before anything else.
+     *
+     * @returns false when nothing was written, and no request may be sent
+     */
+    recordAsk: (
+      lease: PassLease<ServerId>,
+      { generation, claim }: WantedServer,
+      ask: { askedAt: Date; imageId: number },
+    ): Promise<boolean> =>
+      update(
+        `WITH asked AS (
+           UPDATE adopted_server
+           SET rebuild_asked_at = $5, image = $6::text, message = '', updated_at = clock_timestamp(),
+               phase = CASE WHEN phase = 'Adopting' THEN 'Rebuilding' ELSE phase END
+           WHERE ${stillWanted} AND rebuild_asked_at IS NULL
+             AND (phase <> 'Joining' OR node_pool_id IS NOT DISTINCT FROM $7)
+           RETURNING id, team_id, server_id, generation, image, purpose
+         )
+         INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
+         SELECT team_id, 'server.rebuild', 'AdoptedServer', id, server_id::text,
+                jsonb_build_object('generation', generation, 'image', image, 'purpose', purpose)
+         FROM asked`,
+        [...leaseValues(lease), generation, ask.askedAt, ask.imageId, claim?.poolId ?? null],
+      ),
+
+    /** Surely nothing came of the question: it may be asked again. */
+    forgetAsk: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
+      update(
+        `UPDATE adopted_server SET rebuild_asked_at = NULL WHERE ${ours} AND generation = $4 AND rebuild_action_id IS NULL`,
+        [...leaseValues(lease), generation],
+      ),
+
+    recordAction: (lease: PassLease<ServerId>, { generation }: WantedServer, actionId: number): Promise<boolean> =>
+      update(`UPDATE adopted_server SET rebuild_action_id = $5 WHERE ${ours} AND generation = $4`, [
+        ...leaseValues(lease),
+        ...[generation, actionId],
+      ]),
+
+    /**
+     * A new generation that joins a cluster. From now on the cluster may have a node of that name.
+     *
+     * @returns false when nothing was written because the claim has changed
+     */
+    beginJoin: (
+      lease: PassLease<ServerId>,
+      { generation, claim }: WantedServer,
+      { cluster, nodeName }: { cluster: Pick<NodeCluster, 'id'>; nodeName: string },
+    ): Promise<boolean> =>
+      update(
+        `UPDATE adopted_server SET ${begin('join', 'Joining')}, member_of_id = $6, node_name = $7
+         WHERE ${stillWanted} AND (phase = 'Ready' OR phase = 'Adopting' AND server_kind <> 'cloud') AND node_name IS NULL
+           AND node_pool_id = $5`,
+        [...leaseValues(lease), generation, claim?.poolId ?? null, cluster.id, nodeName],
+      ),
+
+    /** A new generation that is to be clean. Membership stays until it is. */
+    beginLeave: (lease: PassLease<ServerId>, { generation, claim }: WantedServer): Promise<boolean> =>
+      update(
+        `UPDATE adopted_server SET ${begin('leave', 'Leaving')}
+         WHERE ${stillWanted} AND node_pool_id IS NOT DISTINCT FROM $5`,
+        [...leaseValues(lease), generation, claim?.poolId ?? null],
+      ),
+
+    /** The provider refused the token: it is asked about it, unless it was just now. */
+    requestVerification: ({ teamId }: PassLease<ServerId>, connectionId: ConnectionId): Promise<void> =>
+      requestVerification(pool, { teamId, connectionId }, 'provider'),
+
+    /**
+     * Releases a lease and records the verdict in one statement. Nothing is reported for a server that was acknowledged again, or is
+     * to be detached.
+     *
+     * @param told name: the provider's server name, or null when it was not read. waiting: why its operation makes no progress, and
+     *   since when
+     */
+    async settle(
+      lease: PassLease<ServerId>,
+      wanted: WantedServer,
+      verdict: Verdict,
+      { name, waiting }: { readonly name: string | null; readonly waiting: OperationWaiting | null },
+    ): Promise<Released> {
+      const { operation } = verdict;
+      const { rows } = await pool.query<{ again: boolean; counts_in: ClusterId | null }>(
+        `WITH turn AS (
+           SELECT id, operation_id, node_ready AS was_ready, member_of_id AS was_member,
+                  due_at IS DISTINCT FROM lease_until AS again,
+                  generation = $4 AND (deregister_requested_at IS NOT NULL) = $5 AS is_current
+           FROM adopted_server WHERE ${ours} FOR UPDATE
+         ), operated AS (
+           UPDATE operation SET ${verdictAssignments(operationParameters)}
+           FROM turn
+           WHERE is_current AND operation.id = turn.operation_id AND operation.team_id = $1
+             AND ${isNewsAbout(operationParameters)}
+         )
+         UPDATE adopted_server
+         SET phase = CASE WHEN is_current THEN $6 ELSE phase END,
+             message = CASE WHEN is_current THEN $7 ELSE message END,
+             name = coalesce($8, name),
+             observed_at = CASE WHEN $8::text IS NULL THEN observed_at ELSE clock_timestamp() END,
+             adopted_at = CASE WHEN is_current AND $11 = 'succeeded' THEN clock_timestamp() ELSE adopted_at END,
+             failures = $15,
+             node_ready = CASE WHEN is_current THEN coalesce($16, node_ready) ELSE node_ready END,
+             member_of_id = CASE WHEN is_current AND $17 THEN NULL ELSE member_of_id END,
+             node_name = CASE WHEN is_current AND $17 THEN NULL ELSE node_name END,
+             updated_at = CASE WHEN is_current AND (phase, message, node_ready)
+                                    IS DISTINCT FROM ($6, $7, coalesce($16, node_ready))
+                               THEN clock_timestamp() ELSE updated_at END,
+             due_at = CASE WHEN again THEN due_at
+                           ELSE clock_timestamp() + make_interval(secs => $9::float8 / 1000) END,
+             lease_until = NULL
+         FROM turn WHERE adopted_server.id = turn.id
+         RETURNING again, CASE WHEN node_ready <> was_ready OR member_of_id IS DISTINCT FROM was_member
+                               THEN was_member END AS counts_in`,
+        [
+          ...leaseValues(lease),
+          ...[wanted.generation, wanted.deregisterRequestedAt !== null, verdict.phase, verdict.message, name],
+          ...[verdict.lookAgainMs, operation.to !== 'stay', ...operationValues(operation), verdict.failures],
+          ...[verdict.endsMembership ? false : verdict.nodeReady, verdict.endsMembership],
+          waiting && JSON.stringify(waiting),
+        ],
+      );
+      const [settled] = rows;
+      if (settled === undefined) return { kind: 'overtaken' };
+      if (settled.counts_in !== null) await requestCount(lease, settled.counts_in);
+      return { kind: 'released', again: settled.again };
+    },
+
+    /** The server is detached: its row goes in the statement that ends its operation. The number is free again. */
+    forget: (lease: PassLease<ServerId>): Promise<boolean> =>
+      update(
+        `WITH gone AS (
+           DELETE FROM adopted_server WHERE ${ours} AND deregister_requested_at IS NOT NULL
+           RETURNING id, team_id, server_id
+         ), ended AS (
+           ${succeedOperationsOf('gone')}
+         )
+         INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
+         SELECT team_id, 'server.deregistered', 'AdoptedServer', id, server_id::text, '{}' FROM gone`,
+        leaseValues(lease),
+      ),
+  };
+};
+export type ServerStore = ReturnType<typeof serverStore>;
+
+interface ServerRow extends ServerSpecRow, ServerStateRow, ServerRebuildRow, SealedTokenRow {
+  readonly now: Date;
+  readonly connectionId: string;
+  readonly connectionPhase: ConnectionPhase;
+  readonly isAdopting: boolean;
+  readonly waiting: OperationWaiting | null;
+  readonly poolId: string | null;
+  readonly poolName: string | null;
+  readonly claiming: NodeCluster | null;
+  readonly member: NodeCluster | null;
+}
+
+function wantedOf(row: ServerRow): WantedServer {
+  const { serverID: serverId, serverKind: kind, serverType, location, architecture } = serverSpecOf(row);
+  return {
+    ...serverStateOf(row),
+    serverId,
+    kind,
+    serverType,
+    location,
+    architecture,
+    acknowledgedAt: row.acknowledgedAt,
+    purpose: row.purpose as RebuildPurpose,
+    begunAt: row.begunAt,
+    isAdopting: row.isAdopting,
+    claimedAt: row.claimedAt,
+    imageId: row.image === null ? null : Number(row.image),
+    rebuildAskedAt: row.rebuildAskedAt,
+    rebuildActionId: row.rebuildActionId,
+    failures: row.failures,
+    waiting: row.waiting,
+    connection: { id: asConnectionId(row.connectionId), phase: row.connectionPhase },
+    claim: claimOf(row),
+    member: row.member,
+  };
+}
+
+function claimOf({ poolId, poolName, claiming: cluster }: ServerRow): WantedServer['claim'] {
+  if (poolId === null || poolName === null || cluster === null) return null;
+  return { poolId: asNodePoolId(poolId), poolName, cluster };
+}

@@ -1,0 +1,146 @@
+import type { ServerId } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import { GardenError, renderJoinUserData, type ShootNodes } from '@corral/garden';
+import type { Projects } from '@corral/hcloud';
+import type { JobContext, JobHandlers, Queue } from '@corral/queue';
+import type { KeyRing } from '@corral/secrets';
+import type { Log, Metrics } from '@corral/service';
+import { gardenGate } from '../garden/gate.js';
+import { type LeasedTable, type LeaseStore, leaseStore } from '../loop/leases.js';
+import { tokenOpener } from '../loop/provider-token.js';
+import { oneAtATime } from '../loop/run-bounds.js';
+import { setOrForget } from '../loop/set-or-forget.js';
+import { sweepDue } from '../loop/sweep-due.js';
+import { planNext, serverWakeUps, type WakeUps } from '../loop/wake-ups.js';
+import type { ServerTimes } from './model.js';
+import { type ServerPassResult, serverPass } from './pass.js';
+import { serverStore } from './store.js';
+
+export const serverTable: LeasedTable<ServerId> = { table: 'adopted_server', isWorkedOn: 'true', onTaken: '' };
+
+type ServerMetrics = ReturnType<typeof serverMetrics>;
+
+/** What the loop over adopted servers tells. The age is read from Postgres, so every replica tells the same. */
+function serverMetrics(metrics: Metrics, { leases }: { leases: Pick<LeaseStore<ServerId>, 'readDueAgeSeconds'> }) {
+  metrics.gauge({
+    name: 'corral_server_due_age_seconds',
+    help: 'Age of the oldest due adopted server, in seconds',
+    collect() {
+      return setOrForget(this, () => leases.readDueAgeSeconds());
+    },
+  });
+  return {
+    passes: metrics.counter({
+      name: 'corral_server_passes_total',
+      help: 'Wake-ups of adopted servers, by outcome',
+      labelNames: ['outcome'],
+    }),
+  };
+}
+
+interface ReconcileServerDeps {
+  readonly pass: (id: ServerId, stop: AbortSignal) => Promise<ServerPassResult>;
+  readonly wakeUps: WakeUps<ServerId>;
+  readonly metrics: ServerMetrics;
+  readonly log: Log;
+}
+
+/** Longer delays are left to the sweep, so that the queue need not keep jobs for a day. */
+const SOON_MS = 300_000;
+
+/** Runs a pass and plans the next one. */
+function reconcileServerHandler({ pass, wakeUps, metrics, log }: ReconcileServerDeps) {
+  return async ({ serverId }: { serverId: ServerId }, { signal }: JobContext): Promise<void> => {
+    const { end, steps } = await pass(serverId, signal);
+    metrics.passes.inc({ outcome: end.kind.replaceAll(' ', '_') });
+    // Nodes are read every minute, which is not worth a log line.
+    const isMereLook = steps.every((step) => step === 'readNode');
+    if (!isMereLook) log.info('server pass done', { serverId, end: end.kind, steps });
+    await planNext(wakeUps, serverId, end, { delayMsMax: SOON_MS });
+  };
+}
+
+export interface ServerSettings {
+  /** Maximum number of servers that this process works on concurrently. */
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  readonly sweepIntervalMs: number;
+  /** Name of the system image for rebuilds. */
+  readonly image: string;
+  readonly times: ServerTimes;
+}
+
+export interface ServerWorkerDeps {
+  readonly settings: ServerSettings;
+  readonly pool: Pool;
+  readonly queue: Queue;
+  readonly projects: Projects;
+  /** Null in an installation without a garden, which has no clusters to join. */
+  readonly nodes: ShootNodes | null;
+  /** Decrypts the tokens of connections. */
+  readonly keys: Pick<KeyRing, 'open'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export interface ServerWorkers {
+  pass(id: ServerId, stop: AbortSignal): Promise<ServerPassResult>;
+  sweep(signal: AbortSignal): Promise<number>;
+  readonly handlers: JobHandlers<'servers'>;
+  readonly concurrency: number;
+  /** Schedules the recurring job. */
+  schedule(): void;
+}
+
+/** Wires the loop over adopted servers. Has no effect until `schedule`. */
+export function buildServerWorkers(deps: ServerWorkerDeps): ServerWorkers {
+  const { settings, pool, queue, projects, keys, log } = deps;
+  const leases = leaseStore(pool, serverTable);
+  const metrics = serverMetrics(deps.metrics, { leases });
+  // A separate gate: a Shoot that denies access must not block this process's work on clusters.
+  const gate = gardenGate({
+    places: settings.concurrency,
+    onPause: (pause) => log.warn('garden left alone by servers', pause),
+  });
+  const pass = serverPass({
+    leases,
+    store: serverStore(pool),
+    projects,
+    log,
+    tick: () => performance.now(),
+    image: settings.image,
+    leaseMs: settings.leaseMs,
+    times: settings.times,
+    openToken: tokenOpener(keys),
+    nodes: deps.nodes ?? noNodes,
+    renderJoinUserData,
+    gate,
+  });
+  const sweep = sweepDue({
+    leases,
+    log,
+    send: (serverId) => queue.send('reconcile-server', { serverId, foundBy: 'sweep' }, { jobId: serverId }),
+  });
+  return {
+    pass,
+    sweep,
+    concurrency: settings.concurrency,
+    handlers: {
+      'reconcile-server': reconcileServerHandler({ pass, wakeUps: serverWakeUps(queue), metrics, log }),
+      'sweep-servers': oneAtATime(sweep),
+    },
+    schedule: () => void queue.schedule('sweep-servers', {}, settings.sweepIntervalMs),
+  };
+}
+
+const noGarden = async (): Promise<never> => {
+  throw new GardenError('unreachable', 'there is no garden');
+};
+const noNodes: ShootNodes = {
+  joinData: noGarden,
+  endJoin: noGarden,
+  readNode: noGarden,
+  markNode: noGarden,
+  evictPods: noGarden,
+  deleteNode: noGarden,
+};

@@ -1,0 +1,52 @@
+import type { Pool } from '@corral/database';
+import type { JobHandlers, Queue } from '@corral/queue';
+import type { Log, Metrics } from '@corral/service';
+import { oneAtATime } from '../loop/run-bounds.js';
+import { retentionRules } from './retention-rules.js';
+import { type Swept, sweepRetention } from './sweep-retention.js';
+import { tableSizeMetrics, tableSizes } from './table-sizes.js';
+
+export interface RetentionWorkerDeps {
+  readonly settings: {
+    /** Retention of the audit log in days. */
+    readonly auditDays: number;
+  };
+  readonly pool: Pool;
+  readonly queue: Queue;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export interface RetentionWorkers {
+  sweep(signal: AbortSignal): Promise<Swept>;
+  readonly handlers: JobHandlers<'retention'>;
+  readonly concurrency: number;
+  /** Schedules the recurring job. */
+  schedule(): void;
+}
+
+const INTERVAL_MS = 600_000;
+const SIZES_INTERVAL_MS = 60_000;
+
+/** Wires the sweep over rows past their retention. Has no effect until `schedule`. */
+export function buildRetentionWorkers({ settings, pool, queue, metrics, log }: RetentionWorkerDeps): RetentionWorkers {
+  const swept = metrics.counter({
+    name: 'corral_retention_rows_total',
+    help: 'Rows removed or shortened after their retention, by rule',
+    labelNames: ['rule'],
+  });
+  tableSizeMetrics(metrics, tableSizes(pool, { everyMs: SIZES_INTERVAL_MS, now: () => performance.now() }));
+  const sweep = sweepRetention({
+    pool,
+    rules: retentionRules(settings),
+    log,
+    onSwept: (rule, rows) => swept.inc({ rule }, rows),
+  });
+  return {
+    sweep,
+    handlers: { 'sweep-retention': oneAtATime(sweep) },
+    // One job runs. A second one ends immediately, and needs a slot.
+    concurrency: 2,
+    schedule: () => queue.schedule('sweep-retention', {}, INTERVAL_MS),
+  };
+}

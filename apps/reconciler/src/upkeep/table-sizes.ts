@@ -1,0 +1,107 @@
+import type { Pool } from '@corral/database';
+import type { Metrics } from '@corral/service';
+
+/** Corral's own tables. The list bounds the metric labels. */
+export const ownTables = [
+  'adopted_server',
+  'app_user',
+  'audit_entry',
+  'billing_event',
+  'cluster',
+  'connection',
+  'course_code',
+  'demo',
+  'dns_action',
+  'dns_action_poll',
+  'dns_audit_entry',
+  'dns_request_count',
+  'dns_rrset',
+  'dns_sync_run',
+  'dns_sync_seen',
+  'dns_token',
+  'dns_zone',
+  'garden_cleanup',
+  'idempotency_key',
+  'invitation',
+  'leadership',
+  'membership',
+  'node_pool',
+  'operation',
+  'price_list',
+  'service_process',
+  'session',
+  'subscription',
+  'team',
+  'team_change_lock',
+  'team_event',
+  'upstream_budget',
+  'user_identity',
+] as const;
+
+export interface TableSize {
+  readonly table: string;
+  /** Postgres's latest estimate, which needs no count. Null when there is none. */
+  readonly rows: number | null;
+  /** Including indexes and out-of-line storage. */
+  readonly bytes: number;
+}
+
+const readSizes = {
+  name: 'table-sizes',
+  text: `SELECT relname AS table, nullif(reltuples, -1)::float8 AS rows, pg_total_relation_size(oid)::float8 AS bytes
+         FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname = ANY($1::text[])`,
+};
+
+export interface TableSizesOptions {
+  /** Minimum time in milliseconds between two reads, however many scrapes there are. */
+  readonly everyMs: number;
+  /** Monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * Sizes of our tables, read in one statement and at most once per interval. Concurrent reads share one result.
+ */
+export function tableSizes(pool: Pick<Pool, 'query'>, { everyMs, now }: TableSizesOptions) {
+  let last: { readonly at: number; readonly sizes: Promise<readonly TableSize[]> } | null = null;
+
+  const read = async (): Promise<readonly TableSize[]> =>
+    (await pool.query<TableSize>({ ...readSizes, values: [ownTables] })).rows;
+
+  /** @throws the error of Postgres, to all concurrent callers. The next call reads again */
+  return (): Promise<readonly TableSize[]> => {
+    if (last !== null && now() - last.at < everyMs) return last.sizes;
+    const begun = { at: now(), sizes: read() };
+    last = begun;
+    begun.sizes.catch(() => {
+      if (last === begun) last = null;
+    });
+    return begun.sizes;
+  };
+}
+
+/** Every replica reports the same values: sum over tables, not over processes. */
+export function tableSizeMetrics(metrics: Metrics, read: () => Promise<readonly TableSize[]>): void {
+  metrics.gauge({
+    name: 'corral_table_rows',
+    help: 'Estimated number of rows in a table',
+    labelNames: ['table'],
+    async collect() {
+      this.reset();
+      // Without the database there is no value. A missing value is better than a stale one.
+      for (const { table, rows } of await read().catch(() => [])) {
+        if (rows !== null) this.set({ table }, rows);
+      }
+    },
+  });
+  metrics.gauge({
+    name: 'corral_table_bytes',
+    help: 'Size of a table on disk in bytes, with indexes and out-of-line storage',
+    labelNames: ['table'],
+    async collect() {
+      this.reset();
+      for (const { table, bytes } of await read().catch(() => [])) this.set({ table }, bytes);
+    },
+  });
+}
