@@ -3,11 +3,11 @@ import { configTable } from '@corral/service';
 import { describe, expect, it } from '@jest/globals';
 import { dnsGatewayConfig } from './config.js';
 
-/** The formatter pads the cells of tables. */
+/** The formatter pads table cells. */
 const unpadded = (markdown: string): string => markdown.replace(/ +/g, ' ').replace(/-{3,}/g, '---');
 
 describe('the README', () => {
-  it('lists every variable as it is declared', () => {
+  it('lists every variable as declared', () => {
     const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
     expect(unpadded(readme)).toContain(unpadded(configTable(dnsGatewayConfig)));

@@ -1,20 +1,18 @@
 import { dnsLimits } from '@corral/contracts';
+import { clientVariables, drainVariables, tlsVariables } from '@corral/http-api';
 import {
-  clientVariables,
-  drainVariables,
   durationMs,
   flag,
   installationVariables,
   integer,
   portOrFree,
   text,
-  tlsVariables,
   trustProxy,
   upstreamVariables,
   url,
 } from '@corral/service';
 
-/** Every variable of the DNS gateway. */
+/** Environment variables of the DNS gateway. */
 export const dnsGatewayConfig = {
   ...installationVariables,
   ...upstreamVariables,

@@ -1,30 +1,30 @@
 import { type DnsErrorCode, type DnsErrorDetails, dnsErrorCodes } from '@corral/contracts';
-import type { RecordQuota } from '@corral/dns-mirror';
+import type { RecordQuota } from '@corral/dns-data';
 
 // Thrown where nobody waits for an answer any more, and nothing has happened.
-export { ClientGone } from '@corral/service';
+export { ClientGone } from '@corral/http-api';
 
-/** Null is what nobody knows. */
+/** A used-up request budget. Null when unknown. */
 export interface SpentBudget {
   readonly limit: number | null;
   readonly remaining: 0;
-  /** When a request will be served. */
+  /** When a request will be served again. */
   readonly resetAt: Date;
 }
 
 export interface DnsErrorOptions {
   readonly details?: DnsErrorDetails;
-  /** Seconds, whole and at least 1. */
+  /** Whole seconds, at least 1. */
   readonly retryAfterSeconds?: number;
-  /** What a request was one too many for, where that is none of the caller's own limits. */
+  /** The used-up budget, when it is not one of the caller's own limits. */
   readonly budget?: SpentBudget;
-  /** Only for our log. */
+  /** For our log only. */
   readonly cause?: unknown;
 }
 
 /**
- * The one error of this API. `message` is for the caller and says what to do; it holds no ids and no times, because
- * clients show it in places where a changing text counts as a change.
+ * The only error class of this API. `message` tells the caller what to do. It contains no ids or times, because clients show it
+ * in places where a changed text counts as a change.
  */
 export class DnsError extends Error {
   override readonly name = 'DnsError';
@@ -53,7 +53,7 @@ export function invalidInput(name: string, message: string): DnsError {
   return new DnsError('invalid_input', `${name} ${message}`, { details: { fields: [{ name, messages: [message] }] } });
 }
 
-/** The same for what is absent and for what the caller may not see. */
+/** The same for absent resources and for those that the caller may not see. */
 export function notFound(what: 'zone' | 'record set' | 'action' | 'demo' | 'path'): DnsError {
   return new DnsError('not_found', `The ${what} does not exist.`);
 }
@@ -62,7 +62,7 @@ export function tokenUnknown(): DnsError {
   return new DnsError('unauthorized', 'The token is unknown, expired or revoked.');
 }
 
-/** For a while: a dependency of ours is away. */
+/** Temporary: one of our dependencies is unavailable. */
 export function unavailable(cause?: unknown): DnsError {
   return new DnsError('unavailable', 'The service is temporarily unavailable. Send the request again in a moment.', {
     retryAfterSeconds: 5,
@@ -70,7 +70,7 @@ export function unavailable(cause?: unknown): DnsError {
   });
 }
 
-/** Whether it happened or not: who sends it again, gets one outcome. */
+/** The write may or may not have happened. Repeating the request leads to one outcome. */
 export function upstreamUnavailable(cause?: unknown, { waitingHelps = true } = {}): DnsError {
   return new DnsError(
     'upstream_unavailable',
@@ -79,7 +79,7 @@ export function upstreamUnavailable(cause?: unknown, { waitingHelps = true } = {
   );
 }
 
-/** @param retryAfterSeconds when there is a turn for it, where that is known */
+/** @param retryAfterSeconds when a place becomes free, if known */
 export function tooManyWait(retryAfterSeconds = 1): DnsError {
   return new DnsError(
     'rate_limit_exceeded',
@@ -93,7 +93,7 @@ const usedUpUpstream = {
   budget: 'The upstream provider’s request budget of all teams together is used up.',
 } as const;
 
-/** Who comes after the time that it is told has its turn. */
+/** A request after the Retry-After time is served. */
 export function upstreamUsedUp(
   usedUp: keyof typeof usedUpUpstream,
   { retryAfterSeconds, budget }: { retryAfterSeconds: number; budget: SpentBudget },

@@ -1,29 +1,29 @@
 import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth';
 import { dnsLimits, retentionLimits } from '@corral/contracts';
 import { connectPool, registerProcess } from '@corral/database';
-import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-mirror';
-import { connectBudgetStore, connectHcloud, upstreamBudgetMetrics, upstreamCallMetrics } from '@corral/hcloud';
+import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-data';
+import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
+import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
 import { connectBuckets } from '@corral/rate-limit';
 import {
   type Config,
-  clientBounds,
   createHealth,
   createLog,
   createMetrics,
   onShutdown,
   readConfig,
-  serve,
   startOrExit,
-  tlsOptions,
 } from '@corral/service';
-import { buildApp, type DemoConfig } from './build-app.js';
+import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/upstream-budget';
+import { buildApp } from './build-app.js';
 import { dnsGatewayConfig } from './config.js';
-import { renderClientError } from './http/client-error.js';
+import type { DemoConfig } from './handlers.js';
+import { dnsErrors } from './http/error-shape.js';
 
 const SERVICE = 'dns-gateway';
-/** For how long an answer that never reached its client waits for the client's next try. */
+/** How long an undelivered answer is kept for the client's retry, in milliseconds. */
 const REPLAY_MS = retentionLimits.replaySeconds * 1_000;
-/** What a write needs beside the upstream call before its lease may run out. */
+/** Time that a write needs besides the upstream call before its lease may end, in milliseconds. */
 const LEASE_MARGIN_MS = 5_000;
 
 await startOrExit(SERVICE, async () => {
@@ -34,10 +34,12 @@ await startOrExit(SERVICE, async () => {
 
   const connect = (applicationName: string, connectionsMax: number) =>
     connectPool({
-      ...{ databaseUrl: config.DATABASE_URL, applicationName, connectionsMax },
+      databaseUrl: config.DATABASE_URL,
+      applicationName,
+      connectionsMax,
       onIdleError: report('database connection lost'),
     });
-  // No flood of writes takes a read its connection.
+  // Separate pools, so that a flood of writes leaves connections for reads.
   const forWrites = Math.floor(config.DATABASE_CONNECTIONS / 2);
   const pool = connect(SERVICE, config.DATABASE_CONNECTIONS - forWrites);
   const writePool = connect(`${SERVICE} writes`, forWrites);
@@ -57,7 +59,8 @@ await startOrExit(SERVICE, async () => {
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
-    ...{ budgetStore, log },
+    budgetStore,
+    log,
     onCall: upstreamCallMetrics(metrics),
     onTurn: upstreamBudgetMetrics(metrics, () => upstream.budget()),
   });
@@ -74,7 +77,7 @@ await startOrExit(SERVICE, async () => {
   const lastUsed = lastUsedRecorder(pool, report('last use of tokens not recorded'));
   const requests = requestCounter(pool, report('requests of teams not counted'));
   const demos = demoConfig(config);
-  // However many requests wait for a connection, this one answers: the service can serve.
+  // A separate connection, so that waiting requests do not make the process look unhealthy.
   const readiness = connectPool({
     databaseUrl: config.DATABASE_URL,
     applicationName: `${SERVICE} readiness`,
@@ -82,11 +85,13 @@ await startOrExit(SERVICE, async () => {
     onIdleError: report('database connection of the readiness check lost'),
   });
   const processes = await registerProcess({
-    ...{ pool: readiness, service: SERVICE },
+    pool: readiness,
+    service: SERVICE,
     onError: report('number of gateways not renewed'),
   });
   const buckets = connectBuckets({
-    ...{ redisUrl: config.REDIS_URL, processes: processes.count },
+    redisUrl: config.REDIS_URL,
+    processes: processes.count,
     onError: report('request limits are granted by parts'),
   });
   const zones = mirrorStore(readiness);
@@ -123,22 +128,26 @@ await startOrExit(SERVICE, async () => {
       actionHoldMs: config.ACTION_HOLD_MS,
       actionRunningMsMax: config.ACTION_TIMEOUT_MS,
     },
-    ...{ pool, ledger, upstream, verifier, lastUsed, requests, answered, buckets, health, metrics, log },
+    pool,
+    ledger,
+    upstream,
+    verifier,
+    lastUsed,
+    requests,
+    answered,
+    buckets,
+    health,
+    metrics,
+    log,
   });
 
   const server = await serve({
     app,
-    host: config.HOST,
-    port: config.PORT,
-    tls: tlsOptions(config),
-    ...clientBounds(config),
-    metricsPort: config.METRICS_PORT,
-    metrics,
     health,
+    metrics,
     log,
-    drainDelayMs: config.DRAIN_DELAY_MS,
-    shutdownGraceMs: config.SHUTDOWN_GRACE_MS,
-    onClientError: renderClientError,
+    ...serverOptionsOf(config),
+    onClientError: clientErrorRenderer(dnsErrors),
   });
   onShutdown({ log, graceMs: config.DRAIN_DELAY_MS + config.SHUTDOWN_GRACE_MS + LEASE_MARGIN_MS }, [
     { name: 'server', close: server.close },
@@ -154,7 +163,7 @@ await startOrExit(SERVICE, async () => {
   ]);
 });
 
-/** Null where demos are switched off. */
+/** Null when demos are switched off. */
 function demoConfig(config: Config<typeof dnsGatewayConfig>): DemoConfig | null {
   const { DEMOS_ENABLED, DEMO_ZONE_NAME: zoneName, DEMOS_PER_TEAM: perTeam } = config;
   if (!DEMOS_ENABLED || zoneName === undefined) return null;

@@ -6,21 +6,21 @@ import { expectError, expectRefusal } from './support/expect-refusal.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 /*
- * Walks the route table itself, so that no route can be forgotten: a route that is not in `howToCall` fails, and it
- * does not compile either. Each is called as nobody, as a stranger (another team) and as the owner, and held against
- * the table of docs/access.md.
+ * Iterates over the route table, so that no route can be forgotten: a route that is missing in `howToCall` fails here and does not
+ * compile. Each route is called without a token, by another team and by the owner, and compared with the table in
+ * docs/access.md.
  */
 
 interface HowToCall {
-  /** What to fill in for acme's own things. `name` is a fresh set of type A for each call. */
+  /** The call for acme's own resources. `name` is a new set of type A for each call. */
   readonly own: (own: Own) => Filled;
-  /** The same call for things that nobody has. */
+  /** The same call for resources that do not exist. */
   readonly absent: (own: Own) => Filled;
 }
 interface Own {
   readonly name: string;
   readonly actionId: number;
-  /** Of a demo. */
+  /** Label of a demo. */
   readonly label: string;
 }
 interface Filled {
@@ -87,7 +87,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** A set of acme's with its finished creation, and a demo. */
+/** A set of acme with its finished creation, and a demo. */
 async function makeOwn(): Promise<Own> {
   calls += 1;
   const name = `own-${calls}.acme`;
@@ -97,13 +97,13 @@ async function makeOwn(): Promise<Own> {
   return { name, actionId: created.json.action.id, label: await theDemo() };
 }
 
-/** One that lives: ten are the most that acme may have. */
+/** Reuses a live demo, because acme may have at most ten. */
 async function theDemo(): Promise<string> {
   const { json } = await gateway.call('GET', '/demos');
   return json.demos[0]?.label ?? (await makeDemo(gateway, { name: `acme ${calls}` })).label;
 }
 
-/** Holds an answer against the shape that is documented for its route. */
+/** Checks an answer against the documented shape of its route. */
 function checkShape({ answer: shape }: DnsRoute, answer: Answer): void {
   if (shape === null) expect(answer.text).toBe('');
   else checkDnsAnswer[shape](answer.json);
@@ -116,22 +116,22 @@ function send(route: DnsRoute, { path, body }: Filled, token: string | null): Pr
 describe.each(dnsRoutes.map((route) => [route.operationId, route as DnsRoute] as const))('%s', (operationId, route) => {
   const how = howToCall[operationId];
 
-  it('is a route that this test knows how to call', () => {
+  it('is covered by this test', () => {
     expect(how).toBeDefined();
   });
 
-  it('says nothing to nobody', async () => {
+  it('reveals nothing without a token', async () => {
     const own = await makeOwn();
 
     const answer = await expectRefusal(gateway, () => send(route, how.own(own), null), 401, 'unauthorized');
 
     const elsewhere = await gateway.call('GET', '/no/such/path', { token: null });
-    // Where a course code does as well, the refusal says so; else no path tells whether it exists.
+    // Where a course code is accepted too, the refusal says so. Otherwise no path reveals whether it exists.
     if (route.tokenless === undefined) expect(answer.text).toBe(elsewhere.text);
     expect((await send(route, how.absent(own), null)).text).toBe(answer.text);
   });
 
-  it.each(['revoked', 'expired', 'unknown'])('says nothing to the holder of a token that is %s', async (why) => {
+  it.each(['revoked', 'expired', 'unknown'])('reveals nothing to a token that is %s', async (why) => {
     const own = await makeOwn();
     const token = await uselessToken(why);
 
@@ -146,7 +146,7 @@ describe.each(dnsRoutes.map((route) => [route.operationId, route as DnsRoute] as
     await expectRefusal(gateway, () => send(route, how.own(own), token), 403, 'forbidden');
   });
 
-  it('gives a stranger no more than what does not exist', async () => {
+  it('answers another team like for a resource that does not exist', async () => {
     const stranger = dnsStrangerVerdictOf(route);
     const own = await makeOwn();
     const { token } = gateway.globex;
@@ -176,7 +176,7 @@ describe.each(dnsRoutes.map((route) => [route.operationId, route as DnsRoute] as
     checkShape(route, answer);
   });
 
-  it('refuses every method that its path has no row for, and names those it has', async () => {
+  it('refuses every other method, and names the allowed ones', async () => {
     const own = await makeOwn();
     const methods = dnsRoutes.filter(({ path }) => path === route.path).map(({ method }) => method.toUpperCase());
     const served = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -190,7 +190,7 @@ describe.each(dnsRoutes.map((route) => [route.operationId, route as DnsRoute] as
   });
 });
 
-it('every GET answers HEAD with the same headers and no body', async () => {
+it('every GET route answers HEAD with the same headers and no body', async () => {
   const own = await makeOwn();
   await waitFor('the end of the action', async () => {
     const { json } = await gateway.call('GET', `/actions/${own.actionId}`);
@@ -207,7 +207,7 @@ it('every GET answers HEAD with the same headers and no body', async () => {
   }
 });
 
-it('a stranger learns from no error whether a name of another team exists', async () => {
+it('no error reveals whether a name of another team exists', async () => {
   const own = await makeOwn();
   const { token } = gateway.globex;
   const bodies = new Set<string>();

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 const POLL_MS = 50;
-/** Long enough that an action ends only when a test moves the clock of the local cloud. */
+/** Long enough that an action ends only when a test advances the clock of the local cloud. */
 const ACTION_MS = 3_600_000;
 
 let gateway: TestGateway;
@@ -32,7 +32,7 @@ const get = (id: number, token = gateway.acme.token): Promise<Answer> =>
 const statusOf = async (id: number): Promise<string> => (await get(id)).json.action.status;
 
 describe('an action', () => {
-  it('runs, and has succeeded once the upstream says so', async () => {
+  it('runs until the upstream reports its success', async () => {
     const id = await startAction();
 
     const running = await get(id);
@@ -46,7 +46,7 @@ describe('an action', () => {
     expect(ended.json.action).toMatchObject({ id, status: 'success', progress: 100 });
   });
 
-  it('ends in the upstream’s error where the upstream’s does', async () => {
+  it('ends with the upstream’s error', async () => {
     const actionError = { code: 'action_failed', message: 'no luck' };
     gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { actionError } });
     const id = await startAction();
@@ -68,7 +68,7 @@ describe('an action', () => {
     expect(gateway.upstreamCalls()).toBe(before);
   });
 
-  it('of another team looks like none, and costs no upstream call', async () => {
+  it('of another team looks absent, without an upstream call', async () => {
     const id = await startAction();
     const before = gateway.upstreamCalls();
 
@@ -83,8 +83,8 @@ describe('an action', () => {
   });
 });
 
-describe('many clients that wait', () => {
-  it('cost at most one upstream call per interval together', async () => {
+describe('many waiting clients', () => {
+  it('cause at most one upstream call per interval together', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => startAction()));
     const before = actionCalls();
     const startedAt = performance.now();
@@ -102,8 +102,8 @@ describe('many clients that wait', () => {
   });
 });
 
-describe('clients that wait at several replicas', () => {
-  it('cost at most one upstream call per interval together, and all learn of the end', async () => {
+describe('waiting clients of several replicas', () => {
+  it('cause at most one upstream call per interval together, and all see the end', async () => {
     const beside = { beside: gateway, config: { actionPollMs: POLL_MS } };
     const replicas = [gateway, await startGateway(beside), await startGateway(beside)];
     const ids = await Promise.all(Array.from({ length: 12 }, () => startAction()));
@@ -128,7 +128,7 @@ describe('clients that wait at several replicas', () => {
     for (const replica of replicas.slice(1)) await replica.close();
   });
 
-  it('go on when the replica dies that had the turn to ask', async () => {
+  it('are served after the polling replica dies', async () => {
     const id = await startAction();
     await gateway.pool.query(`UPDATE dns_action_poll SET next_at = clock_timestamp() + interval '500 ms'`);
     endActions();
@@ -138,14 +138,14 @@ describe('clients that wait at several replicas', () => {
 });
 
 describe('an action that never ends', () => {
-  it('is told as failed after the bound, for good, and its set is read again', async () => {
+  it('is reported as failed after the time limit, and its set is read again', async () => {
     const bounded = await startGateway({ beside: gateway, config: { actionPollMs: POLL_MS } });
     const id = await startAction(bounded);
     const status = async () => (await bounded.call('GET', `/actions/${id}`)).json.action.status;
     expect(await status()).toBe('running');
     await gateway.pool.query(`UPDATE dns_action SET started_at = now() - interval '2 minutes' WHERE id = $1`, [id]);
 
-    await waitFor('the action to be given up', async () => (await status()) === 'error');
+    await waitFor('the action to fail', async () => (await status()) === 'error');
 
     const { json } = await bounded.call('GET', `/actions/${id}`);
     checkDnsAnswer.action(json);
@@ -164,14 +164,14 @@ describe('an action that never ends', () => {
   });
 });
 
-describe('while the upstream is away', () => {
-  it('the last known state is told, and the true one when it is back', async () => {
+describe('while the upstream is unavailable', () => {
+  it('the last known state is reported, and the actual one afterwards', async () => {
     const id = await startAction();
     gateway.cloud.admin.addFaults({ match: { path: '/actions' }, times: null, effect: { reset: 'before' } });
     const hits = () => gateway.cloud.admin.faults()[0]?.hits ?? 0;
     endActions();
 
-    await waitFor('the upstream to be asked in vain', async () => {
+    await waitFor('a failed upstream call', async () => {
       const { status, json } = await get(id);
       expect([status, json.action.status]).toEqual([200, 'running']);
       return hits() > 0;
@@ -182,13 +182,13 @@ describe('while the upstream is away', () => {
   });
 });
 
-describe('after a refresh that could not be recorded', () => {
-  it('the next one is made as ever', async () => {
+describe('after a poll that could not be recorded', () => {
+  it('the next poll works again', async () => {
     const id = await startAction();
     await gateway.pool.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
       CREATE TRIGGER refuse BEFORE UPDATE ON dns_action FOR EACH STATEMENT EXECUTE FUNCTION refuse()`);
-    await waitFor('a refresh to fail', async () => (await get(id)).status === 500);
+    await waitFor('a poll to fail', async () => (await get(id)).status === 500);
 
     await gateway.pool.query('DROP TRIGGER refuse ON dns_action');
     endActions();

@@ -14,7 +14,7 @@ afterEach(() => gateway.cloud.admin.clearFaults());
 
 const get = (path: string, token?: string) => gateway.call('GET', path, token === undefined ? {} : { token });
 
-/** Starts a write. @returns the id of its action, which still runs */
+/** Starts a write. @returns the id of its running action */
 async function start(name = `set-${++made}.acme`, token = gateway.acme.token): Promise<number> {
   const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
   const { json } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body, token });
@@ -39,7 +39,7 @@ describe.each(['/actions', '/zones/actions'])('GET %s/{id}', (path) => {
     expect(action.resources).toEqual([{ id: gateway.zoneId, type: 'zone' }]);
   });
 
-  it('tells how an action failed', async () => {
+  it('reports the error of a failed action', async () => {
     const actionError = { code: 'action_failed', message: 'publication failed' };
     gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { actionError } });
 
@@ -48,7 +48,7 @@ describe.each(['/actions', '/zones/actions'])('GET %s/{id}', (path) => {
     expect(action).toMatchObject({ status: 'error', error: actionError });
   });
 
-  it('has the record set read again at once when it failed, so that reads show what is there', async () => {
+  it('reads the record set again immediately when the action failed', async () => {
     const name = `set-${++made}.acme`;
     await ended(await start(name), path);
     gateway.cloud.admin.addFaults({ effect: { actionError: { code: 'action_failed', message: 'no' } } });
@@ -60,7 +60,7 @@ describe.each(['/actions', '/zones/actions'])('GET %s/{id}', (path) => {
     await waitFor('the set', async () => (await get(`/zones/${ZONE}/rrsets/${name}/A`)).status === 200);
   });
 
-  it('knows no action of another team, and tells it as absent', async () => {
+  it('reports the action of another team as absent', async () => {
     const foreign = await start(`foreign-${++made}.globex`, gateway.globex.token);
     const absent = await get(`${path}/4000000000`);
 
@@ -72,7 +72,7 @@ describe.each(['/actions', '/zones/actions'])('GET %s/{id}', (path) => {
 });
 
 describe.each(['/actions', '/zones/actions'])('GET %s?id=', (path) => {
-  it('answers exactly the asked ids, ignoring page and sort, without meta', async () => {
+  it('returns exactly the requested ids without meta, ignoring page and sort', async () => {
     const ids = [await start(), await start(), await start()];
     const asked = `id=${ids[0]}&id=${ids[2]}&page=1&per_page=1&sort=status&sort=id`;
 
@@ -84,7 +84,7 @@ describe.each(['/actions', '/zones/actions'])('GET %s?id=', (path) => {
     expect(json.actions.map((action: { id: number }) => action.id)).toEqual([ids[0], ids[2]]);
   });
 
-  it('answers 30 ids at once, and an id asked twice once', async () => {
+  it('returns 30 ids in one request, and a repeated id once', async () => {
     const id = await start();
     const many = Array.from({ length: 29 }, (_, index) => `id=${5_000_000 + index}`).join('&');
 
@@ -93,7 +93,7 @@ describe.each(['/actions', '/zones/actions'])('GET %s?id=', (path) => {
     expect(json.actions.map((action: { id: number }) => action.id)).toEqual([id]);
   });
 
-  it('leaves out what is foreign or unknown', async () => {
+  it('leaves out foreign and unknown ids', async () => {
     const [own, foreign] = [await start(), await start(`f${++made}.globex`, gateway.globex.token)];
 
     const { json } = await get(`${path}?id=${foreign}&id=${own}&id=4000000000`);
@@ -102,7 +102,7 @@ describe.each(['/actions', '/zones/actions'])('GET %s?id=', (path) => {
     expect((await get(`${path}?id=${foreign}`)).json).toEqual({ actions: [] });
   });
 
-  it('takes 100 ids and no more', async () => {
+  it('accepts at most 100 ids', async () => {
     const ids = (count: number) => Array.from({ length: count }, (_, index) => `id=${index + 1}`).join('&');
 
     expect((await get(`${path}?${ids(100)}`)).status).toBe(200);
@@ -110,7 +110,7 @@ describe.each(['/actions', '/zones/actions'])('GET %s?id=', (path) => {
   });
 });
 
-describe('a narrowed token', () => {
+describe('a restricted token', () => {
   const narrowings: [string, object, string][] = [
     ['a name', { withinName: 'ci.acme' }, 'ci.acme/A'],
     ['types', { withinTypes: ['AAAA'] }, 'acme/AAAA'],
@@ -118,7 +118,7 @@ describe('a narrowed token', () => {
   ];
 
   it.each(narrowings)(
-    'to %s follows writes of that only, and takes all others for absent',
+    'for %s sees only the actions of covered sets, and others as absent',
     async (_to, narrowing, own) => {
       const { token } = await gateway.issueToken(gateway.acme, narrowing);
       const idOf = new Map<string, number>();
@@ -161,7 +161,7 @@ describe('a narrowed token', () => {
 });
 
 describe('a finished action', () => {
-  it('is served at no upstream call, from now on', async () => {
+  it('is served without an upstream call', async () => {
     const id = await start();
     await ended(id);
     gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'before' } });
@@ -175,7 +175,7 @@ describe('a finished action', () => {
 });
 
 describe('a running action', () => {
-  it('costs its many waiting clients one upstream call per poll interval together', async () => {
+  it('causes one upstream call per poll interval for all waiting clients together', async () => {
     const ids = [await start(), await start(), await start()];
     const before = gateway.upstreamCalls();
     const startedAt = Date.now();
@@ -186,7 +186,7 @@ describe('a running action', () => {
     expect(gateway.upstreamCalls() - before).toBeLessThanOrEqual(intervals);
   });
 
-  it('is still running to a client while the upstream cannot be asked', async () => {
+  it('is reported as running while the upstream is unavailable', async () => {
     const id = await start();
     gateway.cloud.admin.addFaults({ match: { method: 'GET' }, times: null, effect: { status: 500, body: 'oops' } });
 
@@ -199,7 +199,7 @@ describe('a running action', () => {
 describe.each(['/zones/actions', `/zones/${ZONE}/actions`])('GET %s without ids', (path) => {
   const idsOf = ({ json }: { json: { actions: { id: number }[] } }) => json.actions.map(({ id }) => id);
 
-  it('lists the actions of the team, page by page, and those of nobody else', async () => {
+  it('lists only the team’s actions, page by page', async () => {
     const team = await gateway.createTeam(`lister-${++made}`);
     const ids: number[] = [];
     for (let at = 0; at < 5; at += 1) {
@@ -213,13 +213,18 @@ describe.each(['/zones/actions', `/zones/${ZONE}/actions`])('GET %s without ids'
     checkDnsAnswer.actionPage(first.json);
     expect([idsOf(first), idsOf(last)]).toEqual([ids.slice(0, 2), ids.slice(4)]);
     expect(first.json.meta.pagination).toEqual({
-      ...{ page: 1, per_page: 2, previous_page: null, next_page: 2, last_page: 3, total_entries: 5 },
+      page: 1,
+      per_page: 2,
+      previous_page: null,
+      next_page: 2,
+      last_page: 3,
+      total_entries: 5,
     });
     expect(idsOf(await get(`${path}?sort=id:desc`, team.token))).toEqual(ids.toReversed());
     expect(idsOf(await get(`${path}?sort=command&sort=started:desc`, team.token))).toEqual(ids.toReversed());
   });
 
-  it('costs no upstream call, and can be narrowed by how they stand', async () => {
+  it('makes no upstream call, and filters by status', async () => {
     const team = await gateway.createTeam(`stands-${++made}`);
     const done = await start(`done.${team.slug}`, team.token);
     await ended(done, '/actions', team.token);
@@ -230,7 +235,7 @@ describe.each(['/zones/actions', `/zones/${ZONE}/actions`])('GET %s without ids'
     expect(gateway.upstreamCalls()).toBe(before);
   });
 
-  it('shows a narrowed token what it covers', async () => {
+  it('shows a restricted token only the actions that it covers', async () => {
     const team = await gateway.createTeam(`narrow-${++made}`);
     const within = await start(`a.in.${team.slug}`, team.token);
     await start(`b.${team.slug}`, team.token);
@@ -241,7 +246,7 @@ describe.each(['/zones/actions', `/zones/${ZONE}/actions`])('GET %s without ids'
     expect(idsOf(await get(path, typed.token))).toEqual([]);
   });
 
-  it('tells with ids how these get on, as `/actions` does', async () => {
+  it('returns the progress of given ids like `/actions`', async () => {
     const id = await start();
 
     const { json } = await get(`${path}?id=${id}`);

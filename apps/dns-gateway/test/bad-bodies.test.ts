@@ -16,7 +16,7 @@ const records = [{ value: '192.0.2.1' }];
 const aCreation = (change: object = {}) => ({ name: 'api.acme', type: 'A', records, ...change });
 const values = (count: number) => Array.from({ length: count }, (_, index) => ({ value: `192.0.2.${index}` }));
 
-/** Every write that takes a body, with one that is right but for the change. */
+/** Every write with a body, and a valid body for it. */
 const writes: [string, string, string, object][] = [
   ['createRrset', 'POST', '', aCreation()],
   ['updateRrset', 'PUT', '/api.acme/A', { labels: {} }],
@@ -35,12 +35,12 @@ describe.each(writes)('the body of %s', (_operation, method, below, right) => {
   it.each([
     ['nothing', ''],
     ['broken JSON', '{"records":'],
-    ['JSON with a comma too many', '{"a":1,}'],
+    ['JSON with a trailing comma', '{"a":1,}'],
     ['two objects', '{}{}'],
     ['an array', '[]'],
-    ['an array of right bodies', JSON.stringify([right])],
+    ['an array of valid bodies', JSON.stringify([right])],
     ['null', 'null'],
-    ['a text', '"{}"'],
+    ['a string', '"{}"'],
     ['a number', '42'],
     ['true', 'true'],
     ['a form', 'name=api.acme&type=A'],
@@ -49,20 +49,26 @@ describe.each(writes)('the body of %s', (_operation, method, below, right) => {
     ['invalid UTF-8', Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])],
     ['UTF-16', Buffer.from(JSON.stringify(right), 'utf16le')],
     ['a raw NUL', '{"x":"\0"}'],
-    ['a member twice', JSON.stringify(right).replace('{', '{"x":1,"x":2,')],
+    ['a duplicate member', JSON.stringify(right).replace('{', '{"x":1,"x":2,')],
     ['a member in another case', JSON.stringify(right).replace('{', '{"Records":[],')],
     ['arrays nested 100,000 deep', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
     ['objects nested 100,000 deep', `${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
     ['arrays nested 16 deep in a member', `{"x":${'['.repeat(16)}${']'.repeat(16)}}`],
     ['4,001 members and elements', `{"x":[${'1,'.repeat(3_999)}1]}`],
-    ['an array that is never closed', '['.repeat(500_000)],
+    ['an unterminated array', '['.repeat(500_000)],
   ])('is refused for %s', async (_what, body) => {
     await expectRefusal(gateway, send(body), 400, 'invalid_input');
   });
 
   it.each([
-    ...['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/xml'],
-    ...['application/json-patch+json', 'application/problem+json', 'garbage', '*/*'],
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'application/json-patch+json',
+    'application/problem+json',
+    'garbage',
+    '*/*',
   ])('is refused as %s', async (type) => {
     await expectRefusal(gateway, send(JSON.stringify(right), { 'Content-Type': type }), 400, 'invalid_input');
   });
@@ -74,7 +80,7 @@ describe.each(writes)('the body of %s', (_operation, method, below, right) => {
     await expectRefusal(gateway, send(large), 413, 'payload_too_large');
   });
 
-  it('is refused in any encoding, unread', async () => {
+  it('is refused in any encoding without being read', async () => {
     const body = Buffer.from(JSON.stringify(right));
 
     for (const [encoding, bytes] of [
@@ -92,7 +98,7 @@ describe.each(writes)('the body of %s', (_operation, method, below, right) => {
 });
 
 describe('a body just within 1 MiB', () => {
-  it('is judged by what it holds', async () => {
+  it('is validated by its content', async () => {
     const empty = JSON.stringify({ ...aCreation({ records: [] }), padding: '' });
     const padding = 'x'.repeat(dnsBodyLimits.recordSets.bytes - empty.length);
 
@@ -144,13 +150,13 @@ describe('a creation', () => {
     ['with a ttl as a list', { ttl: [300] }, 'ttl'],
     ['with labels as text', { labels: 'env=prod' }, 'labels'],
     ['with a label that is a number', { labels: { env: 1 } }, 'labels.env'],
-  ])('%s is refused by the name of the field', async (_what, change, field) => {
+  ])('%s is refused with the name of the field', async (_what, change, field) => {
     const answer = await expectRefusal(gateway, create(aCreation(change)), 400, 'invalid_input');
 
     expect(fieldsOf(answer)).toContain(field);
   });
 
-  it('lists all its wrong fields at once', async () => {
+  it('is refused with all its invalid fields', async () => {
     const answer = await expectRefusal(gateway, create({ ttl: 'x', records: [] }), 400, 'invalid_input');
 
     expect(fieldsOf(answer).sort()).toEqual(['name', 'records', 'ttl', 'type']);
@@ -167,7 +173,7 @@ describe('a creation', () => {
     expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_rrset' }] });
   });
 
-  it('with 80,000 wrong records costs a bounded answer', async () => {
+  it('with 80,000 invalid records gets an answer of limited size', async () => {
     const many = Array.from({ length: 80_000 }, () => ({}));
 
     const answer = await expectRefusal(gateway, create(aCreation({ records: many })), 400, 'invalid_input');
@@ -175,12 +181,12 @@ describe('a creation', () => {
     expect(answer.text.length).toBeLessThan(10_000);
   });
 
-  it('is judged as a body before its name is, and as a name before its quota is', async () => {
+  it('is checked in the order body, name, quota', async () => {
     await expectRefusal(gateway, create({ name: 'globex', type: 'A', records: [] }), 400, 'invalid_input');
     await expectRefusal(gateway, create({ name: 'globex', type: 'A', records: values(51) }), 403, 'forbidden');
   });
 
-  it('in a message of ours never has its values quoted', async () => {
+  it('is never quoted in our messages', async () => {
     const secret = 'x'.repeat(5_000);
 
     const answer = await expectRefusal(

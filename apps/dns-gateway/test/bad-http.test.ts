@@ -15,12 +15,14 @@ beforeEach(() => {
 });
 afterEach(async () => {
   expect(gateway.upstreamCalls()).toBe(callsBefore);
-  // Whatever came before, the next client is served.
+  // The next client is served after any bad request.
   expect((await gateway.call('GET', '/zones')).status).toBe(200);
 });
 
 const create = (change: Partial<RawRequest>): RawRequest => ({
-  ...{ method: 'POST', path: `/v1/zones/${ZONE}/rrsets`, token: gateway.acme.token },
+  method: 'POST',
+  path: `/v1/zones/${ZONE}/rrsets`,
+  token: gateway.acme.token,
   headers: [['Content-Type', 'application/json']],
   ...change,
 });
@@ -32,10 +34,10 @@ describe('the Authorization header', () => {
 
   it.each<[string, (token: string) => string[]]>([
     ['is missing', () => []],
-    ['is there twice', (token) => [`Bearer ${token}`, `Bearer ${token}`]],
-    ['is there twice, the second one wrong', (token) => [`Bearer ${token}`, 'Bearer x']],
-    ['is there twice, the first one wrong', (token) => ['Bearer x', `Bearer ${token}`]],
-    ['is there twice, one of another scheme', (token) => ['Basic eDp5', `Bearer ${token}`]],
+    ['is present twice', (token) => [`Bearer ${token}`, `Bearer ${token}`]],
+    ['is present twice, the second one invalid', (token) => [`Bearer ${token}`, 'Bearer x']],
+    ['is present twice, the first one invalid', (token) => ['Bearer x', `Bearer ${token}`]],
+    ['is present twice, one with another scheme', (token) => ['Basic eDp5', `Bearer ${token}`]],
     ['is empty', () => ['']],
     ['has no token', () => ['Bearer']],
     ['has an empty token', () => ['Bearer ']],
@@ -44,22 +46,22 @@ describe('the Authorization header', () => {
     ['is Basic', (token) => [`Basic ${Buffer.from(`x:${token}`).toString('base64')}`]],
     ['has a token with a space', (token) => [`Bearer ${token.slice(0, 30)} ${token.slice(30)}`]],
     ['has two tokens', (token) => [`Bearer ${token} ${token}`]],
-    ['has two tokens with a comma', (token) => [`Bearer ${token}, Bearer ${token}`]],
+    ['has two tokens separated by a comma', (token) => [`Bearer ${token}, Bearer ${token}`]],
     ['has a token that is too short', (token) => [`Bearer ${token.slice(1)}`]],
     ['has a token that is too long', (token) => [`Bearer ${token}a`]],
     ['has a token in quotes', (token) => [`Bearer "${token}"`]],
     ['has a token of letters beyond ASCII', () => [`Bearer ${'\u00e9'.repeat(64)}`]],
     ['has a token of 8,000 characters', () => [`Bearer ${'a'.repeat(8_000)}`]],
-    ['has a token that would be SQL', () => ["Bearer ' OR 1=1 --"]],
-  ])('that %s opens nothing', async (_what, values) => {
+    ['has a token with SQL', () => ["Bearer ' OR 1=1 --"]],
+  ])('is rejected when it %s', async (_what, values) => {
     expectError(await zonesWith(...values(gateway.acme.token)), 401, 'unauthorized');
   });
 
   it.each<[string, (token: string) => string]>([
     ['in lower case', (token) => `bearer ${token}`],
     ['with two spaces', (token) => `Bearer  ${token}`],
-    ['with a space behind', (token) => `Bearer ${token} `],
-  ])('may have its scheme %s', async (_what, value) => {
+    ['with a trailing space', (token) => `Bearer ${token} `],
+  ])('is accepted %s', async (_what, value) => {
     expect((await zonesWith(value(gateway.acme.token))).status).toBe(200);
   });
 
@@ -76,8 +78,8 @@ describe('the Authorization header', () => {
   });
 });
 
-describe('a body on the wire', () => {
-  it('over 1 MiB is refused by its length and by its chunks', async () => {
+describe('a raw body', () => {
+  it('over 1 MiB is refused by its length or its chunks', async () => {
     const body = JSON.stringify({ padding: 'x'.repeat(dnsBodyLimits.recordSets.bytes) });
     const chunks = create({ headers: [['Transfer-Encoding', 'chunked']], body: chunked(body) });
 
@@ -85,7 +87,7 @@ describe('a body on the wire', () => {
     expectError(await sendRaw(gateway.url, chunks), 413, 'payload_too_large');
   });
 
-  it('that is compressed is refused before any of it came, so that none can swell', async () => {
+  it('that is compressed is refused before it arrives, so that it cannot expand', async () => {
     const announced = renderRequest(create({ headers: [['Content-Encoding', 'gzip']], body: 'all of it' }))
       .toString()
       .replace('all of it', '');
@@ -93,7 +95,7 @@ describe('a body on the wire', () => {
     expectError(await bytes(announced), 415, 'unsupported_media_type');
   });
 
-  it('in pieces of a byte is refused', async () => {
+  it('in chunks of one byte is refused', async () => {
     const body = `${'1\r\n[\r\n'.repeat(2_000)}0\r\n\r\n`;
 
     const answer = await sendRaw(gateway.url, create({ headers: [['Transfer-Encoding', 'chunked']], body }));
@@ -101,22 +103,22 @@ describe('a body on the wire', () => {
     expectError(answer, 400, 'invalid_input');
   });
 
-  it('of a DELETE is bounded like any other', async () => {
+  it('of a DELETE has the same size limit', async () => {
     const path = `/v1/zones/${ZONE}/rrsets/api.acme/A`;
     const body = 'x'.repeat(dnsBodyLimits.recordSets.bytes + 1);
 
     expectError(await sendRaw(gateway.url, create({ method: 'DELETE', path, body })), 413, 'payload_too_large');
   });
 
-  it('of a GET is not looked at', async () => {
+  it('of a GET is ignored', async () => {
     const answer = await sendRaw(gateway.url, create({ method: 'GET', path: '/v1/zones', body: '{broken' }));
 
     expect(answer.status).toBe(200);
   });
 
   it.each<[string, (readonly [string, string])[], string]>([
-    ['chunk sizes that are no numbers', [['Transfer-Encoding', 'chunked']], 'zz\r\n{}\r\n0\r\n\r\n'],
-    ['a chunk longer than it says', [['Transfer-Encoding', 'chunked']], '1\r\n{}\r\n0\r\n\r\n'],
+    ['chunk sizes that are not numbers', [['Transfer-Encoding', 'chunked']], 'zz\r\n{}\r\n0\r\n\r\n'],
+    ['a chunk longer than its size', [['Transfer-Encoding', 'chunked']], '1\r\n{}\r\n0\r\n\r\n'],
     ['an absurd chunk size', [['Transfer-Encoding', 'chunked']], 'fffffffffffffffff\r\n{}'],
     [
       'both lengths and chunks',
@@ -128,17 +130,17 @@ describe('a body on the wire', () => {
     ],
     ['two lengths', [['Content-Length', '2']], '{}x'],
     ['an unknown transfer encoding', [['Transfer-Encoding', 'gzip']], '{}'],
-  ])('with %s is no valid HTTP', async (_what, headers, body) => {
+  ])('with %s is invalid HTTP', async (_what, headers, body) => {
     expectError(await sendRaw(gateway.url, create({ headers, body })), 400, 'invalid_input');
   });
 
-  it.each(['-1', '2x', '0x2', '99999999999999999999999'])('of the length %s is no valid HTTP', async (length) => {
+  it.each(['-1', '2x', '0x2', '99999999999999999999999'])('of the length %s is invalid HTTP', async (length) => {
     const request = `POST /v1/zones/${ZONE}/rrsets HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n{}`;
 
     expectError(await bytes(request), 400, 'invalid_input');
   });
 
-  it('that ends before its length is refused, whole as it may look', async () => {
+  it('that is shorter than its length is refused, even if it is valid JSON', async () => {
     const body = JSON.stringify({ name: 'api.acme', type: 'A', records: [{ value: '192.0.2.1' }] });
     const request = renderRequest(create({ body }))
       .toString()
@@ -150,10 +152,10 @@ describe('a body on the wire', () => {
   });
 });
 
-describe('what is no HTTP', () => {
+describe('invalid HTTP', () => {
   it.each([
     ['garbage', 'garbage\r\n\r\n'],
-    ['bytes', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+    ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a method that does not exist', 'BREW /v1/zones HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a method in lower case', 'get /v1/zones HTTP/1.1\r\nHost: x\r\n\r\n'],
@@ -165,8 +167,8 @@ describe('what is no HTTP', () => {
     ['a header with a space before its colon', 'GET /v1/zones HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['two Host headers', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n'],
     ['the same Host twice', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n'],
-    ['a line that continues another', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n Authorization: Bearer y\r\n\r\n'],
-  ])('%s gets an answer in the shape of this API', async (_what, request) => {
+    ['a folded header line', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n Authorization: Bearer y\r\n\r\n'],
+  ])('such as %s gets an error in the format of this API', async (_what, request) => {
     const answer = await bytes(request);
 
     expectError(answer, 400, 'invalid_input');
@@ -177,19 +179,19 @@ describe('what is no HTTP', () => {
     ['one header of 100 kB', `X-Large: ${'x'.repeat(100_000)}`],
     ['2,000 headers', Array.from({ length: 2_000 }, (_, index) => `X-${index}: ${'x'.repeat(20)}`).join('\r\n')],
     ['a token of 100 kB', `Authorization: Bearer ${'x'.repeat(100_000)}`],
-  ])('%s are too large', async (_what, headers) => {
+  ])('with %s is too large', async (_what, headers) => {
     expectError(await bytes(`GET /v1/zones HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`), 431, 'invalid_input');
   });
 
-  it('a path of 100 kB is too large', async () => {
+  it('with a path of 100 kB is too large', async () => {
     expectError(await bytes(`GET /v1/${'x'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`), 431, 'invalid_input');
   });
 
-  it('a request for the server as a whole finds nothing', async () => {
+  it('a request for * is not found', async () => {
     expectError(await bytes('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'), 404, 'not_found');
   });
 
-  it('a client of HTTP/1.0 is served', async () => {
+  it('HTTP/1.0 is served', async () => {
     const request = `GET /v1/zones HTTP/1.0\r\nAuthorization: Bearer ${gateway.acme.token}\r\n\r\n`;
 
     expect((await bytes(request)).status).toBe(200);

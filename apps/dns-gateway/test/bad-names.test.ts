@@ -12,23 +12,23 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const records = [{ value: '192.0.2.1' }];
-/** A name below acme that has so many characters with the zone, in labels of 63 at the most. */
+/** A name below acme of this length with the zone, in labels of at most 63 characters. */
 const long = (full: number) => {
   const label = 'a'.repeat(63);
   return [label, label, label, 'a'.repeat(full - ZONE.length - 3 * 64 - '..acme'.length), 'acme'].join('.');
 };
 
-/** Names that are nobody's to write, as text. */
+/** Names that no team may write, as text. */
 const badNames: [string, string][] = [
   ['the apex', '@'],
-  ['the apex by the zone’s name', ZONE],
-  ['another team’s name', 'globex'],
-  ['a name below another team’s', 'acme.globex'],
+  ['the apex as the zone name', ZONE],
+  ['the name of another team', 'globex'],
+  ['a name below that of another team', 'acme.globex'],
   ['the wildcard of the zone', '*'],
   ['the challenge of the zone itself', '_acme-challenge'],
-  ['a name that only ends like the team’s', 'xacme'],
+  ['a name that ends with the team’s label', 'xacme'],
   ['a space', 'a b.acme'],
-  ['a space behind', 'api.acme '],
+  ['a trailing space', 'api.acme '],
   ['letters beyond ASCII', 'münchen.acme'],
   ['an emoji', '😀.acme'],
   ['full-width letters', 'ａｃｍｅ'],
@@ -46,15 +46,15 @@ const badNames: [string, string][] = [
   ['upper case', 'API.acme'],
   ['the full name', `api.acme.${ZONE}`],
   ['a slash', 'api/acme'],
-  ['a way up', '../globex'],
+  ['a path traversal', '../globex'],
   ['a NUL', 'api\0.acme'],
   ['a line feed', 'api\n.acme'],
   ['an encoded letter', '%61pi.acme'],
 ];
 
 describe('a write', () => {
-  it.each([...badNames, ['nothing', ''], ['half a surrogate pair', '\ud800.acme']])(
-    'in whose body the name is %s is forbidden',
+  it.each([...badNames, ['an empty name', ''], ['half a surrogate pair', '\ud800.acme']])(
+    'with %s as the name in its body is forbidden',
     async (_what, name) => {
       const send = () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records } });
 
@@ -64,7 +64,7 @@ describe('a write', () => {
     },
   );
 
-  it.each(badNames)('in whose path the name is %s is forbidden, by any method', async (_what, name) => {
+  it.each(badNames)('with %s as the name in its path is forbidden for any method', async (_what, name) => {
     const path = `/v1/zones/${ZONE}/rrsets/${encodeURIComponent(name)}/A`.replace('/../', '/%2e%2e/');
     const bodies = {
       set_records: { records },
@@ -74,7 +74,10 @@ describe('a write', () => {
     };
     const raw = (method: string, at: string, body?: object) => () =>
       sendRaw(gateway.url, {
-        ...{ method, path: at, token: gateway.acme.token, headers: [['Content-Type', 'application/json']] },
+        method,
+        path: at,
+        token: gateway.acme.token,
+        headers: [['Content-Type', 'application/json']],
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
 
@@ -99,7 +102,7 @@ describe('a write', () => {
     },
   );
 
-  it('may have the longest name there is', async () => {
+  it('accepts the longest possible name', async () => {
     const body = { name: long(253), type: 'A', records };
 
     const answer = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
@@ -110,7 +113,7 @@ describe('a write', () => {
 
 describe('a path', () => {
   it.each([
-    // Each is sent as it stands; a client would tidy some of them up.
+    // Sent without the normalisation of HTTP clients.
     [`/zones/${ZONE}/rrsets/api.acme%2FA`, 404],
     [`/zones/${ZONE}/rrsets/api.acme%2FA/A`, 404],
     [`/zones/${ZONE}%2Frrsets%2Fglobex%2FA`, 404],
@@ -181,13 +184,13 @@ describe('a path', () => {
     '/v1/zones//',
     '/v1/zones?',
     '/v1/zones/?page=1',
-  ])('GET %s is a list of zones', async (path) => {
+  ])('GET %s lists zones', async (path) => {
     const answer = await sendRaw(gateway.url, { path, token: gateway.acme.token });
 
     expect([answer.status, answer.json.zones?.length]).toEqual([200, 1]);
   });
 
-  it('in absolute form, as proxies get it, is read like any other', async () => {
+  it('in absolute form, as sent to proxies, is served', async () => {
     const { token } = gateway.acme;
 
     const answer = await sendRaw(gateway.url, { path: 'http://gateway.test/v1/zones', token });

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 /*
- * What existing clients send, call by call, with what each of them looks at in the answer. The clients check statuses
- * exactly, index members without looking, and split ids: so do these tests.
+ * The calls of existing clients, with the checks that they make on the answers. Clients check statuses exactly, index members
+ * without checks, and split ids. These tests do the same.
  */
 
 let gateway: TestGateway;
@@ -20,7 +20,7 @@ const rrsets = (zone: string | number, below = '') => `/zones/${zone}/rrsets${be
 const codeOf = (answer: Answer) => [answer.status, answer.json.error?.code];
 const challenge = '"LHDhK3oGRvkiefQnx7OOczTY5Tic_xZ6HcMOc_gmtoM"';
 
-/** Polls like a client does. @returns the action at its end */
+/** Polls like a client. @returns the finished action */
 const wait = ({ json }: Answer, path = '/actions') => {
   checkDnsAnswer.action(json);
   return waitFor('the end of an action', async () => {
@@ -44,7 +44,7 @@ describe('Terraform', () => {
     const planned = await call('GET', path);
     expect(planned.json.rrset).toMatchObject({ ttl: 300, labels: {}, records: [{ value: '192.0.2.1', comment: '' }] });
 
-    // Both are sent before any wait; then always PUT, from whose answer the state is filled.
+    // Both are sent before any wait. A PUT always follows, and its answer becomes the state.
     const ttl = await call('POST', `${path}/actions/change_ttl`, { ttl: null });
     const records = await call('POST', `${path}/actions/set_records`, { records: [{ value: '192.0.2.2' }] });
     const ids = [ttl.json.action.id, records.json.action.id].sort((a, b) => a - b);
@@ -61,7 +61,7 @@ describe('Terraform', () => {
     expect(codeOf(await call('DELETE', path))).toEqual([404, 'not_found']);
   });
 
-  it('adds and removes hcloud_zone_record beside the records of others', async () => {
+  it('adds and removes hcloud_zone_record next to other records', async () => {
     const path = rrsets(ZONE, '/shared.acme/TXT');
     await wait(await call('POST', `${path}/actions/add_records`, { records: [{ value: '"other"' }] }));
     await wait(await call('POST', `${path}/actions/add_records`, { records: [{ value: '"mine"', comment: 'tf' }] }));
@@ -85,7 +85,7 @@ describe('ACME clients', () => {
     expect((await call('GET', rrsets(ZONE, '/_acme-challenge.lego.acme/TXT'))).status).toBe(404);
   });
 
-  it('the cert-manager webhook takes a repeated challenge and a missing set for success', async () => {
+  it('the cert-manager webhook treats a repeated challenge and a missing set as success', async () => {
     const path = rrsets(ZONE, '/_acme-challenge.cm.acme/TXT/actions');
     const body = { records: [{ value: challenge }], ttl: 300 };
     await wait(await call('POST', `${path}/add_records`, body));
@@ -106,14 +106,15 @@ describe('ACME clients', () => {
       expect([list.status, list.json.zones]).toEqual([200, []]);
     }
     const zone = await get(`/zones/${ZONE}`);
-    // It cuts the text: the first id and the first name have to be the zone's.
+    // acme.sh cuts the text: the first id and the first name must be the zone's.
     expect(/"id":\s*(\d+)/.exec(zone.text)?.[1]).toBe(String(gateway.zoneId));
     expect(/"name":\s*"([^"]*)"/.exec(zone.text)?.[1]).toBe(ZONE);
     const path = `/zones/${gateway.zoneId}/rrsets/_acme-challenge.%2A.sh.acme`;
     expect((await get(`${path.replace('%2A.', '')}/TXT`)).status).toBe(404);
     const records = [{ value: challenge }];
     const added = await call('POST', rrsets(gateway.zoneId, '/%5Facme-challenge.sh.acme/TXT/actions/add_records'), {
-      ...{ ttl: 120, records },
+      ttl: 120,
+      records,
     });
     expect(added.status).toBe(201);
     expect((await get('/zones/example.test/rrsets/_acme-challenge.sh.acme/TXT')).text).toContain(
@@ -121,7 +122,7 @@ describe('ACME clients', () => {
     );
   });
 
-  it('two of them with different ttls at one name get the upstream’s word for it', async () => {
+  it('two clients with different TTLs at one name get the upstream’s error', async () => {
     const path = rrsets(ZONE, '/_acme-challenge.two.acme/TXT/actions/add_records');
     await call('POST', path, { ttl: 120, records: [{ value: '"one"' }] });
 
@@ -133,13 +134,15 @@ describe('ACME clients', () => {
 });
 
 describe('libraries and tools', () => {
-  it('hcloud-python reads through an endpoint that ends in a slash, and polls even what is finished', async () => {
+  it('hcloud-python uses an endpoint with a trailing slash, and polls finished actions too', async () => {
     const get = (path: string) => sendRaw(gateway.url, { path, token: gateway.acme.token });
     const zone = (await get(`/v1//zones/${ZONE}`)).json.zone;
     const list = await get(`/v1//zones/${zone.id}/rrsets?page=1&per_page=50`);
     expect(Object.keys(list.json.meta.pagination)).toHaveLength(6);
     const created = await call('POST', rrsets(zone.id), {
-      ...{ name: 'py.acme', type: 'TXT', records: [{ value: '"x"' }] },
+      name: 'py.acme',
+      type: 'TXT',
+      records: [{ value: '"x"' }],
     });
 
     await wait(created);
@@ -147,7 +150,7 @@ describe('libraries and tools', () => {
     expect((await get(`/v1//actions/${created.json.action.id}`)).json.action.status).toBe('success');
   });
 
-  it('the hcloud CLI lists, creates, labels, and removes by name what it added by number', async () => {
+  it('the hcloud CLI lists, creates and labels by zone id, and removes by zone name', async () => {
     const zones = await call('GET', '/zones?page=1&per_page=50&sort=id%3Aasc');
     const { id } = zones.json.zones[0];
     await wait(await call('POST', rrsets(id), { name: 'cli.acme', type: 'A', records: [{ value: '192.0.2.1' }] }));
@@ -165,7 +168,7 @@ describe('libraries and tools', () => {
     expect((await call('GET', rrsets(ZONE, '/cli.acme/A'))).status).toBe(404);
   });
 
-  it('ExternalDNS asks for 100 per page, and writes without waiting', async () => {
+  it('ExternalDNS requests 100 per page, and writes without waiting', async () => {
     const zones = await call('GET', '/zones?per_page=100');
     const { page, last_page } = zones.json.meta.pagination;
     expect([zones.status, page >= last_page]).toEqual([200, true]);
@@ -213,7 +216,7 @@ describe('libraries and tools', () => {
     await wait(set, '/zones/actions');
   });
 
-  it('ddclient and ddns-updater create what they do not find, and stalwart adds it', async () => {
+  it('ddclient and ddns-updater create missing sets, and stalwart adds to them', async () => {
     const path = rrsets(ZONE, '/home.acme/A');
     expect(codeOf(await call('GET', path))).toEqual([404, 'not_found']);
     expect(
@@ -229,7 +232,7 @@ describe('libraries and tools', () => {
     expect((await call('POST', `${other}/change_ttl`, { ttl: 300 })).status).toBe(201);
   });
 
-  it('octoDNS and dnscontrol read all pages and see no set of anybody else', async () => {
+  it('octoDNS and dnscontrol read all pages and see no foreign set', async () => {
     const names: string[] = [];
     for (let page: number | null = 1; page !== null; ) {
       const { json } = await call('GET', rrsets(gateway.zoneId, `?page=${page}&per_page=2`));

@@ -25,8 +25,8 @@ function expectUnavailable({ status, json, headers }: Answer): void {
   expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
 }
 
-describe('while Postgres is away', () => {
-  it('reads and writes are told 503 with a time to wait, nothing goes upstream, and it ends by itself', async () => {
+describe('during a Postgres outage', () => {
+  it('reads and writes get 503 with Retry-After, nothing is sent upstream, and service recovers by itself', async () => {
     const { json } = await create('before.acme');
     const actionId = json.action.id;
     gateway.cloud.admin.resetCalls();
@@ -47,14 +47,14 @@ describe('while Postgres is away', () => {
     expect((await gateway.call('GET', `/actions/${actionId}`)).status).toBe(200);
   });
 
-  it('a request without a token is told so all the same', async () => {
+  it('a request without a valid token still gets 401', async () => {
     await door.shut();
 
     expect((await gateway.call('GET', RRSETS, { token: null })).status).toBe(401);
     expect((await gateway.call('GET', RRSETS, { token: 'x'.repeat(64) })).status).toBe(401);
   });
 
-  it('a token that was revoked is not accepted afterwards, though nobody told the gateway', async () => {
+  it('a revoked token is rejected afterwards, although the notification was lost', async () => {
     const { token, tokenId } = await gateway.issueToken(gateway.acme);
     expect((await gateway.call('GET', RRSETS, { token })).status).toBe(200);
     await door.shut();
@@ -69,8 +69,8 @@ describe('while Postgres is away', () => {
   });
 });
 
-describe('a Postgres that goes away under a write', () => {
-  it('and is back soon: the write ends as the upstream ended it', async () => {
+describe('a Postgres outage during a write', () => {
+  it('that is short: the write ends with the upstream’s result', async () => {
     gateway.cloud.admin.resetCalls();
     gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 200 } });
     const answer = create('short.acme');
@@ -84,7 +84,7 @@ describe('a Postgres that goes away under a write', () => {
     expect((await gateway.call('GET', `${RRSETS}/short.acme/A`)).status).toBe(200);
   });
 
-  it('and stays away: 503, and the entry is still there to be settled', async () => {
+  it('that lasts: 503, and the entry stays pending for settlement', async () => {
     gateway.cloud.admin.resetCalls();
     gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 1_000 } });
     const answer = create('long.acme');

@@ -9,13 +9,13 @@ import { startHoldingUpstream } from './support/holding-upstream.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 /*
- * One test per row of the documented error table, and per code that the gateway has beside it. What a row covers in
- * breadth has a file of its own: bad-*.test.ts, access.test.ts, limits-table.test.ts.
+ * One test per row of the documented error table, and per code that the gateway has in addition. Broad coverage of a row is in
+ * separate files: bad-*.test.ts, access.test.ts, limits-table.test.ts.
  */
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  // The upstream that is away in some rows stays away.
+  // The upstream stays unavailable in some rows, so do not wait long for a settlement.
   gateway = await startGateway({ config: { settleWithinMs: 100 } });
 });
 afterAll(async () => {
@@ -30,7 +30,7 @@ function expectRow(answer: Answer, status: number, code: string): void {
   expectError(answer, status, code);
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(answer.headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
-  // Texts that change from one time to the next count as changes where clients show them.
+  // Clients treat a changed text as a change, so messages must not vary.
   expect(answer.text).not.toContain(answer.headers.get('x-correlation-id') as string);
   seen.add(code);
 }
@@ -45,13 +45,13 @@ const rows: Row[] = [
   [
     400,
     'invalid_input',
-    'the body is no JSON object',
+    'the body is not a JSON object',
     () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: '[]' }),
   ],
   [400, 'invalid_input', 'records are empty', () => create({ records: [] })],
   [400, 'invalid_input', 'records are malformed', () => create({ records: [{}] })],
-  [400, 'invalid_input', 'the ttl is no integer', () => create({ ttl: '60' })],
-  [400, 'invalid_input', 'a query parameter is wrong', () => gateway.call('GET', '/zones?page=0')],
+  [400, 'invalid_input', 'the ttl is not an integer', () => create({ ttl: '60' })],
+  [400, 'invalid_input', 'a query parameter is invalid', () => gateway.call('GET', '/zones?page=0')],
   [401, 'unauthorized', 'there is no token', () => gateway.call('GET', '/zones', { token: null })],
   [401, 'unauthorized', 'the token is unknown', () => gateway.call('GET', '/zones', { token: 'a'.repeat(64) })],
   [401, 'unauthorized', 'the token was revoked', revoked],
@@ -59,7 +59,7 @@ const rows: Row[] = [
   [403, 'forbidden', 'a write names the apex', () => create({ name: '@' })],
   [403, 'forbidden', 'a write names another team’s name', () => create({ name: 'globex' })],
   [403, 'forbidden', 'a write has an invalid name', () => create({ name: 'API.acme' })],
-  [403, 'forbidden', 'a write has a type that nobody may write', () => create({ type: 'NS' })],
+  [403, 'forbidden', 'a write has a type that cannot be written', () => create({ type: 'NS' })],
   [404, 'not_found', 'the zone is unknown', () => gateway.call('GET', '/zones/other.test')],
   [404, 'not_found', 'a read names another team’s name', () => gateway.call('GET', `/zones/${ZONE}/rrsets/globex/A`)],
   [
@@ -73,7 +73,9 @@ const rows: Row[] = [
   [409, 'uniqueness_error', 'the name of a demo is taken', takenDemo],
   [413, 'payload_too_large', 'the body is over 1 MiB', () => create({ padding: 'x'.repeat(1_048_576) })],
   [
-    ...([415, 'unsupported_media_type', 'the body is compressed'] as const),
+    415,
+    'unsupported_media_type',
+    'the body is compressed',
     () =>
       gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: gzipSync('{}'), headers: { 'Content-Encoding': 'gzip' } }),
   ],
@@ -84,7 +86,7 @@ describe('the error table', () => {
     expectRow(await send(), status, code);
   });
 
-  it('403 resource_limit_exceeded: the write would take the team past its records', async () => {
+  it('403 resource_limit_exceeded: the write would exceed the team’s records', async () => {
     const { token } = await gateway.createTeam('hooli');
     for (let set = 0; set < 4; set += 1) {
       const fifty = Array.from({ length: 50 }, (_, index) => ({ value: `192.0.2.${index}` }));
@@ -101,8 +103,10 @@ describe('the error table', () => {
     await create({ name: 'busy.acme' });
     const upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
     const held = await startGateway({
-      ...{ beside: gateway, upstreamUrl: upstream.url, config: { writeWaitMs: 150 } },
-      // The deadline of what is sent does not pass.
+      beside: gateway,
+      upstreamUrl: upstream.url,
+      config: { writeWaitMs: 150 },
+      // Keeps the deadline of the sent write from passing.
       clock: { ...systemClock, now: () => 0 },
     });
     const release = upstream.hold('busy.acme');
@@ -134,27 +138,29 @@ describe('the error table', () => {
 
   it.each([
     ['drops the connection', { reset: 'after' as const }],
-    ['answers half a body', { truncate: true }],
+    ['truncates its answer', { truncate: true }],
     ['answers HTML', { status: 200, body: '<html>', contentType: 'text/html' }],
     ['answers 201 without an action', { status: 201, body: '{}' }],
     ['refuses the gateway’s own token', { status: 401, code: 'unauthorized' }],
   ])('502 upstream_unavailable: the upstream %s', async (what, effect) => {
-    // Reads are of no use either: the set could tell what became of the write.
+    // Also fails reads, because reading the set could reveal the outcome of the write.
     gateway.cloud.admin.addFaults({ times: null, effect });
 
-    expectRow(await create({ name: `fault-${what.length}.acme` }), 502, 'upstream_unavailable');
+    const label = what.toLowerCase().replaceAll(/[^a-z]+/g, '-');
+    expectRow(await create({ name: `${label}.acme` }), 502, 'upstream_unavailable');
   });
 });
 
-describe('the upstream away', () => {
-  it.each(['nobody listens', 'every connection is dropped'])(
-    'where %s gives 502 to writes, and reads go on',
+describe('an unreachable upstream', () => {
+  it.each(['the port is closed', 'every connection is dropped'])(
+    'where %s causes 502 for writes, while reads work',
     async (how) => {
       const dropper = createServer((socket) => socket.destroy());
       await new Promise<void>((resolve) => dropper.listen(0, '127.0.0.1', resolve));
-      const port = how === 'nobody listens' ? await freePort() : (dropper.address() as { port: number }).port;
+      const port = how === 'the port is closed' ? await freePort() : (dropper.address() as { port: number }).port;
       const alone = await startGateway({
-        ...{ upstreamUrl: `http://127.0.0.1:${port}/v1`, config: { settleWithinMs: 100 } },
+        upstreamUrl: `http://127.0.0.1:${port}/v1`,
+        config: { settleWithinMs: 100 },
       });
       const body = { name: 'api.acme', type: 'A', records };
 
@@ -168,7 +174,7 @@ describe('the upstream away', () => {
 });
 
 describe('the gateway’s own faults', () => {
-  it('503 unavailable: the zone was not read yet', async () => {
+  it('503 unavailable: the zone has not been synced yet', async () => {
     const fresh = await startGateway();
     await fresh.pool.query(`UPDATE dns_zone SET name = 'elsewhere.' || name`);
 
@@ -181,7 +187,7 @@ describe('the gateway’s own faults', () => {
     await fresh.close();
   });
 
-  it('500 server_error: something unexpected, of which the answer tells nothing', async () => {
+  it('500 server_error: an unexpected error, without details in the answer', async () => {
     await gateway.pool.query('ALTER TABLE dns_rrset RENAME TO hidden');
 
     const answer = await gateway.call('GET', `/zones/${ZONE}/rrsets`);
@@ -193,7 +199,7 @@ describe('the gateway’s own faults', () => {
   });
 });
 
-/** Held against the table when all tests have run, in whatever order. */
+/** Codes without a test. Checked after all tests, which run in any order. */
 const untested = (): string[] => Object.keys(dnsErrorCodes).filter((code) => !seen.has(code));
 
 async function takenDemo(): Promise<Answer> {
@@ -206,8 +212,8 @@ async function revoked(): Promise<Answer> {
   const { token, tokenId } = await gateway.issueToken(gateway.acme);
   expect((await gateway.call('GET', '/zones', { token })).status).toBe(200);
   await gateway.pool.query('UPDATE dns_token SET revoked_at = now() WHERE id = $1', [tokenId]);
-  // Gateways are told by Postgres, a moment after the commit.
-  return waitFor('the revocation to be told', async () => {
+  // Postgres notifies the gateways shortly after the commit.
+  return waitFor('the revocation to take effect', async () => {
     const answer = await gateway.call('GET', '/zones', { token });
     return answer.status === 200 ? null : answer;
   });

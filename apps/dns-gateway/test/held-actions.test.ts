@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { steppedClock } from './support/clocks.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
-/** Long enough that an action ends only when a test moves the clock of the local cloud. */
+/** Long enough that an action ends only when a test advances the clock of the local cloud. */
 const ACTION_MS = 3_600_000;
 const HOLD_MS = 3_000;
 const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
@@ -25,7 +25,7 @@ async function start(limits: Partial<typeof many> = {}): Promise<void> {
   gateway = await startGateway({ beside: base, buckets: memoryBuckets(clock.now), clock, config });
 }
 
-/** By another gateway: nothing of this one's limits is spent. */
+/** Uses another gateway, so that no limits of this one are spent. */
 async function startAction(): Promise<number> {
   const body = { name: `held${++names}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] };
   return (await base.call('POST', `/zones/${ZONE}/rrsets`, { body })).json.action.id;
@@ -36,7 +36,7 @@ const get = (id: number, token?: string | null): Promise<Answer> =>
 const statusOf = ({ status, json }: Answer) => [status, json.action?.status ?? json.actions?.[0]?.status];
 const untilHeld = (count = 1) => waitFor('reads to be held', () => clock.timers() === count);
 
-describe('reading an action that runs', () => {
+describe('a read of a running action', () => {
   it.each([
     ['/actions/{id}', (id: number) => `/actions/${id}`],
     ['/zones/actions/{id}', (id: number) => `/zones/actions/${id}`],
@@ -54,7 +54,7 @@ describe('reading an action that runs', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('waits for three seconds and no longer', async () => {
+  it('is held for at most three seconds', async () => {
     await start();
     const id = await startAction();
     const held = get(id);
@@ -65,7 +65,7 @@ describe('reading an action that runs', () => {
     expect(statusOf(await held)).toEqual([200, 'running']);
   });
 
-  it('ends with its connection', async () => {
+  it('ends when its client disconnects', async () => {
     await start();
     const id = await startAction();
     const gone = new AbortController();
@@ -79,7 +79,7 @@ describe('reading an action that runs', () => {
     await waitFor('it to be released', () => clock.timers() === 0);
   });
 
-  it('is answered at once when the gateway is about to end', async () => {
+  it('is answered immediately when the gateway drains', async () => {
     await start();
     const id = await startAction();
     const held = [get(id), get(id)];
@@ -94,7 +94,7 @@ describe('reading an action that runs', () => {
     expect(statusOf(await get(id))).toEqual([200, 'running']);
   });
 
-  it('is answered at once, with the present state, when 64 of the token are held', async () => {
+  it('is answered immediately with the current state when 64 reads of the token are held', async () => {
     await start();
     const id = await startAction();
     const { token: other } = await gateway.issueToken(gateway.acme);
@@ -110,8 +110,8 @@ describe('reading an action that runs', () => {
   });
 });
 
-describe('reading actions', () => {
-  it('costs neither the token nor the team anything', async () => {
+describe('reads of actions', () => {
+  it('do not count for the token or the team', async () => {
     await start({ perTokenPerMinute: 2, perTeamPerMinute: 2 });
     const id = await startAction();
     endActions();
@@ -123,11 +123,11 @@ describe('reading actions', () => {
     expect([status, headers.get('ratelimit-remaining')]).toEqual([200, '1']);
   });
 
-  it('counts against the address where nothing was waited for', async () => {
+  it('count for the address when they were not held', async () => {
     await start({ perAddressPerMinute: 3 });
     const id = await startAction();
     endActions();
-    expect(statusOf(await get(id))).toEqual([200, 'success']); // waited for the upstream's word
+    expect(statusOf(await get(id))).toEqual([200, 'success']); // held until the upstream answered
 
     const answers = [await get(id), await get(id), await get(id), await get(id)];
 
@@ -136,7 +136,7 @@ describe('reading actions', () => {
     expect(answers[3]?.json.error.message).toContain('from this address');
   });
 
-  it('gives the address its charge back where it was held', async () => {
+  it('are refunded to the address when they were held', async () => {
     await start({ perAddressPerMinute: 1 });
     const id = await startAction();
     for (let time = 0; time < 3; time += 1) {

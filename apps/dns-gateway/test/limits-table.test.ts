@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectRefusal } from './support/expect-refusal.js';
 import { type Answer, startGateway, type TestGateway, type TestTeam, ZONE } from './support/start-gateway.js';
 
-/* The rows of the documented limits table, but for the rates of requests, which test/limits/ is about. */
+/* The rows of the documented limits table, except request rates, which test/limits/ covers. */
 
 let gateway: TestGateway;
 let teams = 0;
@@ -19,14 +19,15 @@ const addresses = (count: number, from = 0) =>
 const write = (team: TestTeam, action: string, body: object, name = 'set'): Promise<Answer> =>
   action === 'create'
     ? gateway.call('POST', `/zones/${ZONE}/rrsets`, {
-        ...{ token: team.token, body: { name: `${name}.${team.slug}`, type: 'A', ...body } },
+        token: team.token,
+        body: { name: `${name}.${team.slug}`, type: 'A', ...body },
       })
     : gateway.call('POST', `/zones/${ZONE}/rrsets/${name}.${team.slug}/A/actions/${action}`, {
         token: team.token,
         body,
       });
 
-/** A fresh team with so many records, in sets `s0`, `s1`, … of at most 50. */
+/** A new team with this many records, in sets `s0`, `s1`, … of at most 50. */
 async function aTeamHolding(count: number): Promise<TestTeam> {
   teams += 1;
   const team = await gateway.createTeam(`team-${teams}`);
@@ -45,8 +46,8 @@ const refusedPastSet = async (send: () => Promise<Answer>) => {
   expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_rrset' }] });
 };
 
-describe('200 records of a team', () => {
-  it('are reached by any write and passed by none', async () => {
+describe('the limit of 200 records per team', () => {
+  it('is reached by any write and exceeded by none', async () => {
     const team = await aTeamHolding(199);
     expect((await write(team, 'add_records', { records: addresses(1, 100) }, 's3')).status).toBe(201);
 
@@ -54,7 +55,7 @@ describe('200 records of a team', () => {
     await refusedPastTeam(() => write(team, 'add_records', { records: addresses(1) }, 'more'));
   });
 
-  it('allow whatever makes no more of them', async () => {
+  it('allows writes that do not increase the number of records', async () => {
     const team = await aTeamHolding(200);
 
     expect((await write(team, 'set_records', { records: addresses(50, 500) }, 's0')).status).toBe(201);
@@ -64,7 +65,7 @@ describe('200 records of a team', () => {
     await refusedPastTeam(() => write(team, 'set_records', { records: addresses(21) }, 'more'));
   });
 
-  it('are free again after a deletion', async () => {
+  it('has room again after a deletion', async () => {
     const team = await aTeamHolding(200);
     const path = `/zones/${ZONE}/rrsets/s1.${team.slug}/A`;
     expect((await gateway.call('DELETE', path, { token: team.token })).status).toBe(201);
@@ -73,7 +74,7 @@ describe('200 records of a team', () => {
     await refusedPastTeam(() => write(team, 'create', { records: addresses(1) }, 'again'));
   });
 
-  it('count what was made past the gateway, and what another team has not', async () => {
+  it('counts records created outside the gateway, and none of other teams', async () => {
     const team = await aTeamHolding(100);
     gateway.cloud.admin.putRrset(ZONE, `by-hand.${team.slug}`, 'MX', { records: addresses(99) });
     await gateway.syncZone();
@@ -83,7 +84,7 @@ describe('200 records of a team', () => {
     expect((await write(gateway.acme, 'create', { records: addresses(1) })).status).toBe(201);
   });
 
-  it('are told to be passed in one write that is too large by itself, too', async () => {
+  it('is exceeded by a single large write too', async () => {
     const team = await aTeamHolding(180);
 
     await refusedPastTeam(() => write(team, 'create', { records: addresses(21) }, 'more'));
@@ -91,8 +92,8 @@ describe('200 records of a team', () => {
   });
 });
 
-describe('50 records of a record set', () => {
-  it('are reached by any write and passed by none', async () => {
+describe('the limit of 50 records per record set', () => {
+  it('is reached by any write and exceeded by none', async () => {
     const team = await aTeamHolding(0);
     await refusedPastSet(() => write(team, 'create', { records: addresses(51) }));
     expect((await write(team, 'create', { records: addresses(49) })).status).toBe(201);
@@ -106,8 +107,8 @@ describe('50 records of a record set', () => {
   });
 });
 
-describe('4,096 characters of a value', () => {
-  /** Quoted strings of at most 255 bytes, as the upstream wants them. */
+describe('the limit of 4,096 characters per value', () => {
+  /** Quoted strings of at most 255 bytes, as the upstream requires. */
   const quoted = (characters: number) => {
     const full = `"${'x'.repeat(255)}"`;
     const rest = characters - 15 * (full.length + 1);
@@ -116,7 +117,7 @@ describe('4,096 characters of a value', () => {
   const create = (value: string) => () =>
     gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name: 'long.acme', type: 'TXT', records: [{ value }] } });
 
-  it('are taken, and come back as they were', async () => {
+  it('is accepted, and returned unchanged', async () => {
     const value = quoted(4_096);
     expect(value).toHaveLength(4_096);
 
@@ -126,7 +127,7 @@ describe('4,096 characters of a value', () => {
     expect(json.rrset.records).toEqual([{ value, comment: '' }]);
   });
 
-  it('are the most', async () => {
+  it('cannot be exceeded', async () => {
     await expectRefusal(gateway, create(quoted(4_097)), 400, 'invalid_input');
     for (const action of ['set_records', 'add_records', 'remove_records']) {
       const body = { records: [{ value: quoted(4_097) }] };
@@ -136,8 +137,8 @@ describe('4,096 characters of a value', () => {
   });
 });
 
-describe('5 active tokens of a team', () => {
-  it('are the most, and a revoked one makes room', async () => {
+describe('the limit of 5 active tokens per team', () => {
+  it('cannot be exceeded, and has room again after a revocation', async () => {
     const team = await gateway.createTeam('tokens');
     const tokens = dnsTokenStore(gateway.prisma);
     const [first] = [team.tokenId];
@@ -153,7 +154,7 @@ describe('5 active tokens of a team', () => {
 });
 
 describe('per_page', () => {
-  it('is 25 unless said, and 50 at the most', async () => {
+  it('is 25 by default, and at most 50', async () => {
     const team = await gateway.createTeam('pages');
     for (let set = 0; set < 60; set += 1) {
       gateway.cloud.admin.putRrset(ZONE, `s${set}.pages`, 'A', { records: addresses(1) });

@@ -1,8 +1,8 @@
 import { ownerLabelOf } from '@corral/contracts';
-import { mirrorStore, type RrsetScope } from '@corral/dns-mirror';
+import { mirrorStore, type RrsetScope } from '@corral/dns-data';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseRrsetQuery } from '../src/domain/list-query.js';
+import { parseRrsetQuery } from '../src/rrsets/list-query.js';
 import { type MirroredRrset, selectRrsets } from './support/select-rrsets.js';
 import { startGateway, type TestGateway } from './support/start-gateway.js';
 
@@ -16,14 +16,16 @@ interface Given {
   readonly name: string;
   readonly type: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** When it was first seen. */
+  /** First seen time in milliseconds. */
   readonly seen?: number;
 }
 
-/** Replaces all that is mirrored. */
+/** Replaces everything in the mirror. */
 async function mirror(all: readonly Given[]): Promise<MirroredRrset[]> {
   const rows = all.map(({ name, type, labels = {}, seen = 0 }) => ({
-    ...{ name, type, firstSeenAt: new Date(seen) },
+    name,
+    type,
+    firstSeenAt: new Date(seen),
     body: JSON.stringify({ id: `${name}/${type}`, labels, records: [{ value: 'x', comment: '' }] }),
   }));
   await gateway.pool.query('DELETE FROM dns_rrset');
@@ -32,8 +34,12 @@ async function mirror(all: readonly Given[]): Promise<MirroredRrset[]> {
      SELECT $1, name, type, owner, 1, body, seen
      FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) AS given (name, type, owner, body, seen)`,
     [
-      ...[gateway.zoneId, rows.map((row) => row.name), rows.map((row) => row.type)],
-      ...[rows.map((row) => ownerLabelOf(row.name)), rows.map((row) => row.body), rows.map((row) => row.firstSeenAt)],
+      gateway.zoneId,
+      rows.map((row) => row.name),
+      rows.map((row) => row.type),
+      rows.map((row) => ownerLabelOf(row.name)),
+      rows.map((row) => row.body),
+      rows.map((row) => row.firstSeenAt),
     ],
   );
   return rows;
@@ -78,7 +84,7 @@ describe('a page of record sets', () => {
     ['per_page=3&page=2', ['b.acme/A']],
     ['per_page=3&page=3', []],
     ['page=9007199254740991', []],
-  ])('by %j holds %j', async (text, ids) => {
+  ])('for %j contains %j', async (text, ids) => {
     await mirror(held);
 
     const { bodies } = await pageBy('acme', text);
@@ -93,7 +99,7 @@ describe('a page of record sets', () => {
   });
 });
 
-/** Labels that sort differently by bytes and by any language, and that contain each other. */
+/** Labels that sort differently by bytes and by locale, and that contain each other. */
 const label = fc.constantFrom('a', 'b', 'a-b', 'ab', '_a', 'acme', 'xacme', 'prod', '1', '*');
 const name = fc
   .tuple(fc.array(label, { maxLength: 3 }), fc.constantFrom('acme', 'globex', 'xacme', 'prod.acme', '@', '*'))
@@ -138,7 +144,7 @@ const asked = fc
     return text.toString();
   });
 
-it('a page made by SQL is the page that the rule makes of all of the scope', async () => {
+it('a page from SQL equals the page that the reference selects from the whole scope', async () => {
   const store = mirrorStore(gateway.pool);
   await fc.assert(
     fc.asyncProperty(sets, root, asked, async (all, wantedRoot, text) => {

@@ -15,7 +15,7 @@ const numbers = routes.flatMap(({ operationId, path, query = [] }) =>
 const pathOf = (path: string) => path.replace('{zone}', ZONE);
 
 describe('a number out of range', () => {
-  it.each(numbers)('is refused by %s as %s', async (_operationId, name, path) => {
+  it.each(numbers)('is refused by %s for %s', async (_operationId, name, path) => {
     const values = [
       '1e308',
       '-1e308',
@@ -36,13 +36,16 @@ describe('a number out of range', () => {
     }
   });
 
-  it.each(numbers)('is none for %s as long as %s can be counted to', async (_operationId, name, path) => {
+  it.each(numbers)('is not reported by %s for a safe integer as %s', async (_operationId, name, path) => {
     expect((await gateway.call('GET', `${pathOf(path)}?${name}=${Number.MAX_SAFE_INTEGER}`)).status).toBe(200);
   });
 
-  it.each(['1e308', 'NaN', '9007199254740992', '9'.repeat(400), '-1'])('is no id of an action: %s', async (id) => {
-    for (const path of ['/actions', '/zones/actions']) {
-      expect((await gateway.call('GET', `${path}/${id}`)).status).toBe(404);
-    }
-  });
+  it.each(['1e308', 'NaN', '9007199254740992', '9'.repeat(400), '-1'])(
+    'is not found as an action id: %s',
+    async (id) => {
+      for (const path of ['/actions', '/zones/actions']) {
+        expect((await gateway.call('GET', `${path}/${id}`)).status).toBe(404);
+      }
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { type HoldingUpstream, startHoldingUpstream } from './support/holding-up
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 const RRSETS = `/zones/${ZONE}/rrsets`;
-/** A burst is eight times as many. */
+/** A burst is eight times this number. */
 const MAX = 2;
 const MORE_THAN_A_BURST = 20;
 const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
@@ -15,7 +15,7 @@ let base: TestGateway;
 let gateway: TestGateway;
 let clock: ReturnType<typeof steppedClock>;
 let names = 0;
-/** Charges of acme's token. */
+/** How many times acme’s token was charged. */
 let taken = 0;
 beforeAll(async () => {
   base = await startGateway({ actionMs: 3_600_000 });
@@ -38,7 +38,10 @@ async function start({ max = MAX, limits = {}, upstreamUrl }: Wanted = {}): Prom
     return buckets.take(key, ...rest);
   };
   gateway = await startGateway({
-    ...{ beside: base, clock, buckets: { ...buckets, take }, waitMsMax: 600_000 },
+    beside: base,
+    clock,
+    buckets: { ...buckets, take },
+    waitMsMax: 600_000,
     ...(upstreamUrl !== undefined && { upstreamUrl }),
     config: { requestsInFlightMax: max, limits: { ...many, ...limits }, actionHoldMs: 3_000 },
   });
@@ -47,11 +50,11 @@ async function start({ max = MAX, limits = {}, upstreamUrl }: Wanted = {}): Prom
 const create = (): Promise<Answer> =>
   gateway.call('POST', RRSETS, { body: { name: `o${++names}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] } });
 const listZones = (token: string): Promise<Answer> => gateway.call('GET', '/zones', { token });
-/** Touches no record set. */
+/** A request that reads no record set. */
 const askForNone = (token: string): Promise<Answer> => gateway.call('GET', '/actions?id=1', { token });
 const times = <T>(count: number, make: () => Promise<T>): Promise<T>[] => Array.from({ length: count }, make);
 
-/** Sends so many, each when the one before has come to where it waits. */
+/** Sends this many requests, each once the request before it waits. */
 async function oneByOne<T>(count: number, send: () => Promise<T>, waiting: () => number): Promise<Promise<T>[]> {
   const sent: Promise<T>[] = [];
   while (sent.length < count) {
@@ -61,7 +64,7 @@ async function oneByOne<T>(count: number, send: () => Promise<T>, waiting: () =>
   return sent;
 }
 
-/** Keeps reads of record sets from being answered. @returns lets them be */
+/** Blocks reads of record sets. @returns a function that unblocks them */
 async function stallReads(): Promise<() => Promise<void>> {
   const holder = await base.pool.connect();
   await holder.query('BEGIN');
@@ -72,17 +75,17 @@ async function stallReads(): Promise<() => Promise<void>> {
   };
 }
 
-describe('while more is in flight than is worked on at once', () => {
-  it('requests of the busiest team are answered 503 with Retry-After, at once, and those of another team are served', async () => {
+describe('when more requests are in flight than the limit allows', () => {
+  it('answers the busiest team 503 with Retry-After at once, and serves other teams', async () => {
     await start();
-    // A token is somebody's once it was found good.
+    // A token counts for its team only once it was found valid.
     for (const { token } of [base.acme, base.globex]) expect((await askForNone(token)).status).toBe(200);
     const goOn = await stallReads();
     const stalled = times(MAX, () => gateway.call('GET', RRSETS));
     let refused: Answer | undefined;
-    // A burst waits for its turn at first.
+    // At first, a burst waits for its turn.
     const asked: Promise<unknown>[] = [];
-    await waitFor('the crowd to last', () => {
+    await waitFor('the overload to last', () => {
       asked.push(
         askForNone(base.acme.token).then((answer) => {
           if (answer.status === 503) refused ??= answer;
@@ -105,9 +108,9 @@ describe('while more is in flight than is worked on at once', () => {
     expect((await askForNone(base.acme.token)).status).toBe(200);
   });
 
-  it('those who ask whether it lives are answered', async () => {
+  it('answers the health checks', async () => {
     await start();
-    // All are the team's from the first moment on.
+    // Now the token is known, so that all requests count for the team from the start.
     expect((await askForNone(base.acme.token)).status).toBe(200);
     const goOn = await stallReads();
     const stalled = times(MORE_THAN_A_BURST, () => gateway.call('GET', RRSETS));
@@ -118,12 +121,12 @@ describe('while more is in flight than is worked on at once', () => {
     await goOn();
     await Promise.all(stalled);
 
-    // Reads have taken all connections that the test's readiness has, too: it says so, in words of its own.
+    // The blocked reads also hold every connection that the readiness check could use. It says so in its own words.
     for (const answer of answers) expect(await answer.json()).toHaveProperty('status');
   });
 });
 
-describe('among the work in flight is not', () => {
+describe('the work in flight does not include', () => {
   it('a read that is held until its action ends', async () => {
     await start();
     const id = (await create()).json.action.id;
@@ -136,7 +139,7 @@ describe('among the work in flight is not', () => {
   });
 
   it('a write that waits for its rate', async () => {
-    // One every three seconds, and nobody waits for longer than a minute.
+    // The limit is one write every three seconds, and no write waits for longer than a minute.
     await start({ limits: { perTokenPerMinute: 20 } });
     for (let time = 0; time < 20; time += 1) await listZones(base.acme.token);
     expect(taken).toBe(20);
@@ -146,7 +149,7 @@ describe('among the work in flight is not', () => {
 
     expect((await listZones(base.globex.token)).status).toBe(200);
 
-    await waitFor('them to be served', () => {
+    await waitFor('the writes to be served', () => {
       clock.pass(3_000);
       return statuses.length === writes.length;
     });
@@ -154,11 +157,11 @@ describe('among the work in flight is not', () => {
     expect(statuses).not.toContain(503);
   });
 
-  it('a write whose answer the upstream owes', async () => {
+  it('a write that waits for the answer of the upstream', async () => {
     const upstream: HoldingUpstream = await startHoldingUpstream(base.cloud.apiUrl);
     const goOn = upstream.hold('/rrsets');
     await start({ max: 1, upstreamUrl: upstream.url });
-    // More than a burst of one, and no more than are sent upstream at once.
+    // More than a burst of one, and no more than the gateway sends upstream at once.
     const sent = await oneByOne(9, create, () => upstream.calls('/rrsets'));
 
     expect((await listZones(base.acme.token)).status).toBe(200);

@@ -4,13 +4,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { auditOf } from './support/audit.js';
 import { startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } from './support/start-gateway.js';
 
-/** As built: turbo builds a package before it tests it. */
+/** The built program: turbo builds a package before it tests it. */
 const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 let gateway: TestGateway;
 let running: RunningProcess | undefined;
 beforeAll(async () => {
-  gateway = await startGateway(); // for its database, mirrored zone and local cloud
+  gateway = await startGateway(); // provides the database, the mirrored zone and the local cloud
 });
 afterAll(() => gateway.close());
 afterEach(async () => {
@@ -19,8 +19,14 @@ afterEach(async () => {
 });
 
 const environment = () => ({
-  ...{ PORT: '0', METRICS_PORT: '0', HOST: '127.0.0.1', DATABASE_URL: gateway.databaseUrl, REDIS_URL: undefined },
-  ...{ DNS_ZONE_NAME: ZONE, HCLOUD_API_URL: gateway.cloud.apiUrl, HCLOUD_TOKEN: UPSTREAM_TOKEN },
+  PORT: '0',
+  METRICS_PORT: '0',
+  HOST: '127.0.0.1',
+  DATABASE_URL: gateway.databaseUrl,
+  REDIS_URL: undefined,
+  DNS_ZONE_NAME: ZONE,
+  HCLOUD_API_URL: gateway.cloud.apiUrl,
+  HCLOUD_TOKEN: UPSTREAM_TOKEN,
 });
 
 const run = (env: Record<string, string | undefined>, readyLine?: string): Promise<RunningProcess> =>
@@ -42,7 +48,7 @@ const send = (url: string, method: string, path: string, body?: object): Promise
 const aSet = (name: string) => ({ name, type: 'A', records: [{ value: '192.0.2.1' }] });
 
 describe('the process', () => {
-  it('ends with 78 and one message that names every wrong variable, without its secrets', async () => {
+  it('exits with 78 and one message that names every wrong variable and shows no secrets', async () => {
     const wrong = { PORT: 'http', HCLOUD_TOKEN: undefined, DNS_ZONE_NAME: undefined, ACTION_POLL_MS: 'soon' };
     running = await run({ ...environment(), ...wrong });
 
@@ -65,7 +71,7 @@ describe('the process', () => {
     expect(metrics).toContain('corral_dns_writes_total{outcome="accepted"');
   });
 
-  it('tells nobody a token: neither its own for the upstream nor those of callers', async () => {
+  it('logs no token: neither its own token for the upstream nor those of callers', async () => {
     const { url } = await start();
     await send(url, 'POST', `/zones/${ZONE}/rrsets`, aSet('quiet.acme'));
     await send(url, 'POST', `/zones/${ZONE}/rrsets`, { broken: true });
@@ -79,7 +85,7 @@ describe('the process', () => {
     }
   });
 
-  it('finishes a write in flight when it is told to end, and ends with 0', async () => {
+  it('finishes a write in flight when it is asked to stop, and exits with 0', async () => {
     const { url } = await start();
     gateway.cloud.admin.resetCalls();
     gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect: { delayMs: 700 } });

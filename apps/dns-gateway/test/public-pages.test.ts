@@ -13,7 +13,7 @@ afterAll(() => gateway.close());
 const send = (path: string, method = 'GET') => sendRaw(gateway.url, { path, method });
 
 describe('without a token', () => {
-  it('/openapi.json is the document of the address that clients use', async () => {
+  it('/openapi.json contains the address that clients use', async () => {
     const answer = await send('/openapi.json');
 
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
@@ -32,13 +32,13 @@ describe('without a token', () => {
     expect(answer.text).toContain(text);
   });
 
-  it('/docs leads to /docs/', async () => {
+  it('/docs redirects to /docs/', async () => {
     const answer = await send('/docs');
 
     expect([answer.status, answer.headers.location]).toEqual([301, '/docs/']);
   });
 
-  it.each(['/healthz', '/readyz'])('%s tells that all is well, for the moment', async (path) => {
+  it.each(['/healthz', '/readyz'])('%s answers ok and must not be cached', async (path) => {
     const answer = await send(path);
 
     expect([answer.status, answer.json]).toEqual([200, { status: 'ok' }]);
@@ -52,10 +52,24 @@ describe('without a token', () => {
   });
 
   it.each([
-    ...['/', '/v2/zones', '/V1/zones', '/v1x/zones', '/zones', '/metrics', '/openapi', '/openapi.yaml', '/docs/none'],
-    ...['/docs/..%2f..%2fpackage.json', '/docs/../package.json', '/docs/%2e%2e/%2e%2e/package.json', '/docs/%00'],
-    ...['/.env', '/favicon.ico', '/healthz/x', '/%'],
-  ])('%s is not there', async (path) => {
+    '/',
+    '/v2/zones',
+    '/V1/zones',
+    '/v1x/zones',
+    '/zones',
+    '/metrics',
+    '/openapi',
+    '/openapi.yaml',
+    '/docs/none',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/../package.json',
+    '/docs/%2e%2e/%2e%2e/package.json',
+    '/docs/%00',
+    '/.env',
+    '/favicon.ico',
+    '/healthz/x',
+    '/%',
+  ])('%s is not found', async (path) => {
     expectError(await send(path), 404, 'not_found');
   });
 
@@ -71,11 +85,13 @@ describe('without a token', () => {
     expect([answer.status, answer.headers.allow]).toEqual([200, 'GET, HEAD']);
   });
 
-  it('no answer tells what the gateway is built with, or lets another site read it', async () => {
+  it('no answer shows what the gateway is built with, or allows another site to read it', async () => {
     for (const path of ['/v1/zones', '/healthz', '/docs/', '/none']) {
       const { headers } = await send(path);
       expect([headers['x-powered-by'], headers.server, headers['access-control-allow-origin']]).toEqual([
-        ...[undefined, undefined, undefined],
+        undefined,
+        undefined,
+        undefined,
       ]);
     }
   });
@@ -83,21 +99,23 @@ describe('without a token', () => {
 
 describe('a page that never changes', () => {
   it.each(['/openapi.json', '/docs/', '/docs/swagger-ui-bundle.js'])(
-    '%s is sent compressed, and once to who keeps it',
+    '%s is sent compressed, and only once to a client that caches it',
     async (path) => {
       const asked = { headers: { 'Accept-Encoding': 'gzip, br' } };
       const { status, headers } = await fetch(new URL(path, gateway.url), asked);
       const etag = headers.get('etag') as string;
 
       expect([status, headers.get('content-encoding'), headers.get('cache-control')]).toEqual([
-        ...[200, 'gzip', 'public, max-age=300'],
+        200,
+        'gzip',
+        'public, max-age=300',
       ]);
       const again = await sendRaw(gateway.url, { path, headers: [['If-None-Match', etag]] });
       expect([again.status, again.text, again.headers.etag]).toEqual([304, '', etag]);
     },
   );
 
-  it('is sent as it is to who cannot unpack it', async () => {
+  it('is sent uncompressed to a client that accepts no compression', async () => {
     const { headers, text } = await send('/docs/');
 
     expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'Accept-Encoding']);
@@ -105,7 +123,7 @@ describe('a page that never changes', () => {
   });
 });
 
-it.each(['/v1/zones', '/healthz', '/docs/', '/none'])('the answer to %s guards whoever looks at it', async (path) => {
+it.each(['/v1/zones', '/healthz', '/docs/', '/none'])('the answer to %s carries the security headers', async (path) => {
   const { headers } = await send(path);
 
   expect(headers['x-content-type-options']).toBe('nosniff');

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(() => gateway.close());
 afterAll(() => base.close());
 
-/** A gateway whose buckets live in a time of their own: real time passes by without filling them. */
+/** A gateway whose buckets have their own clock: they do not refill as real time passes. */
 async function start(limits: Partial<typeof many>, config: NonNullable<GatewayOptions['config']> = {}) {
   const clock = { now: 1_000_000 };
   const buckets = memoryBuckets(() => clock.now);
@@ -35,8 +35,8 @@ function expectLimited(answer: Answer, whose: string): void {
   expect(answer.json.error.message).toContain(whose);
 }
 
-describe('a request past a limit', () => {
-  it('is answered 429 with the code, and the time to wait, that clients of the upstream back off on', async () => {
+describe('a request over a limit', () => {
+  it('is answered 429 with the code and the waiting time that clients of the upstream understand', async () => {
     await start({ perTokenPerMinute: 2 });
     const before = Math.floor(Date.now() / 1_000);
 
@@ -46,12 +46,12 @@ describe('a request past a limit', () => {
     expectLimited(answers[2] as Answer, 'this token');
     const [limit, remaining, reset, retryAfter] = budgetOf(answers[2] as Answer);
     expect([limit, remaining, retryAfter]).toEqual([2, 0, 30]);
-    expect(reset).toBeGreaterThanOrEqual(before + 60); // Unix time at which the bucket is full
+    expect(reset).toBeGreaterThanOrEqual(before + 60); // the Unix time at which the bucket is full
     expect(reset).toBeLessThanOrEqual(Date.now() / 1_000 + 65);
     expect((answers[2] as Answer).headers.get('content-type')).toMatch(/^application\/json/);
   });
 
-  it('passes after that time', async () => {
+  it('is served after that time', async () => {
     const clock = await start({ perTokenPerMinute: 2 });
     for (let time = 0; time < 2; time += 1) await gateway.call('GET', LIST);
     const refused = await gateway.call('GET', LIST);
@@ -62,7 +62,7 @@ describe('a request past a limit', () => {
     expect((await gateway.call('GET', LIST)).status).toBe(429);
   });
 
-  it('is refused before its body is looked at, and is never forwarded', async () => {
+  it('is refused before its body is read, and is never forwarded', async () => {
     await start({ perTokenPerMinute: 1 });
     await gateway.call('GET', LIST);
     const before = gateway.upstreamCalls();
@@ -73,8 +73,8 @@ describe('a request past a limit', () => {
   });
 });
 
-describe('the budget in answers', () => {
-  it('is the limit that is nearest to its end, in the meaning of the upstream', async () => {
+describe('the budget in the headers of answers', () => {
+  it('is that of the limit with the least left, in the format of the upstream', async () => {
     await start({ perAddressPerMinute: 300, perTokenPerMinute: 120, perTeamPerMinute: 600 });
     const before = Math.floor(Date.now() / 1_000);
 
@@ -85,7 +85,7 @@ describe('the budget in answers', () => {
     expect(reset).toBeLessThanOrEqual(Date.now() / 1_000 + 5);
   });
 
-  it('is the own one, never the upstream’s, on writes as well', async () => {
+  it('is that of the gateway and never that of the upstream, for writes too', async () => {
     await start({ perTokenPerMinute: 7 });
     const body = { name: 'a.acme', type: 'A', records: [{ value: '192.0.2.1' }] };
 
@@ -98,7 +98,7 @@ describe('the budget in answers', () => {
 });
 
 describe('the limits count', () => {
-  it('per address what comes without a good token, before that is looked at', async () => {
+  it('requests without a valid token per address, before the token is checked', async () => {
     await start({ perAddressPerMinute: 3 });
 
     const statuses: number[] = [];
@@ -110,7 +110,7 @@ describe('the limits count', () => {
     }
   });
 
-  it('per address nothing of what comes with a good token: an office can work behind one', async () => {
+  it('no requests with a valid token per address: a whole office can share one', async () => {
     const clock = await start({ perAddressPerMinute: 3 });
     for (let time = 0; time < 10; time += 1) {
       const { status, headers } = await gateway.call('GET', LIST);
@@ -135,7 +135,7 @@ describe('the limits count', () => {
     expect((await gateway.call('GET', LIST)).status).toBe(200);
   });
 
-  it('per token: another token of the team goes on', async () => {
+  it('requests per token: another token of the team is still served', async () => {
     await start({ perTokenPerMinute: 1 });
     const second = await gateway.issueToken(gateway.acme);
     await gateway.call('GET', LIST);
@@ -144,7 +144,7 @@ describe('the limits count', () => {
     expect((await gateway.call('GET', LIST, { token: second.token })).status).toBe(200);
   });
 
-  it('per team, over all its tokens: another team goes on', async () => {
+  it('requests per team, over all its tokens: another team is still served', async () => {
     await start({ perTeamPerMinute: 2 });
     const second = await gateway.issueToken(gateway.acme);
     await gateway.call('GET', LIST);
@@ -156,7 +156,7 @@ describe('the limits count', () => {
     expect((await gateway.call('GET', LIST, { token: gateway.globex.token })).status).toBe(200);
   });
 
-  it('token and team in this order, and a refusal by one takes nothing from the next', async () => {
+  it('the token first and the team second, and a refusal by the one does not charge the other', async () => {
     const clock = await start({ perTokenPerMinute: 4, perTeamPerMinute: 2 });
     const call = () => gateway.call('GET', LIST);
 
@@ -167,11 +167,11 @@ describe('the limits count', () => {
     expect(passed.map(({ status }) => status)).toEqual([200, 200]);
     for (const answer of byTeam) expectLimited(answer, 'this team');
     for (const answer of byToken) expectLimited(answer, 'this token');
-    clock.now += 15_000; // one for the token, half a one for the team
+    clock.now += 15_000; // one request for the token, half a request for the team
     expectLimited(await call(), 'this team');
   });
 
-  it('the documentation as well, but no health checks', async () => {
+  it('requests for the documentation too, but no health checks', async () => {
     await start({ perAddressPerMinute: 1 });
     const origin = gateway.url.replace(/\/v1$/, '');
     expect((await fetch(`${origin}/openapi.json`)).status).toBe(200);
@@ -200,7 +200,7 @@ describe('the address of a client', () => {
     expect((await from(other)).status).toBe(shared ? 429 : 401);
   });
 
-  it('is one of its /48 besides: who has a whole one has four times as much, wherever in it', async () => {
+  it('also counts for its /48: a client that owns a whole /48 gets four times the limit, however it spreads its requests', async () => {
     await start({ perAddressPerMinute: 2 }, { trustProxy: 1 });
     for (let host = 0; host < 8; host += 1) expect((await from(`2001:db8:1:${host}::1`)).status).toBe(401);
 
@@ -208,7 +208,7 @@ describe('the address of a client', () => {
     expect((await from('2001:db8:2::1')).status).toBe(401);
   });
 
-  it('gets back what a good token was charged, and so does its /48', async () => {
+  it('gets its charge back when the token is valid, and so does its /48', async () => {
     await start({ perAddressPerMinute: 1 }, { trustProxy: 1 });
     const headers = { 'X-Forwarded-For': '2001:db8:1::1' };
     for (let time = 0; time < 10; time += 1) expect((await gateway.call('GET', LIST, { headers })).status).toBe(200);
@@ -216,7 +216,7 @@ describe('the address of a client', () => {
     for (let host = 0; host < 4; host += 1) expect((await from(`2001:db8:1:${host}::1`)).status).toBe(401);
   });
 
-  it('is the last one that a trusted proxy states: what a client adds does not count', async () => {
+  it('is the last one that a trusted proxy states: addresses that a client adds do not count', async () => {
     await start({ perAddressPerMinute: 1 }, { trustProxy: 1 });
     await from('203.0.113.7');
 
@@ -232,7 +232,7 @@ describe('the address of a client', () => {
 });
 
 describe('a client that makes 300 calls in a row', () => {
-  /** hcloud-go waits 1 s before its first retry and doubles that; its jitter takes away half at the most. */
+  /** hcloud-go waits 1 s before its first retry and then doubles the wait. Its jitter removes at most half of it. */
   const shortestWaitsMs = [1_000, 1_000, 2_000, 4_000, 8_000];
 
   it('sees no error when it retries as the official library does, even with the shortest waits', async () => {
@@ -251,6 +251,6 @@ describe('a client that makes 300 calls in a row', () => {
     };
 
     for (let time = 0; time < 300; time += 1) expect(await callWithRetries()).toBe(200);
-    expect(retries).toBeGreaterThan(0); // it did meet the limit
+    expect(retries).toBeGreaterThan(0); // it did reach the limit
   });
 });

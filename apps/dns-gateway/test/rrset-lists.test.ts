@@ -4,7 +4,7 @@ import { expectRefusal } from './support/expect-refusal.js';
 import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 const records = [{ value: '192.0.2.1' }];
-/** Sets as somebody made them upstream; the zone's own SOA and NS come beside them. */
+/** Sets that somebody created upstream. The SOA and the NS of the zone come in addition. */
 const held: [string, string, Record<string, string>][] = [
   ['acme', 'TXT', { env: 'prod' }],
   ['*.apps.acme', 'CNAME', {}],
@@ -33,7 +33,7 @@ const idsOf = (answer: { json: { rrsets: { id: string }[] } }) => answer.json.rr
 const ofAcme = ['*.apps.acme/CNAME', 'a.prod.acme/A', 'acme/TXT', 'api.acme/A', 'api.acme/AAAA', 'mail.acme/MX'];
 
 describe('GET /zones/{zone}/rrsets', () => {
-  it('lists the team’s sets and no others, at no upstream call', async () => {
+  it('lists only the sets of the team, without an upstream call', async () => {
     const before = gateway.upstreamCalls();
 
     const answer = await list();
@@ -44,7 +44,7 @@ describe('GET /zones/{zone}/rrsets', () => {
     expect(gateway.upstreamCalls()).toBe(before);
   });
 
-  it('passes bodies on to the byte', async () => {
+  it('passes on bodies byte for byte', async () => {
     const { text } = await list('?name=mail.acme');
 
     expect(text).toContain(
@@ -52,7 +52,7 @@ describe('GET /zones/{zone}/rrsets', () => {
     );
   });
 
-  it('is the same by the zone’s ID', async () => {
+  it('gives the same answer for the ID of the zone', async () => {
     const byId = await gateway.call('GET', `/zones/${gateway.zoneId}/rrsets`);
 
     expect(byId.text).toBe((await list()).text);
@@ -62,7 +62,7 @@ describe('GET /zones/{zone}/rrsets', () => {
     expect(idsOf(await list('', gateway.globex.token))).toEqual(['acme.globex/A', 'globex/A']);
   });
 
-  it('shows a narrowed token what lies at and below its name', async () => {
+  it('shows a narrowed token the sets at and below its name', async () => {
     const { token } = await gateway.issueToken(gateway.acme, { withinName: 'prod.acme' });
 
     expect(idsOf(await list('', token))).toEqual(['a.prod.acme/A']);
@@ -111,7 +111,7 @@ describe('GET /zones/{zone}/rrsets', () => {
   });
 
   it.each(['', '&type=A&type=AAAA&type=TXT&type=CNAME&type=MX', '&sort=name'])(
-    'is walked to its end by next_page, each set once%s',
+    'next_page leads through all pages and shows each set once%s',
     async (filters) => {
       const walked: string[] = [];
       for (let page: number | null = 1; page !== null; ) {
@@ -124,13 +124,22 @@ describe('GET /zones/{zone}/rrsets', () => {
     },
   );
 
-  it('counts per_page=100 as 50 and says so', async () => {
+  it('treats per_page=100 as 50 and says so', async () => {
     expect((await list('?per_page=100')).json.meta.pagination).toMatchObject({ per_page: 50, last_page: 1 });
   });
 
   it.each([
-    ...['page=0', 'page=x', 'page=1&page=2', 'per_page=0', 'per_page=x', 'per_page=1.5', 'per_page='],
-    ...['sort=ttl', 'sort=id%3Aup', 'label_selector=%2C', 'label_selector=a%20b'],
+    'page=0',
+    'page=x',
+    'page=1&page=2',
+    'per_page=0',
+    'per_page=x',
+    'per_page=1.5',
+    'per_page=',
+    'sort=ttl',
+    'sort=id%3Aup',
+    'label_selector=%2C',
+    'label_selector=a%20b',
   ])('refuses %s', async (query) => {
     await expectRefusal(gateway, () => list(`?${query}`), 400, 'invalid_input');
   });
@@ -157,9 +166,22 @@ describe('GET /zones/{zone}/rrsets/{name}/{type}', () => {
   });
 
   it.each([
-    ...['none.acme/A', 'api.acme/TXT', 'api.acme/a', 'globex/A', 'xacme/A', 'www/A', '@/SOA', '%40/NS', 'API.acme/A'],
-    ...['api.acme./A', `api.acme.${ZONE}/A`, '%2561pi.acme/A', '..%2Fapi.acme/A', 'api.acme%00/A', 'api.acme%2FA/A'],
-  ])('%s is not there, and nothing tells why', async (path) => {
+    'none.acme/A',
+    'api.acme/TXT',
+    'api.acme/a',
+    'globex/A',
+    'xacme/A',
+    'www/A',
+    '@/SOA',
+    '%40/NS',
+    'API.acme/A',
+    'api.acme./A',
+    `api.acme.${ZONE}/A`,
+    '%2561pi.acme/A',
+    '..%2Fapi.acme/A',
+    'api.acme%00/A',
+    'api.acme%2FA/A',
+  ])('%s is not found, and the answer does not show why', async (path) => {
     const absent = await read('none.acme/A');
 
     const answer = await expectRefusal(gateway, () => read(path), 404, 'not_found');

@@ -21,7 +21,7 @@ const upstream = (name: string, type = 'A') =>
 const post = (name: string, action: string, body: object) =>
   gateway.call('POST', at(name, `/actions/${action}`), { body });
 
-/** A set of acme's with two records. */
+/** Creates a set of acme with two records. */
 async function aSet(change: object = {}): Promise<string> {
   made += 1;
   const name = `set-${made}.acme`;
@@ -31,7 +31,7 @@ async function aSet(change: object = {}): Promise<string> {
   return name;
 }
 
-/** Asserts that a write cost one upstream call and answered as the route table says. */
+/** Asserts that a write causes exactly one upstream call. */
 async function costingOneCall(send: () => Promise<Answer>): Promise<Answer> {
   const before = gateway.upstreamCalls();
   const answer = await send();
@@ -39,7 +39,7 @@ async function costingOneCall(send: () => Promise<Answer>): Promise<Answer> {
   return answer;
 }
 
-/** What a later read shows has to be what the upstream holds, in every field. */
+/** Asserts that a later read shows exactly what the upstream holds, in every field. */
 async function expectMirrored(name: string): Promise<void> {
   const held = upstream(name);
   const shown = await read(name);
@@ -47,7 +47,10 @@ async function expectMirrored(name: string): Promise<void> {
   else {
     const { ttl, labels, protection, records } = held;
     expect(shown).toEqual({
-      ...{ id: `${name}/A`, name, type: 'A', zone: gateway.zoneId },
+      id: `${name}/A`,
+      name,
+      type: 'A',
+      zone: gateway.zoneId,
       ttl,
       labels,
       protection,
@@ -61,8 +64,8 @@ describe('POST /zones/{zone}/rrsets', () => {
     ['all fields', { ttl: 300, labels: { env: 'prod' }, records: [{ value: '192.0.2.1', comment: 'blue' }] }],
     ['only what is required', { records: [{ value: '192.0.2.1' }] }],
     ['a null ttl and a null comment', { ttl: null, records: [{ value: '192.0.2.1', comment: null }] }],
-    ['a field that nobody knows', { records: [{ value: '192.0.2.1', weight: 3 }], later: { deep: [1, null] } }],
-  ])('with %s answers 201 with rrset and action, at one upstream call', async (_what, fields) => {
+    ['an unknown field', { records: [{ value: '192.0.2.1', weight: 3 }], later: { deep: [1, null] } }],
+  ])('with %s answers 201 with rrset and action, after one upstream call', async (_what, fields) => {
     made += 1;
     const body = { name: `new-${made}.acme`, type: 'A', ...fields };
 
@@ -75,7 +78,7 @@ describe('POST /zones/{zone}/rrsets', () => {
     expect(gateway.cloud.admin.writes().at(-1)?.body).toEqual(body);
   });
 
-  it('works the same by the zone’s ID', async () => {
+  it('works the same with the ID of the zone', async () => {
     const body = { name: 'by-id.acme', type: 'TXT', records: [{ value: '"x"' }] };
 
     const answer = await costingOneCall(() => gateway.call('POST', `/zones/${gateway.zoneId}/rrsets`, { body }));
@@ -94,7 +97,7 @@ describe('POST /zones/{zone}/rrsets', () => {
     expect(upstream(body.name, type)?.records).toEqual([{ value, comment: '' }]);
   });
 
-  it('writes a wildcard and the team’s own name', async () => {
+  it('writes a wildcard and the name of the team itself', async () => {
     for (const name of ['*.apps.acme', 'acme']) {
       const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
       expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(201);
@@ -132,7 +135,7 @@ describe('writes of one set', () => {
     await expectMirrored(name);
   });
 
-  it('add_records makes a set that was absent, with its ttl', async () => {
+  it('add_records creates a missing set, with its ttl', async () => {
     const answer = await post('added.acme', 'add_records', { records: [{ value: '192.0.2.1' }], ttl: 120 });
 
     expect(answer.status).toBe(201);
@@ -140,7 +143,7 @@ describe('writes of one set', () => {
     await expectMirrored('added.acme');
   });
 
-  it('remove_records of the last value deletes the set, and set_records then finds none', async () => {
+  it('remove_records of the last value deletes the set, and set_records then does not find it', async () => {
     const name = await aSet();
 
     const answer = await post(name, 'remove_records', { records: [{ value: '192.0.2.1' }, { value: '192.0.2.2' }] });
@@ -151,7 +154,7 @@ describe('writes of one set', () => {
     await expectMirrored(name);
   });
 
-  it('DELETE answers 201 with the action, and the set is gone from reads and lists', async () => {
+  it('DELETE answers 201 with the action, and reads and lists no longer show the set', async () => {
     const name = await aSet();
 
     const answer = await costingOneCall(() => gateway.call('DELETE', at(name)));
@@ -166,7 +169,7 @@ describe('writes of one set', () => {
 
 describe('PUT of a set', () => {
   it.each([['{}'], ['{"labels":{"env":"prod"}}'], ['{"labels":null}']])(
-    'with %s changes nothing: 200 with the fresh set, at no upstream call',
+    'with %s changes nothing: 200 with the current set, without an upstream call',
     async (body) => {
       const name = await aSet();
       await post(name, 'change_ttl', { ttl: 900 });
@@ -193,7 +196,7 @@ describe('PUT of a set', () => {
     },
   );
 
-  it('with records gets the upstream’s own refusal', async () => {
+  it('with records is refused in the words of the upstream', async () => {
     const name = await aSet();
 
     const answer = await gateway.call('PUT', at(name), { body: { records: [{ value: '192.0.2.9' }] } });
@@ -203,13 +206,13 @@ describe('PUT of a set', () => {
     await expectMirrored(name);
   });
 
-  it('of an absent set finds none', async () => {
+  it('of a missing set is answered 404', async () => {
     expectError(await gateway.call('PUT', at('none.acme'), { body: {} }), 404, 'not_found');
   });
 });
 
-describe('what passes through', () => {
-  it('fields that the upstream adds later survive in every answer', async () => {
+describe('what the gateway passes on', () => {
+  it('every answer keeps the fields that the upstream adds later', async () => {
     gateway.cloud.admin.setExtraFields({ rrset: { geo: { eu: [1] } }, record: { weight: 2 }, action: { region: 'x' } });
     const name = await aSet();
     const added = await post(name, 'add_records', { records: [{ value: '192.0.2.7' }] });
@@ -230,7 +233,7 @@ describe('what passes through', () => {
     [409, '{ "error" : {"code":"conflict","message":"changed meanwhile","details":{}} }'],
     [403, '{"error":{"code":"resource_limit_exceeded","message":"too many","details":{"limits":[{"name":"x"}]}}}'],
     [412, '{"error":{"code":"resource_unavailable","message":"ö","details":null}}'],
-  ])('an upstream refusal arrives with its own status %i, code and body to the byte', async (status, body) => {
+  ])('an upstream refusal arrives with its status %i, its code and its body byte for byte', async (status, body) => {
     const name = await aSet();
     gateway.cloud.admin.addFaults({ match: { method: 'POST', path: name }, effect: { status, body } });
 
@@ -240,7 +243,7 @@ describe('what passes through', () => {
     await expectMirrored(name);
   });
 
-  it('values arrive and return as they were written: nothing is respelled, sorted or merged', async () => {
+  it('values arrive and return as they were written: the gateway does not respell, sort or merge them', async () => {
     const values = ['2001:DB8:0:0:0:0:0:1', '2001:db8::2', '2001:0db8::0003'];
     const body = { name: 'spelled.acme', type: 'AAAA', records: values.map((value) => ({ value })) };
     await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
@@ -251,7 +254,7 @@ describe('what passes through', () => {
     expect(upstream('spelled.acme', 'AAAA')?.records.map(({ value }) => value)).toEqual(values);
   });
 
-  it('no header of the upstream does', async () => {
+  it('no header of the upstream', async () => {
     const name = await aSet();
     const answer = await post(name, 'change_ttl', { ttl: 600 });
 
@@ -279,11 +282,11 @@ it('every write is in the audit log with token, name, type and the upstream’s 
   ]);
 });
 
-describe('what is the upstream’s to judge', () => {
+describe('what the upstream decides', () => {
   it.each([
     ['a TTL beyond 31 bits', { ttl: 2 ** 31, records: [{ value: '192.0.2.1' }] }],
     ['the same value twice', { records: [{ value: '192.0.2.1' }, { value: '192.0.2.1' }] }],
-  ])('is refused in its words: %s', async (_what, more) => {
+  ])('is refused in the words of the upstream: %s', async (_what, more) => {
     const body = { name: 'judged.acme', type: 'A', ...more };
 
     const answer = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });

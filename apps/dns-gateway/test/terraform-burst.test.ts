@@ -4,10 +4,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { hurryingClock } from './support/clocks.js';
 import { type Answer, startGateway, type TestGateway, type TestTeam, ZONE } from './support/start-gateway.js';
 
-/* What Terraform does with many record sets, under the limits of the specification, in a time that need not be waited for. */
+/* Terraform with many record sets, under the limits of the specification, with a clock that skips the waiting times. */
 
 const SETS = 60;
-/** Terraform's default. */
+/** The default of Terraform. */
 const PARALLELISM = 10;
 const RECORDS = `/zones/${ZONE}/rrsets`;
 
@@ -21,10 +21,13 @@ beforeAll(async () => {
   base = await startGateway();
 });
 beforeEach(async () => {
-  // Reads of actions are held until the action has ended, not until time has passed.
+  // The limit is such that reads of actions wait for the end of the action, not for the time to pass.
   clock = hurryingClock(dnsLimits.writeWaitMs);
   gateway = await startGateway({
-    ...{ beside: base, clock, buckets: memoryBuckets(clock.now), waitMsMax: 600_000 },
+    beside: base,
+    clock,
+    buckets: memoryBuckets(clock.now),
+    waitMsMax: 600_000,
     config: {
       limits: {
         perAddressPerMinute: dnsLimits.requestsPerAddressPerMinute,
@@ -50,7 +53,7 @@ const call = async (method: string, path: string, body?: object): Promise<Answer
 };
 const refused = (): Answer[] => answers.filter(({ status }) => status === 429);
 
-/** One resource: the write, polls of its action as hcloud-go makes them, and the set as it is then. */
+/** One resource: the write, the polls of its action as hcloud-go makes them, and a read of the set afterwards. */
 async function apply(name: string, { reads = true } = {}): Promise<void> {
   const body = { name: `${name}.${team.slug}`, type: 'A', records: [{ value: '192.0.2.1' }] };
   const { status, json } = await call('POST', RECORDS, body);
@@ -63,7 +66,7 @@ async function apply(name: string, { reads = true } = {}): Promise<void> {
   if (reads) await call('GET', `${RECORDS}/${name}.${team.slug}/A`);
 }
 
-/** As many resources at once as Terraform walks. */
+/** Works on as many resources at once as Terraform does. */
 async function eachAtOnce(names: readonly string[], work: (name: string) => Promise<void>): Promise<void> {
   const left = [...names];
   const worker = async (): Promise<void> => {
@@ -78,8 +81,8 @@ const spend = async (count: number): Promise<void> => {
 };
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 
-describe('Terraform with 60 record sets and a token of its own', () => {
-  it('is refused nothing when the token is fresh', async () => {
+describe('Terraform with 60 record sets and its own token', () => {
+  it('gets no refusal with an unused token', async () => {
     await applyAll(names('s', SETS));
 
     expect(refused()).toEqual([]);
@@ -88,20 +91,20 @@ describe('Terraform with 60 record sets and a token of its own', () => {
     expect(json.meta.pagination.total_entries).toBe(SETS);
   });
 
-  it('is refused nothing when the token is spent: each request takes its turn as the bucket refills', async () => {
+  it('gets no refusal with an exhausted token: each request is served in turn as the bucket refills', async () => {
     await spend(dnsLimits.requestsPerTokenPerMinute);
     const startedAt = clock.now();
 
     await applyAll(names('s', SETS));
 
     expect(refused()).toEqual([]);
-    // Two per second: that is the limit, and it holds.
+    // The limit is two requests per second, and it holds.
     expect(clock.now() - startedAt).toBeGreaterThanOrEqual(
       ((2 * SETS) / dnsLimits.requestsPerTokenPerMinute) * 60_000 - 1,
     );
   });
 
-  it('reads all sets again, ten at a time, and is refused none of them', async () => {
+  it('reads all sets again, ten at a time, without a refusal', async () => {
     await applyAll(names('s', SETS));
     await spend(dnsLimits.requestsPerTokenPerMinute - 2 * SETS);
 
@@ -110,7 +113,7 @@ describe('Terraform with 60 record sets and a token of its own', () => {
     expect(refused()).toEqual([]);
   });
 
-  it('lets a client on the same token that never tries again have its turns, too', async () => {
+  it('also leaves turns for a client with the same token that never retries', async () => {
     await spend(dnsLimits.requestsPerTokenPerMinute - 10);
     const challenges = async (): Promise<void> => {
       for (const name of names('acme-challenge', 5)) {

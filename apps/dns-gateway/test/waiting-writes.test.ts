@@ -7,9 +7,9 @@ import { type Answer, type CallOptions, startGateway, type TestGateway, ZONE } f
 
 const RECORDS = `/zones/${ZONE}/rrsets`;
 const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
-/** Twelve a minute are one every five seconds. */
+/** Twelve per minute are one every five seconds. */
 const [PER_MINUTE, GAP_MS] = [12, 5_000];
-/** The second write still has time to wait for the upstream's budget, of which a new gateway knows nothing. The third is late. */
+/** The second write still has time to wait for the upstream budget, which a new gateway does not know. The third is too late. */
 const [WRITE_WAIT_MS, READ_WAIT_MS] = [2 * GAP_MS + 4_000, 3 * GAP_MS + 4_000];
 
 let base: TestGateway;
@@ -23,12 +23,12 @@ beforeAll(async () => {
 afterEach(() => gateway.close());
 afterAll(() => base.close());
 
-/** A gateway on a time of its own, and a team of which nothing is spent. */
+/** Starts a gateway with its own clock, and a team that has used none of its limits. */
 async function start(limits: Partial<typeof many>) {
   clock = steppedClock();
   const buckets = memoryBuckets(clock.now);
   const config = { limits: { ...many, ...limits }, writeWaitMs: WRITE_WAIT_MS, readWaitMs: READ_WAIT_MS };
-  // Of the upstream nobody has to wait for a turn here, however busy the machine is.
+  // However slow the machine is, no write should fail because it waits for a turn upstream.
   gateway = await startGateway({ beside: base, buckets, clock, config, waitMsMax: 600_000 });
   const team = await gateway.createTeam(`team-${++made}`);
   token = team.token;
@@ -38,7 +38,8 @@ async function start(limits: Partial<typeof many>) {
 const read = (): Promise<Answer> => gateway.call('GET', RECORDS, { token });
 const write = (name: string, options: CallOptions = {}): Promise<Answer> =>
   gateway.call('POST', RECORDS, {
-    ...{ token, body: { name: `${name}.team-${made}`, type: 'A', records: [{ value: '192.0.2.1' }] } },
+    token,
+    body: { name: `${name}.team-${made}`, type: 'A', records: [{ value: '192.0.2.1' }] },
     ...options,
   });
 const spend = async (count: number): Promise<void> => {
@@ -51,8 +52,8 @@ const written = (): string[] =>
     .map(({ name }) => name)
     .filter((name) => name.endsWith(`.team-${made}`));
 
-describe('a write over its token’s rate', () => {
-  it('waits, unsent, until the bucket has refilled, and is answered as any other', async () => {
+describe('a write over the rate of its token', () => {
+  it('waits unsent until the bucket has refilled, and is then answered like any other', async () => {
     await start({ perTokenPerMinute: PER_MINUTE });
     await spend(PER_MINUTE);
 
@@ -67,7 +68,7 @@ describe('a write over its token’s rate', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('holds no connection of the database meanwhile', async () => {
+  it('holds no database connection while it waits', async () => {
     await start({ perTokenPerMinute: PER_MINUTE });
     await spend(PER_MINUTE);
     const waiting = write('a');
@@ -79,14 +80,14 @@ describe('a write over its token’s rate', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('is served in the order of arrival, and refused at once when its turn would not come in time', async () => {
+  it('is served in the order of arrival, and refused at once if its turn would come too late', async () => {
     await start({ perTokenPerMinute: PER_MINUTE });
     await spend(PER_MINUTE);
     const first = write('first');
     await untilWaiting();
     const remaining = new Set([write('second'), write('third')]);
 
-    // Which of the two comes first is theirs; the other finds no room within the time for writes.
+    // Either of the two may arrive first. The other does not fit into the time that writes may wait.
     const refused = await Promise.race(remaining);
     expect([refused.status, refused.json.error.message]).toEqual([429, expect.stringContaining('with this token')]);
     expect(refused.headers.get('retry-after')).toBe('15');
@@ -100,7 +101,7 @@ describe('a write over its token’s rate', () => {
     expect(written()[0]).toBe(`first.team-${made}`);
   });
 
-  it('goes before reads: they are refused at once as long as somebody waits', async () => {
+  it('goes before reads of lists: they are refused at once while a write waits', async () => {
     await start({ perTokenPerMinute: PER_MINUTE });
     await spend(PER_MINUTE);
     const waiting = write('a');
@@ -114,19 +115,21 @@ describe('a write over its token’s rate', () => {
     expect((await waiting).status).toBe(201);
   });
 
-  it('costs nothing when its client goes away, and who is behind moves up', async () => {
+  it('costs nothing when its client disconnects, and the next one moves up', async () => {
     const { team } = await start({ perTokenPerMinute: PER_MINUTE });
     await spend(PER_MINUTE);
     const gone = new AbortController();
     const left = fetch(`${gateway.url}${RECORDS}`, {
-      ...{ method: 'POST', signal: gone.signal, body: '{}' },
+      method: 'POST',
+      signal: gone.signal,
+      body: '{}',
       headers: { Authorization: `Bearer ${team.token}`, 'Content-Type': 'application/json' },
     });
     left.catch(() => undefined);
     await untilWaiting();
 
     gone.abort();
-    await waitFor('it to leave the queue', () => clock.timers() === 0);
+    await waitFor('the write to leave the queue', () => clock.timers() === 0);
     const next = write('next');
     await untilWaiting();
     clock.pass(GAP_MS);
@@ -135,7 +138,7 @@ describe('a write over its token’s rate', () => {
     expect(written()).toEqual([`next.team-${made}`]);
   });
 
-  it('is refused when its token has no place left to wait in', async () => {
+  it('is refused when too many writes of its token wait already', async () => {
     const { buckets, team } = await start({ perTokenPerMinute: 6_000 });
     const rule = { capacity: 6_000, periodMs: 60_000 };
     while ((buckets.take(`token:${team.tokenId}`, rule) as { allowed: boolean }).allowed);
@@ -150,8 +153,8 @@ describe('a write over its token’s rate', () => {
   });
 });
 
-describe('a write over its team’s rate', () => {
-  it('waits, too, and what refuses it in the end is named', async () => {
+describe('a write over the rate of its team', () => {
+  it('waits too, and a refusal names the limit of the team', async () => {
     const { team } = await start({ perTeamPerMinute: PER_MINUTE });
     await spend(PER_MINUTE);
     const { token: second } = await gateway.issueToken(team);
@@ -165,7 +168,7 @@ describe('a write over its team’s rate', () => {
     await Promise.all(waiting);
   });
 
-  it('costs its token nothing when it is refused', async () => {
+  it('does not charge its token when it is refused', async () => {
     await start({ perTokenPerMinute: 3, perTeamPerMinute: 1 });
     expect((await write('a')).status).toBe(201);
 
@@ -175,11 +178,11 @@ describe('a write over its team’s rate', () => {
   });
 });
 
-describe('a read of one record set over its token’s rate', () => {
+describe('a read of one record set over the rate of its token', () => {
   const ruleOf = (perMinute: number) => ({ capacity: perMinute, periodMs: 60_000 });
-  /** A refusal takes nothing. */
+  /** Probes the bucket with a request that is refused, which charges nothing. */
   const untilPromised = (count: number, { buckets, team }: Awaited<ReturnType<typeof start>>, perMinute: number) =>
-    waitFor(`${count} to be promised a turn`, () => {
+    waitFor(`${count} requests to have a turn`, () => {
       const { retryInMs } = buckets.take(`token:${team.tokenId}`, ruleOf(perMinute)) as Taken;
       return retryInMs > (count * 60_000) / perMinute;
     });
@@ -198,7 +201,7 @@ describe('a read of one record set over its token’s rate', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('finds room behind all writes that may wait: what was written can be read back', async () => {
+  it('has a place behind all writes that may wait: a client can read back what it wrote', async () => {
     const started = await start({ perTokenPerMinute: PER_MINUTE });
     await spend(PER_MINUTE);
     const writes = [write('a'), write('b'), write('c')];
@@ -211,7 +214,7 @@ describe('a read of one record set over its token’s rate', () => {
     expect((await waiting).status).toBe(404);
   });
 
-  it('is refused when sixteen of its token wait, so that a write always finds room', async () => {
+  it('is refused when sixteen reads of its token wait, so that writes always find a place', async () => {
     const perMinute = dnsLimits.requestsPerTokenPerMinute;
     const started = await start({ perTokenPerMinute: perMinute });
     const { buckets, team } = started;

@@ -12,7 +12,7 @@ afterAll(() => gateway.close());
 const get = (path: string) => gateway.call('GET', path);
 
 describe('GET /zones', () => {
-  it('lists the one zone as the upstream states it, at no upstream call', async () => {
+  it('lists the one zone as the upstream states it, without an upstream call', async () => {
     const before = gateway.upstreamCalls();
 
     const answer = await get('/zones');
@@ -21,7 +21,12 @@ describe('GET /zones', () => {
     checkDnsAnswer.zoneList(answer.json);
     expect(answer.json.zones).toMatchObject([{ id: gateway.zoneId, name: ZONE, mode: 'primary' }]);
     expect(answer.json.meta.pagination).toEqual({
-      ...{ page: 1, per_page: 25, previous_page: null, next_page: null, last_page: 1, total_entries: 1 },
+      page: 1,
+      per_page: 25,
+      previous_page: null,
+      next_page: null,
+      last_page: 1,
+      total_entries: 1,
     });
     expect(gateway.upstreamCalls()).toBe(before);
   });
@@ -41,7 +46,7 @@ describe('GET /zones', () => {
     ['sort=id%3Aasc&page=1&per_page=50', 1],
     ['sort=name%3Adesc&sort=created', 1],
     ['unknown=1', 1],
-  ])('with %s has %i zones', async (query, count) => {
+  ])('with %s lists %i zones', async (query, count) => {
     const { status, json } = await get(`/zones?${query}`);
 
     expect(status).toBe(200);
@@ -49,7 +54,7 @@ describe('GET /zones', () => {
     expect([json.zones.length, json.meta.pagination.total_entries]).toEqual([count, count]);
   });
 
-  it('ends after its one page', async () => {
+  it('ends after its only page', async () => {
     const { json } = await get('/zones?page=2');
 
     checkDnsAnswer.zoneList(json);
@@ -57,14 +62,14 @@ describe('GET /zones', () => {
     expect(json.meta.pagination).toMatchObject({ page: 2, previous_page: 1, next_page: null, last_page: 1 });
   });
 
-  it('counts per_page=100 as 50, and says so: some clients send it', async () => {
+  it('treats per_page=100, which some clients send, as 50 and says so', async () => {
     const { status, json } = await get('/zones?per_page=100');
 
     expect([status, json.meta.pagination.per_page]).toEqual([200, 50]);
   });
 
   it.each(['page=0', 'page=x', 'per_page=0', 'per_page=x', 'per_page=-1', 'sort=ttl', 'label_selector=a%20b'])(
-    'refuses %s by name',
+    'refuses %s and names the parameter',
     async (query) => {
       const answer = await expectRefusal(gateway, () => get(`/zones?${query}`), 400, 'invalid_input');
 
@@ -74,7 +79,7 @@ describe('GET /zones', () => {
 });
 
 describe('GET /zones/{zone}', () => {
-  it('is the same zone by ID and by name', async () => {
+  it('gives the same zone by ID and by name', async () => {
     const [byName, byId] = await Promise.all([get(`/zones/${ZONE}`), get(`/zones/${gateway.zoneId}`)]);
 
     expect(byName.status).toBe(200);
@@ -82,7 +87,7 @@ describe('GET /zones/{zone}', () => {
     expect(byId.text).toBe(byName.text);
   });
 
-  it('states id and name before everything else, for clients that cut the text', async () => {
+  it('states id and name first, for clients that cut the text', async () => {
     expect((await get(`/zones/${ZONE}`)).text).toMatch(
       new RegExp(`^\\{"zone":\\{"id":${gateway.zoneId},"name":"${ZONE}"`),
     );
@@ -105,7 +110,7 @@ describe('GET /zones/{zone}', () => {
     await expectRefusal(gateway, () => get(`/zones/${zone}`), 404, 'not_found');
   });
 
-  it.each(['GET', 'POST'])('an unknown zone is absent to %s of its record sets', async (method) => {
+  it.each(['GET', 'POST'])('%s of the record sets of an unknown zone is answered 404', async (method) => {
     const send = () => gateway.call(method, '/zones/other.test/rrsets', method === 'POST' ? { body: '{broken' } : {});
 
     await expectRefusal(gateway, send, 404, 'not_found');
@@ -113,7 +118,7 @@ describe('GET /zones/{zone}', () => {
 });
 
 describe('the record count of a zone', () => {
-  it('is that of the team, not of all others', async () => {
+  it('counts only the records of the team', async () => {
     const team = await gateway.createTeam('counted');
     const create = (name: string, of: { token: string }, values: number) => {
       const records = Array.from({ length: values }, (_, at) => ({ value: `192.0.2.${at}` }));

@@ -1,4 +1,4 @@
-import { findJsonFault, UnreadableBody } from '@corral/service';
+import { findJsonFault, UnreadableBody } from '@corral/http-api';
 import { describe, expect, it } from '@jest/globals';
 import type { Request } from 'express';
 import fc from 'fast-check';

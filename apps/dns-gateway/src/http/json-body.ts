@@ -1,5 +1,5 @@
 import { dnsBodyLimits } from '@corral/contracts';
-import { bytesOf, type IsRespelled, parseJsonObject } from '@corral/service';
+import { type IsRespelled, jsonObjectOf } from '@corral/http-api';
 import type { Request } from 'express';
 import { DnsError } from '../dns-error.js';
 
@@ -13,12 +13,12 @@ export function jsonObjectBody(
   req: Request,
   bounds: (typeof dnsBodyLimits)[keyof typeof dnsBodyLimits] = dnsBodyLimits.recordSets,
 ): { bytes: Buffer; value: object } {
-  const bytes = bytesOf(req);
-  const type = req.headers['content-type'];
-  if (type !== undefined && !/^application\/json\s*(;|$)/i.test(type)) {
-    throw new DnsError('invalid_input', 'The body must be JSON. Send it with Content-Type: application/json.');
-  }
-  return { bytes, value: parseJsonObject(bytes, bounds, isRespelled) };
+  return jsonObjectOf(req, {
+    ...{ bounds, isRespelled },
+    takesType: (type) => type === undefined || /^application\/json\s*(;|$)/i.test(type),
+    refuseType: () =>
+      new DnsError('invalid_input', 'The body must be JSON. Send it with Content-Type: application/json.'),
+  });
 }
 
 const checkedMembers = new Set(['name', 'type', 'ttl', 'labels', 'records', 'value', 'comment']);

@@ -1,4 +1,6 @@
 import { dnsCallerOf, findDnsCaller } from '@corral/auth';
+import { type DnsRoute, dnsZoneRoutes } from '@corral/contracts';
+import { clientGone, setAside } from '@corral/http-api';
 import {
   addressLimiter,
   type Buckets,
@@ -8,10 +10,40 @@ import {
   requestLimiter,
   waitingLines,
 } from '@corral/rate-limit';
-import { clientGone } from '@corral/service';
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { DnsError } from '../dns-error.js';
-import { requestKind } from './request-kind.js';
+
+/** What the request limits tell apart: writes and reads of one set wait, reads of actions count against the address only. */
+type RequestKind = 'write' | 'rrset' | 'action' | 'other';
+
+interface Pattern {
+  readonly kind: RequestKind;
+  readonly method: string;
+  readonly path: RegExp;
+}
+
+const patterns: readonly Pattern[] = (dnsZoneRoutes as readonly DnsRoute[]).flatMap((row) => {
+  const kind = kindOf(row);
+  if (kind === 'other') return [];
+  const path = new RegExp(`^${row.path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
+  return [{ kind, method: row.method.toUpperCase(), path }];
+});
+
+/** Of a request below `/v1`, before it has met its route. */
+function requestKind({ method, path, url }: Pick<Request, 'method' | 'path' | 'url'>): RequestKind {
+  const served = method === 'HEAD' ? 'GET' : method;
+  const kind = patterns.find((each) => each.method === served && each.path.test(path))?.kind ?? 'other';
+  // A page of all actions is a list as any other.
+  return kind === 'action' && !(hasId.test(path) || hasId.test(url)) ? 'other' : kind;
+}
+
+const hasId = /\/actions\/|[?&]id=/;
+
+function kindOf({ operationId, kind, path }: DnsRoute): RequestKind {
+  if (kind === 'write') return 'write';
+  if (operationId === 'getRrset') return 'rrset';
+  return /^(\/zones(\/\{zone\})?)?\/actions(\/|$)/.test(path) ? 'action' : 'other';
+}
 
 export interface RateLimits {
   readonly perAddressPerMinute: number;
@@ -19,7 +51,7 @@ export interface RateLimits {
   readonly perTeamPerMinute: number;
 }
 
-export interface RequestLimitsDeps {
+interface RequestLimitsDeps {
   readonly buckets: Buckets;
   readonly clock: Clock;
   /** The places of a token's waiting writes. */
@@ -72,6 +104,7 @@ export function requestLimits(deps: RequestLimitsDeps, limits: RateLimits): Requ
       placeOf: (res) => dnsCallerOf(res).tokenId,
       leftMs: (res) => Math.max(0, deadlineOf(res) - clock.now()),
       goneOf: clientGone,
+      setAside,
     });
   const patience = {
     write: { limiter: patient(deps.places), waitMs: deps.writeWaitMs },

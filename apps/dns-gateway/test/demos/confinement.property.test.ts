@@ -5,8 +5,8 @@ import { expectError } from '../support/expect-refusal.js';
 import { type Answer, DEMO_ZONE, startGateway, type TestGateway, ZONE } from '../support/start-gateway.js';
 
 /*
- * Three owners of names: two demos and a team, the team with the label of one of the demos. Each has a set that all ask
- * for, by every endpoint and in every zone. Nobody reads or writes outside of what is its own.
+ * Three owners of names: two demos and a team that has the label of one of them. Each has a set that all of them request, through
+ * every endpoint and in every zone. No owner may read or write outside its own names.
  */
 
 const records = [{ value: '192.0.2.9' }];
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Everything that both zones hold, as text: what did not change is equal. */
+/** The contents of both zones as text, to detect changes. */
 const upstream = (): string => JSON.stringify(gateway.cloud.admin.zones().map(({ name, rrsets }) => [name, rrsets]));
 
 const label = fc.constantFrom('acme', 'other', 'globex', 'xacme', 'acme-x', '@', '*', '');
@@ -54,10 +54,10 @@ const write = fc.constantFrom(
 const isOwn = (of: string, root: string): boolean => of === root || of.endsWith(`.${root}`);
 
 describe.each([
-  ['the token of a demo', () => own.token, DEMO_ZONE, 'acme'],
-  ['the token of a team', () => teamToken, ZONE, 'acme'],
+  ['a demo’s token', () => own.token, DEMO_ZONE, 'acme'],
+  ['a team’s token', () => teamToken, ZONE, 'acme'],
 ])('%s', (_who, token, ownZone, root) => {
-  it('never writes outside of its own names in its own zone', async () => {
+  it('never writes outside its own names in its own zone', async () => {
     await fc.assert(
       fc.asyncProperty(zone(), name, write, async (asked, of, send) => {
         const isIts = isOwn(of, root) && (asked === ownZone || asked === ownZoneId(ownZone));
@@ -74,7 +74,7 @@ describe.each([
     );
   });
 
-  it('never reads outside of its own names in its own zone', async () => {
+  it('never reads outside its own names in its own zone', async () => {
     await fc.assert(
       fc.asyncProperty(zone(), name, async (asked, of) => {
         const answer = await gateway.call('GET', `/zones/${asked}/rrsets/${of}/A`, { token: token() });
@@ -88,7 +88,7 @@ describe.each([
     );
   });
 
-  it('lists its own zone, and its own sets in it', async () => {
+  it('lists only its own zone, and its own sets in it', async () => {
     const zones = await gateway.call('GET', '/zones', { token: token() });
     const sets = await gateway.call('GET', `/zones/${ownZone}/rrsets`, { token: token() });
 
@@ -113,7 +113,7 @@ describe('the actions of writes', () => {
     return answer.json.action.id;
   };
 
-  it('are seen by whoever wrote, and not by its team or its demos', async () => {
+  it('are visible to their owner only, not to its team or demos', async () => {
     const ofDemo = await actionOf(own.token, DEMO_ZONE, 'www.acme');
     const ofTeam = await actionOf(teamToken, ZONE, 'www.acme');
     const see = async (token: string): Promise<number[]> => {

@@ -1,5 +1,5 @@
 import { checkDnsAnswer, dnsLimits, reservedSlugs } from '@corral/contracts';
-import { courseStore } from '@corral/demos';
+import { courseStore } from '@corral/dns-data';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addCourse, ageDemo, createWithCode, entriesOf, makeDemo } from '../support/demos.js';
 import { expectError, expectRefusal, fieldsOf } from '../support/expect-refusal.js';
@@ -17,7 +17,7 @@ const create = (body: unknown, token: string | null = gateway.acme.token): Promi
 const hoursUntil = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 3_600_000;
 
 describe('POST /demos of a team', () => {
-  it('makes a demo and its token, at no upstream call', async () => {
+  it('creates a demo and its token, without an upstream call', async () => {
     const before = gateway.upstreamCalls();
 
     const answer = await create({ name: 'My Shop', ttl: 3_600 });
@@ -30,12 +30,19 @@ describe('POST /demos of a team', () => {
     expect(hoursUntil(demo.created_at, demo.expires_at)).toBe(1);
     expect(hoursUntil(demo.created_at, demo.max_expires_at)).toBe(7 * 24);
     expect(Object.keys(demo)).toEqual([
-      ...['label', 'name', 'zone', 'ttl', 'created_at', 'expires_at', 'max_expires_at', 'records'],
+      'label',
+      'name',
+      'zone',
+      'ttl',
+      'created_at',
+      'expires_at',
+      'max_expires_at',
+      'records',
     ]);
     expect(gateway.upstreamCalls()).toBe(before);
   });
 
-  it('makes one of 4 hours with a readable label when nothing is asked for', async () => {
+  it('creates a demo of 4 hours with a readable label by default', async () => {
     const { demo } = (await create({})).json;
 
     expect(demo.label).toMatch(/^[a-z]+(-[a-z]+)+$/);
@@ -44,21 +51,21 @@ describe('POST /demos of a team', () => {
     expect(hoursUntil(demo.created_at, demo.expires_at)).toBe(4);
   });
 
-  it('makes another label each time', async () => {
+  it('draws a different label each time', async () => {
     const [one, other] = [(await create({})).json, (await create({ name: null, ttl: null })).json];
 
     expect(one.demo.label).not.toBe(other.demo.label);
     expect(one.token).not.toBe(other.token);
   });
 
-  it.each([300, 604_800])('takes a ttl of %i', async (ttl) => {
+  it.each([300, 604_800])('accepts a ttl of %i', async (ttl) => {
     const team = await gateway.createTeam(`ttl-${ttl}`);
     const { demo } = (await create({ ttl }, team.token)).json;
 
     expect([demo.ttl, hoursUntil(demo.created_at, demo.expires_at) * 3_600]).toEqual([ttl, ttl]);
   });
 
-  it('stores the token as a hash only, and notes the creation in the team’s audit log', async () => {
+  it('stores only a hash of the token, and adds an audit entry for the team', async () => {
     const { label, token } = await makeDemo(gateway, {}, gateway.globex.token);
 
     const { rows } = await gateway.pool.query<{ dump: string }>(
@@ -68,13 +75,18 @@ describe('POST /demos of a team', () => {
     expect(rows[0]?.dump).not.toContain(token);
     expect(await entriesOf(gateway, label)).toEqual([
       {
-        ...{ actor: 'token', operation: 'create', name: label, type: 'DEMO', state: 'completed' },
-        ...{ team_id: gateway.globex.id, token_id: gateway.globex.tokenId },
+        actor: 'token',
+        operation: 'create',
+        name: label,
+        type: 'DEMO',
+        state: 'completed',
+        team_id: gateway.globex.id,
+        token_id: gateway.globex.tokenId,
       },
     ]);
   });
 
-  it('does not look at a course code beside a token', async () => {
+  it('ignores a course code next to a token', async () => {
     const { token } = await gateway.createTeam('both');
 
     expect((await create({ course_code: 'NO-SUCH-CODE' }, token)).status).toBe(201);
@@ -88,7 +100,7 @@ describe('POST /demos of a team', () => {
   });
 
   it.each([{ withinName: 'ci.acme' }, { withinTypes: ['TXT'] }])(
-    'is refused to a token that was narrowed to %j: the demo would be a way out of that',
+    'is refused to a token restricted to %j, which a demo would bypass',
     async (narrowing) => {
       const { token } = await gateway.issueToken(gateway.acme, narrowing);
 
@@ -102,7 +114,7 @@ describe('the name of a demo', () => {
   let team: TestTeam;
   let teams = 0;
   const named = async (name: string): Promise<Answer> => {
-    // Ten live demos are the most a team may have.
+    // A team can have at most ten live demos.
     if (teams % 10 === 0) team = await gateway.createTeam(`names-${teams}`);
     teams += 1;
     return create({ name }, team.token);
@@ -115,7 +127,7 @@ describe('the name of a demo', () => {
     ['x'.repeat(100), 'x'.repeat(63)],
     [`${'y'.repeat(62)}-z`, 'y'.repeat(62)],
     ['UPPER', 'upper'],
-  ])('%j makes the label %s', async (name, label) => {
+  ])('%j becomes the label %s', async (name, label) => {
     const { status, json } = await named(name);
 
     expect([status, json.demo?.label, json.demo?.name]).toEqual([201, label, name]);
@@ -130,7 +142,7 @@ describe('the name of a demo', () => {
     },
   );
 
-  it('cannot be a word that means something for the zone', async () => {
+  it('cannot be a reserved word', async () => {
     for (const name of [...reservedSlugs, 'WWW', ' mail ']) {
       const answer = await create({ name });
       expect([name, answer.status, fieldsOf(answer)]).toEqual([name, 400, ['name']]);
@@ -139,7 +151,7 @@ describe('the name of a demo', () => {
 });
 
 describe('a label', () => {
-  it('that another demo has is refused, whosever it is', async () => {
+  it('of any other demo is refused', async () => {
     await makeDemo(gateway, { name: 'taken' }, gateway.globex.token);
 
     const answer = await expectRefusal(gateway, () => create({ name: 'TAKEN' }), 409, 'uniqueness_error');
@@ -154,19 +166,19 @@ describe('a label', () => {
     expect(own.text).toBe(answer.text);
   });
 
-  it('under which the zone holds records that no demo made is refused', async () => {
+  it('with foreign records in the zone is refused', async () => {
     gateway.cloud.admin.putRrset(DEMO_ZONE, 'www.by-hand', 'A', { records: [{ value: '192.0.2.1' }] });
     await gateway.syncZone();
 
     await expectRefusal(gateway, () => create({ name: 'by hand' }), 409, 'uniqueness_error');
   });
 
-  it('of a team is free: it is another zone', async () => {
+  it('equal to a team’s label is allowed, since the zones differ', async () => {
     const team = await gateway.createTeam('twin');
     expect((await create({ name: 'twin' }, team.token)).status).toBe(201);
   });
 
-  it('is free again an hour after the end, and not before', async () => {
+  it('is free again no earlier than an hour after the end', async () => {
     const { label } = await makeDemo(gateway, { name: 'held' }, gateway.globex.token);
     expect((await gateway.call('DELETE', `/demos/${label}`, { token: gateway.globex.token })).status).toBe(204);
     const again = () => create({ name: 'held' }, gateway.globex.token);
@@ -192,7 +204,7 @@ describe('the body', () => {
     expect(fieldsOf(answer)).toEqual(['ttl']);
   });
 
-  it('may be 4 KiB and no more', async () => {
+  it('may have at most 4 KiB', async () => {
     const empty = JSON.stringify({ ttl: 0, padding: '' }).length;
     const sized = (bytes: number) => () => create({ ttl: 0, padding: 'x'.repeat(bytes - empty) });
 
@@ -202,7 +214,7 @@ describe('the body', () => {
 });
 
 describe('POST /demos without a token', () => {
-  it('makes a demo for whoever knows a course code, which no team sees', async () => {
+  it('creates a demo with a course code, invisible to teams', async () => {
     const answer = await createWithCode(gateway, { course_code: 'WORKSHOP', name: 'by course', ttl: 600 });
 
     expect(answer.status).toBe(201);
@@ -222,7 +234,7 @@ describe('POST /demos without a token', () => {
     await expectRefusal(gateway, () => createWithCode(gateway, { course_code: null }), 401, 'unauthorized');
   });
 
-  it('does not take what is no text for a code', async () => {
+  it('rejects a course code that is not a string', async () => {
     const answer = await expectRefusal(
       gateway,
       () => createWithCode(gateway, { course_code: ['WORKSHOP'] }),
@@ -232,7 +244,7 @@ describe('POST /demos without a token', () => {
     expect(fieldsOf(answer)).toEqual(['course_code']);
   });
 
-  it('says the same of a wrong code and of one that is in use no more', async () => {
+  it('gives the same answer for a wrong and a deactivated code', async () => {
     await addCourse(gateway, 'LAST-YEAR');
     expect(await courseStore(gateway.prisma).deactivateCourse('LAST-YEAR')).toBe(true);
     const texts = new Set<string>();
@@ -245,7 +257,7 @@ describe('POST /demos without a token', () => {
     expect(texts.size).toBe(1);
   });
 
-  it('tells of no label before it knows the code', async () => {
+  it('does not reveal taken labels without a valid code', async () => {
     await createWithCode(gateway, { course_code: 'WORKSHOP', name: 'secret' });
 
     const send = () => createWithCode(gateway, { course_code: 'NO-SUCH-CODE', name: 'secret' });
@@ -253,7 +265,7 @@ describe('POST /demos without a token', () => {
     await expectRefusal(gateway, send, 403, 'forbidden');
   });
 
-  it('is held against the limit of its address first', async () => {
+  it('counts against the limit of its address first', async () => {
     const narrow = await startGateway({
       beside: gateway,
       config: { limits: { perAddressPerMinute: 5, perTokenPerMinute: 100, perTeamPerMinute: 100 } },

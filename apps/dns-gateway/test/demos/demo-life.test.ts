@@ -1,5 +1,5 @@
 import { checkDnsAnswer } from '@corral/contracts';
-import { demoEnds } from '@corral/demos';
+import { demoEnds } from '@corral/dns-data';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   ageDemo,
@@ -53,14 +53,19 @@ describe('GET /demos', () => {
 
     expect(json.demos.map(({ label }: TestDemo) => label)).toEqual(['page-3', 'page-4']);
     expect(json.meta.pagination).toEqual({
-      ...{ page: 2, per_page: 2, previous_page: 1, next_page: 3, last_page: 3, total_entries: 5 },
+      page: 2,
+      per_page: 2,
+      previous_page: 1,
+      next_page: 3,
+      last_page: 3,
+      total_entries: 5,
     });
     expect((await list(team.token, '?page=9')).json.demos).toEqual([]);
     expect((await list(team.token, '?per_page=100')).json.meta.pagination.per_page).toBe(50);
     await expectRefusal(gateway, () => list(team.token, '?page=0'), 400, 'invalid_input');
   });
 
-  it('is forbidden to a demo, even of itself', async () => {
+  it('is forbidden to a demo, even for itself', async () => {
     const { token } = await makeDemo(gateway);
 
     await expectRefusal(gateway, () => list(token), 403, 'forbidden');
@@ -68,7 +73,7 @@ describe('GET /demos', () => {
 });
 
 describe('GET /demos/{label}', () => {
-  it('answers the same to the team and to the demo', async () => {
+  it('gives the same answer to the team and the demo', async () => {
     const { label, token } = await makeDemo(gateway, {}, gateway.globex.token);
     await createSet(gateway, token, label, 3);
     await createSet(gateway, token, `api.${label}`, 2);
@@ -81,7 +86,7 @@ describe('GET /demos/{label}', () => {
     expect(toDemo.text).toBe(toTeam.text);
   });
 
-  it('says the same of another team’s demo, of one that is over, and of one that never was', async () => {
+  it('gives the same answer for a foreign, an ended and an unknown demo', async () => {
     const team = await gateway.createTeam('reads');
     const over = await makeDemo(gateway, {}, team.token);
     const deleted = await makeDemo(gateway, {}, team.token);
@@ -99,13 +104,13 @@ describe('GET /demos/{label}', () => {
     );
   });
 
-  it('shows a demo no other one, of its team either', async () => {
+  it('does not show a demo other demos, even of the same team', async () => {
     const [one, other] = [await makeDemo(gateway), await makeDemo(gateway)];
 
     await expectRefusal(gateway, () => get(other.label, one.token), 404, 'not_found');
   });
 
-  it('is forbidden to a token that was narrowed', async () => {
+  it('is forbidden to a restricted token', async () => {
     const team = await gateway.createTeam('narrow');
     const { label } = await makeDemo(gateway, {}, team.token);
     const { token } = await gateway.issueToken(team, { withinName: 'ci.narrow' });
@@ -123,7 +128,7 @@ describe('POST /demos/{label}/actions/extend', () => {
     team = await gateway.createTeam('extends');
   });
 
-  it.each(['team', 'demo'])('sets the expiry to so many seconds from now, asked by the %s', async (by) => {
+  it.each(['team', 'demo'])('sets the expiry to ttl seconds from now for the %s', async (by) => {
     const { label, token } = await makeDemo(gateway, { ttl: 600 }, team.token);
 
     const begunAt = Date.now();
@@ -140,7 +145,7 @@ describe('POST /demos/{label}/actions/extend', () => {
     ]);
   });
 
-  it('may also bring the end nearer', async () => {
+  it('can shorten the remaining time', async () => {
     const { label } = await makeDemo(gateway, { ttl: DAY_SECONDS }, team.token);
 
     const { json } = await extend(label, team.token, { ttl: 300 });
@@ -148,7 +153,7 @@ describe('POST /demos/{label}/actions/extend', () => {
     expect(secondsFromNow(json.demo.expires_at)).toBeLessThanOrEqual(300);
   });
 
-  it('never leads past 7 days after the creation', async () => {
+  it('never extends beyond 7 days after the creation', async () => {
     const { label } = await makeDemo(gateway, { ttl: 7 * DAY_SECONDS }, team.token);
     await ageDemo(gateway, label, 6 * DAY_SECONDS);
 
@@ -160,7 +165,7 @@ describe('POST /demos/{label}/actions/extend', () => {
     expect(again.json.demo.expires_at).toBe(json.demo.max_expires_at);
   });
 
-  it('still answers in the last moment of the seventh day, and leaves what is left', async () => {
+  it('still works at the end of the seventh day, and keeps the remaining time', async () => {
     const { label, token } = await makeDemo(gateway, { ttl: 7 * DAY_SECONDS }, team.token);
     await ageDemo(gateway, label, 7 * DAY_SECONDS - 30);
 
@@ -170,7 +175,7 @@ describe('POST /demos/{label}/actions/extend', () => {
     expect(secondsFromNow(answer.json.demo.expires_at)).toBeLessThanOrEqual(30);
   });
 
-  it('revives nothing that is over', async () => {
+  it('does not revive an expired demo', async () => {
     const { label, token } = await makeDemo(gateway, { ttl: 300 }, team.token);
     await ageDemo(gateway, label, 300);
     await untilRefused(gateway, token);
@@ -180,18 +185,18 @@ describe('POST /demos/{label}/actions/extend', () => {
   });
 
   it.each([{}, { ttl: null }, { ttl: 299 }, { ttl: 604_801 }, { ttl: 300.5 }, { ttl: '300' }])(
-    'takes no %j',
+    'rejects %j',
     async (body) => {
       const send = () => extend('any', gateway.acme.token, body);
       expect(fieldsOf(await expectRefusal(gateway, send, 400, 'invalid_input'))).toEqual(['ttl']);
     },
   );
 
-  it.each(['', '[]', '{'])('takes no %j for a body', async (body) => {
+  it.each(['', '[]', '{'])('rejects the body %j', async (body) => {
     await expectRefusal(gateway, () => extend('any', gateway.acme.token, body), 400, 'invalid_input');
   });
 
-  it('knows no demo of others, and no other action', async () => {
+  it('rejects foreign demos and unknown actions', async () => {
     const foreign = await makeDemo(gateway, {}, gateway.globex.token);
 
     await expectRefusal(gateway, () => extend(foreign.label, team.token, { ttl: 300 }), 404, 'not_found');
@@ -201,7 +206,7 @@ describe('POST /demos/{label}/actions/extend', () => {
 });
 
 describe('DELETE /demos/{label}', () => {
-  it.each(['team', 'demo'])('deletes the records now and revokes the token, asked by the %s', async (by) => {
+  it.each(['team', 'demo'])('deletes the records immediately and revokes the token for the %s', async (by) => {
     const team = await gateway.createTeam(`deletes-by-${by}`);
     const { label, token } = await makeDemo(gateway, {}, team.token);
     const kept = await makeDemo(gateway, {}, team.token);
@@ -223,14 +228,14 @@ describe('DELETE /demos/{label}', () => {
     ]);
   });
 
-  it('works once', async () => {
+  it('works only once', async () => {
     const { label } = await makeDemo(gateway);
     await end(label, gateway.acme.token);
 
     await expectRefusal(gateway, () => end(label, gateway.acme.token), 404, 'not_found');
   });
 
-  it('reaches no demo of others', async () => {
+  it('does not affect foreign demos', async () => {
     const [own, foreign] = [await makeDemo(gateway), await makeDemo(gateway, {}, gateway.globex.token)];
 
     await expectRefusal(gateway, () => end(foreign.label, gateway.acme.token), 404, 'not_found');
@@ -239,10 +244,10 @@ describe('DELETE /demos/{label}', () => {
   });
 
   it.each([
-    ['fails at every deletion', { status: 503 }],
+    ['fails every deletion', { status: 503 }],
     ['drops every connection', { reset: 'before' as const }],
     ['refuses every deletion', { status: 423, code: 'protected' }],
-  ])('ends the demo even while the upstream %s; what is left is for the reconciler', async (_what, effect) => {
+  ])('ends the demo even while the upstream %s, and leaves the records to the reconciler', async (_what, effect) => {
     const team = await gateway.createTeam(`away-${Object.values(effect)[0]}`);
     const { label, token } = await makeDemo(gateway, {}, team.token);
     await createSet(gateway, token, label);
@@ -260,8 +265,8 @@ describe('DELETE /demos/{label}', () => {
   });
 });
 
-describe('what the audit log has of a demo', () => {
-  it('names the requests as their answers did, of what goes with it too, and none where nobody asked', async () => {
+describe('the audit entries of a demo', () => {
+  it('have the ids of the requests, also for deleted records, and none for an expiry', async () => {
     const made = await gateway.call('POST', '/demos', { token: gateway.acme.token, body: { name: 'traced' } });
     const { token } = made.json;
     const written = await createSet(gateway, token, 'traced');
@@ -286,8 +291,8 @@ describe('what the audit log has of a demo', () => {
   });
 });
 
-describe('the end of its time', () => {
-  it('takes effect at that moment, for reads, writes and the demo itself, whatever a reconciler does', async () => {
+describe('the expiry of a demo', () => {
+  it('takes effect immediately for reads, writes and the demo itself, without the reconciler', async () => {
     const { label, token } = await makeDemo(gateway, { ttl: 300 });
     expect((await createSet(gateway, token, label)).status).toBe(201);
 
@@ -302,10 +307,10 @@ describe('the end of its time', () => {
     expect((await list(gateway.acme.token)).text).not.toContain(label);
   });
 
-  it('stops a write that passed the check of its token a moment before', async () => {
+  it('stops a write whose token was checked just before', async () => {
     const { label, token } = await makeDemo(gateway, { ttl: 300 });
     await createSet(gateway, token, label);
-    // Who holds the demo's row holds up the write behind its token check.
+    // A lock on the demo's row delays the write after its token check.
     const holder = await gateway.pool.connect();
     await holder.query('BEGIN');
     await holder.query('SELECT FROM demo WHERE label = $1 FOR NO KEY UPDATE', [label]);
@@ -324,7 +329,7 @@ describe('the end of its time', () => {
   });
 });
 
-/** Until a statement waits for a lock. */
+/** Waits until a statement waits for a lock. */
 async function untilBlocked({ pool }: TestGateway): Promise<void> {
   for (;;) {
     const { rowCount } = await pool.query(

@@ -21,14 +21,14 @@ const tally = (answers: readonly Answer[]): Record<number, number> => {
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 };
-/** By turns of both replicas, all at once. */
+/** Sends concurrent requests to both replicas alternately. */
 const atOnce = (count: number, send: (at: TestGateway, index: number) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => send(index % 2 === 0 ? gateway : replica, index)));
 const limitsOf = (answer: Answer): string[] =>
   answer.json.error.details.limits.map((limit: { name: string }) => limit.name);
 
-describe('10 live demos of a team', () => {
-  it('are reached and never passed, whatever is asked for at once', async () => {
+describe('the limit of 10 live demos per team', () => {
+  it('is reached and never exceeded by concurrent requests', async () => {
     const { token } = await gateway.createTeam('many');
 
     const answers = await atOnce(40, (at) => create(token, {}, at));
@@ -40,7 +40,7 @@ describe('10 live demos of a team', () => {
     expect(json.demos).toHaveLength(10);
   });
 
-  it('are no other team’s, and those that are over do not count', async () => {
+  it('counts no demos of other teams and no ended ones', async () => {
     const { token } = await gateway.createTeam('full');
     const demos = [];
     for (let count = 0; count < 10; count += 1) demos.push(await makeDemo(gateway, { ttl: 300 }, token));
@@ -54,7 +54,7 @@ describe('10 live demos of a team', () => {
     await expectRefusal(gateway, () => create(token, {}), 403, 'resource_limit_exceeded');
   });
 
-  it('do not use up its tokens, nor its records', async () => {
+  it('is separate from the limits of tokens and records', async () => {
     const team = await gateway.createTeam('apart');
     for (let count = 0; count < 6; count += 1) {
       const demo = await makeDemo(gateway, {}, team.token);
@@ -71,8 +71,8 @@ describe('10 live demos of a team', () => {
   });
 });
 
-describe('the live demos of a course', () => {
-  it('are reached and never passed, whoever asks at once', async () => {
+describe('the limit of live demos per course', () => {
+  it('is reached and never exceeded by concurrent requests', async () => {
     await addCourse(gateway, 'CROWDED');
 
     const answers = await atOnce(60, (at) => create(null, { course_code: 'CROWDED' }, at));
@@ -82,7 +82,7 @@ describe('the live demos of a course', () => {
     expect([refused.json.error.code, limitsOf(refused)]).toEqual(['resource_limit_exceeded', ['demos_per_course']]);
   });
 
-  it('are as many as the course was given, and no other course’s', async () => {
+  it('is set per course, and counts no demos of other courses', async () => {
     await addCourse(gateway, 'SMALL-ONE', 2);
     await addCourse(gateway, 'ANOTHER');
     const join = (code: string) => createWithCode(gateway, { course_code: code });
@@ -93,8 +93,8 @@ describe('the live demos of a course', () => {
   });
 });
 
-describe('the live demos of one address', () => {
-  it('are bounded within a course, whoever asks at once, and are forgotten when they end', async () => {
+describe('the limit of live demos per address', () => {
+  it('holds within a course for concurrent requests, and forgets addresses of ended demos', async () => {
     const trusting = await startGateway({ beside: gateway, config: { trustProxy: ['loopback'] } });
     await addCourse(gateway, 'SHARED', 20, 3);
     const from = (address: string) =>
@@ -110,7 +110,7 @@ describe('the live demos of one address', () => {
     const refused = answers.find(({ status }) => status === 403) as Answer;
     expect([refused.json.error.code, limitsOf(refused)]).toEqual(['resource_limit_exceeded', ['demos_per_address']]);
     expect((await from('192.0.2.2')).status).toBe(201);
-    // All addresses of a network of IPv6 are one client's.
+    // All addresses of an IPv6 network count as one client.
     const network = await Promise.all([1, 2, 3, 4].map((host) => from(`2001:db8:1:2::${host}`)));
     expect(tally(network)).toEqual({ 201: 3, 403: 1 });
 
@@ -124,7 +124,7 @@ describe('the live demos of one address', () => {
 });
 
 describe('a label', () => {
-  it('is one demo’s, however many ask for it at once', async () => {
+  it('is given to one of many concurrent requests', async () => {
     const teams = await Promise.all(['one', 'two', 'three', 'four'].map((slug) => gateway.createTeam(`race-${slug}`)));
 
     const answers = await atOnce(40, (at, index) => create(teams[index % 4]?.token as string, { name: 'prize' }, at));
@@ -132,7 +132,7 @@ describe('a label', () => {
     expect(tally(answers)).toEqual({ 201: 1, 409: 39 });
   });
 
-  it('that was freed is one demo’s again', async () => {
+  it('is given to one of many concurrent requests after its release', async () => {
     const { label } = await makeDemo(gateway, { name: 'freed' });
     await gateway.call('DELETE', `/demos/${label}`);
     await ageDemo(gateway, label, 3_600);
@@ -142,7 +142,7 @@ describe('a label', () => {
     expect(tally(answers)).toEqual({ 201: 1, 409: 11 });
   });
 
-  it('is not free while records are left of the demo before, an hour later or a day', async () => {
+  it('is not free while records of its previous demo are left, even a day later', async () => {
     const { label, token } = await makeDemo(gateway, { name: 'left behind' });
     await createSet(gateway, token, label);
     gateway.cloud.admin.addFaults({ match: { method: 'DELETE' }, effect: { status: 423, code: 'protected' } });
@@ -154,8 +154,8 @@ describe('a label', () => {
   });
 });
 
-describe('20 records of a demo', () => {
-  it('are reached by any write and passed by none', async () => {
+describe('the limit of 20 records per demo', () => {
+  it('is reached by any write and exceeded by none', async () => {
     const { label, token } = await makeDemo(gateway, {}, gateway.globex.token);
     expect((await createSet(gateway, token, label, 19)).status).toBe(201);
     const refuse = async (send: () => Promise<Answer>) => {
@@ -172,7 +172,7 @@ describe('20 records of a demo', () => {
     expect((await createSet(gateway, token, `more.${label}`, 1)).status).toBe(201);
   });
 
-  it('hold for writes at the same time', async () => {
+  it('holds for concurrent writes', async () => {
     const { label, token } = await makeDemo(gateway, {}, gateway.globex.token);
 
     const answers = await atOnce(32, (at, index) => createSet(at, token, `s${index}.${label}`, 1));
@@ -181,7 +181,7 @@ describe('20 records of a demo', () => {
     expect(upstreamSets(gateway, label)).toHaveLength(20);
   });
 
-  it('are each demo’s own', async () => {
+  it('is separate for each demo', async () => {
     const [one, other] = [await makeDemo(gateway), await makeDemo(gateway)];
     await createSet(gateway, one.token, one.label, 20);
 
@@ -190,7 +190,7 @@ describe('20 records of a demo', () => {
 });
 
 describe('the requests of demos', () => {
-  it('count with those of their team, and all of a course as those of one team', async () => {
+  it('count for their team, and for a course like for one team', async () => {
     const limited = await startGateway({
       beside: gateway,
       config: { limits: { perAddressPerMinute: 10_000, perTokenPerMinute: 10_000, perTeamPerMinute: 12 } },

@@ -35,19 +35,19 @@ describe('while demos are switched off', () => {
     },
   );
 
-  it('no course code leads anywhere', async () => {
+  it('a course code has no effect', async () => {
     const join = () => off.call('POST', '/demos', { token: null, body: { course_code: 'WORKSHOP' } });
 
     await expectRefusal(off, join, 404, 'not_found');
   });
 
-  it('the token of a demo reaches no zone', async () => {
+  it('the token of a demo is unknown', async () => {
     for (const path of ['/zones', `/zones/${DEMO_ZONE}`, `/zones/${DEMO_ZONE}/rrsets`]) {
       await expectRefusal(off, () => off.call('GET', path, { token: demo.token }), 401, 'unauthorized');
     }
   });
 
-  it('the document does not tell of them', async () => {
+  it('the OpenAPI document does not contain them', async () => {
     const { paths } = (await off.call('GET', '/../openapi.json')).json;
 
     expect(Object.keys(paths).filter((path) => path.startsWith('/demos'))).toEqual([]);

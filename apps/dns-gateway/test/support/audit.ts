@@ -9,7 +9,7 @@ export interface AuditRow {
   answered: boolean;
 }
 
-/** The audit entries of one record-set name, oldest first. */
+/** The audit entries of one record-set name, with the oldest first. */
 export async function auditOf({ pool }: TestGateway, name: string): Promise<AuditRow[]> {
   const { rows } = await pool.query<AuditRow>(
     `SELECT operation, state, upstream_status, upstream_body, reserved_records, answered
@@ -19,7 +19,7 @@ export async function auditOf({ pool }: TestGateway, name: string): Promise<Audi
   return rows;
 }
 
-/** Records the upstream holds at and below a team's name. */
+/** The number of records that the upstream holds at and below the name of a team. */
 export function upstreamRecords({ cloud }: TestGateway, slug: string): number {
   const rrsets = cloud.admin.zones().flatMap((zone) => zone.rrsets);
   const own = rrsets.filter(({ name }) => name === slug || name.endsWith(`.${slug}`));

@@ -7,7 +7,7 @@ interface Timer {
 
 const START = 1_000_000;
 
-/** Time that passes when the test says so. */
+/** A clock that moves only when the test moves it. */
 export function steppedClock() {
   let now = START;
   const timers = new Set<Timer>();
@@ -33,7 +33,7 @@ export function steppedClock() {
   } satisfies Clock & Record<string, unknown>;
 }
 
-/** Time that passes at once when somebody waits for it, and else stands still. What takes longer than so long never comes. */
+/** A clock that jumps to the end of each wait at once. A wait longer than `longestMs` never ends. */
 export function hurryingClock(longestMs: number): Clock {
   const clock = steppedClock();
   return {

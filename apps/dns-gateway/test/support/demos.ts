@@ -1,4 +1,4 @@
-import { courseStore } from '@corral/demos';
+import { courseStore } from '@corral/dns-data';
 import { waitFor } from '@corral/testing';
 import { expect } from '@jest/globals';
 import { type Answer, DEMO_ZONE, type TestGateway } from './start-gateway.js';
@@ -10,7 +10,7 @@ export interface TestDemo {
 
 let names = 0;
 
-/** A demo of acme's, unless the token is another team's. */
+/** Creates a demo of acme, or of another team if the token is another team's. */
 export async function makeDemo(gateway: TestGateway, body: object = {}, token = gateway.acme.token): Promise<TestDemo> {
   names += 1;
   const answer = await gateway.call('POST', '/demos', { token, body: { name: `demo ${names}`, ...body } });
@@ -18,7 +18,7 @@ export async function makeDemo(gateway: TestGateway, body: object = {}, token = 
   return { label: answer.json.demo.label, token: answer.json.token };
 }
 
-/** Without a token. */
+/** Calls without a token. */
 export function createWithCode(gateway: TestGateway, body: object): Promise<Answer> {
   return gateway.call('POST', '/demos', { token: null, body });
 }
@@ -32,13 +32,13 @@ export async function addCourse(
   expect(await courseStore(prisma).createCourse(code, liveDemosMax, perAddressMax)).toBe(true);
 }
 
-/** A set of type A in the demo zone, with so many records. */
+/** Creates a set of type A in the demo zone with this many records. */
 export function createSet(gateway: TestGateway, token: string, name: string, records = 1): Promise<Answer> {
   const values = Array.from({ length: records }, (_, index) => ({ value: `192.0.2.${index + 1}` }));
   return gateway.call('POST', `/zones/${DEMO_ZONE}/rrsets`, { token, body: { name, type: 'A', records: values } });
 }
 
-/** As if the demo were so much older; later than it could be, it ends at once. */
+/** Makes the demo older by this many seconds. A demo past its lifetime ends at once. */
 export async function ageDemo({ pool }: TestGateway, label: string, seconds: number): Promise<void> {
   const { rowCount } = await pool.query(
     `UPDATE demo SET created_at = created_at - make_interval(secs => $2), expires_at = expires_at - make_interval(secs => $2),
@@ -49,14 +49,14 @@ export async function ageDemo({ pool }: TestGateway, label: string, seconds: num
   expect(rowCount).toBe(1);
 }
 
-/** Gateways that keep a token in memory are told of a change by Postgres, a moment after the commit. */
+/** Gateways cache tokens in memory. Postgres notifies them of a change a moment after the commit. */
 export async function untilRefused(gateway: TestGateway, token: string): Promise<void> {
   await waitFor('the token to be refused', async () => {
     return (await gateway.call('GET', '/zones', { token })).status === 401;
   });
 }
 
-/** What the demo zone holds upstream at and below a label: `name/TYPE`. */
+/** The sets that the demo zone holds upstream at and below a label, as `name/TYPE`. */
 export function upstreamSets({ cloud }: TestGateway, label: string): string[] {
   const zone = cloud.admin.zones().find(({ name }) => name === DEMO_ZONE);
   const own = (zone?.rrsets ?? []).filter(({ name }) => name === label || name.endsWith(`.${label}`));
@@ -73,7 +73,7 @@ export interface DemoEntry {
   token_id: string | null;
 }
 
-/** The audit entries of a demo, oldest first. */
+/** The audit entries of a demo, with the oldest first. */
 export async function entriesOf({ pool }: TestGateway, label: string): Promise<DemoEntry[]> {
   const { rows } = await pool.query<DemoEntry>(
     `SELECT actor, operation, entry.name, type, state, entry.team_id, entry.token_id

@@ -5,17 +5,17 @@ import type { TestGateway } from './start-gateway.js';
 interface AnyAnswer {
   readonly status: number;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: as the answers themselves
+  // biome-ignore lint/suspicious/noExplicitAny: the answers have the type any, too
   readonly json: any;
 }
 
-/** Asserts an error in the upstream's shape, with this status and code. */
+/** Asserts an error in the format of the upstream, with this status and code. */
 export function expectError(answer: AnyAnswer, status: number, code: string): void {
   expect([answer.status, answer.json?.error?.code ?? answer.text]).toEqual([status, code]);
   checkDnsAnswer.error(answer.json);
 }
 
-/** Asserts that the gateway refuses by itself: the error, and that the upstream never heard of the request. */
+/** Asserts this error, and that the gateway refuses without a call to the upstream. */
 export async function expectRefusal<T extends AnyAnswer>(
   gateway: TestGateway,
   send: () => Promise<T>,
@@ -29,7 +29,7 @@ export async function expectRefusal<T extends AnyAnswer>(
   return answer;
 }
 
-/** Names of the wrong fields that an error lists. */
+/** The names of the wrong fields that an error lists. */
 export function fieldsOf(answer: AnyAnswer): string[] {
   return (answer.json.error.details?.fields ?? []).map((field: { name: string }) => field.name);
 }

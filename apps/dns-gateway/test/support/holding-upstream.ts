@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** An address in front of the upstream where calls wait until they are let go. */
+/** A proxy in front of the upstream that can hold calls until the test releases them. */
 export interface HoldingUpstream {
-  /** Ends in `/v1`. */
+  /** The address, which ends in `/v1`. */
   readonly url: string;
-  /** From now on calls whose path holds this text wait. @returns lets them and all later ones go */
+  /** From now on, holds calls whose path contains this text. @returns a function that releases them and all later ones */
   hold(part: string): () => void;
-  /** Calls so far whose path holds this text, waiting ones included. */
+  /** The number of calls so far whose path contains this text, held ones included. */
   calls(part: string): number;
   close(): Promise<void>;
 }

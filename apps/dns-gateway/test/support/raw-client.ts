@@ -8,7 +8,7 @@ export interface RawRequest {
   readonly body: unknown;
 }
 
-/** Sends one request on a connection of its own, which the test may drop whenever it likes. */
+/** Sends one request on its own connection, which the test may close at any time. */
 export async function sendRaw(url: string, { token, method = 'POST', path, body }: RawRequest): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

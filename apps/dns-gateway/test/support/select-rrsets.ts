@@ -1,5 +1,5 @@
-import { type RrsetSelection, readRrsetBody, type SortKey } from '@corral/dns-mirror';
-import { fitsLabels } from '../../src/domain/label-selector.js';
+import { type RrsetSelection, readRrsetBody, type SortKey } from '@corral/dns-data';
+import { fitsLabels } from '../../src/rrsets/label-selector.js';
 
 export interface MirroredRrset {
   readonly name: string;
@@ -8,7 +8,7 @@ export interface MirroredRrset {
   readonly firstSeenAt: Date;
 }
 
-/** The rule of lists, over all of a team's sets at once: what the pages that SQL makes have to agree with. */
+/** The rules of lists, applied in memory to all sets of a team. The pages that SQL returns must agree with this. */
 export function selectRrsets(rrsets: readonly MirroredRrset[], selection: RrsetSelection): MirroredRrset[] {
   return rrsets.filter((rrset) => matches(rrset, selection)).sort(comparatorOf(selection.sort));
 }
@@ -35,7 +35,7 @@ function keyOf(rrset: MirroredRrset, by: SortKey['by']): string | number {
   return by === 'name' ? rrset.name : `${rrset.name}/${rrset.type}`;
 }
 
-/** Names are ASCII, so the order of code units is the order of bytes, which is the mirror's own. */
+/** Names are ASCII, so the order of code units equals the order of bytes that the mirror uses. */
 function compare(one: string | number, other: string | number): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -9,14 +9,16 @@ import {
 } from '@corral/auth';
 import { type DnsRoute, dnsErrorCodes, dnsErrorsOf, dnsLimits, dnsRoutes, isForwarded } from '@corral/contracts';
 import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
-import { answeredRecorder, writeLedger, type ZoneOwners, zoneSyncStore } from '@corral/dns-mirror';
-import { connectBudgetStore, connectHcloud, type HcloudClient } from '@corral/hcloud';
+import { answeredRecorder, writeLedger, type ZoneOwners, zoneSyncStore } from '@corral/dns-data';
+import { connectHcloud, type HcloudClient } from '@corral/hcloud';
+import { clientErrorRenderer, serve } from '@corral/http-api';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
 import { type Buckets, type Clock, memoryBuckets } from '@corral/rate-limit';
-import { createHealth, createMetrics, type Log, serve, silentLog } from '@corral/service';
+import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
+import { connectBudgetStore } from '@corral/upstream-budget';
 import { type AppConfig, buildApp } from '../../src/build-app.js';
-import { renderClientError } from '../../src/http/client-error.js';
+import { dnsErrors } from '../../src/http/error-shape.js';
 
 export const ZONE = 'example.test';
 export const DEMO_ZONE = 'demo.example.test';
@@ -28,7 +30,7 @@ export interface TestTeam extends TeamRecord {
 }
 
 export interface TestGateway {
-  /** Base address, ends in `/v1`. */
+  /** The base address, which ends in `/v1`. */
   readonly url: string;
   readonly zoneId: number;
   readonly demoZoneId: number;
@@ -38,21 +40,21 @@ export interface TestGateway {
   readonly databaseUrl: string;
   readonly acme: TestTeam;
   readonly globex: TestTeam;
-  /** One request; a string or Buffer body goes out as it is, anything else as JSON. */
+  /** Sends one request. A string or Buffer body is sent as it is, anything else as JSON. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   createTeam(slug: string): Promise<TestTeam>;
   issueToken(team: TeamRecord, wanted?: Partial<NewDnsToken>): Promise<{ token: string; tokenId: string }>;
-  /** Upstream calls so far, by `METHOD pattern`. */
+  /** The number of upstream calls so far. */
   upstreamCalls(): number;
-  /** Mirrors the upstream's zones as they are now. */
+  /** Mirrors the current zones of the upstream. */
   syncZone(): Promise<void>;
-  /** What the first step of a shutdown does to requests that are held. */
+  /** Does what the first step of a shutdown does to held requests. */
   drain(): void;
   close(): Promise<void>;
 }
 
 export interface CallOptions {
-  /** Default: acme's token; null for none. */
+  /** The default is acme’s token; null sends none. */
   readonly token?: string | null;
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
@@ -62,7 +64,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of many shapes
   readonly json: any;
 }
 
@@ -75,13 +77,13 @@ export interface GatewayOptions {
   readonly timeoutMs?: number;
   readonly waitMsMax?: number;
   readonly log?: Log;
-  /** In place of the local cloud. */
+  /** Used instead of the local cloud. */
   readonly upstreamUrl?: string;
-  /** Another replica: shares the database, the local cloud and the teams of this one, which has to be closed last. */
+  /** Makes this gateway a replica: it shares the database, the local cloud and the teams of the other, which closes last. */
   readonly beside?: TestGateway;
 }
 
-/** The gateway as `main.ts` wires it, on a database of its own and a local cloud, over real sockets. */
+/** Starts the gateway as `main.ts` wires it, over real sockets, with its own database and a local cloud. */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const { beside } = options;
   const database =
@@ -102,7 +104,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     timeoutMs: options.timeoutMs ?? 30_000,
     waitMsMax: options.waitMsMax ?? 1_000,
     budgetStore: connectBudgetStore({
-      ...{ redisUrl: undefined, run: (statement) => pool.query(statement), onError: () => undefined },
+      redisUrl: undefined,
+      run: (statement) => pool.query(statement),
+      onError: () => undefined,
     }),
     log,
   });
@@ -150,14 +154,28 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       actionRunningMsMax: 60_000,
       ...options.config,
     },
-    ...{ pool, ledger, upstream, verifier, lastUsed, requests, answered, log },
+    pool,
+    ledger,
+    upstream,
+    verifier,
+    lastUsed,
+    requests,
+    answered,
+    log,
     buckets: options.buckets ?? memoryBuckets(Date.now),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
-    ...{ health, metrics },
+    health,
+    metrics,
   });
   const served = await serve({
-    ...{ app, host: '127.0.0.1', port: 0, shutdownGraceMs: 0, log, metrics, health },
-    onClientError: renderClientError,
+    app,
+    host: '127.0.0.1',
+    port: 0,
+    shutdownGraceMs: 0,
+    log,
+    metrics,
+    health,
+    onClientError: clientErrorRenderer(dnsErrors),
   });
   const url = `${served.url}/v1`;
 
@@ -175,19 +193,17 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const globex = beside?.globex ?? (await createTeam('globex'));
 
   return {
-    ...{
-      url,
-      zoneId,
-      demoZoneId,
-      cloud,
-      pool,
-      prisma,
-      databaseUrl: database.url,
-      acme,
-      globex,
-      createTeam,
-      issueToken,
-    },
+    url,
+    zoneId,
+    demoZoneId,
+    cloud,
+    pool,
+    prisma,
+    databaseUrl: database.url,
+    acme,
+    globex,
+    createTeam,
+    issueToken,
     async call(method, path, { token = acme.token, body, headers = {} } = {}) {
       const below = path.replace(/^\/v1/, '');
       const answer = await call(`${url}${below}`, method, token, body, headers);
@@ -213,10 +229,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   };
 }
 
-/** @throws Error for an error that the OpenAPI document does not promise for its route */
+/** @throws Error for an error answer that the OpenAPI document does not list for its route */
 function assertDocumented(method: string, path: string, { status, json }: Answer): void {
   const segments = path.split('?')[0] as string;
-  // `/zones/actions` is no zone.
+  // `/zones/actions` is not a zone.
   const route = (dnsRoutes as readonly DnsRoute[]).findLast(
     (each) =>
       each.method === method.toLowerCase() &&
@@ -225,7 +241,7 @@ function assertDocumented(method: string, path: string, { status, json }: Answer
   if (route === undefined || status < 400) return;
   const code: string = json?.error?.code;
   const isOurs = dnsErrorsOf(route).some((each) => each === code && dnsErrorCodes[each].status === status);
-  // What the upstream refuses may be anything; the tests make it say what nobody documented.
+  // The upstream may refuse with anything, and some tests make it send undocumented errors.
   if (!isOurs && !isForwarded(route)) throw new Error(`${route.operationId} does not document ${status} ${code}`);
 }
 
@@ -259,7 +275,7 @@ async function call(
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
 }
 
-/** What the reconciler's zone sync does, in its simplest form. */
+/** A simple form of the zone sync of the reconciler. */
 async function mirrorZone(pool: Pool, upstream: HcloudClient, name: string, owners: ZoneOwners): Promise<number> {
   const store = zoneSyncStore(pool);
   const zone = await upstream.readZone(name);

@@ -1,4 +1,4 @@
-import { effectOf, endOfAccepted, parseRrsetWrite, type RrsetKey, type RrsetOperation } from '@corral/dns-mirror';
+import { effectOf, endOfAccepted, parseRrsetWrite, type RrsetKey, type RrsetOperation } from '@corral/dns-data';
 import { connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
 import { silentLog } from '@corral/service';
@@ -51,7 +51,7 @@ const request: fc.Arbitrary<{ operation: RrsetOperation; body: object | null }> 
 let runs = 0;
 
 describe('the mirrored body of a record set', () => {
-  it('is what the upstream states after any sequence of writes', async () => {
+  it('equals that of the upstream after any sequence of writes', async () => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 10 }), async (requests) => {
@@ -64,7 +64,7 @@ describe('the mirrored body of a record set', () => {
           accepted += 1;
           const write = parseRrsetWrite(operation, operation === 'create' ? { ...key, ...body } : body);
           const end = endOfAccepted(key, write, mirrored, outcome);
-          // Computed, even where the upstream's answer states the set: both have to agree.
+          // Also compute the effect when the answer of the upstream states the set: both must agree.
           const computed = effectOf(key, mirrored, write, null);
           mirrored = end?.state === 'completed' ? end.rrset : mirrored;
 
@@ -77,7 +77,7 @@ describe('the mirrored body of a record set', () => {
       }),
       { numRuns: 60 },
     );
-    expect(accepted).toBeGreaterThan(60); // most sequences did something
+    expect(accepted).toBeGreaterThan(60); // most sequences changed something
   });
 });
 

@@ -43,7 +43,7 @@ beforeEach(() => {
 });
 
 describe('a set that was changed by hand upstream', () => {
-  it('is seen at once when a create is refused because it is there', async () => {
+  it('is seen at once when a create is refused because the set exists', async () => {
     putByHand('192.0.2.9');
 
     expect((await create('192.0.2.1')).status).toBe(409);
@@ -54,7 +54,7 @@ describe('a set that was changed by hand upstream', () => {
     expect(await isRecheckDue()).toBe(false);
   });
 
-  it('is seen to be gone at once when a deletion finds nothing', async () => {
+  it('is seen to be deleted at once when a deletion finds nothing', async () => {
     putByHand('192.0.2.9');
     await gateway.syncZone();
     gateway.cloud.admin.deleteRrset(ZONE, name, 'A');
@@ -66,7 +66,7 @@ describe('a set that was changed by hand upstream', () => {
     expect(told('removed')).toHaveLength(1);
   });
 
-  it('is told of as removed when a create makes it anew', async () => {
+  it('is logged as removed when a create makes it again', async () => {
     putByHand('192.0.2.9');
     await gateway.syncZone();
     gateway.cloud.admin.deleteRrset(ZONE, name, 'A');
@@ -90,7 +90,7 @@ describe('a set that was changed by hand upstream', () => {
     expect(told('changed')).toHaveLength(1);
   });
 
-  it('is left to the reconciler while it cannot be read', async () => {
+  it('is left to the reconciler when it cannot be read', async () => {
     putByHand('192.0.2.9');
     gateway.cloud.admin.addFaults({ match: { method: 'GET', path: '/rrsets/' }, times: null, effect: { status: 503 } });
 
@@ -100,7 +100,7 @@ describe('a set that was changed by hand upstream', () => {
     expect(await drift()).toEqual([]);
   });
 
-  it('is not read again upon a refusal that makes sense', async () => {
+  it('is not read again when the refusal fits the mirror', async () => {
     putByHand('192.0.2.9');
     await gateway.syncZone();
     const before = gateway.upstreamCalls();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { type HoldingUpstream, startHoldingUpstream } from '../support/holding-upstream.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from '../support/start-gateway.js';
 
-/** Longer than any test lasts: nobody gives up whose turn does not come. */
+/** Longer than any test lasts, so that no write gives up before its turn. */
 const PATIENCE_MS = 600_000;
 
 let gateway: TestGateway;
@@ -48,7 +48,7 @@ describe('writes to one record set', () => {
     await untilSent(name);
 
     const next = add(name, '192.0.2.2', second());
-    // Time enough for the next one to be sent, were it not for the first.
+    // This takes long enough for the next one to be sent if it did not wait for the first.
     expect((await add(`beside.${name.replace('order', 'free')}`, '192.0.2.1', second())).status).toBe(201);
     expect(upstream.calls(name)).toBe(1);
     release();
@@ -57,7 +57,7 @@ describe('writes to one record set', () => {
     expect(valuesWritten(name)).toEqual(['192.0.2.1', '192.0.2.2']);
   });
 
-  it('all count: twenty at once end with twenty records', async () => {
+  it('are all carried out: twenty at once lead to twenty records', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => add('many.acme', `192.0.2.${at}`)));
 
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
@@ -66,9 +66,9 @@ describe('writes to one record set', () => {
     expect(new Set(valuesWritten('many.acme')).size).toBe(20);
   });
 
-  it('are told 409 conflict, and never sent later, when their turn does not come in time', async () => {
+  it('are answered 409 conflict, and never sent later, when their turn comes too late', async () => {
     const config = { writeWaitMs: 120 };
-    // The deadline of what is sent does not pass.
+    // The clock stands still, so the deadline of a sent write never passes.
     const clock = { ...systemClock, now: () => 0 };
     const impatient = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config, clock });
     const release = upstream.hold('late.acme');

@@ -6,9 +6,9 @@ import { auditOf } from '../support/audit.js';
 import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } from '../support/start-gateway.js';
 
 let gateway: TestGateway;
-/** One whose calls end soon, for those that nobody answers. */
+/** A gateway with a short call timeout, for calls that the upstream never answers. */
 let impatient: TestGateway;
-/** One that does not wait for an upstream that is away. */
+/** A gateway that does not wait for an unavailable upstream. */
 let hasty: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway();
@@ -25,7 +25,7 @@ afterEach(() => gateway.cloud.admin.clearFaults());
 const create = (name: string, through = gateway): Promise<Answer> =>
   through.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records: [{ value: '192.0.2.1' }] } });
 
-/** What becomes of the next creation upstream. */
+/** Sets the effect on the next creation upstream. */
 const spoil = (effect: FaultEffect): void => {
   gateway.cloud.admin.addFaults({ match: { method: 'POST', path: '/rrsets$' }, effect });
 };
@@ -36,14 +36,14 @@ function expectUnavailable({ status, json }: Answer): void {
   expect(json.error).toMatchObject({ code: 'upstream_unavailable', details: null });
 }
 
-describe('an upstream whose answer cannot be relied upon, and which answers again', () => {
+describe('an upstream that gives one unreliable answer and then works again', () => {
   const error = { error: { code: 'unavailable', message: 'x', details: null } };
   const cases: [string, FaultEffect, 'happened' | 'did not happen'][] = [
     ['never answers', { hang: true }, 'did not happen'],
-    ['drops the connection before it works', { reset: 'before' }, 'did not happen'],
-    ['drops the connection after it worked', { reset: 'after' }, 'happened'],
+    ['drops the connection before it carries out the write', { reset: 'before' }, 'did not happen'],
+    ['drops the connection after it carried out the write', { reset: 'after' }, 'happened'],
     ['stops in the middle of its answer', { truncate: true }, 'happened'],
-    ['answers 201 with what is no JSON', { status: 201, body: 'created!' }, 'did not happen'],
+    ['answers 201 with a body that is not JSON', { status: 201, body: 'created!' }, 'did not happen'],
     ['answers 201 with a list', { status: 201, body: [] }, 'did not happen'],
     ['answers 201 without an action', { status: 201, perform: true, body: { rrset: {} } }, 'happened'],
     [
@@ -52,36 +52,39 @@ describe('an upstream whose answer cannot be relied upon, and which answers agai
       'happened',
     ],
     [
-      'answers a page of a proxy',
+      'answers with the page of a proxy',
       { status: 502, body: '<html>Bad Gateway</html>', contentType: 'text/html' },
       'did not happen',
     ],
-    ['answers 400 in another shape', { status: 400, body: { message: 'no' } }, 'did not happen'],
-    ['answers a redirect', { status: 302, body: error }, 'did not happen'],
-    ['fails (500) before it works', { status: 500, body: error }, 'did not happen'],
-    ['fails (500) after it worked', { status: 500, perform: true, body: error }, 'happened'],
+    ['answers 400 in another format', { status: 400, body: { message: 'no' } }, 'did not happen'],
+    ['answers with a redirect', { status: 302, body: error }, 'did not happen'],
+    ['fails (500) before it carries out the write', { status: 500, body: error }, 'did not happen'],
+    ['fails (500) after it carried out the write', { status: 500, perform: true, body: error }, 'happened'],
     ['is overloaded (503)', { status: 503, perform: true, body: error }, 'happened'],
     ['answers too late for its proxy (504)', { status: 504, perform: true, body: error }, 'happened'],
   ];
 
-  it.each(cases)('%s: the set is read, and the client gets what became of its write', async (what, effect, became) => {
-    const name = `u${cases.findIndex(([each]) => each === what)}.acme`;
-    spoil(effect);
+  it.each(cases)(
+    '%s: the gateway reads the set, and the client gets the outcome of its write',
+    async (what, effect, became) => {
+      const name = `u${cases.findIndex(([each]) => each === what)}.acme`;
+      spoil(effect);
 
-    const answer = await create(name, effect.hang ? impatient : gateway);
+      const answer = await create(name, effect.hang ? impatient : gateway);
 
-    expect(answer.status).toBe(201);
-    checkDnsAnswer.created(answer.json);
-    expect(answer.json.rrset.records).toEqual([{ value: '192.0.2.1', comment: '' }]);
-    const states = (await auditOf(gateway, name)).map(({ state }) => state);
-    expect(states).toEqual(became === 'happened' ? ['settled'] : ['settled', 'completed']);
-    expect(gateway.cloud.admin.writes().filter((write) => write.name === name)).toHaveLength(1);
-    expect((await gateway.call('GET', `/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(200);
-    const action = await gateway.call('GET', `/actions/${answer.json.action.id}`);
-    expect(action.status).toBe(200);
-  });
+      expect(answer.status).toBe(201);
+      checkDnsAnswer.created(answer.json);
+      expect(answer.json.rrset.records).toEqual([{ value: '192.0.2.1', comment: '' }]);
+      const states = (await auditOf(gateway, name)).map(({ state }) => state);
+      expect(states).toEqual(became === 'happened' ? ['settled'] : ['settled', 'completed']);
+      expect(gateway.cloud.admin.writes().filter((write) => write.name === name)).toHaveLength(1);
+      expect((await gateway.call('GET', `/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(200);
+      const action = await gateway.call('GET', `/actions/${answer.json.action.id}`);
+      expect(action.status).toBe(200);
+    },
+  );
 
-  it('has its refusal passed on that a write gets which did not happen at first', async () => {
+  it('refuses when the gateway repeats a write that did not happen: the client gets the refusal', async () => {
     await create('there.acme');
     spoil({ reset: 'before' });
     gateway.cloud.admin.putRrset(ZONE, 'there.acme', 'A', { records: [{ value: '192.0.2.99' }] });
@@ -92,15 +95,15 @@ describe('an upstream whose answer cannot be relied upon, and which answers agai
   });
 });
 
-describe('an upstream that stays away after a write was sent', () => {
+describe('an upstream that stays unavailable after a write was sent', () => {
   const isAway = (effect: FaultEffect): void => {
     gateway.cloud.admin.addFaults({ times: null, effect });
   };
 
   it.each<[string, FaultEffect]>([
-    ['without a word', { reset: 'after' }],
-    ['with errors of its own', { status: 503, body: { error: { code: 'unavailable', message: 'words of it' } } }],
-  ])('%s: 502 with a time to wait, and the write stays pending with what it may have added', async (what, effect) => {
+    ['without an answer', { reset: 'after' }],
+    ['with its own errors', { status: 503, body: { error: { code: 'unavailable', message: 'words of it' } } }],
+  ])('%s: 502 with a time to wait, and the write stays pending and keeps its reservation', async (what, effect) => {
     const name = `away${what.length}.acme`;
     isAway(effect);
 
@@ -115,7 +118,7 @@ describe('an upstream that stays away after a write was sent', () => {
     ]);
   });
 
-  it('has the write settled by the gateway that meets it next, when it is back: the same request gets its outcome', async () => {
+  it('is available again later: the next gateway settles the write, and the same request gets its outcome', async () => {
     isAway({ reset: 'after' });
     expectUnavailable(await create('back.acme', hasty));
     gateway.cloud.admin.clearFaults();
@@ -129,7 +132,7 @@ describe('an upstream that stays away after a write was sent', () => {
 });
 
 describe('an upstream that cannot be reached', () => {
-  it('means 502, and an entry that says that nothing was sent', async () => {
+  it('leads to 502, and to an entry that says that nothing was sent', async () => {
     const upstreamUrl = `http://127.0.0.1:${await freePort()}/v1`;
     const cutOff = await startGateway({ beside: gateway, upstreamUrl });
 
@@ -137,11 +140,11 @@ describe('an upstream that cannot be reached', () => {
 
     const [entry] = await auditOf(gateway, 'unreached.acme');
     expect(entry).toMatchObject({ state: 'unsent', reserved_records: 0 });
-    expect((await create('unreached.acme')).status).toBe(201); // nothing is in the way of the next try
+    expect((await create('unreached.acme')).status).toBe(201); // nothing blocks the next try
     await cutOff.close();
   });
 
-  it('leaves reads as they are', async () => {
+  it('does not affect reads', async () => {
     await create('known.acme');
     gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'before' } });
 
@@ -155,7 +158,7 @@ describe('an upstream that refuses our own token', () => {
     [401, 'unauthorized'],
     [403, 'forbidden'],
     [403, 'token_readonly'],
-  ])('with %i %s: the caller is told 502, for it is not their fault', async (status, code) => {
+  ])('with %i %s: the caller gets 502, as it is not their fault', async (status, code) => {
     const name = `${code.replace('_', '-')}.acme`;
     spoil({ status, code, message: 'your token' });
 
@@ -178,7 +181,7 @@ describe('a refusal of the upstream', () => {
     [403, 'resource_limit_exceeded'],
     [400, 'json_error'],
     [403, 'maintenance'],
-  ])('%i %s arrives byte for byte, and nothing is held any more', async (status, code) => {
+  ])('%i %s arrives byte for byte, and the reservation is released', async (status, code) => {
     const name = `r${status}-${code.replaceAll('_', '-')}.acme`;
     const body = `{ "error": {"message":"d\u00fcplicate value '1' \\u00fc",\n "code": "${code}", "details": null, "n": 1.0} , "more":[ ]}`;
     spoil({ status, body });
@@ -193,7 +196,7 @@ describe('a refusal of the upstream', () => {
     ]);
   });
 
-  it('in its own words: the local cloud’s own refusals pass unchanged', async () => {
+  it('is passed on unchanged: the refusals of the local cloud itself', async () => {
     const url = `${gateway.cloud.apiUrl}/zones/${ZONE}/rrsets/absent.acme/A`;
     const direct = await fetch(url, { method: 'DELETE', headers: { Authorization: `Bearer ${UPSTREAM_TOKEN}` } });
 
@@ -204,7 +207,7 @@ describe('a refusal of the upstream', () => {
 });
 
 describe('an upstream whose budget is used up', () => {
-  it('means 429 with a time to wait, and an entry that says that nothing was sent', async () => {
+  it('leads to 429 with a time to wait, and to an entry that says that nothing was sent', async () => {
     const patient = await startGateway({ beside: gateway, waitMsMax: 100 });
     gateway.cloud.admin.addFaults({ times: null, effect: { status: 429, code: 'rate_limit_exceeded' } });
 
@@ -217,7 +220,7 @@ describe('an upstream whose budget is used up', () => {
     await patient.close();
   });
 
-  it('is told in the headers that clients back off on: when this team will be served', async () => {
+  it('is reported in the rate limit headers of the answer, with the time when this team will be served', async () => {
     const own = await startGateway();
     own.cloud.admin.setBudget({ requestsPerHour: 360, remaining: 1 });
     const write = (name: string) =>
@@ -231,7 +234,7 @@ describe('an upstream whose budget is used up', () => {
     const header = (name: string): number => Number(refused.headers.get(name));
     expect([refused.status, header('ratelimit-limit'), header('ratelimit-remaining')]).toEqual([429, 360, 0]);
     expect(refused.json.error.message).toContain('upstream');
-    // One in ten seconds flows in, and seven tenths of it are for writes.
+    // One request flows in every ten seconds, and seven tenths of it are for writes.
     expect(header('retry-after')).toBeGreaterThanOrEqual(10 - (endedAt - begunAt));
     expect(header('retry-after')).toBeLessThanOrEqual(16);
     const toldAt = header('ratelimit-reset') - header('retry-after');
@@ -240,28 +243,28 @@ describe('an upstream whose budget is used up', () => {
     await own.close();
   });
 
-  it('is told in the answers to writes where it has less left than any limit of ours', async () => {
+  it('is reported in the answers to writes when it has less left than any limit of the gateway', async () => {
     const own = await startGateway();
     own.cloud.admin.setBudget({ requestsPerHour: 36_000, remaining: 20_000 });
     let writes = 0;
 
-    // The account of the budget hears of what the upstream states a moment later.
-    const told = await waitFor('the upstream’s budget to be told', async () => {
+    // The budget account learns what the upstream states a moment later.
+    const told = await waitFor('the answers to report the budget of the upstream', async () => {
       const body = { name: `n${++writes}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] };
       const { status, headers } = await own.call('POST', `/zones/${ZONE}/rrsets`, { body });
       expect(status).toBe(201);
       return headers.get('ratelimit-limit') === '36000' && Number(headers.get('ratelimit-remaining'));
     });
 
-    // Without what replicas were lent ahead.
+    // This does not include the requests that are lent to replicas in advance.
     expect(told).toBeGreaterThan(0);
     expect(told).toBeLessThanOrEqual(36_000);
     const { headers } = await own.call('GET', '/zones');
-    expect(headers.get('ratelimit-limit')).toBe('100000'); // reads cost none of it
+    expect(headers.get('ratelimit-limit')).toBe('100000'); // reads use none of it
     await own.close();
   });
 
-  it('by one team keeps no other team from writing', async () => {
+  it('by one team does not keep other teams from writing', async () => {
     const own = await startGateway({ waitMsMax: 500 });
     own.cloud.admin.setBudget({ requestsPerHour: 3_600, remaining: 40 });
     const write = (name: string, token: string) =>
@@ -281,7 +284,7 @@ describe('an upstream whose budget is used up', () => {
     await own.close();
   });
 
-  it('by all together is said to be that, also to a team that has had nothing of it', async () => {
+  it('by all teams together is reported as such, even to a team that has used none of it', async () => {
     const own = await startGateway({ waitMsMax: 500 });
     own.cloud.admin.setBudget({ requestsPerHour: 360, remaining: 1 });
     const write = (name: string, token: string) =>
@@ -297,7 +300,7 @@ describe('an upstream whose budget is used up', () => {
     await own.close();
   });
 
-  it('leaves nothing in the ledger of what was refused before it was sent: only how often, in one entry for the minute', async () => {
+  it('leaves only one entry per minute in the ledger, with the number of writes that were refused before they were sent', async () => {
     const own = await startGateway({ waitMsMax: 100 });
     own.cloud.admin.setBudget({ requestsPerHour: 36, remaining: 1 });
     const write = (name: string) =>

@@ -27,7 +27,7 @@ async function create(name: string) {
   return json;
 }
 
-describe('fields that the upstream adds one day', () => {
+describe('fields that the upstream may add in the future', () => {
   it('are in the answer to a creation, in a get and in a list', async () => {
     const { rrset, action } = await create('extra.acme');
 
@@ -84,7 +84,7 @@ describe('fields that the upstream adds one day', () => {
   });
 });
 
-describe('fields that a client sends and we do not know', () => {
+describe('unknown fields that a client sends', () => {
   it('reach the upstream', async () => {
     const body = { name: 'sent.acme', type: 'A', records: [{ value: '192.0.2.1', weight: 9 }], future };
 

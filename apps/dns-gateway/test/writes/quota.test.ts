@@ -6,7 +6,7 @@ import { startGateway, type TestGateway, type TestTeam, ZONE } from '../support/
 let gateway: TestGateway;
 let replica: TestGateway;
 beforeAll(async () => {
-  // Of many writes at once none is to be told that it has waited too long.
+  // None of the many concurrent writes may be refused because it waited too long.
   gateway = await startGateway({ waitMsMax: 60_000 });
   replica = await startGateway({ beside: gateway, waitMsMax: 60_000 });
 });
@@ -31,7 +31,7 @@ describe.each([
   ['one gateway', () => [gateway]],
   ['two gateways on one database', () => [gateway, replica]],
 ] as const)('the quota of a team, through %s', (what, gateways) => {
-  it('holds for 64 writes at once at 190 records: ten pass, mirror and upstream end at 200', async () => {
+  it('holds for 64 writes at once with 190 records: ten pass, and mirror and upstream end at 200', async () => {
     const team = await teamHolding(what.startsWith('one') ? 'crowded' : 'doubled', 190);
     const through = gateways();
     gateway.cloud.admin.resetCalls();
@@ -58,7 +58,7 @@ describe.each([
 });
 
 describe('a team at its quota', () => {
-  it('goes on with what adds nothing, and grows again after it deleted something', async () => {
+  it('can still make writes that add nothing, and can add records again after it deleted some', async () => {
     const { slug, token } = await teamHolding('full', 200);
     const send = (method: string, path: string, body?: object) =>
       gateway.call(method, `/zones/${ZONE}/rrsets${path}`, { token, ...(body === undefined ? {} : { body }) });
@@ -73,16 +73,16 @@ describe('a team at its quota', () => {
     expect(upstreamRecords(gateway, slug)).toBe(200);
   });
 
-  it('grows into room that a deletion has freed, and not into room that its action gave back', async () => {
+  it('can use the room that a deletion has freed, but not the room of a deletion whose action failed', async () => {
     const { slug, token } = await teamHolding('exchanging', 200);
     const send = (method: string, path: string, body?: object) =>
       gateway.call(method, `/zones/${ZONE}/rrsets${path}`, { token, ...(body === undefined ? {} : { body }) });
-    // As the reconciler does it: of a set whose creation may still be under way nothing is known.
+    // The reconciler does this. Without it, the creation of a set may still be running, and its outcome is unknown.
     await gateway.pool.query(`UPDATE dns_action SET status = 'success'`);
     const another = (at: number) => ({ name: `more${at}.${slug}`, type: 'A', records: records(50) });
 
     expect((await send('DELETE', `/held0.${slug}/A`)).status).toBe(201);
-    expect((await send('POST', '', another(0))).status).toBe(201); // waited for the end of the deletion's action
+    expect((await send('POST', '', another(0))).status).toBe(201); // waits for the end of the deletion’s action
     gateway.cloud.admin.addFaults({ effect: { actionError: { code: 'action_failed', message: 'no', afterMs: 200 } } });
     expect((await send('DELETE', `/held1.${slug}/A`)).status).toBe(201);
     const refused = await send('POST', '', another(1));

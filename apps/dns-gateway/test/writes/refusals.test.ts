@@ -15,7 +15,7 @@ afterAll(async () => {
 const create = (name: string, { through = gateway, type = 'A', value = '192.0.2.1' } = {}): Promise<Answer> =>
   through.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type, records: [{ value }] } });
 
-/** What is counted of a name, over all minutes, of each of which there is one entry. */
+/** The counted refusals of a name over all minutes. Each minute has one entry. */
 async function counted(name: string) {
   const { rows } = await gateway.pool.query(
     `SELECT type, operation, state::text, refusal_code AS code, team_id = $2 AS own, token_id IS NOT NULL AS token,
@@ -26,12 +26,20 @@ async function counted(name: string) {
   return rows;
 }
 const of = (code: string, count: number, more: object = {}) => ({
-  ...{ type: 'A', operation: 'create', state: 'unsent', code, own: true, token: true },
-  ...{ count, once: true, bodies: 0, ...more },
+  type: 'A',
+  operation: 'create',
+  state: 'unsent',
+  code,
+  own: true,
+  token: true,
+  count,
+  once: true,
+  bodies: 0,
+  ...more,
 });
 
 describe('a write that is refused before it is sent', () => {
-  it('is counted for a name that is not its team’s, by all gateways in one entry a minute', async () => {
+  it('is counted for a name of another team, by all gateways in one entry per minute', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, at) => create('web.globex', { through: at % 2 === 0 ? gateway : replica })),
     );
@@ -40,7 +48,7 @@ describe('a write that is refused before it is sent', () => {
     expect(await counted('web.globex')).toEqual([of('forbidden', 40)]);
   });
 
-  it('is counted for a type that nobody writes, and for each operation', async () => {
+  it('is counted for a type that nobody may write, and for each operation', async () => {
     await create('mail.acme', { type: 'MX', value: '10 mail' });
     for (const action of ['set_records', 'add_records']) {
       const path = `/zones/${ZONE}/rrsets/mail.acme/MX/actions/${action}`;
@@ -67,13 +75,13 @@ describe('a write that is refused before it is sent', () => {
     expect(await counted('three.acme')).toEqual([of('resource_limit_exceeded', 3)]);
   });
 
-  it('is counted with a name that no column could hold', async () => {
+  it('is counted with a name that Postgres cannot store', async () => {
     expect((await create('a\u0000b')).status).toBe(403);
 
     expect(await counted('a\ufffdb')).toEqual([of('forbidden', 1)]);
   });
 
-  it('is not counted when nobody can tell what it would have written', async () => {
+  it('is not counted when its body cannot be read', async () => {
     const body = { name: 'unread.acme', type: 'A', records: 'none' };
     expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(400);
 
@@ -81,7 +89,7 @@ describe('a write that is refused before it is sent', () => {
   });
 });
 
-describe('what the audit log has of a write', () => {
+describe('the audit log of a write', () => {
   const requestIds = async (name: string) => {
     const { rows } = await gateway.pool.query('SELECT request_id FROM dns_audit_entry WHERE name = $1 ORDER BY id', [
       name,
@@ -90,7 +98,7 @@ describe('what the audit log has of a write', () => {
   };
   const idOf = ({ headers }: Answer) => headers.get('x-correlation-id');
 
-  it('names its request as its answer did, be it accepted, refused by the upstream or never sent', async () => {
+  it('has the same request ID as the answer, for accepted, refused and unsent writes', async () => {
     const { token } = await gateway.createTeam('named');
     const body = { name: 'www.named', type: 'A', records: [{ value: '192.0.2.1' }] };
     const ask = () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { token, body });
@@ -102,7 +110,7 @@ describe('what the audit log has of a write', () => {
     expect(await requestIds('named.globex')).toEqual([idOf(foreign)]);
   });
 
-  it('names the last request where several are counted', async () => {
+  it('has the ID of the last request when it counts several', async () => {
     const answers = [await create('often.globex'), await create('often.globex')];
 
     expect((await requestIds('often.globex')).at(-1)).toBe(idOf(answers[1] as Answer));

@@ -29,7 +29,7 @@ const slowUpstream = (name: string, delayMs: number): void => {
 const upstreamIsCalled = () => waitFor('the call upstream', () => gateway.upstreamCalls() === 1);
 const writesTo = (name: string) => gateway.cloud.admin.writes().filter((write) => write.name === name);
 
-/** A client that goes away while the upstream works on its write. */
+/** Sends a write as a client that disconnects while the upstream works on it. */
 async function sendAndLeave(name: string): Promise<void> {
   slowUpstream(name, 150);
   const socket = await sendRaw(gateway.url, { token: gateway.acme.token, path: pathOf(name), body });
@@ -48,22 +48,25 @@ describe('a client that leaves before the answer and sends its write again', () 
   it.each([
     ['to the same gateway', () => gateway],
     ['to another one', () => replica],
-  ])('%s while the upstream works: it gets the first outcome, and the upstream one write', async (what, through) => {
-    const name = `${what.length}.during.acme`;
-    await sendAndLeave(name);
+  ])(
+    '%s while the upstream works: it gets the first outcome, and the upstream gets one write',
+    async (what, through) => {
+      const name = `${what.length}.during.acme`;
+      await sendAndLeave(name);
 
-    const again = await add(name, through());
+      const again = await add(name, through());
 
-    expect(again.status).toBe(201);
-    expect(again.json.action.id).toBe(writesTo(name)[0]?.actionId);
-    expect(gateway.upstreamCalls()).toBe(1);
-    expect(await auditOf(gateway, name)).toHaveLength(1);
-  });
+      expect(again.status).toBe(201);
+      expect(again.json.action.id).toBe(writesTo(name)[0]?.actionId);
+      expect(gateway.upstreamCalls()).toBe(1);
+      expect(await auditOf(gateway, name)).toHaveLength(1);
+    },
+  );
 
   it.each([
     ['to the same gateway', () => gateway],
     ['to another one', () => replica],
-  ])('%s afterwards: it gets the first outcome, once that is delivered a new one', async (what, through) => {
+  ])('%s afterwards: it gets the first outcome, and once that is delivered a new one', async (what, through) => {
     const name = `${what.length}.after.acme`;
     await sendAndLeave(name);
     await completed(name);
@@ -74,15 +77,15 @@ describe('a client that leaves before the answer and sends its write again', () 
     expect([again.status, again.json.action.id]).toEqual([201, writesTo(name)[0]?.actionId]);
     expect(gateway.upstreamCalls()).toBe(1);
     await delivered(name);
-    const anew = await add(name, through());
-    expect([anew.status, anew.json.error.code]).toEqual([422, 'invalid_input']); // the upstream's "duplicate value"
+    const fresh = await add(name, through());
+    expect([fresh.status, fresh.json.error.code]).toEqual([422, 'invalid_input']); // the upstream's "duplicate value"
     expect(gateway.upstreamCalls()).toBe(2);
   });
 
-  it('does not make the answer count as delivered, however the connection ended', async () => {
+  it('does not make the answer count as delivered', async () => {
     await sendAndLeave('gone.acme');
     await completed('gone.acme');
-    await add('witness.acme'); // deliveries are recorded in one go: once this one is, the other would have been
+    await add('witness.acme'); // deliveries are recorded in batches: once this one is recorded, the other one would be, too
     await delivered('witness.acme');
 
     expect((await auditOf(gateway, 'gone.acme'))[0]?.answered).toBe(false);
@@ -92,8 +95,8 @@ describe('a client that leaves before the answer and sends its write again', () 
 describe('a client that got its answer and sends the same write again', () => {
   it.each([
     ['to the same gateway at once', () => gateway, async () => undefined],
-    ['to another one as soon as it can know', () => replica, delivered],
-  ])('%s: it is a wish of its own, and the upstream judges it', async (what, through, known) => {
+    ['to another one once it knows of the delivery', () => replica, delivered],
+  ])('%s: it is a separate write, and the upstream decides on it', async (what, through, known) => {
     const name = `${what.length}.twice.acme`;
     expect((await add(name)).status).toBe(201);
     await known(name);
@@ -126,7 +129,7 @@ describe('identical writes at the same time', () => {
     expect(await auditOf(gateway, 'shared.acme')).toHaveLength(1);
   });
 
-  it('share it through two gateways as well', async () => {
+  it('share them through two gateways, too', async () => {
     slowUpstream('both.acme', 150);
 
     const first = add('both.acme');
@@ -137,7 +140,7 @@ describe('identical writes at the same time', () => {
     expect(gateway.upstreamCalls()).toBe(1);
   });
 
-  it('are not the same by another token: the second one is judged by the upstream', async () => {
+  it('are not the same with another token: the upstream decides on the second one', async () => {
     const { token } = await gateway.issueToken(gateway.acme);
     slowUpstream('tokens.acme', 100);
 
@@ -151,7 +154,7 @@ describe('identical writes at the same time', () => {
     ['one gateway', () => gateway],
     ['two gateways', () => replica],
   ])(
-    'are matched when they arrive, though another write to the set waits between them, through %s',
+    'are matched on arrival even if another write to the set waits between them, through %s',
     async (what, through) => {
       const name = `between-${what.replace(' ', '-')}.acme`;
       const other = { records: [{ value: '192.0.2.2' }] };

@@ -1,0 +1,91 @@
+import type { DnsCaller } from '@corral/auth';
+import { asTeamId } from '@corral/contracts';
+import type { ActionRecord } from '@corral/dns-data';
+import { describe, expect, it } from '@jest/globals';
+import { actionProgress } from './action-progress.js';
+import type { FollowUntil } from './follow-actions.js';
+
+const caller: DnsCaller = {
+  tokenId: 't',
+  kind: 'team',
+  ownerId: 'team',
+  ownerLabel: 'acme',
+  teamId: asTeamId('team'),
+  accountId: 'team',
+  scopes: ['dns'],
+  withinName: null,
+  withinTypes: [],
+  expiresAt: null,
+};
+const NOW = Date.parse('2026-01-02T03:04:05Z');
+const running: ActionRecord = {
+  id: 880001,
+  status: 'running',
+  name: 'www.acme',
+  type: 'A',
+  body: '{"id":880001,"status":"running","progress":10,"finished":null,"error":null,"later":{"field":1.0}}',
+  startedAt: new Date(NOW - 5_000),
+  checkedAt: new Date(NOW - 5_000),
+};
+const other: ActionRecord = { ...running, id: 880002 };
+const ended: ActionRecord = { ...running, id: 880003, status: 'success' };
+const justChecked: ActionRecord = { ...running, id: 880004, checkedAt: new Date(NOW - 500) };
+const waiting = () => ({ gone: new AbortController().signal, setAside: () => () => undefined });
+
+/** @param isHeld whether reads are held at all; @returns with the recorded calls of `follow` */
+function start(known: readonly ActionRecord[], { isHeld = true } = {}) {
+  const followed: { ids: number[]; until: FollowUntil }[] = [];
+  const progress = actionProgress({
+    store: { findActions: async () => [...known], recordActions: async () => [] },
+    follow: (actions, until) => {
+      followed.push({ ids: actions.map(({ id }) => id), until });
+      return { told: Promise.resolve(), stop: () => undefined };
+    },
+    held: {
+      hold: async (_tokenId, _gone, follow) => {
+        if (isHeld) await follow().told;
+        return isHeld;
+      },
+    },
+    now: () => NOW,
+    pollIntervalMs: 1_000,
+    runningMsMax: 60_000,
+  });
+  return { followed, find: () => progress.find(caller, [], waiting()) };
+}
+
+describe('following actions', () => {
+  it.each([
+    ['one running action', [running]],
+    ['one running action that was checked recently', [justChecked]],
+    ['several running actions', [running, other]],
+  ])('waits until one ends: %s', async (_what, known) => {
+    const { followed, find } = start(known);
+
+    expect(await find()).toEqual({ actions: known, isHeld: true });
+    expect(followed).toEqual([{ ids: known.map(({ id }) => id), until: 'ended' }]);
+  });
+
+  it('waits only for the next upstream answer when one has already ended', async () => {
+    const { followed, find } = start([ended, running]);
+
+    await find();
+
+    expect(followed).toEqual([{ ids: [running.id], until: 'told' }]);
+  });
+
+  it.each([
+    ['there are no actions', []],
+    ['all have ended', [ended]],
+    ['one has ended and the others were checked recently', [ended, justChecked]],
+  ])('answers immediately when %s', async (_when, known) => {
+    const { followed, find } = start(known);
+
+    expect(await find()).toEqual({ actions: known, isHeld: false });
+    expect(followed).toEqual([]);
+  });
+
+  it('answers with the current state when the read cannot be held', async () => {
+    expect(await start([running], { isHeld: false }).find()).toEqual({ actions: [running], isHeld: false });
+  });
+});

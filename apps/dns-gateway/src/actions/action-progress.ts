@@ -1,0 +1,71 @@
+import type { DnsCaller } from '@corral/auth';
+import { type ActionRecord, type ActionStore, givenUp } from '@corral/dns-data';
+import { mayFollow } from '../rrsets/access.js';
+import type { Followed, FollowUntil } from './follow-actions.js';
+import type { Asker, HeldReads } from './held-reads.js';
+
+export interface ActionProgressDeps {
+  readonly store: Pick<ActionStore, 'findActions' | 'recordActions'>;
+  readonly follow: (actions: readonly ActionRecord[], until: FollowUntil) => Followed;
+  readonly held: HeldReads;
+  readonly now: () => number;
+  /** An answer younger than this is fresh enough, in milliseconds. */
+  readonly pollIntervalMs: number;
+  /** An action that runs for longer is reported as failed, because some clients would wait forever. */
+  readonly runningMsMax: number;
+}
+
+export interface Progress {
+  readonly actions: readonly ActionRecord[];
+  /** Whether the read was held. */
+  readonly isHeld: boolean;
+}
+
+export interface ActionProgress {
+  /**
+   * The requested actions that the caller may follow, by id. While all of them run, it waits for the first one to end, as long as
+   * reads are held. Finished actions cost no upstream call.
+   *
+   * @param asker the waiting request
+   */
+  find(caller: DnsCaller, ids: readonly number[], asker: Asker): Promise<Progress>;
+}
+
+/** Reports the progress of actions with a recent upstream state. */
+export function actionProgress(deps: ActionProgressDeps): ActionProgress {
+  const untilOf = (known: readonly ActionRecord[]): FollowUntil | null => {
+    const running = known.filter(({ status }) => status === 'running');
+    if (running.length === 0) return null;
+    // The caller does not know about an end that is recorded here, so it need not wait for the other actions.
+    if (running.length === known.length) return 'ended';
+    return running.some((action) => isStale(action, deps.now(), deps.pollIntervalMs)) ? 'told' : null;
+  };
+
+  return {
+    async find(caller, ids, asker) {
+      const read = async () => {
+        const ofOwner = await deps.store.findActions(caller.ownerId, ids);
+        return ofOwner.filter((action) => mayFollow(caller, action));
+      };
+      const known = await read();
+      const until = untilOf(known);
+      if (until === null) return { actions: known, isHeld: false };
+      const running = known.filter(({ status }) => status === 'running');
+      const isHeld = await deps.held.hold(caller.tokenId, asker, () => deps.follow(running, until));
+      if (!isHeld || asker.gone.aborted) return { actions: known, isHeld };
+      const fresh = await read();
+      const overdue = fresh.filter((action) => isOverdue(action, deps.now(), deps.runningMsMax));
+      if (overdue.length === 0) return { actions: fresh, isHeld };
+      await deps.store.recordActions(overdue.map((action) => givenUp(action, new Date(deps.now()))));
+      return { actions: await read(), isHeld };
+    },
+  };
+}
+
+function isStale({ status, checkedAt }: ActionRecord, now: number, intervalMs: number): boolean {
+  return status === 'running' && now - checkedAt.getTime() >= intervalMs;
+}
+
+function isOverdue({ status, startedAt }: ActionRecord, now: number, runningMsMax: number): boolean {
+  return status === 'running' && now - startedAt.getTime() > runningMsMax;
+}

@@ -1,0 +1,71 @@
+import { callerRoot, dnsCallerOf } from '@corral/auth';
+import type { ActionStore } from '@corral/dns-data';
+import { clientGone, queryOf, sendJsonText, setAside } from '@corral/http-api';
+import type { Request, RequestHandler, Response } from 'express';
+import { notFound } from '../dns-error.js';
+import { paginationOf, parseActionIds, parseActionQuery, parseId } from '../rrsets/list-query.js';
+import type { Zones } from '../zones/zone-directory.js';
+import type { ActionProgress } from './action-progress.js';
+
+export interface ActionRoutesDeps {
+  readonly actions: ActionProgress;
+  readonly store: Pick<ActionStore, 'pageActions'>;
+  readonly zones: Zones;
+  /** Refunds the request to its rate limits. */
+  readonly giveBack: (res: Response) => void;
+}
+
+type ActionRoute = 'listActions' | 'listZoneActions' | 'listActionsOfZone' | 'getAction' | 'getZoneAction';
+
+/** Progress of writes to names and types that the token covers. Foreign and unknown actions do not exist for the caller. */
+export function actionRoutes(deps: ActionRoutesDeps): Record<ActionRoute, RequestHandler> {
+  const { actions, giveBack } = deps;
+  const find = async (res: Response, ids: readonly number[]) => {
+    const { actions: found, isHeld } = await actions.find(dnsCallerOf(res), ids, {
+      gone: clientGone(res),
+      setAside: () => setAside(res),
+    });
+    // Waiting for an end is what clients should do, so it is free.
+    if (isHeld) giveBack(res);
+    return found;
+  };
+  const list = async (req: Request, res: Response): Promise<void> => {
+    const found = await find(res, parseActionIds(queryOf(req)));
+    sendJsonText(res, 200, `{"actions":[${found.map((action) => action.body).join(',')}]}`);
+  };
+  /** With ids, the current state of these actions. Otherwise a page of all actions in their last known state. */
+  const listOrPage: RequestHandler = async (req, res) => {
+    const caller = dnsCallerOf(res);
+    const query = queryOf(req);
+    const zone = deps.zones.of(caller);
+    if (req.params.zone !== undefined) await zone.resolve(req.params.zone as string);
+    if (query.has('id')) {
+      await list(req, res);
+      return;
+    }
+    const { page, perPage, ...selection } = parseActionQuery(query);
+    const { total, bodies } = await deps.store.pageActions({
+      ownerId: caller.ownerId,
+      root: callerRoot(caller),
+      types: caller.withinTypes,
+      ...selection,
+      limit: perPage,
+      offset: (page - 1) * perPage,
+    });
+    const meta = { pagination: paginationOf({ page, perPage }, total) };
+    sendJsonText(res, 200, `{"actions":[${bodies}],"meta":${JSON.stringify(meta)}}`);
+  };
+  const get: RequestHandler = async (req, res) => {
+    const id = parseId(req.params.id as string);
+    const [action] = id === null ? [] : await find(res, [id]);
+    if (action === undefined) throw notFound('action');
+    sendJsonText(res, 200, `{"action":${action.body}}`);
+  };
+  return {
+    listActions: list,
+    listZoneActions: listOrPage,
+    listActionsOfZone: listOrPage,
+    getAction: get,
+    getZoneAction: get,
+  };
+}

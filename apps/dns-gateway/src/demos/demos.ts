@@ -1,0 +1,194 @@
+import type { DnsCaller } from '@corral/auth';
+import { asTeamId, type CreateDemo, type DemoBody, dnsLimits, type TeamId } from '@corral/contracts';
+import {
+  type CreateOutcome,
+  type DeleteLeftDeps,
+  type DemoEnds,
+  type DemoMaker,
+  type DemoReach,
+  type DemoRecord,
+  type DemoStore,
+  deleteLeft,
+  isLabel,
+  isReservedLabel,
+  labelOf,
+  type NewDemo,
+} from '@corral/dns-data';
+import { DnsError, invalidInput, notFound } from '../dns-error.js';
+import type { ZoneDirectory } from '../zones/zone-directory.js';
+
+interface DemosDeps {
+  readonly store: DemoStore;
+  /** The demo zone. */
+  readonly zone: Pick<ZoneDirectory, 'read'>;
+  /** Draws a label for a demo without a name. It may be taken. */
+  readonly drawLabel: () => string;
+  /** Deletes the records of an ended demo as far as currently possible. */
+  readonly clear: (ended: DemoRecord, caller: DnsCaller, requestId: string) => Promise<void>;
+}
+
+export type Demos = ReturnType<typeof demos>;
+
+/** Among millions of labels, several taken ones in a row are practically impossible. */
+const DRAWS_MAX = 5;
+
+/** Demos: who may create, see, extend and end them. An ended demo is reported like one that never existed. */
+export const demos = ({ store, zone, drawLabel, clear }: DemosDeps) => {
+  const createWith = async (maker: DemoMaker, wanted: Omit<NewDemo, 'zoneId'>, requestId: string) => {
+    const { id } = await zone.read();
+    return store.create(maker, { zoneId: id, ...wanted }, requestId);
+  };
+
+  return {
+    /**
+     * @param caller null without a token. Then a course code is required
+     * @param from the request's id and client address
+     * @throws DnsError `invalid_input` for a name without a valid label, `unauthorized`, `forbidden` for a demo's token or a
+     *   wrong course code, `resource_limit_exceeded`, `uniqueness_error`
+     */
+    async create(
+      caller: DnsCaller | null,
+      body: CreateDemo,
+      from: { readonly address: string; readonly requestId: string },
+    ): Promise<{ demo: DemoBody; token: string }> {
+      const label = body.name == null ? null : parseLabel(body.name);
+      const maker = makerOf(caller, body.course_code ?? null, from.address);
+      const ttlSeconds = body.ttl ?? dnsLimits.demoTtlSecondsDefault;
+      for (let draw = 1; ; draw += 1) {
+        const wished = label ?? drawLabel();
+        const wanted = { label: wished, name: body.name ?? wished, ttlSeconds };
+        const outcome = await createWith(maker, wanted, from.requestId);
+        if (outcome.kind === 'created') return { demo: demoBody(outcome.demo), token: outcome.token };
+        if (outcome.kind !== 'taken' || label !== null || draw === DRAWS_MAX) throw refusalOf(outcome);
+      }
+    },
+
+    /** The team's live demos, oldest first. @throws DnsError `forbidden` for a demo's token */
+    async list(caller: DnsCaller): Promise<DemoBody[]> {
+      return (await store.list(teamOf(caller))).map(demoBody);
+    },
+
+    /** @throws DnsError `not_found` */
+    async get(caller: DnsCaller, label: string): Promise<DemoBody> {
+      return demoBody(found(await store.find(...reachOf(caller, label))));
+    },
+
+    /** @throws DnsError `not_found` */
+    async extend(caller: DnsCaller, label: string, ttlSeconds: number, requestId: string): Promise<DemoBody> {
+      const by = { tokenId: caller.tokenId, requestId };
+      return demoBody(found(await store.extend(...reachOf(caller, label), ttlSeconds, by)));
+    },
+
+    /** Ends the demo immediately. Records that could not be deleted yet are deleted later. @throws DnsError `not_found` */
+    async end(caller: DnsCaller, label: string, requestId: string): Promise<void> {
+      const by = { tokenId: caller.tokenId, requestId };
+      await clear(found(await store.end(...reachOf(caller, label), by)), caller, requestId);
+    },
+  };
+};
+
+function demoBody(demo: DemoRecord): DemoBody {
+  return {
+    label: demo.label,
+    name: demo.name,
+    zone: demo.zoneName,
+    ttl: demo.ttlSeconds,
+    created_at: demo.createdAt.toISOString(),
+    expires_at: demo.expiresAt.toISOString(),
+    max_expires_at: new Date(demo.createdAt.getTime() + dnsLimits.demoTtlSecondsMax * 1_000).toISOString(),
+    records: demo.records,
+  };
+}
+
+function parseLabel(name: string): string {
+  const label = labelOf(name);
+  if (label === null) throw invalidInput('name', 'must have at least one letter or digit');
+  if (isReservedLabel(label)) throw invalidInput('name', 'is reserved: choose another name');
+  return label;
+}
+
+/** A token takes precedence. With one, a course code is ignored. */
+function makerOf(caller: DnsCaller | null, courseCode: string | null, address: string): DemoMaker {
+  if (caller !== null) return { kind: 'team', teamId: teamOf(caller), tokenId: caller.tokenId };
+  if (courseCode !== null) return { kind: 'course', code: courseCode, address };
+  throw new DnsError(
+    'unauthorized',
+    'A token or a course code is required. Send an Authorization header, or course_code in the body.',
+  );
+}
+
+/** @throws DnsError `forbidden` for a demo's token, and for one that was narrowed: a demo would be a way out of that */
+function teamOf(caller: DnsCaller): TeamId {
+  if (caller.kind === 'demo') {
+    throw new DnsError('forbidden', 'The token of a demo cannot create or list demos. Use a token of the team.');
+  }
+  if (isNarrowed(caller)) {
+    throw new DnsError(
+      'forbidden',
+      'This token is restricted to some names or types, so it cannot create or list demos.',
+    );
+  }
+  return asTeamId(caller.ownerId);
+}
+
+function isNarrowed({ withinName, withinTypes }: DnsCaller): boolean {
+  return withinName !== null || withinTypes.length > 0;
+}
+
+function reachOf(caller: DnsCaller, label: string): [DemoReach, string] {
+  if (!isLabel(label)) throw notFound('demo');
+  return [caller.kind === 'demo' ? { demoId: caller.ownerId } : { teamId: teamOf(caller) }, label];
+}
+
+function found(demo: DemoRecord | null): DemoRecord {
+  if (demo === null) throw notFound('demo');
+  return demo;
+}
+
+const fullOf = {
+  team: { who: 'A team can have at most', name: 'demos_per_team' },
+  course: { who: 'A course can have at most', name: 'demos_per_course' },
+  address: { who: 'In this course, one address can have at most', name: 'demos_per_address' },
+} as const;
+
+function refusalOf(outcome: Exclude<CreateOutcome, { kind: 'created' }>): DnsError {
+  switch (outcome.kind) {
+    case 'unknown_course':
+      return new DnsError('forbidden', 'The course code is wrong.');
+    case 'full': {
+      const { who, name } = fullOf[outcome.of];
+      return new DnsError('resource_limit_exceeded', `${who} ${outcome.max} live demos. Delete one first.`, {
+        details: { limits: [{ name }] },
+      });
+    }
+    case 'taken':
+      return new DnsError(
+        'uniqueness_error',
+        'Another demo has this name, or had it within the last hour. Choose another name.',
+        {
+          details: { fields: [{ name: 'name', messages: ['is taken'] }] },
+        },
+      );
+  }
+}
+
+interface ClearDemoDeps extends DeleteLeftDeps {
+  readonly ends: Pick<DemoEnds, 'listLeftOf'>;
+  readonly onError: (error: Error) => void;
+}
+
+/**
+ * Deletes the records of a demo that was just ended. Never rejects: the end is committed, and the reconciler deletes what
+ * could not be deleted because of the budget, the upstream or this process.
+ */
+export const clearDemo =
+  (deps: ClearDemoDeps) =>
+  async (ended: DemoRecord, caller: DnsCaller, requestId: string): Promise<void> => {
+    const by = { tokenId: caller.tokenId, requestId, account: caller.accountId };
+    try {
+      const left = await deps.ends.listLeftOf(ended.id);
+      await Promise.all(left.map((rrset) => deleteLeft(deps, rrset, by)));
+    } catch (error) {
+      deps.onError(error as Error);
+    }
+  };

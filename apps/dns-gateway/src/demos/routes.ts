@@ -1,0 +1,41 @@
+import { dnsCallerOf, findDnsCaller } from '@corral/auth';
+import { dnsBodyLimits, type dnsDemoRoutes, parseCreateDemo, parseExtendDemo } from '@corral/contracts';
+import type { HandlersOf } from '@corral/http-api';
+import { queryOf, sendJsonText } from '@corral/http-api';
+import { addressOf } from '@corral/rate-limit';
+import { jsonObjectBody } from '../http/json-body.js';
+import { pageOf, paginationOf, parsePage } from '../rrsets/list-query.js';
+import type { Demos } from './demos.js';
+
+/** The upstream has no demos, so their responses are built from our own rows. */
+export function demoRoutes({ demos }: { readonly demos: Demos }): HandlersOf<(typeof dnsDemoRoutes)[number]> {
+  return {
+    async createDemo(req, res) {
+      const body = parseCreateDemo(jsonObjectBody(req, dnsBodyLimits.demos).value);
+      const from = { address: addressOf(req), requestId: res.locals.requestId };
+      sendJsonText(res, 201, JSON.stringify(await demos.create(findDnsCaller(res), body, from)));
+    },
+
+    async listDemos(req, res) {
+      const page = parsePage(queryOf(req));
+      const all = await demos.list(dnsCallerOf(res));
+      const meta = { pagination: paginationOf(page, all.length) };
+      sendJsonText(res, 200, JSON.stringify({ demos: pageOf(all, page), meta }));
+    },
+
+    async getDemo(req, res) {
+      sendJsonText(res, 200, JSON.stringify({ demo: await demos.get(dnsCallerOf(res), req.params.label as string) }));
+    },
+
+    async extendDemo(req, res) {
+      const { ttl } = parseExtendDemo(jsonObjectBody(req, dnsBodyLimits.demos).value);
+      const demo = await demos.extend(dnsCallerOf(res), req.params.label as string, ttl, res.locals.requestId);
+      sendJsonText(res, 200, JSON.stringify({ demo }));
+    },
+
+    async deleteDemo(req, res) {
+      await demos.end(dnsCallerOf(res), req.params.label as string, res.locals.requestId);
+      res.status(204).end();
+    },
+  };
+}

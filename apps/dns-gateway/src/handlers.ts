@@ -1,0 +1,184 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type dnsDemoRoutes, dnsLimits, type dnsZoneRoutes, retentionLimits } from '@corral/contracts';
+import type { Pool } from '@corral/database';
+import {
+  type AnsweredRecorder,
+  actionStore,
+  copyStore,
+  demoEnds,
+  demoStore,
+  drawLabel,
+  driftReporter,
+  mirrorStore,
+  pollTurns,
+  type ReadRrset,
+  refusedWrites,
+  SETTLE_LEASE_MS,
+  settlementStore,
+  upstreamReader,
+  type WriteLedger,
+  zoneSyncStore,
+} from '@corral/dns-data';
+import type { HcloudClient } from '@corral/hcloud';
+import type { HandlersOf } from '@corral/http-api';
+import { type Clock, type PlacesPerKey, placesPerKey } from '@corral/rate-limit';
+import type { Log, Metrics } from '@corral/service';
+import { actionProgress } from './actions/action-progress.js';
+import { followActions, untilOneEnds } from './actions/follow-actions.js';
+import { heldReads } from './actions/held-reads.js';
+import { actionRoutes } from './actions/routes.js';
+import { clearDemo, demos } from './demos/demos.js';
+import { demoRoutes } from './demos/routes.js';
+import type { RequestLimits } from './http/rate-limits.js';
+import { keyedQueue } from './rrsets/keyed-queue.js';
+import { noteRefused } from './rrsets/refused-writes.js';
+import { rrsetRoutes } from './rrsets/routes.js';
+import { rrsetWriter } from './rrsets/rrset-writer.js';
+import { lookAgain, settling } from './rrsets/settling.js';
+import { rrsetWriteRoutes } from './rrsets/write-routes.js';
+import { zoneRoutes } from './zones/routes.js';
+import { type ZoneDirectory, zoneDirectory, zonesOf } from './zones/zone-directory.js';
+
+export interface HandlerConfig {
+  readonly zoneName: string;
+  /** Null where demos are switched off. */
+  readonly demos: DemoConfig | null;
+  readonly settleAfterMs: number;
+  /** For so long a client then waits for the upstream to tell what became of its write. */
+  readonly settleWithinMs: number;
+  /** How long after an accepted write the upstream may not show it yet. */
+  readonly settleGraceMs: number;
+  readonly actionPollMs: number;
+  readonly actionHoldMs: number;
+  readonly actionRunningMsMax: number;
+}
+
+export interface DemoConfig {
+  readonly zoneName: string;
+  /** Live demos that a team may have. */
+  readonly perTeam: number;
+}
+
+export interface HandlerDeps {
+  readonly config: HandlerConfig;
+  readonly pool: Pool;
+  readonly ledger: WriteLedger;
+  readonly upstream: Pick<HcloudClient, 'write' | 'readActions' | 'readRrset' | 'readZone' | 'budget'>;
+  readonly answered: AnsweredRecorder;
+  readonly limits: Pick<RequestLimits, 'deadlineOf' | 'giveBack'>;
+  readonly clock: Clock;
+  /** Of a token's waiting writes. */
+  readonly places: PlacesPerKey;
+  /** Aborted when the process takes no more connections: reads that are held end. */
+  readonly draining: AbortSignal;
+  readonly metrics: Pick<Metrics, 'counter'>;
+  readonly log: Log;
+}
+
+export interface Handlers {
+  readonly zones: HandlersOf<(typeof dnsZoneRoutes)[number]>;
+  /** Null where demos are switched off. */
+  readonly demos: HandlersOf<(typeof dnsDemoRoutes)[number]> | null;
+}
+
+/** For so long the records of a demo that was deleted are this process's to delete, afterwards the reconciler's. */
+const CLEAR_LEASE_MS = 10_000;
+/** An answer that has to wait for a second call waits for so long at most. */
+const LOOK_MS_MAX = 1_000;
+
+/** Zones, record sets, actions and demos. */
+export function buildHandlers(deps: HandlerDeps): Handlers {
+  const { config, pool, ledger, upstream, answered, limits, clock, places, draining, metrics, log } = deps;
+  const writes = metrics.counter({
+    name: 'corral_dns_writes_total',
+    help: 'Writes sent upstream, by how they ended',
+    labelNames: ['outcome'],
+  });
+  const mirror = mirrorStore(pool);
+  const directoryOf = (zoneName: string) => zoneDirectory({ zoneName, find: mirror.findZone });
+  const demoZone = config.demos === null ? null : directoryOf(config.demos.zoneName);
+  const zones = zonesOf(directoryOf(config.zoneName), demoZone);
+  const send: HcloudClient['write'] = async (write, options) => {
+    const outcome = await upstream.write(write, options);
+    writes.inc({ outcome: outcome.kind });
+    return outcome;
+  };
+  const sending = { ledger, send, pause, settleAfterMs: config.settleAfterMs };
+  const reportDrift = driftReporter(metrics, log);
+  const note = noteRefused(refusedWrites(pool), (error) => log.warn('refused write not counted', { error }));
+  const settlements = settlementStore(pool);
+  // One for each look: a zone that was seen once may be out of reach by the next time.
+  const read: ReadRrset = (key, purpose) => upstreamReader(upstream)(key, purpose);
+  const look = lookAgain({
+    mirror: zoneSyncStore(pool),
+    settlements,
+    read,
+    reportDrift,
+    pause,
+    graceMs: config.settleGraceMs,
+    waitMsMax: LOOK_MS_MAX,
+    onError: (error) => log.warn('record set not looked at again', { error }),
+  });
+  const following = { store: actionStore(pool), pause, now: Date.now, pollIntervalMs: config.actionPollMs };
+  const follow = followActions({
+    ...following,
+    polls: pollTurns(pool),
+    lookAgain: look,
+    read: upstream.readActions,
+    onReadError: (error) => log.warn('actions not read', { error }),
+  });
+  const writer = rrsetWriter({
+    ledger,
+    send,
+    pause,
+    noteRefused: note,
+    settling: settling({
+      settlements,
+      read,
+      pause,
+      now: clock.now,
+      graceMs: config.settleGraceMs,
+      settleAfterMs: config.settleAfterMs,
+      settleWithinMs: config.settleWithinMs,
+      onError: (error) => log.warn('write not settled', { error }),
+    }),
+    settleHoldMs: config.settleAfterMs + config.settleWithinMs + SETTLE_LEASE_MS,
+    copies: copyStore(pool, retentionLimits.replaySeconds * 1_000),
+    queue: keyedQueue(),
+    places,
+    budgetLimit: () => upstream.budget().limit,
+    reportDrift,
+    lookAgain: look,
+    roomMoves: async (ownerId, waitMs, gone) => {
+      const holding = await following.store.findHolding(ownerId);
+      if (holding.length > 0) await untilOneEnds(follow(holding, 'ended'), { waitMs, gone, pause });
+    },
+    isDelivered: answered.has,
+    now: clock.now,
+  });
+  const held = heldReads({
+    clock,
+    holdMs: config.actionHoldMs,
+    draining,
+    places: placesPerKey(dnsLimits.heldReadsPerToken),
+  });
+  const actions = actionProgress({ ...following, follow, held, runningMsMax: config.actionRunningMsMax });
+  const clear = clearDemo({
+    ...sending,
+    ends: demoEnds(pool),
+    onError: (error) => log.warn('demo not cleared at once', { error }),
+  });
+  const buildDemos = (zone: ZoneDirectory, { perTeam }: DemoConfig) => {
+    const store = demoStore(pool, { demosPerTeam: perTeam, clearLeaseMs: CLEAR_LEASE_MS });
+    return demoRoutes({ demos: demos({ store, zone, drawLabel, clear }) });
+  };
+  return {
+    zones: {
+      ...zoneRoutes({ zones, mirror }),
+      ...rrsetRoutes({ zones, mirror }),
+      ...rrsetWriteRoutes({ zones, mirror, writer, answered, noteRefused: note, limits, budget: upstream.budget }),
+      ...actionRoutes({ actions, store: following.store, zones, giveBack: limits.giveBack }),
+    },
+    demos: demoZone === null || config.demos === null ? null : buildDemos(demoZone, config.demos),
+  };
+}

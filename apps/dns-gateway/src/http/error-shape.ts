@@ -1,0 +1,56 @@
+import { type DnsErrorCode, InvalidBody } from '@corral/contracts';
+import { isDatabaseAway } from '@corral/database';
+import type { ErrorShape, RequestFault, RequestFaultKind } from '@corral/http-api';
+import type { Response } from 'express';
+import { DnsError, type SpentBudget, unavailable } from '../dns-error.js';
+
+/** Everything wrong inside of a body is one code, as at the upstream. */
+const codes: Readonly<Record<RequestFaultKind, DnsErrorCode>> = {
+  invalid_http: 'invalid_input',
+  request_timeout: 'invalid_input',
+  headers_too_large: 'invalid_input',
+  many_hosts: 'invalid_input',
+  overloaded: 'unavailable',
+  unknown_path: 'not_found',
+  method_not_allowed: 'method_not_allowed',
+  too_large: 'payload_too_large',
+  encoded: 'unsupported_media_type',
+  incomplete: 'invalid_input',
+  in_pieces: 'invalid_input',
+  not_utf8: 'invalid_input',
+  not_json: 'invalid_input',
+  not_an_object: 'invalid_input',
+  too_deep: 'invalid_input',
+  too_many: 'invalid_input',
+  ambiguous: 'invalid_input',
+};
+
+/** Errors in the upstream's shape. */
+export const dnsErrors: ErrorShape<DnsError> = {
+  contentType: 'application/json; charset=utf-8',
+  ofFault: ({ kind, message, retryAfterSeconds }: RequestFault) =>
+    new DnsError(codes[kind], message, retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+  ofThrown(thrown) {
+    if (thrown instanceof DnsError) return thrown;
+    if (thrown instanceof InvalidBody) return invalidBody(thrown);
+    return isDatabaseAway(thrown) ? unavailable(thrown) : null;
+  },
+  unexpected: () => new DnsError('server_error', 'An internal error occurred. Quote the X-Correlation-Id.'),
+  bodyOf: ({ code, message, details }) => JSON.stringify({ error: { code, message, details } }),
+  setHeaders(res, { budget }) {
+    if (budget !== null) stateSpent(res, budget);
+  },
+};
+
+function stateSpent(res: Response, { limit, remaining, resetAt }: SpentBudget): void {
+  // No limit is better than that of another budget.
+  if (limit === null) res.removeHeader('RateLimit-Limit');
+  else res.setHeader('RateLimit-Limit', limit);
+  res.setHeader('RateLimit-Remaining', remaining);
+  res.setHeader('RateLimit-Reset', Math.ceil(resetAt.getTime() / 1_000));
+}
+
+function invalidBody({ message, fields }: InvalidBody): DnsError {
+  const listed = fields.map((field) => ({ name: field.name || 'body', messages: [field.message] }));
+  return new DnsError('invalid_input', message, { details: { fields: listed } });
+}

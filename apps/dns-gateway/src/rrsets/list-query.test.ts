@@ -1,0 +1,190 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { DnsError } from '../dns-error.js';
+import { paginationOf, parseActionIds, parseId, parsePage, parseRrsetQuery } from './list-query.js';
+
+const query = (text: string) => new URLSearchParams(text);
+
+function refusalOf(act: () => unknown): DnsError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof DnsError) return error;
+    throw error;
+  }
+  throw new Error('Nothing was refused');
+}
+
+const fieldOf = ({ code, details }: DnsError) => [
+  code,
+  details !== null && 'fields' in details && details.fields[0]?.name,
+];
+
+describe('page and per_page', () => {
+  it.each([
+    ['', { page: 1, perPage: 25 }],
+    ['page=3', { page: 3, perPage: 25 }],
+    ['per_page=1', { page: 1, perPage: 1 }],
+    ['per_page=50', { page: 1, perPage: 50 }],
+    ['per_page=51', { page: 1, perPage: 50 }],
+    ['per_page=100&page=2', { page: 2, perPage: 50 }],
+    ['per_page=9007199254740991', { page: 1, perPage: 50 }],
+    ['page=9007199254740991', { page: 9_007_199_254_740_991, perPage: 25 }],
+  ])('%j is read as %j', (text, expected) => {
+    expect(parsePage(query(text))).toEqual(expected);
+  });
+
+  it.each([
+    '0',
+    '-1',
+    '1.5',
+    'x',
+    '',
+    ' 1',
+    '1 ',
+    '+1',
+    '01',
+    '1e1',
+    '0x1',
+    '9007199254740992',
+    '99999999999999999999',
+    'NaN',
+    'Infinity',
+    'null',
+    '１',
+    '1\0',
+    '1,2',
+  ])('with the value %j are refused by name', (text) => {
+    for (const key of ['page', 'per_page']) {
+      const refusal = refusalOf(() => parsePage(new URLSearchParams({ [key]: text })));
+      expect(fieldOf(refusal)).toEqual(['invalid_input', key]);
+    }
+  });
+
+  it('are refused when given twice, since it is unclear which one counts', () => {
+    expect(fieldOf(refusalOf(() => parsePage(query('page=1&page=2'))))).toEqual(['invalid_input', 'page']);
+  });
+});
+
+describe('the query of a list of record sets', () => {
+  it('keeps every repeated key', () => {
+    const parsed = parseRrsetQuery(query('type=A&type=TXT&sort=name:desc&sort=id&name=api.acme'));
+
+    expect(parsed).toMatchObject({ name: 'api.acme', types: ['A', 'TXT'], labels: null });
+    expect(parsed.sort).toEqual([
+      { by: 'name', descending: true },
+      { by: 'id', descending: false },
+    ]);
+  });
+
+  it('treats an empty selector as none', () => {
+    expect(parseRrsetQuery(query('label_selector=')).labels).toBeNull();
+  });
+
+  it.each([
+    ['label_selector', 'label_selector=a%20b'],
+    ['sort', 'sort=ttl'],
+    ['sort', 'sort=id:up'],
+    ['sort', 'sort='],
+    ['sort', 'sort=id&sort=ID'],
+    ['sort', 'sort=id:asc:desc'],
+  ])('is refused with the name of its %s: %s', (name, text) => {
+    expect(fieldOf(refusalOf(() => parseRrsetQuery(query(text))))).toEqual(['invalid_input', name]);
+  });
+
+  it('ignores unknown keys', () => {
+    expect(parseRrsetQuery(query('owner=globex&team=globex'))).toEqual(parseRrsetQuery(query('')));
+  });
+});
+
+describe('ids of actions', () => {
+  it('are read in the given order, next to other parameters', () => {
+    expect(parseActionIds(query('id=3&page=1&id=1&sort=status&sort=id&id=2'))).toEqual([3, 1, 2]);
+  });
+
+  it.each([
+    ['no ids', ''],
+    ['101 ids', Array.from({ length: 101 }, (_, index) => `id=${index + 1}`).join('&')],
+    ['a comma-separated list', 'id=1,2'],
+    ['text', 'id=x'],
+    ['one invalid id among valid ones', 'id=1&id=0'],
+  ])('are refused when there are %s', (_what, text) => {
+    expect(fieldOf(refusalOf(() => parseActionIds(query(text))))).toEqual(['invalid_input', 'id']);
+  });
+
+  it.each([
+    ['1', 1],
+    ['9007199254740991', 9_007_199_254_740_991],
+    ['9007199254740992', null],
+    ['0', null],
+    ['-1', null],
+    ['1.0', null],
+    ['01', null],
+    ['1 ', null],
+    ['', null],
+    ['1\0', null],
+  ])('%j is parsed as the id %j', (text, expected) => {
+    expect(parseId(text)).toBe(expected);
+  });
+});
+
+describe('pagination', () => {
+  const perPage = fc.integer({ min: 1, max: 50 });
+  const total = fc.nat({ max: 500 });
+
+  it('partitions the list: the pages from 1 to last_page contain every entry once', () => {
+    fc.assert(
+      fc.property(perPage, total, (size, entries) => {
+        const { last_page } = paginationOf({ page: 1, perPage: size }, entries);
+        let counted = 0;
+        for (let page = 1; page <= last_page; page += 1) {
+          const onPage = Math.min(size, entries - (page - 1) * size);
+          expect(onPage).toBeGreaterThan(entries === 0 ? -1 : 0);
+          counted += onPage;
+        }
+        expect(counted).toBe(entries);
+      }),
+    );
+  });
+
+  it('leads to the end by next_page and back by previous_page', () => {
+    fc.assert(
+      fc.property(perPage, total, (size, entries) => {
+        const walked: number[] = [];
+        for (let page: number | null = 1; page !== null; ) {
+          walked.push(page);
+          page = paginationOf({ page, perPage: size }, entries).next_page;
+        }
+        const last = paginationOf({ page: 1, perPage: size }, entries).last_page;
+        expect(walked).toEqual(Array.from({ length: last as number }, (_, index) => index + 1));
+        for (const page of walked.slice(1)) {
+          expect(paginationOf({ page, perPage: size }, entries).previous_page).toBe(page - 1);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('has exactly six keys, and integers where clients compare them, on any page', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), perPage, total, (page, size, entries) => {
+        const pagination = paginationOf({ page, perPage: size }, entries);
+        expect(Object.keys(pagination)).toEqual([
+          'page',
+          'per_page',
+          'previous_page',
+          'next_page',
+          'last_page',
+          'total_entries',
+        ]);
+        expect(pagination).toMatchObject({ page, per_page: size, total_entries: entries });
+        expect(pagination.last_page).toBeGreaterThanOrEqual(1);
+        expect(Number.isSafeInteger(pagination.last_page)).toBe(true);
+        if (pagination.next_page !== null) expect(pagination.next_page).toBeLessThanOrEqual(pagination.last_page);
+        if (pagination.previous_page !== null)
+          expect(pagination.previous_page).toBeLessThanOrEqual(pagination.last_page);
+        if (page === 1) expect(pagination.previous_page).toBeNull();
+      }),
+    );
+  });
+});

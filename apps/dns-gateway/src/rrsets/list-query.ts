@@ -1,0 +1,115 @@
+import { dnsLimits, type Pagination } from '@corral/contracts';
+import type { ActionPageLookUp, ActionSortKey, RrsetSelection, SortKey } from '@corral/dns-data';
+import { DnsError, invalidInput } from '../dns-error.js';
+import { parseLabelSelector } from './label-selector.js';
+
+export interface Page {
+  readonly page: number;
+  readonly perPage: number;
+}
+
+export type RrsetQuery = Page & RrsetSelection;
+
+/**
+ * Reads `page` and `per_page`. More than 50 per page counts as 50: clients of the upstream ask for 100 and follow
+ * `last_page`.
+ *
+ * @throws DnsError `invalid_input` unless the value is an integer of at least 1
+ */
+export function parsePage(query: URLSearchParams): Page {
+  return {
+    page: positiveInteger(query, 'page') ?? 1,
+    perPage: Math.min(positiveInteger(query, 'per_page') ?? dnsLimits.perPageDefault, dnsLimits.perPageMax),
+  };
+}
+
+/** @throws DnsError `invalid_input` with the name of the parameter */
+export function parseRrsetQuery(query: URLSearchParams): RrsetQuery {
+  return { ...parsePage(query), name: query.get('name'), types: query.getAll('type'), ...parseSelection(query) };
+}
+
+/** `label_selector` and `sort`, which all lists have. */
+export function parseSelection(query: URLSearchParams): Pick<RrsetQuery, 'labels' | 'sort'> {
+  const selector = query.get('label_selector');
+  const labels = selector === null || selector === '' ? null : parseLabelSelector(selector);
+  if (labels === undefined) throw invalidInput('label_selector', 'is not a valid selector');
+  return { labels, sort: query.getAll('sort').map(parseSortKey) };
+}
+
+const actionStatuses = ['running', 'success', 'error'];
+
+/** @throws DnsError `invalid_input` with the name of the parameter */
+export function parseActionQuery(query: URLSearchParams): Page & Pick<ActionPageLookUp, 'statuses' | 'sort'> {
+  const statuses = query.getAll('status');
+  if (!statuses.every((status) => actionStatuses.includes(status))) {
+    throw invalidInput('status', `must be one of ${actionStatuses.join(', ')}`);
+  }
+  const sort = query.getAll('sort').map((text): ActionSortKey => {
+    const match = /^(id|command|status|started|finished)(?::(asc|desc))?$/.exec(text);
+    if (match === null) {
+      throw invalidInput(
+        'sort',
+        'must be id, command, status, started or finished, optionally followed by :asc or :desc',
+      );
+    }
+    return { by: match[1] as ActionSortKey['by'], descending: match[2] === 'desc' };
+  });
+  return { ...parsePage(query), statuses, sort };
+}
+
+/** Action ids in the given order. Other keys are ignored, because clients also send `page` and `sort`. */
+export function parseActionIds(query: URLSearchParams): number[] {
+  const texts = query.getAll('id');
+  if (texts.length === 0) throw invalidInput('id', 'is required: send at least one action ID');
+  if (texts.length > dnsLimits.actionIdsPerRequest) {
+    throw invalidInput('id', `may be sent at most ${dnsLimits.actionIdsPerRequest} times`);
+  }
+  return texts.map((text) => {
+    const id = parseId(text);
+    if (id === null) throw invalidInput('id', 'must be a whole number');
+    return id;
+  });
+}
+
+/** @returns null for text that cannot be an upstream id */
+export function parseId(text: string): number | null {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(id) ? id : null;
+}
+
+/** The items of one page. */
+export function pageOf<T>(items: readonly T[], { page, perPage }: Page): T[] {
+  const first = (page - 1) * perPage;
+  return items.slice(first, first + perPage);
+}
+
+/** Exactly the six keys that clients know. The total counts entries after the team's filter. */
+export function paginationOf({ page, perPage }: Page, total: number): Pagination {
+  const lastPage = Math.max(1, Math.ceil(total / perPage));
+  return {
+    page,
+    per_page: perPage,
+    previous_page: page > 1 ? Math.min(page - 1, lastPage) : null,
+    next_page: page < lastPage ? page + 1 : null,
+    last_page: lastPage,
+    total_entries: total,
+  };
+}
+
+function positiveInteger(query: URLSearchParams, key: string): number | null {
+  const texts = query.getAll(key);
+  if (texts.length === 0) return null;
+  const value = texts.length === 1 ? parseId(texts[0] as string) : null;
+  if (value === null) throw invalidInput(key, 'must be one whole number of at least 1');
+  return value;
+}
+
+function parseSortKey(text: string): SortKey {
+  const match = /^(id|name|created)(?::(asc|desc))?$/.exec(text);
+  if (match === null) {
+    throw new DnsError('invalid_input', 'sort must be id, name or created, optionally followed by :asc or :desc', {
+      details: { fields: [{ name: 'sort', messages: ['unknown field or direction'] }] },
+    });
+  }
+  return { by: match[1] as SortKey['by'], descending: match[2] === 'desc' };
+}

@@ -1,0 +1,387 @@
+import type { DnsCaller } from '@corral/auth';
+import { asTeamId } from '@corral/contracts';
+import type { BeginOutcome, FirstCopy, WriteEnd } from '@corral/dns-data';
+import type { WriteOptions, WriteOutcome } from '@corral/hcloud';
+import { placesPerKey } from '@corral/rate-limit';
+import { describe, expect, it } from '@jest/globals';
+import { ClientGone, type DnsError } from '../dns-error.js';
+import type { CheckedWrite } from './checked-write.js';
+import { keyedQueue } from './keyed-queue.js';
+import { type RrsetWriterDeps, rrsetWriter } from './rrset-writer.js';
+
+const caller: DnsCaller = {
+  tokenId: 'token',
+  kind: 'team',
+  ownerId: 'team',
+  ownerLabel: 'acme',
+  teamId: asTeamId('team'),
+  accountId: 'team',
+  scopes: ['dns'],
+  withinName: null,
+  withinTypes: [],
+  expiresAt: null,
+};
+
+function changeTtl(ttl: number, of: { name?: string; tokenId?: string; gone?: AbortSignal } = {}): CheckedWrite {
+  const { name = 'api.acme', tokenId = 'token', gone = new AbortController().signal } = of;
+  const bytes = Buffer.from(JSON.stringify({ ttl }));
+  const segments = ['zones', '7001', 'rrsets', name, 'A', 'actions', 'change_ttl'];
+  return {
+    caller: { ...caller, tokenId },
+    key: { zoneId: 7001, name, type: 'A' },
+    write: { operation: 'change_ttl', ttl },
+    bytes,
+    upstream: { team: 'team', method: 'POST', segments, body: bytes },
+    requestId: 'r',
+    deadline: 1_000,
+    gone,
+    setAside: () => () => undefined,
+  };
+}
+
+const accepted: WriteOutcome = {
+  kind: 'accepted',
+  status: 201,
+  body: '{"action":{"id":1,"status":"running"}}',
+};
+
+/** A writer with a ledger that admits everything, and an upstream whose answers the test controls. */
+function startWriter(
+  deps: Partial<RrsetWriterDeps['ledger']> = {},
+  places = 64,
+  copies: Partial<RrsetWriterDeps['copies']> = {},
+) {
+  const sent: string[] = [];
+  const options: Required<WriteOptions>[] = [];
+  const pauses: number[] = [];
+  const refused: string[] = [];
+  const ends: WriteEnd[] = [];
+  let answer: (outcome: WriteOutcome) => void = () => undefined;
+  let entries = 0;
+  let now = 0;
+  const writer = rrsetWriter({
+    ledger: {
+      begin: async (): Promise<BeginOutcome> => ({
+        kind: 'begun',
+        lease: { entryId: ++entries, fence: 1, current: null, recordsMax: 0 },
+      }),
+      finish: async (_lease, _key, end) => ends.push(end) > 0,
+      release: async () => undefined,
+      ...deps,
+    },
+    send: ({ body }, given) => {
+      sent.push(String(body));
+      options.push(given);
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    },
+    copies: { findCopy: async () => null, followCopy: async () => null, ...copies },
+    queue: keyedQueue(),
+    isDelivered: () => false,
+    lookAgain: async () => undefined,
+    roomMoves: async () => undefined,
+    reportDrift: () => undefined,
+    noteRefused: async ({ operation }, error) => {
+      refused.push(`${operation} ${(error as DnsError).code}`);
+      throw error;
+    },
+    pause: async (ms) => {
+      pauses.push(ms);
+      now += ms;
+    },
+    now: () => now,
+    settling: { settleOwn: async () => null, settleDue: async () => undefined },
+    settleHoldMs: 1,
+    places: placesPerKey(places),
+    budgetLimit: () => null,
+  });
+  const untilSent = async (count: number): Promise<void> => {
+    while (sent.length < count) await new Promise(setImmediate);
+  };
+  return { writer, sent, options, ends, pauses, refused, untilSent, answer: (outcome = accepted) => answer(outcome) };
+}
+
+describe('a repeated write', () => {
+  it('shares the answer of its first copy, while that waits and while it is sent', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+
+    const first = writer.write(changeTtl(60));
+    const waiting = writer.write(changeTtl(60));
+    await untilSent(1);
+    const late = writer.write(changeTtl(60));
+    answer();
+
+    expect(new Set(await Promise.all([first, waiting, late])).size).toBe(1);
+    expect(sent).toEqual(['{"ttl":60}']);
+  });
+
+  it('shares the answer even when another write to the set is queued in between', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+
+    const writes = [60, 120, 60, 120].map((ttl) => writer.write(changeTtl(ttl)));
+    for (const count of [1, 2]) {
+      await untilSent(count);
+      answer();
+    }
+
+    expect((await Promise.all(writes)).map(({ entryId }) => entryId)).toEqual([1, 2, 1, 2]);
+    expect(sent).toEqual(['{"ttl":60}', '{"ttl":120}']);
+  });
+
+  it('shares the answer of a copy from another process on arrival, before its turn', async () => {
+    const replayed: FirstCopy = { kind: 'replayed', entryId: 7, status: 201, body: '{}' };
+    const { writer, sent, untilSent, answer } = startWriter({}, 64, { findCopy: async () => replayed });
+    const first = writer.write(changeTtl(60));
+    await untilSent(1);
+
+    expect(await writer.write(changeTtl(120))).toMatchObject({ entryId: 7, status: 201 });
+
+    answer();
+    await first;
+    expect(sent).toEqual(['{"ttl":60}']);
+  });
+
+  it('follows a pending copy of another process to its end, despite other writes to the set', async () => {
+    const outcomes: (FirstCopy | null)[] = [
+      { kind: 'pending', entryId: 7, isDue: false },
+      { kind: 'pending', entryId: 7, isDue: false },
+      { kind: 'replayed', entryId: 7, status: 201, body: '{}' },
+    ];
+    const { writer, sent } = startWriter(
+      { begin: async () => ({ kind: 'busy', entryId: 7, identical: true, isDue: false }) },
+      64,
+      { followCopy: async () => outcomes.shift() ?? null },
+    );
+
+    expect(await writer.write(changeTtl(60))).toMatchObject({ entryId: 7, status: 201 });
+    expect(sent).toEqual([]);
+  });
+
+  it('is sent when the followed copy definitely did not happen', async () => {
+    let begins = 0;
+    const { writer, sent, untilSent, answer } = startWriter({
+      begin: async (): Promise<BeginOutcome> => {
+        begins += 1;
+        if (begins === 1) return { kind: 'busy', entryId: 7, identical: true, isDue: false };
+        return { kind: 'begun', lease: { entryId: 8, fence: 1, current: null, recordsMax: 0 } };
+      },
+    });
+
+    const write = writer.write(changeTtl(60));
+    await untilSent(1);
+    answer();
+
+    expect((await write).entryId).toBe(8);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('is a new write once the first copy has ended', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+
+    for (const count of [1, 2]) {
+      const write = writer.write(changeTtl(60));
+      await untilSent(count);
+      answer();
+      await write;
+    }
+
+    expect(sent).toHaveLength(2);
+  });
+
+  it('is not shared between tokens or sets', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+
+    const writes = [writer.write(changeTtl(60)), writer.write(changeTtl(60, { tokenId: 'other' }))];
+    for (const count of [1, 2]) {
+      await untilSent(count);
+      answer();
+    }
+    await Promise.all(writes);
+
+    expect(sent).toHaveLength(2);
+  });
+});
+
+describe('writes to different sets', () => {
+  it('enter the ledger one at a time per owner, and are sent concurrently', async () => {
+    const entering: string[] = [];
+    const admit: (() => void)[] = [];
+    const { writer, sent, untilSent } = startWriter({
+      begin: ({ key }) =>
+        new Promise((resolve) => {
+          entering.push(key.name);
+          const lease = { entryId: entering.length, fence: 1, current: null, recordsMax: 0 };
+          admit.push(() => resolve({ kind: 'begun', lease }));
+        }),
+    });
+    const ofOther = changeTtl(60, { name: 'api.globex' });
+
+    void writer.write(changeTtl(60, { name: 'a.acme' }));
+    void writer.write(changeTtl(60, { name: 'b.acme' }));
+    void writer.write({ ...ofOther, caller: { ...ofOther.caller, ownerId: 'globex' } });
+    await new Promise(setImmediate);
+    expect(entering).toEqual(['a.acme', 'api.globex']);
+    for (const enter of admit) enter();
+    await untilSent(2);
+
+    expect(entering).toEqual(['a.acme', 'api.globex', 'b.acme']);
+    admit[2]?.();
+    await untilSent(3);
+    expect(sent).toHaveLength(3);
+  });
+
+  it('are refused when their turn comes too late, and dropped when the client disconnects', async () => {
+    const { writer, refused } = startWriter({ begin: () => new Promise(() => undefined) });
+    const gone = new AbortController();
+
+    void writer.write(changeTtl(60, { name: 'a.acme' }));
+    const late = writer.write({ ...changeTtl(60, { name: 'b.acme' }), deadline: 20 });
+    const left = writer.write(changeTtl(60, { name: 'c.acme', gone: gone.signal }));
+    gone.abort();
+
+    await expect(left).rejects.toBeInstanceOf(ClientGone);
+    await expect(late).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    expect(refused).toContain('change_ttl rate_limit_exceeded');
+  });
+});
+
+describe('an upstream answer that cannot be recorded', () => {
+  it('is recorded as soon as Postgres is available again shortly after', async () => {
+    let tries = 0;
+    const { writer, pauses, untilSent, answer } = startWriter({
+      finish: async () => {
+        tries += 1;
+        if (tries < 3) throw new Error('away');
+        return true;
+      },
+    });
+
+    const write = writer.write(changeTtl(60));
+    await untilSent(1);
+    answer();
+
+    expect((await write).status).toBe(201);
+    expect(pauses).toEqual([250, 500]);
+  });
+
+  it('fails the request with the Postgres error after that, and leaves the entry to be settled', async () => {
+    const { writer, untilSent, answer } = startWriter({ finish: () => Promise.reject(new Error('away')) });
+
+    const write = writer.write(changeTtl(60));
+    await untilSent(1);
+    answer();
+
+    await expect(write).rejects.toThrow('away');
+  });
+});
+
+describe('a write to a set that another process is writing to', () => {
+  it('is retried until the set is free or the deadline has passed', async () => {
+    let busy = 3;
+    const begun: BeginOutcome = { kind: 'begun', lease: { entryId: 1, fence: 1, current: null, recordsMax: 0 } };
+    const { writer, pauses, untilSent, answer } = startWriter({
+      begin: async () => (busy-- > 0 ? { kind: 'busy', entryId: 1, identical: false, isDue: false } : begun),
+    });
+    const write = writer.write(changeTtl(60));
+    await untilSent(1);
+    answer();
+    await write;
+    expect(pauses).toEqual([100, 100, 100]);
+
+    const never = startWriter({ begin: async () => ({ kind: 'busy', entryId: 1, identical: false, isDue: false }) });
+    await expect(never.writer.write(changeTtl(60))).rejects.toMatchObject({ code: 'conflict' });
+    expect(never.sent).toEqual([]);
+    expect(never.pauses).toHaveLength(10);
+    expect(never.refused).toEqual(['change_ttl conflict']);
+  });
+});
+
+describe('a write whose client disconnects', () => {
+  it('is not sent while it waits for its set, and does not block later writes', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+    const gone = new AbortController();
+    const first = writer.write(changeTtl(60));
+    const left = writer.write(changeTtl(120, { gone: gone.signal }));
+    const next = writer.write(changeTtl(180));
+    await untilSent(1);
+
+    gone.abort();
+
+    await expect(left).rejects.toThrow(ClientGone);
+    answer();
+    await untilSent(2);
+    answer();
+    await Promise.all([first, next]);
+    expect(sent).toEqual(['{"ttl":60}', '{"ttl":180}']);
+  });
+
+  it('is withdrawn while it waits for the budget', async () => {
+    const { writer, ends, untilSent, answer } = startWriter();
+    const gone = new AbortController();
+    const left = writer.write(changeTtl(60, { gone: gone.signal }));
+    await untilSent(1);
+
+    gone.abort();
+    answer({ kind: 'unreached', reason: 'the caller gave up before it was sent' });
+
+    await expect(left).rejects.toThrow(ClientGone);
+    expect(ends).toEqual([{ state: 'unsent', code: 'upstream_unavailable' }]);
+  });
+
+  it('continues for another client that shares it, and aborts when all have disconnected', async () => {
+    const { writer, options, untilSent } = startWriter();
+    const clients = [new AbortController(), new AbortController()];
+    const answers = clients.map(({ signal }) => writer.write(changeTtl(60, { gone: signal })));
+    for (const answer of answers) answer.catch(() => undefined);
+    await untilSent(1);
+
+    clients[0]?.abort();
+    expect(options[0]?.signal.aborted).toBe(false);
+    clients[1]?.abort();
+    expect(options[0]?.signal.aborted).toBe(true);
+  });
+
+  it('is not shared by a repetition that arrives after all clients have disconnected', async () => {
+    const { writer, sent, untilSent, answer } = startWriter();
+    const gone = new AbortController();
+    const left = writer.write(changeTtl(60, { gone: gone.signal }));
+    left.catch(() => undefined);
+    await untilSent(1);
+    gone.abort();
+
+    const repeated = writer.write(changeTtl(60));
+    answer({ kind: 'unreached', reason: 'the caller gave up before it was sent' });
+    await untilSent(2);
+    answer();
+
+    expect((await repeated).status).toBe(201);
+    expect(sent).toHaveLength(2);
+  });
+});
+
+describe('a write beyond the waiting places of its token', () => {
+  it('gets 429 with that reason for any wait, and is not sent', async () => {
+    const { writer, options, sent, ends, untilSent, answer } = startWriter({}, 1);
+    const first = writer.write(changeTtl(60));
+    await untilSent(1);
+    const second = writer.write(changeTtl(120));
+
+    await expect(writer.write(changeTtl(180))).rejects.toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: expect.stringContaining('writes with this token are waiting'),
+    });
+    expect(options[0]?.enterQueue()).toBeNull();
+    answer({ kind: 'throttled', retryAfterSeconds: 7, resetAt: new Date(), usedUp: 'budget' });
+    await expect(first).rejects.toMatchObject({
+      message: expect.stringContaining('writes with this token are waiting'),
+      retryAfterSeconds: 7,
+    });
+    expect(ends).toEqual([{ state: 'unsent', code: 'rate_limit_exceeded' }]);
+
+    await untilSent(2);
+    answer();
+    await second;
+    expect(sent).toEqual(['{"ttl":60}', '{"ttl":120}']);
+  });
+});

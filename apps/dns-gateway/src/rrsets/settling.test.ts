@@ -1,0 +1,100 @@
+import { UpstreamUnavailable } from '@corral/hcloud';
+import { describe, expect, it } from '@jest/globals';
+import { type SettlingDeps, settling, type UnknownWrite } from './settling.js';
+
+const found = '{"ttl":60,"labels":{},"records":[{"value":"192.0.2.1"}]}';
+const write: UnknownWrite = {
+  key: { zoneId: 7001, name: 'www.acme', type: 'A' },
+  write: { operation: 'change_ttl', ttl: 60 },
+  bytes: Buffer.from('{"ttl":60}'),
+  gone: new AbortController().signal,
+};
+const lease = { entryId: 1, fence: 1, current: null, recordsMax: 1 };
+
+/** Time passes only in pauses. */
+function start(deps: Partial<SettlingDeps> = {}) {
+  let now = 0;
+  const readAt: number[] = [];
+  const settled: unknown[] = [];
+  const settler = settling({
+    settlements: {
+      settle: async (due, { applied }) => settled.push({ fence: due.fence, applied }) > 0,
+      renew: async () => undefined,
+      claimPendingOf: async () => null,
+      postpone: async () => undefined,
+      findSettled: async () => null,
+    },
+    read: async () => {
+      readAt.push(now);
+      return found;
+    },
+    pause: (async (ms: number, value: unknown, options?: { signal: AbortSignal }) => {
+      // Time limits never expire, so only the test's actions take time.
+      if (options?.signal !== undefined) return new Promise(() => undefined);
+      now += ms;
+      return value;
+    }) as never,
+    now: () => now,
+    onError: () => undefined,
+    settleAfterMs: 2_000,
+    settleWithinMs: 5_000,
+    graceMs: 60_000,
+    ...deps,
+  });
+  return { settler, readAt, settled };
+}
+
+describe('a write of this process whose outcome is unknown', () => {
+  it('is read after the time that the upstream may still need', async () => {
+    const { settler, readAt, settled } = start();
+
+    expect(await settler.settleOwn(write, lease)).toMatchObject({ applied: true, found });
+
+    expect(readAt).toEqual([2_000]);
+    expect(settled).toEqual([{ fence: 1, applied: true }]);
+  });
+
+  it('is read repeatedly until the upstream answers', async () => {
+    let failures = 3;
+    const read = async () => {
+      failures -= 1;
+      if (failures >= 0) throw new UpstreamUnavailable('away');
+      return null;
+    };
+
+    expect(await start({ read }).settler.settleOwn(write, lease)).toMatchObject({ applied: false, found: null });
+  });
+
+  it('is given up when the upstream stays unavailable for longer than a client waits', async () => {
+    let reads = 0;
+    const read = async () => {
+      reads += 1;
+      throw new UpstreamUnavailable('away');
+    };
+
+    expect(await start({ read }).settler.settleOwn(write, lease)).toBeNull();
+    expect(reads).toBe(10);
+  });
+
+  it('is not read after its client has disconnected', async () => {
+    const { settler, readAt } = start();
+
+    expect(await settler.settleOwn({ ...write, gone: AbortSignal.abort() }, lease)).toBeNull();
+    expect(readAt).toEqual([]);
+  });
+
+  it('has the outcome found by another process that took it over', async () => {
+    const outcome = { applied: true, found, at: new Date() };
+    const { settler } = start({
+      settlements: {
+        settle: async () => false,
+        renew: async () => undefined,
+        claimPendingOf: async () => null,
+        postpone: async () => undefined,
+        findSettled: async () => outcome,
+      },
+    });
+
+    expect(await settler.settleOwn(write, lease)).toBe(outcome);
+  });
+});

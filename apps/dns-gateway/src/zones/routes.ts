@@ -1,0 +1,44 @@
+import { type DnsCaller, dnsCallerOf } from '@corral/auth';
+import { type MirrorStore, withMember, type ZoneRecord } from '@corral/dns-data';
+import { queryOf, sendJsonText } from '@corral/http-api';
+import type { RequestHandler } from 'express';
+import { scopeOf } from '../rrsets/access.js';
+import { fitsLabels } from '../rrsets/label-selector.js';
+import { paginationOf, parsePage, parseSelection } from '../rrsets/list-query.js';
+import type { Zones } from './zone-directory.js';
+
+export interface ZoneRoutesDeps {
+  readonly zones: Zones;
+  readonly mirror: Pick<MirrorStore, 'countRecords'>;
+}
+
+export function zoneRoutes({ zones, mirror }: ZoneRoutesDeps): Record<'listZones' | 'getZone', RequestHandler> {
+  /** Shows only the caller's own record count. */
+  const bodyFor = async (caller: DnsCaller, zone: ZoneRecord): Promise<string> =>
+    withMember(zone.body, 'record_count', await mirror.countRecords(scopeOf(caller, zone)));
+
+  return {
+    async listZones(req, res) {
+      const query = queryOf(req);
+      const page = parsePage(query);
+      const { labels } = parseSelection(query);
+      const caller = dnsCallerOf(res);
+      const zone = await zones.of(caller).read();
+      const stated = JSON.parse(zone.body) as { mode: string; labels: Record<string, string> };
+      const asked =
+        (query.get('name') ?? zone.name) === zone.name &&
+        (query.get('mode') ?? stated.mode) === stated.mode &&
+        (labels === null || fitsLabels(labels, stated.labels));
+      const meta = { pagination: paginationOf(page, asked ? 1 : 0) };
+      const listed = asked && page.page === 1 ? await bodyFor(caller, zone) : '';
+      sendJsonText(res, 200, `{"zones":[${listed}],"meta":${JSON.stringify(meta)}}`);
+    },
+
+    async getZone(req, res) {
+      const caller = dnsCallerOf(res);
+      const zone = zones.of(caller);
+      await zone.resolve(req.params.zone as string);
+      sendJsonText(res, 200, `{"zone":${await bodyFor(caller, await zone.read())}}`);
+    },
+  };
+}
