@@ -9,22 +9,27 @@ import {
   userStore,
 } from '@corral/auth';
 import { connectPrisma, type Prisma } from '@corral/database';
-import { OperatorError } from './operator-error.js';
+import { OperatorError } from './failure.js';
 import { readSettings, type Settings } from './settings.js';
 
-/** Where the command runs: in a process, or in a test. */
+/** Wraps the action of a command with a context. Arguments and options are passed on from commander. */
+export type WithContext = <A extends unknown[]>(
+  action: (context: AdminContext, ...args: A) => Promise<void>,
+) => (...args: A) => Promise<void>;
+
+/** The environment of a command: a process or a test. */
 export interface AdminIo {
   readonly env: NodeJS.ProcessEnv;
   readonly folder: string;
-  /** What `migrate` applies. */
+  /** Migrations applied by `migrate`. */
   readonly migrationsDir: string;
   out(text: string): void;
   err(text: string): void;
-  /** How long a reconciler may take to begin a sync. Default: 30,000. */
+  /** How long a reconciler may take to begin a sync, in ms. Default: 30,000. */
   readonly takenWithinMs?: number;
 }
 
-/** What a command works with. */
+/** The dependencies of a command. */
 export interface AdminContext {
   readonly io: AdminIo;
   readonly settings: Settings;
@@ -32,19 +37,19 @@ export interface AdminContext {
   readonly teams: TeamStore;
   readonly users: UserStore;
   readonly tokens: DnsTokenStore;
-  /** @throws OperatorError when there is no such team */
+  /** @throws OperatorError when the team does not exist */
   getTeam(slug: string): Promise<TeamRecord>;
-  /** @throws OperatorError when nobody has the address */
+  /** @throws OperatorError when no user has the address */
   getUser(email: string): Promise<UserRecord>;
   /** @throws OperatorError when no zone is configured */
   getZoneName(): string;
-  /** The outcome: `value` with --json, else the text. */
+  /** Prints the result: `value` with --json, otherwise `text`. */
   print(value: unknown, text: string): void;
-  /** What goes on meanwhile; never on stdout, and silent with --json. */
+  /** Prints progress to stderr; silent with --json. */
   tell(text: string): void;
 }
 
-/** Runs a command with its connections, which are made when first used and closed at its end. */
+/** Runs a command with connections that are opened on first use and closed at its end. */
 export async function withContext<T>(
   io: AdminIo,
   { json }: { json: boolean },
@@ -56,7 +61,11 @@ export async function withContext<T>(
   const users = userStore(prisma);
   try {
     return await work({
-      ...{ io, settings, prisma, teams, users },
+      io,
+      settings,
+      prisma,
+      teams,
+      users,
       tokens: dnsTokenStore(prisma),
       async getTeam(slug) {
         const team = await teams.findTeam(slug);

@@ -2,16 +2,20 @@ import { TeamRuleError } from '@corral/auth';
 import { isDatabaseAway } from '@corral/database';
 import { QueueUnavailable } from '@corral/queue';
 import { redactText } from '@corral/service';
-import { OperatorError } from './operator-error.js';
+
+/** The operator's request cannot be carried out. The message says what to do. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError';
+}
 
 const DATABASE_AWAY = 'The database does not answer. Check that Postgres runs and that DATABASE_URL is correct.';
 const NO_TABLES = 'The database is not up to date. Run the command `migrate` first.';
-/** Of Prisma: the server cannot be reached, refuses us, has no such database, or gave no connection in time. */
+/** Prisma error codes: server unreachable, access denied, no such database, or no connection in time. */
 const awayCodes = new Set(['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1017', 'P2024']);
-/** Of Prisma and Postgres: no such table or column. */
+/** Prisma and Postgres error codes: no such table or column. */
 const tableCodes = new Set(['P2021', 'P2022', '42P01', '42703']);
 
-/** What went wrong, in one sentence for the one at the terminal. Never a stack, never a secret. */
+/** Describes an error in one sentence for the operator, without stack or secrets. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof OperatorError || error instanceof TeamRuleError || error instanceof QueueUnavailable) {
     return error.message;

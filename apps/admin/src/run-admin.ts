@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { type AdminContext, type AdminIo, withContext } from './admin-context.js';
+import { type AdminIo, type WithContext, withContext } from './admin-context.js';
 import { auditCommand } from './commands/audit.js';
 import { courseCommand } from './commands/course.js';
 import { migrateCommand } from './commands/migrate.js';
@@ -11,19 +11,14 @@ import { userCommand } from './commands/user.js';
 import { zoneCommand } from './commands/zone.js';
 import { sentenceOf } from './failure.js';
 
-/** Wraps the action of a command: arguments and options as commander hands them over, behind a context. */
-export type WithContext = <A extends unknown[]>(
-  action: (context: AdminContext, ...args: A) => Promise<void>,
-) => (...args: A) => Promise<void>;
-
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 /**
  * Runs one command line.
  *
- * @param argv without the program's own name
- * @returns the exit code: 0, 1 when it could not be done, 2 when it was not understood
+ * @param argv without the program's name
+ * @returns the exit code: 0 on success, 1 on failure, 2 on a usage error
  */
 export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<number> {
   const program = new Command('admin')
@@ -63,7 +58,7 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
   }
 }
 
-/** A command that is built apart does not take over what its parent does with errors and output. */
+/** Applies the parent's settings for errors and output, which separately built commands do not inherit. */
 function inherit(command: Command, parent: Command): Command {
   command.copyInheritedSettings(parent);
   for (const child of command.commands) inherit(child, command);

@@ -13,8 +13,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const writeFile = (text: string) => writeFileSync(join(folder, '.corral', 'admin.json'), text);
 
-describe('which installation a command is for', () => {
-  it('is the one in the environment, as a whole', () => {
+describe('readSettings', () => {
+  it('uses the installation in the environment, as a whole', () => {
     writeFile('{"DATABASE_URL":"postgresql://dev/x","DNS_ZONE_NAME":"dev.test","REDIS_URL":"redis://dev"}');
 
     const settings = readSettings({ DATABASE_URL: 'postgres://prod/x', DNS_RECORDS_PER_TEAM: '500' }, folder);
@@ -27,7 +27,7 @@ describe('which installation a command is for', () => {
     });
   });
 
-  it('is else the one that runs in this folder', () => {
+  it('otherwise uses the installation running in this folder', () => {
     writeFile('{"DATABASE_URL":"postgresql://dev/x","DNS_ZONE_NAME":"dev.test"}');
 
     const settings = readSettings({ DATABASE_URL: ' ', DNS_ZONE_NAME: 'prod.test' }, folder);
@@ -41,19 +41,19 @@ describe('which installation a command is for', () => {
   });
 
   it.each([
-    ['there is no such file', {}, '/nowhere', /Set DATABASE_URL/],
+    ['the file does not exist', {}, '/nowhere', /Set DATABASE_URL/],
     [
-      'the quota is no number',
+      'the quota is not a number',
       { DATABASE_URL: 'postgres://x', DNS_RECORDS_PER_TEAM: 'many' },
       '/nowhere',
       /whole number/,
     ],
-    ['the address is of another kind', { DATABASE_URL: 'mysql://x' }, '/nowhere', /postgresql:/],
-  ])('is asked for when %s', (_what, env, where, sentence) => {
+    ['the URL has another scheme', { DATABASE_URL: 'mysql://x' }, '/nowhere', /postgresql:/],
+  ])('asks for settings when %s', (_what, env, where, sentence) => {
     expect(() => readSettings(env, where)).toThrow(sentence);
   });
 
-  it('is asked for when the file is damaged', () => {
+  it('asks for settings when the file is damaged', () => {
     writeFile('{"DATABASE_URL":');
 
     expect(() => readSettings({}, folder)).toThrow(/damaged/);

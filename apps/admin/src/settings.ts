@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dnsLimits } from '@corral/contracts';
-import { OperatorError } from './operator-error.js';
+import { OperatorError } from './failure.js';
 
-/** Which installation the command is for. */
+/** Selects the installation of a command. */
 export interface Settings {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
   readonly zoneName: string | undefined;
   readonly demoZoneName: string | undefined;
-  /** The quota that the gateways are configured with. */
+  /** The quota configured for the gateways. */
   readonly recordsPerTeam: number;
 }
 
-/** Where `npm start` says how to reach what it started. */
+/** The file in which `npm start` describes its installation. */
 const DEVELOPMENT_FILE = join('.corral', 'admin.json');
 
 /**
- * Reads the environment; where it names no database, the installation that `npm start` runs in this folder. The two are
- * never mixed: half of one and half of the other would be a third one.
+ * Reads the environment, or if it names no database, the installation that `npm start` runs in this folder. The two are
+ * never mixed, since that would address a third installation.
  *
  * @throws OperatorError when neither names a database
  */

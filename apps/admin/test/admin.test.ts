@@ -24,10 +24,10 @@ describe('team', () => {
 
   it.each([
     ['a reserved word', 'www', /cannot be a team's name/],
-    ['no label', 'Not A Label', /cannot be a team's name/],
-    ['shown as another one', 'xn--cme-kla', /cannot be a team's name: .* no xn--/],
+    ['not a label', 'Not A Label', /cannot be a team's name/],
+    ['punycode', 'xn--cme-kla', /cannot be a team's name: .* no xn--/],
     ['taken', 'acme', /already exists/],
-  ])('refuses a name that is %s, in one sentence', async (_why, slug, sentence) => {
+  ])('rejects a name that is %s, in one sentence', async (_why, slug, sentence) => {
     await admin.run('team', 'create', 'acme');
 
     const { code, out, err } = await admin.run('team', 'create', slug);
@@ -42,7 +42,7 @@ describe('team', () => {
 describe('user', () => {
   beforeEach(() => admin.run('team', 'create', 'acme'));
 
-  it('creates a user, whom a team takes as a member and then as an administrator', async () => {
+  it('creates a user, who becomes a member and then an administrator of a team', async () => {
     const created = await admin.run('user', 'create', 'Ann@Acme.test', '--name', 'Ann');
     const member = await admin.run('team', 'add-member', 'acme', 'ann@acme.test');
     const promoted = await admin.run('team', 'add-member', 'acme', 'ANN@acme.test', '--role', 'admin');
@@ -53,17 +53,17 @@ describe('user', () => {
   });
 
   it.each([
-    ['an address that is none', ['user', 'create', 'ann'], 1, /is not an e-mail address/],
-    ['an address that is taken', ['user', 'create', 'ANN@acme.test'], 1, /already exists/],
-    ['a member who is nobody', ['team', 'add-member', 'acme', 'nobody@acme.test'], 1, /user create nobody@acme\.test/],
-    ['a team that does not exist', ['team', 'add-member', 'none', 'ann@acme.test'], 1, /no team "none"/],
+    ['an invalid address', ['user', 'create', 'ann'], 1, /is not an e-mail address/],
+    ['a duplicate address', ['user', 'create', 'ANN@acme.test'], 1, /already exists/],
     [
-      'a role that does not exist',
-      ['team', 'add-member', 'acme', 'ann@acme.test', '--role', 'owner'],
-      2,
-      /admin, member/,
+      'an unknown user as member',
+      ['team', 'add-member', 'acme', 'nobody@acme.test'],
+      1,
+      /user create nobody@acme\.test/,
     ],
-  ])('refuses %s, in one sentence', async (_what, command, code, sentence) => {
+    ['an unknown team', ['team', 'add-member', 'none', 'ann@acme.test'], 1, /no team "none"/],
+    ['an unknown role', ['team', 'add-member', 'acme', 'ann@acme.test', '--role', 'owner'], 2, /admin, member/],
+  ])('rejects %s', async (_what, command, code, sentence) => {
     await admin.run('user', 'create', 'ann@acme.test');
 
     const refused = await admin.run(...command);
@@ -72,7 +72,7 @@ describe('user', () => {
     expect(refused.err).toMatch(sentence);
   });
 
-  it('says so where a team has no members', async () => {
+  it('reports a team without members', async () => {
     expect((await admin.run('team', 'members', 'acme')).out).toContain('has no members yet');
   });
 });
@@ -80,7 +80,7 @@ describe('user', () => {
 describe('token', () => {
   beforeEach(() => admin.run('team', 'create', 'acme'));
 
-  it('is shown by the command that issues it, and by no other', async () => {
+  it('is shown only by the command that issues it', async () => {
     const issued = await admin.run('token', 'issue', 'acme', '--name', 'ci');
     const listed = await admin.run('token', 'list', 'acme');
 
@@ -91,10 +91,19 @@ describe('token', () => {
     expect(listed.out).not.toContain(token);
   });
 
-  it('can expire, and be narrowed to a name and to types', async () => {
+  it('can expire, and be narrowed to a name and types', async () => {
     const issued = await admin.json<{ expiresAt: string; withinName: string; withinTypes: string[] }>(
-      ...['token', 'issue', 'acme', '--name', 'narrow', '--expires', '30d'],
-      ...['--within', 'ci.acme', '--types', 'A,TXT'],
+      'token',
+      'issue',
+      'acme',
+      '--name',
+      'narrow',
+      '--expires',
+      '30d',
+      '--within',
+      'ci.acme',
+      '--types',
+      'A,TXT',
     );
 
     expect(issued).toMatchObject({ withinName: 'ci.acme', withinTypes: ['A', 'TXT'] });
@@ -104,17 +113,17 @@ describe('token', () => {
 
   it.each([
     ['a name of another team', ['--within', 'ci.globex'], 1, /withinName must be "acme"/],
-    ['a type that nobody writes', ['--types', 'MX'], 1, /withinTypes cannot contain "MX"/],
+    ['a type that the API does not write', ['--types', 'MX'], 1, /withinTypes cannot contain "MX"/],
     ['a time in the past', ['--expires', '2020-01-01T00:00:00Z'], 1, /future/],
-    ['a time that is none', ['--expires', 'soon'], 2, /30d/],
-  ])('is refused for %s', async (_what, options, code, sentence) => {
+    ['an invalid time', ['--expires', 'soon'], 2, /30d/],
+  ])('is rejected for %s', async (_what, options, code, sentence) => {
     const refused = await admin.run('token', 'issue', 'acme', '--name', 'x', ...options);
 
     expect(refused.code).toBe(code);
     expect(refused.err).toMatch(sentence);
   });
 
-  it('is revoked once, by its id and its team', async () => {
+  it('is revoked once, by its id and team', async () => {
     await admin.run('team', 'create', 'globex');
     const { id } = await admin.json<{ id: string }>('token', 'issue', 'acme', '--name', 'old');
 
@@ -127,7 +136,7 @@ describe('token', () => {
     expect((await admin.run('token', 'list', 'acme')).out).toMatch(/old +revoked/);
   });
 
-  it('is refused past the quota, with what to do', async () => {
+  it('is rejected beyond the quota, with instructions', async () => {
     await admin.run('team', 'create', 'many');
     for (let index = 0; index < 5; index += 1) await admin.run('token', 'issue', 'many', '--name', `t${index}`);
 
@@ -161,7 +170,7 @@ describe('usage and audit', () => {
     );
   });
 
-  it('usage shows each quota beside what is used', async () => {
+  it('usage shows each quota with its usage', async () => {
     const { out } = await admin.run('usage', 'busy');
 
     expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
@@ -174,7 +183,7 @@ describe('usage and audit', () => {
     ]);
   });
 
-  it('audit shows the newest first, in pages', async () => {
+  it('audit shows the newest entries first, in pages', async () => {
     const first = await admin.json<{ entries: { name: string }[]; before: number }>('audit', 'busy', '--limit', '2');
     const rest = await admin.json<typeof first>('audit', 'busy', '--before', String(first.before));
 
@@ -182,7 +191,7 @@ describe('usage and audit', () => {
     expect(rest).toMatchObject({ entries: [{ name: 'www.busy', token: { name: 'writer' } }], before: null });
   });
 
-  it('audit shows how many writes were refused alike before they were sent, and why', async () => {
+  it('audit shows how many writes were refused before they were sent, and why', async () => {
     await admin.pool.query(
       `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, refusal_code, count, minute)
        SELECT id, 'service', NULL, 7001, 'web.other', 'A', 'create', 'unsent', 'forbidden', 417, now() FROM team
@@ -205,13 +214,13 @@ describe('usage and audit', () => {
   });
 });
 
-describe('a command that cannot be done', () => {
+describe('a command that fails', () => {
   it.each([
     ['an unknown team', ['usage', 'nobody'], 1, /no team "nobody"/],
     ['an unknown command', ['fly'], 2, /unknown command 'fly'/],
     ['a missing argument', ['usage'], 2, /missing required argument/],
-    ['a limit that is none', ['audit', 'acme', '--limit', '0'], 2, /whole number from 1/],
-  ])('says so for %s, without a stack', async (_what, argv, code, sentence) => {
+    ['an invalid limit', ['audit', 'acme', '--limit', '0'], 2, /whole number from 1/],
+  ])('reports %s without a stack', async (_what, argv, code, sentence) => {
     const { code: ended, err } = await admin.run(...argv);
 
     expect(ended).toBe(code);
@@ -219,14 +228,14 @@ describe('a command that cannot be done', () => {
     expect(err).not.toMatch(/^\s+at /m);
   });
 
-  it('says which variable to set when no database is known', async () => {
+  it('names the variable to set when no database is configured', async () => {
     expect(await admin.runWith({}, 'team', 'list')).toMatchObject({
       code: 1,
       err: expect.stringMatching(/DATABASE_URL/),
     });
   });
 
-  it('says that the database is away, and not its password', async () => {
+  it('reports that the database is unavailable, without its password', async () => {
     const env = { DATABASE_URL: 'postgresql://corral:hunter2@127.0.0.1:1/corral' };
 
     const { code, err } = await admin.runWith(env, 'team', 'list');
@@ -238,7 +247,7 @@ describe('a command that cannot be done', () => {
 });
 
 describe('migrate', () => {
-  it('makes a fresh database usable, and finds nothing to do the second time', async () => {
+  it('makes an empty database usable, and finds nothing to do the second time', async () => {
     const database = await createEmptyDatabase();
     const env = { DATABASE_URL: database.url };
 
@@ -258,7 +267,7 @@ describe('migrate', () => {
 describe('the program', () => {
   const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
-  it('finds the installation that runs in its folder, and exits with its code', async () => {
+  it("finds the installation of its folder, and exits with the command's code", async () => {
     await admin.run('team', 'create', 'acme');
     const folder = join(admin.folder, 'of-an-installation');
     await mkdir(join(folder, '.corral'), { recursive: true });

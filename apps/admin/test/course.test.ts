@@ -1,4 +1,4 @@
-import type { CourseRecord } from '@corral/demos';
+import type { CourseRecord } from '@corral/dns-data';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin } from './support/start-admin.js';
 
@@ -18,11 +18,11 @@ const listed = async (code: string): Promise<CourseRecord | undefined> =>
   (await admin.json<CourseRecord[]>('course', 'list')).find((course) => course.code === code);
 
 describe('course', () => {
-  it('lists nothing at first, and says how to go on', async () => {
+  it('lists nothing at first, with a hint', async () => {
     expect((await admin.run('course', 'list')).out).toContain('course create');
   });
 
-  it('creates a code with the usual limit, or one of its own, and lists it', async () => {
+  it('creates a code with the default limit or its own, and lists it', async () => {
     const usual = await admin.run('course', 'create', 'WORKSHOP-2027');
     const large = await admin.run('course', 'create', 'summer.school', '--limit', '200');
 
@@ -35,7 +35,7 @@ describe('course', () => {
     expect(await listed('summer.school')).toMatchObject({ liveDemosMax: 200, liveDemos: 0, deactivatedAt: null });
   });
 
-  it('counts the demos that live, and no others', async () => {
+  it('counts live demos only', async () => {
     await admin.run('course', 'create', 'COUNTED');
     await admin.pool.query(
       `INSERT INTO demo (zone_id, label, name, course_code_id, ttl_seconds, created_at, expires_at, ended_at, clear_at)
@@ -48,7 +48,7 @@ describe('course', () => {
     expect((await listed('COUNTED'))?.liveDemos).toBe(1);
   });
 
-  it('deactivates a code for good, once', async () => {
+  it('deactivates a code permanently, once', async () => {
     await admin.run('course', 'create', 'LAST-YEAR');
 
     const first = await admin.run('course', 'deactivate', 'LAST-YEAR');
@@ -60,7 +60,7 @@ describe('course', () => {
     expect(again.err).toContain('already');
   });
 
-  it('ends a course with its live demos, and no others', async () => {
+  it('ends a course with its live demos only', async () => {
     for (const code of ['ENDED-ONE', 'GOES-ON']) {
       await admin.run('course', 'create', code);
       await admin.pool.query(
@@ -97,15 +97,15 @@ describe('course', () => {
   });
 
   it.each([
-    ['an end of a code that nobody made', ['end', 'NO-SUCH-CODE'], 1],
-    ['a bound of nothing', ['create', 'BOUNDED', '--per-address', '0'], 2],
+    ['the end of an unknown code', ['end', 'NO-SUCH-CODE'], 1],
+    ['a limit of 0 per address', ['create', 'BOUNDED', '--per-address', '0'], 2],
     ['a code that is too short', ['create', 'SHORT'], 1],
-    ['a code with blanks', ['create', 'two words'], 1],
+    ['a code with spaces', ['create', 'two words'], 1],
     ['a code that is too long', ['create', 'x'.repeat(65)], 1],
-    ['a limit of nothing', ['create', 'LIMITED', '--limit', '0'], 2],
-    ['a limit that is no number', ['create', 'LIMITED', '--limit', 'many'], 2],
-    ['a code that nobody made', ['deactivate', 'NO-SUCH-CODE'], 1],
-  ])('refuses %s, in one sentence', async (_what, command, code) => {
+    ['a limit of 0', ['create', 'LIMITED', '--limit', '0'], 2],
+    ['a limit that is not a number', ['create', 'LIMITED', '--limit', 'many'], 2],
+    ['the deactivation of an unknown code', ['deactivate', 'NO-SUCH-CODE'], 1],
+  ])('rejects %s, in one sentence', async (_what, command, code) => {
     const ran = await admin.run('course', ...command);
 
     expect([ran.code, ran.out]).toEqual([code, '']);

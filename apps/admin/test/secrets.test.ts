@@ -23,7 +23,7 @@ const rotate = (...options: string[]) => admin.runWith(environment(), 'secrets',
 const rotateAsJson = async () =>
   JSON.parse((await admin.runWith(environment(), '--json', 'secrets', 'rotate')).out) as Record<string, unknown>;
 
-/** A connection whose token was sealed with a key. */
+/** A connection whose token is sealed with a key. */
 async function givenConnection(ref: string, key: ReturnType<typeof keyOf>): Promise<void> {
   const { rows } = await admin.pool.query<{ id: string }>('SELECT gen_random_uuid() AS id');
   const id = rows[0]?.id as string;
@@ -42,12 +42,13 @@ async function tokenOf(ref: string): Promise<[keyId: string, token: string, vers
 }
 
 describe('secrets rotate', () => {
-  it('seals what is under an older key anew, and is no change of the token', async () => {
+  it('seals tokens of older keys with the newest, without changing the token version', async () => {
     await givenConnection('older', old);
     await givenConnection('newer', current);
 
     expect(await rotateAsJson()).toEqual({
-      ...{ rotated: 1, unreadable: [] },
+      rotated: 1,
+      unreadable: [],
       keys: [
         { id: '2026', secrets: 2, state: 'newest' },
         { id: '2025', secrets: 0, state: 'unused' },
@@ -58,7 +59,7 @@ describe('secrets rotate', () => {
     expect(await tokenOf('newer')).toEqual(['2026', 'token of newer', 1]);
   });
 
-  it('does all of them, in batches, and nothing when it is run again', async () => {
+  it('processes all in batches, and nothing when repeated', async () => {
     for (const ref of ['a', 'b', 'c', 'd', 'e']) await givenConnection(ref, old);
 
     const { code, out, err } = await rotate('--batch-size', '2');
@@ -70,13 +71,14 @@ describe('secrets rotate', () => {
     expect(await rotateAsJson()).toMatchObject({ rotated: 0 });
   });
 
-  it('leaves alone what does not open, and names it without a token', async () => {
+  it('skips secrets that cannot be decrypted, and names them without a token', async () => {
     await givenConnection('older', old);
     await givenConnection('gone', lost);
     await givenConnection('oldest', old);
 
     expect(await rotateAsJson()).toEqual({
-      ...{ rotated: 2, unreadable: ['acme/gone'] },
+      rotated: 2,
+      unreadable: ['acme/gone'],
       keys: [
         { id: '2026', secrets: 2, state: 'newest' },
         { id: '2025', secrets: 0, state: 'unused' },
@@ -86,12 +88,13 @@ describe('secrets rotate', () => {
     expect((await rotate('--batch-size', '1')).out).toContain('need a new token or their old key: acme/gone');
   });
 
-  it('only looks with --check, and fails until all is under the newest key', async () => {
+  it('only checks with --check, and fails until all are sealed with the newest key', async () => {
     await givenConnection('older', old);
 
     const before = await rotate('--check');
     expect([before.code, before.err]).toEqual([
-      ...[1, 'Not encrypted with the newest key: 1. Run `secrets rotate` to re-encrypt them.\n'],
+      1,
+      'Not encrypted with the newest key: 1. Run `secrets rotate` to re-encrypt them.\n',
     ]);
     expect(before.out).toMatch(/2025 +1 +in use/);
     expect(await tokenOf('older')).toEqual(['2025', 'token of older', 1]);
@@ -102,7 +105,7 @@ describe('secrets rotate', () => {
     expect(after.out).toMatch(/2025 +0 +unused/);
   });
 
-  it('says that it has to be run again when a service seals with an older key meanwhile', async () => {
+  it('asks to be repeated when a service still seals with an older key', async () => {
     await givenConnection('older', old);
     await admin.pool.query(`
       CREATE FUNCTION seal_anew() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -115,7 +118,7 @@ describe('secrets rotate', () => {
     }
   });
 
-  it('asks for the keys, and does not repeat them', async () => {
+  it('requires the keys, and does not print them', async () => {
     const missing = await admin.run('secrets', 'rotate');
     const wrong = await admin.runWith({ ...environment(), SECRET_KEYS: `${secretKeys}x` }, 'secrets', 'rotate');
 
@@ -125,14 +128,14 @@ describe('secrets rotate', () => {
   });
 });
 
-describe('a rotation that is killed in the middle', () => {
+describe('a rotation that is killed halfway', () => {
   const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
   let running: RunningProcess | undefined;
   afterEach(async () => {
     await running?.stop({ timeoutMs: 0 });
   });
 
-  it('has lost nothing, and the next one does the rest', async () => {
+  it('loses nothing, and the next one completes it', async () => {
     const refs = ['a', 'b', 'c', 'd'];
     for (const ref of refs) await givenConnection(ref, old);
     const { rows } = await admin.pool.query<{ id: string; ref: string }>('SELECT id, ref FROM connection ORDER BY id');
@@ -142,8 +145,10 @@ describe('a rotation that is killed in the middle', () => {
       await holder.query('BEGIN');
       await holder.query('SELECT FROM connection WHERE ref = $1 FOR UPDATE', [held]);
       running = await startProcess({
-        ...{ command: process.execPath, args: [program, 'secrets', 'rotate', '--batch-size', '1'] },
-        ...{ env: environment(), readyLine: '3 re-encrypted' },
+        command: process.execPath,
+        args: [program, 'secrets', 'rotate', '--batch-size', '1'],
+        env: environment(),
+        readyLine: '3 re-encrypted',
       });
       await running.kill('SIGKILL');
     } finally {
@@ -152,7 +157,7 @@ describe('a rotation that is killed in the middle', () => {
     }
 
     for (const ref of rest) expect(await tokenOf(ref)).toEqual(['2026', `token of ${ref}`, 1]);
-    // With both keys everything opens, whatever it is sealed with just now.
+    // With both keys everything can be opened, whichever sealed it.
     expect((await tokenOf(held)).slice(1)).toEqual([`token of ${held}`, 1]);
     await rotate();
     for (const ref of refs) expect(await tokenOf(ref)).toEqual(['2026', `token of ${ref}`, 1]);

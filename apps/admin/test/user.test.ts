@@ -13,7 +13,7 @@ beforeEach(async () => {
   for (const team of ['acme', 'globex']) await admin.run('team', 'create', team);
 });
 
-/** A user who is signed in, and known to an identity provider. */
+/** A user with a session and a linked identity. */
 async function givenUser(email: string, teams: readonly string[]): Promise<string> {
   const { id } = await admin.json<{ id: string }>('user', 'create', email);
   for (const team of teams) await admin.run('team', 'add-member', team, email, '--role', 'admin');
@@ -34,7 +34,7 @@ const openSessions = async (userId: string): Promise<number> =>
 describe('user unlink', () => {
   const identity = ['--issuer', 'https://id.test', '--subject', 'subject of ann@acme.test'];
 
-  it('parts a user from an identity once, and ends the sessions', async () => {
+  it('unlinks an identity once, and ends the sessions', async () => {
     const id = await givenUser('ann@acme.test', []);
 
     const before = await admin.run('user', 'identities', 'ann@acme.test');
@@ -47,7 +47,7 @@ describe('user unlink', () => {
     expect((await admin.run('user', 'identities', 'ann@acme.test')).out).toContain('has no linked identity yet');
   });
 
-  it('needs to be told which', async () => {
+  it('requires issuer and subject', async () => {
     await givenUser('ann@acme.test', []);
 
     expect((await admin.run('user', 'unlink', 'ann@acme.test')).code).toBe(2);
@@ -56,7 +56,7 @@ describe('user unlink', () => {
 });
 
 describe('user end', () => {
-  it('ends sessions, identities, memberships and tokens, and nobody else’s', async () => {
+  it("ends the user's own sessions, identities, memberships and tokens only", async () => {
     const id = await givenUser('bob@acme.test', ['acme', 'globex']);
     await givenUser('eve@acme.test', ['acme']);
     const issue = (team: string, name: string) =>
@@ -68,14 +68,19 @@ describe('user end', () => {
       own.map((token) => token.id),
     ]);
     const verifier = dnsTokenVerifier({
-      ...{ pool: admin.pool, databaseUrl: admin.databaseUrl, applicationName: 'test', onListenError: () => undefined },
+      pool: admin.pool,
+      databaseUrl: admin.databaseUrl,
+      applicationName: 'test',
+      onListenError: () => undefined,
     });
     for (const { token } of [...own, others]) expect(await verifier.verify(token)).not.toBeNull();
 
     const ended = await admin.json<object>('user', 'end', 'BOB@acme.test');
 
     expect(ended).toEqual({
-      ...{ email: 'bob@acme.test', sessions: 1, identities: 1 },
+      email: 'bob@acme.test',
+      sessions: 1,
+      identities: 1,
       teams: [
         { team: 'acme', wasMember: true, dnsTokensRevoked: ['ci'], lacksAdmin: false },
         { team: 'globex', wasMember: true, dnsTokensRevoked: ['backup'], lacksAdmin: true },
@@ -100,7 +105,7 @@ describe('user end', () => {
     ]);
   });
 
-  it('tells people what it did, also the second time', async () => {
+  it('reports what it did, also when repeated', async () => {
     await givenUser('fay@acme.test', ['globex']);
 
     const first = await admin.run('user', 'end', 'fay@acme.test');

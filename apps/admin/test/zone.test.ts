@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-mirror';
+import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-data';
 import { type StartedWorker, startWorker } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 afterAll(() => admin.stop());
 
-/** In place of a reconciler: makes the run that was asked for, with the given sets for a zone. */
+/** Replaces a reconciler: executes the requested run with the given sets for a zone. */
 async function startFakeReconciler(
   sets: [name: string, records: number][],
   { failure, zoneName = ZONE }: { failure?: string; zoneName?: string } = {},
@@ -57,13 +57,14 @@ async function startFakeReconciler(
         concurrency: 1,
       },
     },
-    ...{ databaseUrl: admin.databaseUrl, log: silentLog },
+    databaseUrl: admin.databaseUrl,
+    log: silentLog,
   });
   await worker.ready;
 }
 
 describe('zone sync', () => {
-  it('follows the run and tells what it did', async () => {
+  it('follows the run and reports its result', async () => {
     await startFakeReconciler([['www.acme', 1]]);
 
     const { code, out } = await admin.run('zone', 'sync');
@@ -74,7 +75,7 @@ describe('zone sync', () => {
     });
   });
 
-  it('fails with the reason when the run does', async () => {
+  it('fails with the reason of the run', async () => {
     await startFakeReconciler([], { failure: 'The upstream DNS API is unavailable: 503 unavailable' });
 
     expect(await admin.run('zone', 'sync')).toMatchObject({
@@ -83,14 +84,14 @@ describe('zone sync', () => {
     });
   });
 
-  it('says so when no reconciler takes the job', async () => {
+  it('reports when no reconciler takes the job', async () => {
     const { code, out, err } = await admin.runWithoutPatience('zone', 'sync');
 
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(/No reconciler took the job within/);
   });
 
-  it('says so when the reconcilers look after another zone', async () => {
+  it('reports when the reconcilers serve another zone', async () => {
     await startFakeReconciler([], { failure: 'not looked at', zoneName: 'other.test' });
 
     expect(await admin.run('zone', 'sync')).toMatchObject({
@@ -99,7 +100,7 @@ describe('zone sync', () => {
     });
   });
 
-  it('asks for the zone when none is configured', async () => {
+  it('requires a configured zone', async () => {
     expect(await admin.runWith({ DATABASE_URL: admin.databaseUrl }, 'zone', 'sync')).toMatchObject({
       code: 1,
       err: expect.stringMatching(/Set DNS_ZONE_NAME/),
@@ -108,7 +109,7 @@ describe('zone sync', () => {
 });
 
 describe('zone import', () => {
-  /** As a reconciler leaves it that is killed on its way: begun, and not at its end. */
+  /** Leaves an unfinished import, like a reconciler that was killed. */
   async function leaveImport(zoneName: string, state: 'running' | 'failed'): Promise<string> {
     const runs = syncRunStore(admin.pool);
     const lease = (await runs.takeRun(zoneName, 'start', randomUUID())) as SyncLease;
@@ -119,7 +120,7 @@ describe('zone import', () => {
     return lease.runId;
   }
 
-  it.each(['running', 'failed'] as const)('goes on with the import that stopped on its way, %s', async (state) => {
+  it.each(['running', 'failed'] as const)('continues an interrupted import in state %s', async (state) => {
     const zoneName = `${state}.test`;
     const left = await leaveImport(zoneName, state);
     await startFakeReconciler([['www.acme', 2]], { zoneName });
@@ -140,7 +141,7 @@ describe('zone import', () => {
     ...Array.from({ length: 5 }, (_, index): [string, number] => [`n${index}.big`, 50]),
   ];
 
-  it('tells who owns what, who is past the quota, and what belongs to nobody', async () => {
+  it('reports owners, teams beyond their quota, and sets without a team', async () => {
     await startFakeReconciler(zoneOfMany);
 
     const report = await admin.json('zone', 'import');
@@ -159,7 +160,7 @@ describe('zone import', () => {
     });
   });
 
-  it('gives a team that comes later what lies below its name', async () => {
+  it('assigns existing sets to a team created later', async () => {
     await startFakeReconciler(zoneOfMany);
     await admin.run('zone', 'import');
     const created = await admin.run('team', 'create', 'later');

@@ -1,8 +1,8 @@
-import { type AuditRecord, auditLog } from '@corral/dns-mirror';
+import { type AuditRecord, auditLog } from '@corral/dns-data';
 import { Command } from 'commander';
+import type { WithContext } from '../admin-context.js';
 import { wholeNumber } from '../option-parsers.js';
-import { renderTable } from '../output/table.js';
-import type { WithContext } from '../run-admin.js';
+import { renderTable } from '../table.js';
 
 interface AuditOptions {
   readonly limit: number;
@@ -34,15 +34,31 @@ export function auditCommand(withContext: WithContext): Command {
     );
 }
 
-/** Exactly these members, whatever else a row holds. */
+/** Only these members, regardless of other columns. */
 function shownEntry(entry: AuditRecord) {
   const { id, at, actor, token, name, type, operation, state, foundApplied, completedAt } = entry;
   const { requestBody, upstreamStatus, upstreamBody, foundBody, count, refusalCode } = entry;
   const { requestCut, upstreamCut, foundCut } = entry;
   return {
-    ...{ id, at, actor, token, name, type, operation, state, foundApplied, completedAt },
-    ...{ requestBody, upstreamStatus, upstreamBody, foundBody, count, refusalCode },
-    ...{ requestBodyCut: requestCut, upstreamBodyCut: upstreamCut, foundBodyCut: foundCut },
+    id,
+    at,
+    actor,
+    token,
+    name,
+    type,
+    operation,
+    state,
+    foundApplied,
+    completedAt,
+    requestBody,
+    upstreamStatus,
+    upstreamBody,
+    foundBody,
+    count,
+    refusalCode,
+    requestBodyCut: requestCut,
+    upstreamBodyCut: upstreamCut,
+    foundBodyCut: foundCut,
   };
 }
 

@@ -1,10 +1,10 @@
 import { dnsLimits } from '@corral/contracts';
-import { type CourseRecord, courseStore, isCourseCode } from '@corral/demos';
+import { type CourseRecord, courseStore, isCourseCode } from '@corral/dns-data';
 import { Command } from 'commander';
-import { OperatorError } from '../operator-error.js';
+import type { WithContext } from '../admin-context.js';
+import { OperatorError } from '../failure.js';
 import { wholeNumber } from '../option-parsers.js';
-import { renderTable } from '../output/table.js';
-import type { WithContext } from '../run-admin.js';
+import { renderTable } from '../table.js';
 
 interface CreateOptions {
   readonly limit: number;

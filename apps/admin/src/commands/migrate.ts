@@ -1,6 +1,6 @@
 import { applyMigrations } from '@corral/database';
 import { Command } from 'commander';
-import type { WithContext } from '../run-admin.js';
+import type { WithContext } from '../admin-context.js';
 
 const CONNECT_MS = 10_000;
 

@@ -1,12 +1,11 @@
 import { secretKeys } from '@corral/secrets';
 import { ConfigError, readConfig } from '@corral/service';
 import { Command } from 'commander';
-import type { AdminContext } from '../admin-context.js';
-import { OperatorError } from '../operator-error.js';
+import type { AdminContext, WithContext } from '../admin-context.js';
+import { OperatorError } from '../failure.js';
 import { wholeNumber } from '../option-parsers.js';
-import { renderTable } from '../output/table.js';
-import type { WithContext } from '../run-admin.js';
-import { type KeyUse, type Rotated, rotateSecrets, usesOf } from '../secrets/rotate-secrets.js';
+import { type KeyUse, type Rotated, rotateSecrets, usesOf } from '../rotate-secrets.js';
+import { renderTable } from '../table.js';
 
 const variables = { SECRET_KEYS: secretKeys({ desc: 'Keys that encrypt the provider tokens of connections.' }) };
 

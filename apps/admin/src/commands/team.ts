@@ -1,9 +1,9 @@
 import type { MemberRecord, TeamRecord } from '@corral/auth';
 import { type Role, roles } from '@corral/contracts';
-import { auditLog } from '@corral/dns-mirror';
+import { auditLog } from '@corral/dns-data';
 import { Command, Option } from 'commander';
-import { renderTable } from '../output/table.js';
-import type { WithContext } from '../run-admin.js';
+import type { WithContext } from '../admin-context.js';
+import { renderTable } from '../table.js';
 
 export function teamCommand(withContext: WithContext): Command {
   const command = new Command('team').description('create and list teams and their members');

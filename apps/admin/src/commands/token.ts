@@ -1,9 +1,9 @@
 import type { DnsTokenRecord } from '@corral/auth';
 import { Command, InvalidArgumentError } from 'commander';
-import { parseExpiry } from '../expiry.js';
-import { OperatorError } from '../operator-error.js';
-import { renderTable } from '../output/table.js';
-import type { WithContext } from '../run-admin.js';
+import type { WithContext } from '../admin-context.js';
+import { OperatorError } from '../failure.js';
+import { parseExpiry } from '../option-parsers.js';
+import { renderTable } from '../table.js';
 
 interface IssueOptions {
   readonly name: string;

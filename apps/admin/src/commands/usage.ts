@@ -1,8 +1,8 @@
 import { dnsLimits } from '@corral/contracts';
-import { auditLog } from '@corral/dns-mirror';
+import { auditLog } from '@corral/dns-data';
 import { Command } from 'commander';
-import { renderTable } from '../output/table.js';
-import type { WithContext } from '../run-admin.js';
+import type { WithContext } from '../admin-context.js';
+import { renderTable } from '../table.js';
 
 export function usageCommand(withContext: WithContext): Command {
   return new Command('usage')

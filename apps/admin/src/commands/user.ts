@@ -1,8 +1,8 @@
 import { endUser, type IdentityRecord, identityStore, type LeftTeam, type UserEnd } from '@corral/auth';
 import { Command } from 'commander';
-import { OperatorError } from '../operator-error.js';
-import { renderTable } from '../output/table.js';
-import type { WithContext } from '../run-admin.js';
+import type { WithContext } from '../admin-context.js';
+import { OperatorError } from '../failure.js';
+import { renderTable } from '../table.js';
 
 export function userCommand(withContext: WithContext): Command {
   const command = new Command('user').description('create and end users, and manage their linked identities');

@@ -2,11 +2,36 @@ import { randomUUID } from 'node:crypto';
 import { connectQueue } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { Command } from 'commander';
-import type { AdminContext } from '../admin-context.js';
-import type { WithContext } from '../run-admin.js';
+import type { AdminContext, WithContext } from '../admin-context.js';
+import { renderTable } from '../table.js';
 import { findOpenImport, followRun, type RequestedRun, runSource, type SyncRun } from '../zone/follow-run.js';
-import { readOwnership } from '../zone/ownership-report.js';
-import { ownershipText, runText } from '../zone/zone-texts.js';
+import { type Ownership, readOwnership } from '../zone/ownership-report.js';
+
+function runText(zoneName: string, { rrsetsSeen, added, changed, removed, skipped }: SyncRun): string {
+  const difference = `${added} added, ${changed} changed, ${removed} removed`;
+  const later = skipped === 0 ? '' : ` ${skipped} could not be compared yet; another sync starts automatically.`;
+  return `Zone ${zoneName}: ${rrsetsSeen} record sets upstream; in the mirror ${difference}.${later}\n`;
+}
+
+function ownershipText({ teams, ownerless }: Ownership, recordsPerTeam: number): string {
+  const shares =
+    teams.length === 0
+      ? 'There are no teams yet.\n'
+      : renderTable(teams, {
+          TEAM: ({ team }) => team,
+          'RECORD SETS': ({ rrsets }) => rrsets,
+          RECORDS: ({ records }) => records,
+          QUOTA: ({ isOverQuota }) => (isOverQuota ? `over ${recordsPerTeam}: can only remove` : 'within'),
+        });
+  if (ownerless.length === 0) return `${shares}\nEvery record set belongs to a team.\n`;
+  const orphans = renderTable(ownerless, {
+    NAME: ({ name }) => name,
+    TYPE: ({ type }) => type,
+    RECORDS: ({ records }) => records,
+    WHY: ({ why }) => why,
+  });
+  return `${shares}\nThese ${ownerless.length} belong to no team and stay as they are. A new team gets those at and below its name:\n\n${orphans}`;
+}
 
 const TAKEN_WITHIN_MS = 30_000;
 
@@ -41,7 +66,7 @@ export function zoneCommand(withContext: WithContext): Command {
   return command;
 }
 
-/** Asks the reconcilers for a walk and follows it: this command holds no upstream token. */
+/** Requests a sync from the reconcilers and follows it, since this command has no upstream token. */
 async function syncZone({ io, settings, prisma, tell }: AdminContext, zone: string, request: RequestedRun) {
   const { redisUrl, databaseUrl } = settings;
   const queue = connectQueue({ redisUrl, databaseUrl, log: silentLog });

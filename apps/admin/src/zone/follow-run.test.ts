@@ -2,12 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { followRun, type SyncRun } from './follow-run.js';
 
 const running: SyncRun = {
-  ...{ zoneName: 'example.test', state: 'running', failure: null },
-  ...{ rrsetsSeen: 0, added: 0, changed: 0, removed: 0, skipped: 0 },
+  zoneName: 'example.test',
+  state: 'running',
+  failure: null,
+  rrsetsSeen: 0,
+  added: 0,
+  changed: 0,
+  removed: 0,
+  skipped: 0,
 };
 const done: SyncRun = { ...running, state: 'succeeded', rrsetsSeen: 7 };
 
-/** Answers the polls one after the other: the run, or whether another one is under way. */
+/** Answers the polls in sequence: the run, or whether another one is running. */
 const sourceOf = (...polls: (SyncRun | 'other running' | 'nothing')[]) => {
   let poll: SyncRun | 'other running' | 'nothing' = 'nothing';
   return {
@@ -22,7 +28,7 @@ const sourceOf = (...polls: (SyncRun | 'other running' | 'nothing')[]) => {
 const quiet = { onProgress: () => undefined };
 
 describe('a requested run', () => {
-  it('is followed to its end, and each change is told once', async () => {
+  it('is followed to its end, reporting each change once', async () => {
     const told: string[] = [];
 
     const run = await followRun(sourceOf('nothing', running, running, done), {
@@ -35,7 +41,7 @@ describe('a requested run', () => {
     expect(told).toEqual(['begun']);
   });
 
-  it('is waited for while another one is under way, however long that takes', async () => {
+  it('is awaited while another one is running, however long that takes', async () => {
     const told: string[] = [];
     const source = sourceOf('other running', 'other running', 'other running', running, done);
 
@@ -44,7 +50,7 @@ describe('a requested run', () => {
     expect(told).toEqual(['waiting for another', 'begun']);
   });
 
-  it('is given up when nobody begins it', async () => {
+  it('is given up when no reconciler begins it', async () => {
     const following = followRun(sourceOf('nothing'), { takenWithinMs: 300, onWait: () => undefined, ...quiet });
 
     await expect(following).rejects.toThrow(/No reconciler took the job/);

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Prisma } from '@corral/database';
-import { OperatorError } from '../operator-error.js';
+import { OperatorError } from '../failure.js';
 
-/** One walk over the zone, as its row tells. */
+/** One sync run over the zone. */
 export interface SyncRun {
   readonly zoneName: string;
   readonly state: 'running' | 'succeeded' | 'failed';
@@ -16,15 +16,15 @@ export interface SyncRun {
 
 export interface RunSource {
   findRun(): Promise<SyncRun | null>;
-  /** Whether any walk over the zone is under way: a requested one waits for its end. */
+  /** Whether any run over the zone is in progress. A requested run waits for its end. */
   isAnyRunning(): Promise<boolean>;
 }
 
 export interface FollowOptions {
-  /** How long a reconciler may take to begin, while no other walk is under way. */
+  /** How long a reconciler may take to begin while no other run is in progress, in ms. */
   readonly takenWithinMs: number;
   readonly onWait: (what: 'begun' | 'waiting for another') => void;
-  /** Called now and then while the walk goes on. */
+  /** Called periodically during the run. */
   readonly onProgress: (run: SyncRun) => void;
 }
 
@@ -32,7 +32,7 @@ const POLL_MS = 250;
 const PROGRESS_MS = 5_000;
 
 /**
- * Waits until a requested walk has ended.
+ * Waits until a requested run has ended.
  *
  * @throws OperatorError when no reconciler takes it, or it fails
  */
@@ -70,20 +70,20 @@ export async function followRun(source: RunSource, options: FollowOptions): Prom
   }
 }
 
-/** A row that its process left behind counts as running for so long: a page waits ten minutes for budget at most. */
+/** How long a run of a dead process counts as running. A page waits at most ten minutes for budget. */
 const RUNNING_MS_MAX = 900_000;
 
-/** A run that somebody asks for, or asks for again. */
+/** A run that is requested, or requested again. */
 export interface RequestedRun {
   readonly runId: string;
-  /** How many processes had taken the run before it was asked for, null for a new one: how it ended by then is past. */
+  /** Fence of the run when it was requested, null for a new run. A failure at this fence is an earlier one. */
   readonly fence: number | null;
 }
 
 /**
- * Reads how the requested run goes.
+ * Reads the state of the requested run.
  *
- * @throws OperatorError when it is about another zone: the reconcilers know only their own
+ * @throws OperatorError when the run belongs to another zone than the reconcilers'
  */
 export const runSource = (prisma: Prisma, zoneName: string, { runId, fence }: RequestedRun): RunSource => ({
   async findRun() {
@@ -102,8 +102,8 @@ export const runSource = (prisma: Prisma, zoneName: string, { runId, fence }: Re
 });
 
 /**
- * The import that is under way or stopped on its way, so that nobody begins a second one; null once the zone was
- * imported, or while nobody has begun.
+ * The running or interrupted import, so that no second one is started; null once the zone has been imported, or when no
+ * import was started.
  */
 export async function findOpenImport(prisma: Prisma, zoneName: string): Promise<RequestedRun | null> {
   const newest = await prisma.dnsSyncRun.findMany({ where: { zoneName }, orderBy: { startedAt: 'desc' }, take: 1 });

@@ -1,30 +1,30 @@
+import { isAtOrBelow, isTeamSlug, ownerLabelOf, reservedSlugs } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-import { type WhyOwnerless, whyOwnerless } from './why-ownerless.js';
 
-export interface TeamShare {
+interface TeamShare {
   readonly team: string;
   readonly rrsets: number;
   readonly records: number;
   readonly isOverQuota: boolean;
 }
 
-export interface OwnerlessRrset {
+interface OwnerlessRrset {
   readonly name: string;
   readonly type: string;
   readonly records: number;
   readonly why: WhyOwnerless;
 }
 
-/** Who owns what in a zone: each set belongs to the team of its name's last label, whenever that team came. */
+/** Ownership of the sets in a zone. Each belongs to the team named by the last label, whenever the team was created. */
 export interface Ownership {
   readonly teams: readonly TeamShare[];
   readonly ownerlessRrsets: number;
   readonly ownerless: readonly OwnerlessRrset[];
 }
 
-export interface OwnershipQuery {
+interface OwnershipQuery {
   readonly zoneName: string;
-  /** Null where there is none. */
+  /** Null without a demo zone. */
   readonly demoZoneName: string | null;
   readonly recordsPerTeam: number;
 }
@@ -49,4 +49,21 @@ export async function readOwnership(
     ownerlessRrsets: ownerless.length,
     ownerless: ownerless.map((rrset) => ({ ...rrset, why: whyOwnerless(rrset.name, zoneName, demoZoneName) })),
   };
+}
+
+/** Why a record set belongs to no team. */
+type WhyOwnerless = 'apex' | 'demo zone' | 'reserved' | 'no team name' | 'no team yet';
+
+/**
+ * Explains why no team owns a name.
+ *
+ * @param name relative to the zone
+ * @param demoZoneName null without a demo zone
+ */
+export function whyOwnerless(name: string, zoneName: string, demoZoneName: string | null): WhyOwnerless {
+  if (name === '@') return 'apex';
+  if (demoZoneName !== null && isAtOrBelow(`${name}.${zoneName}`, demoZoneName)) return 'demo zone';
+  const label = ownerLabelOf(name);
+  if (reservedSlugs.includes(label)) return 'reserved';
+  return isTeamSlug(label) ? 'no team yet' : 'no team name';
 }

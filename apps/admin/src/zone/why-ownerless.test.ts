@@ -1,8 +1,8 @@
 import { reservedSlugs } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { whyOwnerless } from './why-ownerless.js';
+import { whyOwnerless } from './ownership-report.js';
 
-describe('a record set belongs to nobody', () => {
+describe('whyOwnerless', () => {
   it.each([
     ['@', 'apex'],
     ['play', 'demo zone'],
@@ -17,15 +17,15 @@ describe('a record set belongs to nobody', () => {
     ['shop', 'no team yet'],
     ['*.www.shop', 'no team yet'],
     ['display', 'no team yet'],
-  ])('%s, because of: %s', (name, why) => {
+  ])('classifies %s as: %s', (name, why) => {
     expect(whyOwnerless(name, 'example.org', 'play.example.org')).toBe(why);
   });
 
-  it.each([null, 'demos.example.net'])('and never for a demo zone that lies elsewhere (%s)', (demoZone) => {
+  it.each([null, 'demos.example.net'])('ignores a demo zone outside the zone (%s)', (demoZone) => {
     expect(whyOwnerless('play', 'example.org', demoZone)).toBe('no team yet');
   });
 
-  it.each(reservedSlugs)('as all below the reserved %s', (slug) => {
+  it.each(reservedSlugs)('classifies names below the reserved %s', (slug) => {
     expect(whyOwnerless(`x.${slug}`, 'example.org', null)).toBe('reserved');
   });
 });

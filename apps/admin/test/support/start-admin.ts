@@ -19,20 +19,20 @@ export interface Ran {
 export interface TestAdmin {
   readonly databaseUrl: string;
   readonly pool: Pool;
-  /** An empty folder, as the one in which the command is run. */
+  /** An empty folder that serves as the working directory. */
   readonly folder: string;
   run(...argv: string[]): Promise<Ran>;
   runWith(env: NodeJS.ProcessEnv, ...argv: string[]): Promise<Ran>;
-  /** Where no reconciler is there to be waited for. */
+  /** Runs without waiting for a reconciler. */
   runWithoutPatience(...argv: string[]): Promise<Ran>;
-  /** Runs with --json and gives the value. Fails when the command does. */
+  /** Runs with --json and returns the value. Throws when the command fails. */
   json<T>(...argv: string[]): Promise<T>;
-  /** An installation as it is at first: with no team, no user, nothing. */
+  /** Resets the installation to its initial state without teams and users. */
   empty(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Until a reconciler takes a run. A test in which one is there waits for it, however slow the machine is. */
+/** How long to wait for a reconciler. Generous, so that slow machines do not fail tests. */
 const PATIENT_MS = 60_000;
 
 export async function startAdmin(): Promise<TestAdmin> {
@@ -61,7 +61,10 @@ export async function startAdmin(): Promise<TestAdmin> {
   const env = { DATABASE_URL: database.url, DNS_ZONE_NAME: ZONE };
   const run = (...argv: string[]) => runFor(PATIENT_MS, env, argv);
   return {
-    ...{ databaseUrl: database.url, pool, folder, run },
+    databaseUrl: database.url,
+    pool,
+    folder,
+    run,
     runWith: (env, ...argv) => runFor(PATIENT_MS, env, argv),
     runWithoutPatience: (...argv) => runFor(0, env, argv),
     async json<T>(...argv: string[]) {

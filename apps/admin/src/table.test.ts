@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { renderTable } from './table.js';
 
-describe('a table', () => {
-  it('has columns as wide as their widest cell, and no blanks at the ends of lines', () => {
+describe('renderTable', () => {
+  it('makes columns as wide as their widest cell, without trailing spaces', () => {
     const rows = [
       { name: 'a', count: 10 },
       { name: 'longer', count: null },
@@ -14,7 +14,7 @@ describe('a table', () => {
     expect(table).toBe('NAME    COUNT\na       10\nlonger  -\n');
   });
 
-  it('has one line per row, whatever a cell holds', () => {
+  it('renders one line per row, whatever a cell contains', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' })), (values) => {
         const table = renderTable(values, { VALUE: (value) => value });

@@ -1,11 +1,11 @@
-/** A column of a table: its title, and its text for a row. */
+/** The columns of a table: title, and text for a row. */
 export type Columns<T> = Readonly<Record<string, (row: T) => string | number | null>>;
 
 const GAP = '  ';
 
 /**
- * Renders rows under titles, as wide as the widest cell. Empty cells show as `-`, so that columns can be counted;
- * control characters show as `?`, so that no value can play with the terminal.
+ * Renders rows under titles. Empty cells show as `-`, so that columns can be counted; control characters show as `?`,
+ * so that values cannot manipulate the terminal.
  */
 export function renderTable<T>(rows: readonly T[], columns: Columns<T>): string {
   const titles = Object.keys(columns);

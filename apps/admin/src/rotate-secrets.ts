@@ -1,49 +1,49 @@
+import { connectionColumns, prismaSelect, sealedTokenOf, tokenColumnsOf } from '@corral/cluster-data';
 import type { Prisma } from '@corral/database';
 import type { KeyRing } from '@corral/secrets';
 
-/** What is sealed with a key, of those in the ring and those that something is still sealed with. */
+/** The number of secrets sealed with a key, for keys in the ring and keys still in use. */
 export interface KeyUse {
   readonly id: string;
   readonly secrets: number;
   /**
-   * `newest`: everything new is sealed with it. `in use`: something is still sealed with it. `unused`: nothing is, so it can
-   * be removed from the ring. `missing`: something is, and the ring does not have it.
+   * `newest`: seals new secrets. `in use`: an older key with secrets. `unused`: has no secrets and can be removed from
+   * the ring. `missing`: has secrets, but is not in the ring.
    */
   readonly state: 'newest' | 'in use' | 'unused' | 'missing';
 }
 
 export interface Rotated {
-  /** Secrets that are under the newest key now and were not before. */
+  /** Number of secrets newly sealed with the newest key. */
   readonly rotated: number;
-  /** Refs of connections, with their teams, whose token does not open; they stay as they are. */
+  /** `team/ref` of connections whose token cannot be decrypted; they are not changed. */
   readonly unreadable: readonly string[];
   readonly keys: readonly KeyUse[];
 }
 
 export interface RotateOptions {
-  /** Rows that are read at a time. */
+  /** Rows per batch. */
   readonly batchSize: number;
-  /** Called after each batch with how many were sealed anew so far. */
+  /** Called after each batch with the number of secrets sealed so far. */
   readonly onBatch: (rotated: number) => void;
 }
 
 /**
- * Seals the tokens of connections anew with the newest key. Each is one write that holds only if the token is still the
- * one that was read: this may be killed anywhere, be run again, or run beside the services and beside itself.
+ * Seals the tokens of connections with the newest key. Each write applies only if the token is unchanged since it was
+ * read, so this can be killed, repeated, and run concurrently with the services and with itself.
  */
 export async function rotateSecrets(prisma: Prisma, ring: KeyRing, options: RotateOptions): Promise<Rotated> {
   const unreadable: string[] = [];
   let rotated = 0;
-  for await (const { id, ref, sealedToken, tokenKeyId, team } of outdated(prisma, ring, options.batchSize)) {
-    const token = ring.openOrNull({ keyId: tokenKeyId, bytes: sealedToken }, id);
+  for await (const { id, ref, team, ...row } of outdated(prisma, ring, options.batchSize)) {
+    const token = ring.openOrNull(sealedTokenOf(row), id);
     if (token === null) {
       unreadable.push(`${team.slug}/${ref}`);
       continue;
     }
-    const { keyId, bytes } = ring.seal(token, id);
     const { count } = await prisma.connection.updateMany({
-      where: { id, tokenKeyId, sealedToken },
-      data: { tokenKeyId: keyId, sealedToken: new Uint8Array(bytes) },
+      where: { id, ...row },
+      data: tokenColumnsOf(ring.seal(token, id)),
     });
     rotated += count;
     if (rotated > 0 && rotated % options.batchSize === 0) options.onBatch(rotated);
@@ -51,7 +51,7 @@ export async function rotateSecrets(prisma: Prisma, ring: KeyRing, options: Rota
   return { rotated, unreadable, keys: await usesOf(prisma, ring) };
 }
 
-/** Which keys are in use; changes nothing. */
+/** Counts the secrets of each key; changes nothing. */
 export async function usesOf(prisma: Prisma, ring: KeyRing): Promise<KeyUse[]> {
   const rows = await prisma.connection.groupBy({
     by: ['tokenKeyId'],
@@ -68,7 +68,7 @@ export async function usesOf(prisma: Prisma, ring: KeyRing): Promise<KeyUse[]> {
   return [...inRing, ...missing.map(([id, secrets]) => ({ id, secrets, state: 'missing' as const }))];
 }
 
-/** By id, in batches: what is sealed anew meanwhile drops out, and what cannot be is passed once. */
+/** Iterates by id in batches. Rows sealed meanwhile drop out, and each unreadable row is visited once. */
 async function* outdated(prisma: Prisma, ring: KeyRing, batchSize: number) {
   const newest = ring.keyIds[0] as string;
   let after: string | null = null;
@@ -88,5 +88,5 @@ const readBatch = (
     where: { tokenKeyId: { not: newest }, ...(after === null ? {} : { id: { gt: after } }) },
     orderBy: { id: 'asc' },
     take: batchSize,
-    select: { id: true, ref: true, sealedToken: true, tokenKeyId: true, team: { select: { slug: true } } },
+    select: { id: true, ref: true, ...prismaSelect(connectionColumns.token), team: { select: { slug: true } } },
   });
