@@ -10,12 +10,12 @@ import { reportsStalls, type StallMeter, stallMeter } from '../support/stalls.js
 import { startSystem, type Team, ZONE } from '../support/start-system.js';
 
 /*
- * One request must not make all others wait. How long the event loop of a service stood still is measured inside of it,
- * and held against what right requests do to it in the same run: the machine may be slow and busy.
+ * A single request must not block all others. The test measures inside the service how long its event loop stalls, and
+ * compares this with the stalls that valid requests cause in the same run, as the machine may be slow and busy.
  */
 
 const STALL_MS_MAX = 50;
-/** What the machine does to a process happens now and then, what a body does to it every time. */
+/** Stalls from the machine happen now and then. A stall from a body happens each time. */
 const TRIES = 3;
 const SIZES = [4_096, 262_144, 1_048_576];
 const TIMEOUT_MS = 300_000;
@@ -35,7 +35,7 @@ interface Finding {
   readonly stalledMs: number;
 }
 
-/** A connection that is cut while the client still sends is an answer, too. */
+/** The service may also answer by closing the connection while the client still sends. */
 const orCut = (answer: Promise<RawAnswer>): Promise<RawAnswer | null> => answer.catch(() => null);
 
 async function floorOf(meter: StallMeter, targets: readonly Target[]): Promise<number> {
@@ -44,11 +44,11 @@ async function floorOf(meter: StallMeter, targets: readonly Target[]): Promise<n
     const right = { body: JSON.stringify(example), headers: [['Content-Type', 'application/json'] as const] };
     stalls.push(await meter.during(() => send(right)));
   }
-  // The first requests compile what they use.
+  // The first requests compile the code that they use.
   return Math.max(...stalls.slice(targets.length));
 }
 
-/** @returns the bodies that stalled the program, each time that they were sent */
+/** @returns the bodies that stalled the program every time they were sent */
 async function findStalls(program: Program, targets: readonly Target[]): Promise<Finding[]> {
   const meter = stallMeter(program);
   const boundMs = STALL_MS_MAX + (await floorOf(meter, targets));

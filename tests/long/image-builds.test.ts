@@ -9,7 +9,7 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 const dockerfile = readFileSync(join(repository, 'infra/Dockerfile'), 'utf8');
 const images = ['dns-gateway', 'cluster-api', 'reconciler', 'admin'];
 
-describe('the images, built by the Dockerfile’s own commands in an empty folder', () => {
+describe('the images, built with the commands of the Dockerfile in an empty folder', () => {
   let built: Rehearsal;
   beforeAll(async () => {
     built = await rehearseBuild(repository, dockerfile, ['build', ...images]);
@@ -23,14 +23,17 @@ describe('the images, built by the Dockerfile’s own commands in an empty folde
       encoding: 'utf8',
     });
 
-  it.each(['dns-gateway', 'cluster-api', 'reconciler'])('start the %s, which says what it lacks', (image) => {
-    const { status, stderr } = run(image, 'dist/main.js');
+  it.each(['dns-gateway', 'cluster-api', 'reconciler'])(
+    'start the %s, which says which settings are missing',
+    (image) => {
+      const { status, stderr } = run(image, 'dist/main.js');
 
-    expect(stderr).toContain('DATABASE_URL is missing');
-    expect(status).toBe(78);
-  });
+      expect(stderr).toContain('DATABASE_URL is missing');
+      expect(status).toBe(78);
+    },
+  );
 
-  it('hold the operator’s command with the migrations', () => {
+  it('contain the operator command with the migrations', () => {
     const { status, stdout, stderr } = run('admin', 'dist/main.js', ['--help']);
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

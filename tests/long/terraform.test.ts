@@ -11,9 +11,9 @@ import { type System, startSystem, type Team, ZONE } from '../support/start-syst
 import { walk } from '../support/walk.js';
 
 /*
- * The calls of Terraform for many record sets, made by the library of its provider, under the limits and waits that a gateway
- * has by default. Nothing is sped up: it takes as long as the limits make it take. Beside it lego, which never tries again,
- * issues challenges with the same token and cleans them up, for as long as Terraform runs.
+ * The calls of Terraform for many record sets, made with the library of its provider, under the default limits and waits
+ * of a gateway. The clock is real, so it takes as long as the limits require. At the same time, lego, which never retries,
+ * issues challenges with the same token and cleans them up, as long as Terraform runs.
  */
 
 const SETS = Number(process.env.CORRAL_TERRAFORM_SETS ?? 200);
@@ -23,11 +23,17 @@ const PLAY_MS = 3_600_000;
 
 const [go, challenger] = [await hcloudGo(), await lego()];
 
-/** A gateway's own. The quota of records is no rate: challenges come on top of as many sets as it allows. */
+/** The default limits of a gateway. The record quota is not a rate: the challenges come in addition to its sets. */
 const byDefault = {
-  ...{ LIMIT_PER_ADDRESS: undefined, LIMIT_PER_TOKEN: undefined, LIMIT_PER_TEAM: undefined },
-  ...{ WRITE_WAIT_MS: undefined, READ_WAIT_MS: undefined, ACTION_POLL_MS: undefined },
-  ...{ UPSTREAM_TIMEOUT_MS: undefined, UPSTREAM_WAIT_MS: undefined, SETTLE_AFTER_MS: undefined },
+  LIMIT_PER_ADDRESS: undefined,
+  LIMIT_PER_TOKEN: undefined,
+  LIMIT_PER_TEAM: undefined,
+  WRITE_WAIT_MS: undefined,
+  READ_WAIT_MS: undefined,
+  ACTION_POLL_MS: undefined,
+  UPSTREAM_TIMEOUT_MS: undefined,
+  UPSTREAM_WAIT_MS: undefined,
+  SETTLE_AFTER_MS: undefined,
   DNS_RECORDS_PER_TEAM: '1000',
 };
 
@@ -35,16 +41,16 @@ let folder: string;
 let system: System;
 let proxy: ForwardProxy;
 
-/** What became of one phase. */
+/** The outcome of one phase. */
 interface Phase {
   readonly errors: readonly string[];
   readonly made: number;
-  /** Made, but not seen to be: what the next run would delete and make again. */
+  /** The number of sets that were created but not seen afterwards: the next run would delete and create them again. */
   readonly tainted: number;
 }
 interface Play {
   readonly phases: Readonly<Record<string, Phase>>;
-  /** What the zone held of the team's sets before they were destroyed. */
+  /** The sets of the team in the zone before they were destroyed. */
   readonly held: readonly UpstreamRrset[];
   readonly challenges: { readonly done: number; readonly errors: readonly string[] };
 }
@@ -86,7 +92,7 @@ async function keepChallenging({ slug, token }: Pick<Team, 'slug' | 'token'>, si
   return { done, errors };
 }
 
-/** The two states that a set is declared to have, and what is between them: each change is one write, done or not. */
+/** The two declared states of a set, and the states between them. Each change is one write, which is done or not. */
 const first = { ttl: 300, records: ['192.0.2.1'] };
 const last = { ttl: 600, records: ['192.0.2.2', '192.0.2.3'] };
 const stateOf = ({ ttl, records }: UpstreamRrset) => ({ ttl, records: records.map(({ value }) => value) });
@@ -100,7 +106,7 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
     const gatewayEnv = { ...byDefault, ...tlsOfUpstreamName(folder, tlsPort) };
     system = await startSystem({ teams: ['ten', 'thirty'], gatewayEnv });
     proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
-    // Two teams at one address: at the same time, since both have to wait most of it.
+    // Two teams share one address. They run at the same time, as both wait for most of it.
     [ten, thirty] = system.teams.map((team, at) => play(team, [10, 30][at] as number));
     for (const played of [ten, thirty]) played?.catch(() => undefined);
   });
@@ -111,7 +117,7 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
   });
 
   it(
-    'sees no error with ten at a time, and neither does lego beside it',
+    'gets no error with ten at a time, and neither does lego meanwhile',
     async () => {
       const { phases, held, challenges } = (await ten) as Play;
 
@@ -129,7 +135,7 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
   );
 
   it(
-    'leaves no set half-made with thirty at a time: what is refused was not begun',
+    'leaves no set half created with thirty at a time: a refused creation never started',
     async () => {
       const { phases, held } = (await thirty) as Play;
 

@@ -1,7 +1,7 @@
 export interface Alignment<One, Other> {
-  /** Whether both tell of the same event. */
+  /** Whether both describe the same event. */
   fits(one: One, other: Other): boolean;
-  /** Whether it tells the truth though nothing on the first side goes with it. */
+  /** Whether an item of the other side is right even without a partner on the first side. */
   mayBeAlone(other: Other): boolean;
 }
 
@@ -11,10 +11,10 @@ export interface Misfits<One, Other> {
 }
 
 /**
- * Holds two accounts of the same story against each other. Both are in order, so an event of one goes with at most one of
- * the other, and no two pairs cross.
+ * Compares two accounts of the same story. Both are in order, so that an event of one matches at most one event of the
+ * other, and no two pairs cross.
  *
- * @returns the fewest events that do not fit; where there are several such choices, pairs are as early as they can be
+ * @returns the smallest set of events without a match. If there are several, the pairs are as early as possible
  */
 export function findMisfits<One, Other>(
   ones: readonly One[],
@@ -23,7 +23,7 @@ export function findMisfits<One, Other>(
 ): Misfits<One, Other> {
   const width = others.length + 1;
   const aloneCosts = others.map((other) => (mayBeAlone(other) ? 0 : 1));
-  /** How few do not fit of what follows each pair of positions. */
+  /** The smallest number of misfits after each pair of positions. */
   const fewest = new Uint32Array((ones.length + 1) * width);
   const at = (row: number, column: number): number => fewest[row * width + column] as number;
   const ifPaired = (row: number, column: number): number =>

@@ -2,25 +2,25 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of many shapes
   readonly json: any;
 }
 
 export interface PlainRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly body?: unknown;
-  /** Default: 30,000. */
+  /** The default is 30,000. */
   readonly timeoutMs?: number;
 }
 
-/** Something was answered, but not what the documentation says. */
+/** Thrown for an answer that the documentation does not describe. */
 export class UndocumentedAnswer extends Error {
   override readonly name = 'UndocumentedAnswer';
 }
 
-/** @throws Error when no answer comes */
+/** @throws Error if there is no answer */
 export async function ask(url: string, { method, headers, body, timeoutMs = 30_000 }: PlainRequest): Promise<Answer> {
   const response = await fetch(url, {
     method,
@@ -33,8 +33,8 @@ export async function ask(url: string, { method, headers, body, timeoutMs = 30_0
 }
 
 /**
- * A process that is killed cuts its connections at once: who waits for longer waits for a living one. Errors of `fetch`
- * are made outside of the tests' realm, where `instanceof` knows nothing of them.
+ * A killed process closes its connections at once, so that a client that waits for longer waits for a running process.
+ * Errors of `fetch` come from outside of the realm of the tests, where `instanceof` does not work.
  */
 export const isTimeout = (error: unknown): boolean => (error as { name?: unknown } | null)?.name === 'TimeoutError';
 

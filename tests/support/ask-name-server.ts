@@ -3,7 +3,7 @@ import { decode, encode, type RecordType } from 'dns-packet';
 
 const PATIENCE_MS = 5_000;
 
-/** What `dig @127.0.0.1 -p <port> <name> <type> +short` prints, for machines without dig. */
+/** Returns what `dig @127.0.0.1 -p <port> <name> <type> +short` prints, for machines without dig. */
 export function askNameServer(port: number, name: string, type: RecordType): Promise<string[]> {
   const socket = createSocket('udp4');
   const question = encode({ type: 'query', id: 1, questions: [{ name, type }] });

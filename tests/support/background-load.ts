@@ -4,9 +4,9 @@ import { callDns } from './dns-api.js';
 import { type Team, ZONE } from './start-system.js';
 
 export interface Load {
-  /** Answers so far, oldest first. */
+  /** The answers so far, oldest first. */
   readonly answers: readonly (Answer & { readonly isWrite: boolean })[];
-  /** Requests that got no answer, or one that is not documented. */
+  /** The requests without an answer, or with an undocumented one. */
   readonly failures: readonly unknown[];
   stop(): Promise<void>;
 }
@@ -15,9 +15,9 @@ const CLIENTS = 4;
 const THINK_MS = 20;
 
 /**
- * Clients that read and write sets of their own, one request after the other, until they are stopped.
+ * Starts clients that read and write their own sets, one request after the other, until they are stopped.
  *
- * @param url where they send to, ends in `/v1`
+ * @param url the address of the gateway, which ends in `/v1`
  */
 export function startLoad(url: string, { token, slug }: Pick<Team, 'slug' | 'token'>): Load {
   const answers: (Answer & { isWrite: boolean })[] = [];

@@ -6,7 +6,7 @@ import type { FaultRule, LocalCloud } from './local-cloud.js';
 const RULES_MAX = 8;
 const EVERY_MS = 400;
 
-/** Injects one drawn fault after the other until it is over, and leaves none behind. */
+/** Injects drawn faults one after the other until it is told to stop, and leaves none behind. */
 export async function breakCloud(
   cloud: Pick<LocalCloud, 'addFaults' | 'clearFaults'>,
   faults: fc.Arbitrary<FaultRule>,
@@ -18,7 +18,7 @@ export async function breakCloud(
       await cloud.addFaults(next());
       await pause(EVERY_MS);
     }
-    await cloud.clearFaults(); // what nothing matched would pile up
+    await cloud.clearFaults(); // rules without a match would pile up
   }
   await cloud.clearFaults();
 }

@@ -15,26 +15,26 @@ import { drawer } from './drawer.js';
 import { type Killer, killAgainAndAgain } from './killer.js';
 import { type System, type Team, ZONE } from './start-system.js';
 
-/** An answer to a write, with what was asked. */
+/** An answer to a write, with the request. */
 export interface AnsweredWrite {
   readonly request: WriteRequest;
   readonly key: SetKey;
   readonly status: number;
   readonly actionId: number | null;
-  /** Of an error. */
+  /** The code of an error. */
   readonly code: string | undefined;
 }
 
-/** A run in which too little was accepted shows too little, however long it took. */
+/** Counts the accepted writes. A run with too few of them shows too little, however long it took. */
 export const countAccepted = (answered: readonly AnsweredWrite[]): number =>
   answered.filter(({ status }) => status < 300).length;
 
 export interface Chaos {
   readonly kills: number;
-  /** Requests that got no answer because a process was killed under them. */
+  /** The requests without an answer because a process was killed. */
   readonly lost: number;
   readonly answered: readonly AnsweredWrite[];
-  /** What must never happen, whatever is killed. */
+  /** Events that must never happen, whatever is killed. */
   readonly problems: readonly string[];
 }
 
@@ -44,19 +44,19 @@ export type ChaosSoFar = Pick<Chaos, 'answered'> & { readonly problems: string[]
 
 export interface ChaosPlan {
   readonly seed: number;
-  /** Asked all along. @param soFar its kills and answers */
+  /** Called repeatedly. @param soFar the kills and answers of this run */
   readonly isOver: (soFar: Pick<Chaos, 'kills' | 'answered'>) => boolean;
-  /** Whose clients write. Default: all. */
+  /** The teams whose clients write. The default is all. */
   readonly teams?: readonly Team[];
-  /** Where clients send to, each ends in `/v1`. Default: the gateways themselves. */
+  /** The addresses for clients, which end in `/v1`. The default is the gateways themselves. */
   readonly urls?: readonly string[];
-  /** Who is killed when, until it is over. Default: every gateway and reconciler, each at moments of its own. */
+  /** Kills processes until the run is over. The default is every gateway and reconciler, each at its own moments. */
   readonly kill?: (killer: Killer) => Promise<unknown>;
-  /** What goes on beside it, until it is over. */
+  /** Other work that goes on until the run is over. */
   readonly beside?: (chaos: ChaosSoFar, isOver: () => boolean) => Promise<unknown>;
 }
 
-/** Clients write, the upstream fails, and processes are killed, until it is over. */
+/** Lets clients write, makes the upstream fail and kills processes until the run is over. */
 export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> {
   const { seed, teams = system.teams, urls = system.gateways.map(({ url }) => url) } = plan;
   const { kill = killEachByItself(system) } = plan;
@@ -70,7 +70,7 @@ export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> 
       return await callDns(url, { ...request, path: `/zones/${ZONE}${request.path}`, token: team.token });
     } catch (error) {
       if (error instanceof UndocumentedAnswer) chaos.problems.push(`${error.message}: ${error.cause}`);
-      else if (isTimeout(error)) chaos.problems.push(`${request.method} ${request.path} was left without an answer`);
+      else if (isTimeout(error)) chaos.problems.push(`${request.method} ${request.path} got no answer`);
       else chaos.lost += 1;
       return null;
     }
@@ -98,7 +98,9 @@ export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> 
   };
 
   const killer = {
-    ...{ seed: seed + 100, isOver, answers: () => chaos.answered.filter(({ status }) => status < 500).length },
+    seed: seed + 100,
+    isOver,
+    answers: () => chaos.answered.filter(({ status }) => status < 500).length,
     onKill: () => {
       chaos.kills += 1;
     },
@@ -115,7 +117,7 @@ export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> 
   return chaos;
 }
 
-/** Each gateway and each reconciler at one moment after the other, whatever the others do just then. */
+/** Kills each gateway and each reconciler at one moment after the other, independently of the others. */
 const killEachByItself =
   ({ gateways, reconcilers }: System) =>
   (killer: Killer): Promise<unknown> =>

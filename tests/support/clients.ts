@@ -7,7 +7,7 @@ import { type Missing, unlessInstalled } from '@corral/testing';
 import { builtFile } from './program.js';
 import { type Command, runCommand } from './run-command.js';
 
-/** A client to run, or why there is none on this machine. */
+/** The command of a client, or why this machine has none. */
 export type Client =
   | { readonly kind: 'found'; readonly command: readonly string[] }
   | { readonly kind: 'missing'; readonly missing: Missing };
@@ -17,10 +17,10 @@ const BUILD_MS = 240_000;
 const found = (...command: string[]): Client => ({ kind: 'found', command });
 const missing = (what: Missing): Client => ({ kind: 'missing', missing: what });
 
-/** For tests that run a client: null when there is one. */
+/** For tests that run a client: returns null if it is there. */
 export const missingOf = (client: Client): Missing | null => (client.kind === 'missing' ? client.missing : null);
 
-/** The hcloud CLI: `HCLOUD_CLI`, else `hcloud` on PATH. A Go module proxy alone does not give what it is built from. */
+/** The hcloud CLI: `HCLOUD_CLI`, or `hcloud` on PATH. A Go module proxy alone cannot provide what is needed to build it. */
 export async function hcloudCli(env: NodeJS.ProcessEnv = process.env): Promise<Client> {
   if (env.HCLOUD_CLI) return found(env.HCLOUD_CLI);
   if (await works(['hcloud', 'version'])) return found('hcloud');
@@ -57,13 +57,13 @@ export async function schemathesis(): Promise<Client> {
   return python.kind === 'missing' ? python : found(...python.command, '-m', 'schemathesis.cli');
 }
 
-/** With the library in an environment of its own. */
+/** Returns the client with its library in its own environment. */
 async function pythonProgram(name: string): Promise<Client> {
   const python = await pythonEnvironment(name);
   return python.kind === 'missing' ? python : found(...python.command, builtFile(`tests/clients/${name}/walk.py`));
 }
 
-/** A Python with what `clients/<name>/requirements.txt` lists. */
+/** Returns a Python with the packages of `clients/<name>/requirements.txt`. */
 async function pythonEnvironment(name: string, { atLeast = [3, 0] as [number, number] } = {}): Promise<Client> {
   const check = `import ensurepip, venv, sys; sys.exit(sys.version_info < (${atLeast.join(', ')}))`;
   const version = atLeast[1] === 0 ? '3' : `${atLeast.join('.')} or newer`;
@@ -82,11 +82,10 @@ async function pythonEnvironment(name: string, { atLeast = [3, 0] as [number, nu
 }
 
 /**
- * Makes something once per machine and user, in a folder that later runs find again. What was not finished is not
- * kept.
+ * Creates something once per machine and user, in a folder that later runs find again. An unfinished folder is not kept.
  *
- * @param wanted `file`: what to run of it
- * @param make fills the folder; gives a sentence when it could not
+ * @param wanted `file`: the file in it to run
+ * @param make fills the folder, and returns a sentence if it fails
  */
 async function made(
   name: string,
@@ -112,7 +111,7 @@ async function hashOf(folder: string, files: readonly string[]): Promise<string>
   return hash.digest('hex').slice(0, 12);
 }
 
-/** Programs that are on PATH or are not. */
+/** Programs that must be on PATH. */
 export const missingCurl = (): Missing | null =>
   unlessInstalled(['curl', '--version'], { what: 'curl', how: 'put curl on PATH' });
 export const missingDig = (): Missing | null =>
@@ -124,13 +123,13 @@ export const missingOpenssl = (): Missing | null => {
   return unlessInstalled(['openssl', 'version'], missing) ?? unlessInstalled(['bash', '--version'], missing);
 };
 
-/** Whether a command is installed: it runs and ends with 0. */
+/** Returns whether a command is installed, which means that it runs and exits with 0. */
 export const works = async (command: Command): Promise<boolean> =>
   (await runCommand(command, { timeoutMs: 20_000 })).code === 0;
 
-/** @returns null when the command did its work, else what it said, in one line */
+/** @returns null if the command succeeded, otherwise its output in one line */
 async function attempt(command: Command, cwd: string): Promise<string | null> {
-  const env = { GOTOOLCHAIN: 'local', GOFLAGS: '' }; // no newer Go is fetched
+  const env = { GOTOOLCHAIN: 'local', GOFLAGS: '' }; // do not download a newer Go
   const { code, stdout, stderr } = await runCommand(command, { cwd, env, timeoutMs: BUILD_MS });
   if (code === 0) return null;
   const said = `${stdout}\n${stderr}`.trim().split('\n').at(-1) ?? '';

@@ -7,23 +7,23 @@ import { type System, ZONE } from './start-system.js';
 import { type AuditEntry, findUnmatched, keyOf, replay } from './upstream-history.js';
 import { ownSets, readMirror, SETTLED_WITHIN_MS, untilSettled } from './whole.js';
 
-/** Numbers of actions from here on are the gateway's own, for writes that were settled. */
+/** Action numbers from here on belong to the gateway, for writes that it settled. */
 const OWN_ACTIONS_FROM = 2 ** 52;
 
 export interface Judged {
-  /** That the upstream accepted. */
+  /** The writes that the upstream accepted. */
   readonly writes: number;
-  /** Of those, the ones whose action ended in an error. */
+  /** How many of these have an action that ended in an error. */
   readonly failed: number;
   /** Writes whose answer was lost and whose outcome was found by reading. */
   readonly settled: number;
 }
 
 /**
- * Waits until everything has settled, and holds the accounts of what happened against each other: the upstream's log, the
- * audit log, what clients were told, and the mirror. All faults have ended, and every process runs.
+ * Waits until all work has settled, and compares the accounts of what happened: the log of the upstream, the audit log, the
+ * answers to clients, and the mirror. All faults have ended, and every process runs.
  *
- * @throws Error when they do not tell the same story
+ * @throws Error if they do not agree
  */
 export async function expectNothingLostOrInvented(
   system: System,
@@ -53,7 +53,7 @@ export async function expectNothingLostOrInvented(
   };
 }
 
-/** The upstream's log of one zone. */
+/** The upstream log of one zone. */
 export async function writesIn({ cloud }: System, zone: string): Promise<UpstreamWrite[]> {
   return (await cloud.writes()).filter((write) => write.zone === zone);
 }
@@ -62,7 +62,7 @@ export interface Entry extends AuditEntry {
   readonly actor: string;
 }
 
-/** What the audit log says of the sets of one zone. */
+/** The entries of the audit log about the sets of one zone. */
 export async function readEntries({ pool }: System, zone: string): Promise<Entry[]> {
   const { rows } = await pool.query<Entry>(
     `SELECT entry.id, actor, entry.name, type, operation, state, request_body AS "requestBody",
@@ -74,7 +74,7 @@ export async function readEntries({ pool }: System, zone: string): Promise<Entry
   return rows;
 }
 
-/** The operator's own command. A set that was written just now is left to the next run. */
+/** Runs the operator command. It leaves a set that was written just now to the next run. */
 async function syncZone(system: System): Promise<void> {
   await waitFor(
     'a sync that could compare every set',
@@ -87,7 +87,7 @@ async function syncZone(system: System): Promise<void> {
   );
 }
 
-/** Whether what a client was told is accepted is in the upstream's log: there it has its effect until a later write. */
+/** Whether a write that a client was told is accepted is in the upstream log. It has its effect there until a later write. */
 function tookEffect(
   { key, status, actionId, request }: AnsweredWrite,
   writes: readonly UpstreamWrite[],
@@ -101,18 +101,18 @@ function tookEffect(
   }
   const entry = entries.find(({ id }) => id === actionId - OWN_ACTIONS_FROM);
   if (entry?.state !== 'settled' || keyOf(entry) !== keyOf(key)) return false;
-  // What is gone may have been gone before; all else is known by its mark.
+  // A deleted set may have been deleted before. Everything else is known by its mark.
   const leavesNoMark = entry.operation === 'delete' || entry.operation === 'remove_records';
   return entry.foundApplied === true && (leavesNoMark || writes.some(isSame));
 }
 
-/** The mirror follows every write by itself. Only an action that failed after all is left for a sync to find. */
+/** The mirror follows every write by itself. Only an action that failed late is left for a sync to find. */
 function driftWithoutCause(writes: readonly UpstreamWrite[], entries: readonly Entry[]): Entry[] {
   const failed = new Set(writes.filter((write) => write.actionError !== null).map(keyOf));
   return entries.filter((entry) => entry.actor === 'upstream' && !failed.has(keyOf(entry)));
 }
 
-/** What both the upstream's list and our reading of its log say of the teams' sets. */
+/** The sets of the teams, on which the list of the upstream and our replay of its log must agree. */
 function comparable(sets: ReadonlyMap<string, unknown>): Record<string, object> {
   const entries = [...sets].flatMap(([id, rrset]) => {
     const { ttl, labels, records } = typeof rrset === 'string' ? JSON.parse(rrset) : rrset;

@@ -15,21 +15,21 @@ export interface SetKey {
   readonly type: string;
 }
 
-/** One wish of a client: what it asks of which set, through which gateway, and what it does when no answer comes. */
+/** One wish of a client: what it asks of which set, through which gateway, and what it does without an answer. */
 export interface Step {
   readonly set: number;
   readonly gateway: number;
   readonly operation: Operation;
-  /** Ask for what fits the set as it is now; else for `operation`, come what may. */
+  /** Send a write that fits the current set; otherwise send `operation` in any case. */
   readonly looksFirst: boolean;
-  /** Which of the set's few values the body names. */
+  /** Which of the few values of the set the body contains. */
   readonly values: readonly number[];
-  /** How often the very same request is sent again when there was no answer or a 5xx. */
+  /** How often the same request is repeated if there was no answer or a 5xx. */
   readonly resends: number;
   readonly thinkMs: number;
 }
 
-/** The sets that the clients of one team fight over. */
+/** The sets that all clients of one team write to. */
 export function setsOf(slug: string): SetKey[] {
   return [
     { name: slug, type: 'A' },
@@ -49,8 +49,15 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.record({
   set: fc.nat(SETS - 1),
   gateway: fc.nat(5),
   operation: fc.constantFrom<Operation>(
-    ...(['create', 'set_records', 'set_records', 'add_records', 'add_records', 'remove_records'] as const),
-    ...(['change_ttl', 'update', 'delete'] as const),
+    'create',
+    'set_records',
+    'set_records',
+    'add_records',
+    'add_records',
+    'remove_records',
+    'change_ttl',
+    'update',
+    'delete',
   ),
   looksFirst: fc.integer({ min: 0, max: 9 }).map((tenths) => tenths < 8),
   values: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 }),
@@ -58,37 +65,49 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.record({
   thinkMs: fc.integer({ min: 10, max: 200 }),
 });
 
-const slowest = 1_150; // a little more than the gateway waits, and less than it waits to settle
+const slowest = 1_150; // a little more than a gateway waits for the upstream, and less than it waits to settle
 
 const html = { body: '<html><body>Service Unavailable</body></html>', contentType: 'text/html' };
 
 const effects: fc.Arbitrary<FaultRule['effect']> = fc.constantFrom(
-  ...[{ delayMs: 50 }, { delayMs: 300 }, { delayMs: 300 }, { delayMs: slowest }],
-  ...[
-    { status: 500, perform: true },
-    { status: 500, perform: false },
-  ],
-  ...[
-    { status: 502, perform: true, ...html },
-    { status: 503, perform: false, ...html },
-  ],
-  ...[{ reset: 'before' }, { reset: 'after' }, { reset: 'after' }, { truncate: true }, { truncate: true }],
-  ...[{ status: 429 }, { hang: true }],
+  { delayMs: 50 },
+  { delayMs: 300 },
+  { delayMs: 300 },
+  { delayMs: slowest },
+  { status: 500, perform: true },
+  { status: 500, perform: false },
+  { status: 502, perform: true, ...html },
+  { status: 503, perform: false, ...html },
+  { reset: 'before' },
+  { reset: 'after' },
+  { reset: 'after' },
+  { truncate: true },
+  { truncate: true },
+  { status: 429 },
+  { hang: true },
 );
 
 const faults: fc.Arbitrary<FaultRule> = fc.record({
   match: fc.constantFrom<{ method?: string; path?: string }>(
-    ...[{ method: 'POST' }, { method: 'POST' }, { path: '_records$' }, { method: 'PUT' }, { method: 'DELETE' }],
-    ...[{ path: 'change_ttl$' }, { method: 'GET', path: '/rrsets/' }, { method: 'GET' }],
+    { method: 'POST' },
+    { method: 'POST' },
+    { path: '_records$' },
+    { method: 'PUT' },
+    { method: 'DELETE' },
+    { path: 'change_ttl$' },
+    { method: 'GET', path: '/rrsets/' },
+    { method: 'GET' },
   ),
   times: fc.integer({ min: 1, max: 3 }),
   effect: effects,
 });
 
-/** An accepted write whose action fails changes nothing, be it at once or late. */
+/** An accepted write whose action fails changes nothing, whether it fails at once or late. */
 const failingActions: fc.Arbitrary<FaultRule> = fc.record({
   match: fc.constantFrom(
-    ...[{ method: 'POST', path: '/rrsets$' }, { method: 'POST', path: '_records$' }, { path: 'change_ttl$' }],
+    { method: 'POST', path: '/rrsets$' },
+    { method: 'POST', path: '_records$' },
+    { path: 'change_ttl$' },
     { method: 'DELETE' },
   ),
   times: fc.constantFrom(1, 1, 3),
@@ -108,12 +127,12 @@ const recordValue: Readonly<Record<string, (number: number) => string>> = {
 
 export interface WriteRequest {
   readonly method: string;
-  /** Below the zone. */
+  /** The path below that of the zone. */
   readonly path: string;
   readonly body?: object;
 }
 
-/** @param mark makes the body different from every other one: by it the request is known in log and audit */
+/** @param mark makes each body unique, so that the request can be found in the upstream log and the audit log */
 export function requestOf({ operation, values }: Step, { name, type }: SetKey, mark: number): WriteRequest {
   const path = `/rrsets/${encodeURIComponent(name)}/${type}`;
   const numbers = type === 'CNAME' ? values.slice(0, 1) : values;
@@ -132,7 +151,7 @@ export function requestOf({ operation, values }: Step, { name, type }: SetKey, m
   }
 }
 
-/** What a client that looks first asks for instead. */
+/** The operation of a client that looks first. */
 export function fitting(step: Step, isPresent: boolean): Step {
   if (!isPresent) return step.operation === 'add_records' ? step : { ...step, operation: 'create' };
   return step.operation === 'create' ? { ...step, operation: 'set_records' } : step;

@@ -4,7 +4,7 @@ import { drawer } from './drawer.js';
 import type { restartablePostgres } from './postgres.js';
 import type { restartableRedis } from './redis.js';
 
-/** Goes on until it is over. */
+/** Continues until the run is over. */
 export type Disturbance = (isOver: () => boolean) => Promise<void>;
 
 interface Absence {
@@ -14,13 +14,13 @@ interface Absence {
 
 const awayMs = fc.integer({ min: 0, max: 1_500 });
 const oftenAway: fc.Arbitrary<Absence> = fc.record({ beforeMs: fc.integer({ min: 4_000, max: 15_000 }), awayMs });
-/** Seldom enough for steady work in between. */
+/** Rare enough for steady work in between. */
 export const seldomAway: fc.Arbitrary<Absence> = fc.record({
   beforeMs: fc.integer({ min: 10_000, max: 25_000 }),
   awayMs,
 });
 
-/** Redis loses all that it holds, now and then together with its process. */
+/** Makes Redis lose all its data, now and then together with its process. */
 export function forgetfulRedis(
   redis: Awaited<ReturnType<typeof restartableRedis>>,
   seed: number,
@@ -42,7 +42,7 @@ export function forgetfulRedis(
   };
 }
 
-/** Postgres is away for a moment. */
+/** Stops Postgres for a moment. */
 export function restartedPostgres(
   postgres: Awaited<ReturnType<typeof restartablePostgres>>,
   seed: number,

@@ -3,19 +3,19 @@ import { type Answer, ask, UndocumentedAnswer } from './answer.js';
 
 export interface DnsCall {
   readonly method: string;
-  /** Below `/v1`. */
+  /** The path below `/v1`. */
   readonly path: string;
   readonly body?: unknown;
-  /** Default: none, as from somebody who knows a course code. */
+  /** The default is no token, as from somebody with a course code. */
   readonly token?: string;
   readonly timeoutMs?: number;
 }
 
 /**
- * Sends one request and holds its answer against the documentation.
+ * Sends one request and compares its answer with the documentation.
  *
- * @param url of a gateway; ends in `/v1`
- * @throws Error when no answer comes, or one in a shape that is not documented
+ * @param url the address of a gateway, which ends in `/v1`
+ * @throws Error if there is no answer, or an undocumented one
  */
 export async function callDns(url: string, call: DnsCall): Promise<Answer> {
   const { path, token, ...request } = call;
@@ -25,7 +25,7 @@ export async function callDns(url: string, call: DnsCall): Promise<Answer> {
   return answer;
 }
 
-/** @throws UndocumentedAnswer when the answer has not the shape that the documentation gives for it */
+/** @throws UndocumentedAnswer if the answer does not have the documented form */
 function assertDocumented({ method, path }: DnsCall, answer: Answer): void {
   const shape = shapeOf(method, path.split('?')[0] ?? '', answer.status);
   try {
@@ -47,7 +47,7 @@ function assertDocumented({ method, path }: DnsCall, answer: Answer): void {
 
 const WAIT_AND_RETRY = [429, 503];
 
-/** The upstream's own failures pass through; the gateway's never happen. */
+/** Failures of the upstream itself are passed on. The gateway itself must never fail. */
 const isInjected = ({ json }: Answer): boolean => json.error.message === 'injected fault';
 
 function shapeOf(method: string, path: string, status: number): DnsAnswer | null {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** As many values as are asked for, always the same for a seed. */
+/** Draws as many values as asked for. The same seed always gives the same values. */
 export function drawer<T>(arbitrary: fc.Arbitrary<T>, seed: number): () => T {
   let drawn: T[] = [];
   let block = 0;

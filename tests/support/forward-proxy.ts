@@ -2,15 +2,15 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
 export interface ForwardProxy {
-  /** For `HTTPS_PROXY`. */
+  /** The value for `HTTPS_PROXY`. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
 /**
- * A proxy that leads connections to one host to a port of this machine, and refuses all others. It stands in for what a
- * test may not have: a name that resolves to this machine, and port 443. What goes through it is not touched, so the
- * client's TLS is with whoever listens there.
+ * A proxy that leads connections for one host to a port of this machine, and refuses all others. It replaces what a test
+ * may not have: a name that resolves to this machine, and port 443. It does not change the traffic, so the TLS of the
+ * client ends at the listener on that port.
  *
  * @param target the host and port that clients ask for, as `name:443`
  */

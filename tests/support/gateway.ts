@@ -2,13 +2,13 @@ import type { Program } from './program.js';
 import { api, type Env, UNLIMITED } from './system-parts.js';
 
 export interface Gateway extends Program {
-  /** Without a path. */
+  /** The address without a path. */
   readonly base: string;
-  /** Ends in `/v1`. */
+  /** The address, which ends in `/v1`. */
   readonly url: string;
 }
 
-/** Intervals short enough for a test, in the relations that they have in production. */
+/** Intervals that are short enough for a test, with the same ratios as in production. */
 const shortTimes = {
   UPSTREAM_TIMEOUT_MS: '1s',
   UPSTREAM_WAIT_MS: '1500ms',

@@ -1,4 +1,4 @@
-/** Groups in the order of their first items; items in theirs. */
+/** Groups items. The groups are in the order of their first items, and the items keep their order. */
 export function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
@@ -9,6 +9,6 @@ export function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<s
   return groups;
 }
 
-/** Each item with the one after it. */
+/** Returns each item with the next one. */
 export const pairs = <T>(items: readonly T[]): [T, T][] =>
   items.slice(1).map((item, index) => [items[index] as T, item]);

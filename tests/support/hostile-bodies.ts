@@ -10,10 +10,10 @@ export interface HostileBody {
 const json = ['Content-Type', 'application/json'] as const;
 
 /**
- * Bodies that cost whoever reads them without a bound far more than their bytes.
+ * Bodies that cost a reader without limits far more than their size.
  *
- * @param example a right one of the route
- * @param bytes how many most of them may have
+ * @param example a valid body of the route
+ * @param bytes the size of most of the bodies
  */
 export function hostileBodies(example: object, bytes: number): HostileBody[] {
   const filled = (head: string, unit: string, tail: string): string =>
@@ -25,13 +25,13 @@ export function hostileBodies(example: object, bytes: number): HostileBody[] {
     ['empty objects', filled('{"records":[', '{},', '{}]}')],
     ['empty objects as a specification', filled('{"spec":{"nodePools":[', '{},', '{}]}}')],
     ['numbers', filled('{"records":[', '1,', '1]}')],
-    ['one member again and again', filled('{', '"a":1,', '"a":1}')],
+    ['the same member again and again', filled('{', '"a":1,', '"a":1}')],
     [
-      'members of their own',
+      'many different members',
       `{${Array.from({ length: bytes / 12 }, (_, at) => `"m${at}":0`).join(',')}}`.slice(0, bytes),
     ],
     ['a long text', filled('{"name":"', 'x', '"}')],
-    ['a text of escapes', filled('{"name":"', '\\"', '"}')],
+    ['a text full of escapes', filled('{"name":"', '\\"', '"}')],
     ['a text without an end', filled('{"name":"', '\\\\', '')],
     ['a long name', filled('{"', 'x', '":1}')],
     ['a long number', filled('{"ttl":', '9', '}')],
@@ -65,7 +65,7 @@ interface Place {
   filled(fill: (head: string, unit: string, tail: string) => string): string;
 }
 
-/** Each text, list and object of a right body, to be filled until the body is full. */
+/** Every text, list and object of a valid body, each to be filled up to the size. */
 function placesOf(example: object): Place[] {
   const mark = '\u0001mark\u0001';
   const places: Place[] = [];

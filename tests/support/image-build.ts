@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { type Copy, DockerfileParser, type From } from 'dockerfile-ast';
 
 export interface Rehearsal {
-  /** The folder that stands for the root of the file system. */
+  /** The folder that serves as the root of the file system. */
   readonly root: string;
-  /** Where the files of a stage lie; the last stage with that name. */
+  /** The folder of a stage. If several have the name, the last one counts. */
   inStage(stage: string, path: string): string;
 }
 
@@ -19,8 +19,8 @@ interface Stage {
 }
 
 /**
- * Does what `docker build` would do, in folders: each stage is a folder, COPY copies what git tracks or would track,
- * RUN runs in the stage's working directory with absolute paths of the file led into the folder.
+ * Does what `docker build` would do, in folders: each stage is a folder, COPY copies the files that git tracks or would
+ * track, and RUN runs in the working directory of the stage, with absolute paths of the file mapped into the folder.
  */
 export async function rehearseBuild(
   repository: string,
@@ -30,7 +30,7 @@ export async function rehearseBuild(
   const root = mkdtempSync(join(tmpdir(), 'corral-image-'));
   const context = join(root, 'context');
   copyTracked(repository, context);
-  // Outside of a repository turbo reads whole folders of packages to know what they are made of, for most of a minute.
+  // Outside of a repository, turbo spends most of a minute reading whole folders to find the inputs of packages.
   cpSync(join(repository, '.gitignore'), join(root, '.gitignore'));
   spawnSync('git', ['init', '--quiet'], { cwd: root });
   const built = new Map<string, Stage>();
@@ -96,7 +96,7 @@ async function runIn(
       ...process.env,
       CI: 'true',
       NODE_OPTIONS: '',
-      // What was built of the very same files is taken from there.
+      // Files that were already built from the very same sources are taken from there.
       TURBO_CACHE_DIR: turboCache,
       npm_config_prefix: join(root, 'npm'),
       PATH: `${join(root, 'npm', 'bin')}:${process.env.PATH}`,
@@ -114,7 +114,7 @@ async function runIn(
   if (code !== 0) throw new Error(`${command}\nended with ${code}\n${output}`);
 }
 
-/** The build context: what a clone has, and what was added since. */
+/** The build context: the files of a clone, and those that were added since. */
 function copyTracked(repository: string, target: string): void {
   const listed = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: repository,

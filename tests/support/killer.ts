@@ -4,12 +4,12 @@ import { drawer } from './drawer.js';
 import type { Program } from './program.js';
 
 export interface Lifetime {
-  /** Counted from when it was ready, which takes a loaded machine long; else from its first instruction. */
+  /** Counted from the moment it was ready, which takes long on a loaded machine, or else from its start. */
   readonly isReadyFirst: boolean;
   readonly ms: number;
 }
 
-/** While it starts, or after some steady work. */
+/** Kills while it starts, or after some steady work. */
 export const lifetimesOf = ({ steadyMsMax }: { steadyMsMax: number }): fc.Arbitrary<Lifetime> =>
   fc.oneof(
     {
@@ -22,23 +22,23 @@ export const lifetimesOf = ({ steadyMsMax }: { steadyMsMax: number }): fc.Arbitr
     },
   );
 
-/** What can be killed and started again. */
+/** A program that can be killed and started again. */
 export type Killable = Pick<Program, 'name' | 'start' | 'untilReady' | 'kill' | 'output' | 'exited'>;
 
 export interface Killer {
   readonly seed: number;
-  /** How long a process lives. Default: up to a few seconds of steady work. */
+  /** How long a process lives. The default is up to a few seconds of steady work. */
   readonly lifetimes?: fc.Arbitrary<Lifetime>;
   /** Asked before each kill. */
   isOver(): boolean;
-  /** How many requests of clients have been answered so far. */
+  /** The number of client requests that have been answered so far. */
   answers(): number;
   onKill(): void;
-  /** What must never happen: a process that ends without being told to, or does not get ready. */
+  /** Reports what must never happen: a process ends by itself, or does not get ready. */
   onProblem(problem: string): void;
 }
 
-/** Ends a process with SIGKILL and starts it again at the same address, at one drawn moment after the other. */
+/** Ends a process with SIGKILL and starts it again at the same address, again and again at drawn moments. */
 export async function killAgainAndAgain(program: Killable, killer: Killer): Promise<void> {
   const { seed, isOver, onKill, onProblem, lifetimes = lifetimesOf({ steadyMsMax: 7_000 }) } = killer;
   const next = drawer(lifetimes, seed);
@@ -54,7 +54,7 @@ export async function killAgainAndAgain(program: Killable, killer: Killer): Prom
 const endOf = async (program: Killable): Promise<string> =>
   `${program.name} ended by itself: ${JSON.stringify(await program.exited)}\n${program.output()}`;
 
-/** @returns what must not be: that it never got ready */
+/** @returns the problem if it never got ready */
 async function liveFor(program: Killable, { isReadyFirst, ms }: Lifetime): Promise<string | null> {
   try {
     if (isReadyFirst) await program.untilReady();
@@ -65,12 +65,12 @@ async function liveFor(program: Killable, { isReadyFirst, ms }: Lifetime): Promi
   return null;
 }
 
-/** One turn of a killer that takes care that others go on meanwhile. */
+/** One turn of a killer that lets the others go on meanwhile. */
 interface Turn {
-  /** Which of those that run and were killed least often. */
+  /** Picks one of the running programs that were killed least often. */
   readonly pick: number;
   readonly pauseMs: number;
-  /** How long after their new start they are killed once more; null to leave them alone. */
+  /** How long after its restart the program is killed once more, or null to leave it alone. */
   readonly againMs: number | null;
 }
 
@@ -80,13 +80,13 @@ const turnArbitrary: fc.Arbitrary<Turn> = fc.record({
   againMs: fc.option(fc.integer({ min: 50, max: 1_500 }), { freq: 1 }),
 });
 
-/** Clients get so many answers between two turns of a killer, at least: who never gets through shows nothing. */
+/** The smallest number of answers between two turns of a killer: a run whose clients never get through shows nothing. */
 const ANSWERS_PER_TURN = 10;
 
 /**
- * Kills processes in turns, two of them at a time: before the next is taken, the last is ready again and clients got
- * answers. So most of them work at any moment, however slow the machine is; whoever is killed has worked for a time
- * of any length. All are killed about as often, so that what waits for each of them to be started anew need not be lucky.
+ * Kills processes in turn, two at a time: before the next kill, the last process is ready again and clients got answers.
+ * So most processes work at any moment, however slow the machine is, and a killed process has worked for any length of
+ * time. All are killed about equally often, so that work that waits for the restart of each of them gets done.
  */
 export async function killInTurns(programs: readonly Killable[], killer: Killer): Promise<void> {
   const { seed, isOver, onKill, onProblem, answers } = killer;

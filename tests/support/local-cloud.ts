@@ -15,10 +15,10 @@ export interface UpstreamRrset {
   readonly records: readonly UpstreamRecord[];
 }
 
-/** A write that the upstream accepted, in the words of its admin address. */
+/** A write that the upstream accepted, as its admin address reports it. */
 export interface UpstreamWrite {
   readonly seq: number;
-  /** Name of the zone. */
+  /** The name of the zone. */
   readonly zone: string;
   readonly method: string;
   readonly path: string;
@@ -50,44 +50,44 @@ export interface LocalCloud {
   readonly apiUrl: string;
   readonly token: string;
   readonly dnsPort: number;
-  /** Of the mail server that keeps all mails. */
+  /** The address of the mail server, which keeps all mails. */
   readonly smtpUrl: string;
-  /** Written by the cloud, so there is none without a data folder. */
+  /** The file that the cloud writes; there is none without a data folder. */
   readonly gardenKubeconfigPath: string;
-  /** Of the accounts that have what each service needs and nothing else. */
+  /** Credentials with exactly the permissions that each service needs. */
   readonly serviceKubeconfigPaths: { readonly clusterApi: string; readonly reconciler: string };
-  /** Asks the admin address, below `/admin`. */
+  /** Calls the admin address, below `/admin`. */
   admin<T>(method: string, path: string, body?: unknown): Promise<T>;
   addFaults(...rules: FaultRule[]): Promise<void>;
   clearFaults(): Promise<void>;
-  /** Requests that arrived, by `METHOD /route/:pattern`. */
+  /** The number of requests that arrived, by `METHOD /route/:pattern`. */
   calls(): Promise<Record<string, number>>;
   writes(): Promise<UpstreamWrite[]>;
-  /** The request budget, and how many requests came when there was nothing left of it. */
+  /** The request budget, and how many requests came when it was used up. */
   budget(): Promise<{ limit: number; remaining: number; refused: number }>;
-  /** Names of the sets that a zone holds, without those at its apex. */
+  /** The names of the sets in a zone, without those at its apex. */
   namesIn(zone: string): Promise<string[]>;
-  /** Everything the zone holds, as the upstream's own list states it: the text of each set by `name/TYPE`. */
+  /** Everything in the zone as the list of the upstream shows it: the text of each set by `name/TYPE`. */
   stated(): Promise<Map<string, string>>;
   putRrset(name: string, type: string, rrset: { records: { value: string }[]; ttl?: number }): Promise<void>;
 }
 
 export interface LocalCloudOptions {
   readonly zoneName: string;
-  /** Default: none. */
+  /** The default is none. */
   readonly demoZoneName?: string;
   readonly actionMs: number;
   readonly requestsPerHour: number;
-  /** Default: none, everything is in memory. */
+  /** The default is none, which keeps everything in memory. */
   readonly dataDir?: string;
-  /** Of cloud projects that clusters are made in. */
+  /** Tokens of cloud projects in which clusters are created. */
   readonly projectTokens?: readonly string[];
   readonly speed?: GardenSpeed;
 }
 
 const TOKEN = 'upstream-token-of-the-system-tests-0123456789-0123456789-0123456';
 
-/** The upstream as a process of its own: it is the one thing that no test kills. */
+/** Starts the upstream as its own process. No test kills it. */
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
   const { zoneName, demoZoneName, actionMs, requestsPerHour, dataDir, projectTokens, speed } = options;
   const [apiPort, adminPort, dnsPort] = [await freePort(), await freePort(), await freePort()];
@@ -96,7 +96,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   const apiUrl = `http://127.0.0.1:${apiPort}/v1`;
   const cloud = program({
     name: 'local-cloud',
-    file: 'apps/local-cloud/dist/main.js',
+    file: 'tools/local-cloud/dist/main.js',
     env: {
       LOCAL_CLOUD_API_PORT: String(apiPort),
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
@@ -131,7 +131,11 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     return (text === '' ? undefined : JSON.parse(text)) as T;
   };
   return {
-    ...{ program: cloud, apiUrl, token: TOKEN, dnsPort, admin },
+    program: cloud,
+    apiUrl,
+    token: TOKEN,
+    dnsPort,
+    admin,
     smtpUrl: `smtp://127.0.0.1:${smtpPort}`,
     gardenKubeconfigPath: join(dataDir ?? '', 'garden.kubeconfig'),
     serviceKubeconfigPaths: {

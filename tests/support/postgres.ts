@@ -14,10 +14,10 @@ import {
 } from '@corral/testing';
 import { builtFile } from './program.js';
 
-/** A Postgres that a test may stop and start again, at the same address and with the same data. It is migrated. */
+/** A migrated Postgres that a test may stop and start again, with the same address and data. */
 export async function restartablePostgres() {
   const folder = await mkdtemp(join(tmpdir(), 'corral-system-'));
-  await chmod(folder, 0o755); // as root, Postgres runs as another user
+  await chmod(folder, 0o755); // under root, Postgres runs as another user
   const port = await freePort();
   const launch = (): Promise<PostgresServer> => startPostgres({ dataDir: join(folder, 'postgres'), port });
   let server = await launch();
@@ -32,7 +32,7 @@ export async function restartablePostgres() {
     name: 'Postgres',
     url: server.url,
     stop: () => server.stop(),
-    /** All connections are cut at once, and what was not committed is gone. */
+    /** Cuts all connections at once. Uncommitted data is lost. */
     kill: () => server.stop(),
     untilReady: async (): Promise<void> => undefined, // `start` has waited for it
     output: (): string => '',

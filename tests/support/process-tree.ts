@@ -7,10 +7,10 @@ export interface RunningPid {
   readonly command: string;
 }
 
-/** Whether this machine tells about its processes in the way that we read. */
+/** Whether this machine lists its processes in a form that we can read. */
 export const canListProcesses = (): boolean => existsSync('/proc/self/stat');
 
-/** All processes below one, by `/proc`. */
+/** All processes below one, read from `/proc`. */
 export async function descendantsOf(pid: number): Promise<RunningPid[]> {
   const all = await listProcesses();
   const below = (parent: number): RunningPid[] =>
@@ -18,7 +18,7 @@ export async function descendantsOf(pid: number): Promise<RunningPid[]> {
   return below(pid);
 }
 
-/** Those of the given processes that still run. A number that now is another program's does not count. */
+/** Those of the given processes that still run. A process ID that another program has now does not count. */
 export async function stillRunning(processes: readonly RunningPid[]): Promise<RunningPid[]> {
   const all = await listProcesses();
   return processes.filter(({ pid, command }) => all.some((each) => each.pid === pid && each.command === command));

@@ -8,34 +8,34 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 export const builtFile = (path: string): string => `${repository}${path}`;
 
 export interface ProgramSpec {
-  /** For messages. */
+  /** The name for messages. */
   readonly name: string;
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Asked at each start, and laid over `env`: what an operator changes while the program runs. */
+  /** Read on each start and merged over `env`: settings that an operator changes while the program runs. */
   readonly envAtStart?: () => Readonly<Record<string, string | undefined>>;
-  /** Given to Node.js itself. */
+  /** Options for Node.js itself. */
   readonly nodeArgs?: readonly string[];
-  /** Answers 200 when the program is ready. */
+  /** The address that answers 200 once the program is ready. */
   readonly readyUrl: string;
 }
 
-/** A process that a test may end and start again, at the same address, as often as it likes. */
+/** A process that a test may end and start again at the same address, as often as it likes. */
 export interface Program {
   readonly name: string;
-  /** Starts it unless it runs, without waiting until it is ready. */
+  /** Starts the program unless it runs, without waiting until it is ready. */
   start(): Promise<void>;
-  /** @throws Error with the program's output when it ends, or is not ready in time */
+  /** @throws Error with the output of the program if it ends, or is not ready in time */
   untilReady(): Promise<void>;
-  /** SIGKILL: the process gets no say in it. */
+  /** Sends SIGKILL, so that the process cannot clean up. */
   kill(): Promise<void>;
-  /** SIGTERM, and how the process ended upon it. */
+  /** Sends SIGTERM. @returns how the process ended */
   stop(): Promise<Ended>;
-  /** What the current or last process has written. */
+  /** The output of the current or last process. */
   output(): string;
-  /** What all its processes have written, one after the other. */
+  /** The output of all its processes, one after the other. */
   outputs(): string;
-  /** Of the current or last process. */
+  /** The process ID of the current or last process. */
   readonly pid: number;
   /** Resolves with how the current process ends, whoever ends it. */
   readonly exited: Promise<Ended>;
@@ -98,7 +98,7 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
   };
 }
 
-/** On a connection of its own: one that is kept would count among what the program holds. */
+/** Asks on a new connection: one that is kept open would count as a connection that the program holds. */
 const statusOf = (url: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     get(url, { agent: false, signal: AbortSignal.timeout(2_000) }, (answer) => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type Ended, freePort, type RunningProcess, startProcess } from '@corral/testing';
 
-/** A Redis that a test may kill and start again at the same address. It forgets everything each time. */
+/** A Redis that a test may kill and start again at the same address. Each restart deletes its data. */
 export async function restartableRedis() {
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 /**
- * Loaded before a program (`node --import`): upon SIGUSR2 it writes a line about the longest time that its event loop stood
- * still since the last one.
+ * Loaded before a program (`node --import`). On SIGUSR2, it writes a line with the longest stall of the event loop since the
+ * last line.
  */
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();

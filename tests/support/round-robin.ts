@@ -10,32 +10,32 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 export interface RoundRobin {
-  /** Without a path. */
+  /** The address without a path. */
   readonly base: string;
-  /** How many requests each target has got, in the order of the targets. */
+  /** The number of requests that each target got, in the order of the targets. */
   readonly served: readonly number[];
-  /** Whether each target was found ready when it was last asked. */
+  /** Whether each target was ready at its last check. */
   readonly ready: readonly boolean[];
   stop(): Promise<void>;
 }
 
 export interface RoundRobinOptions {
-  /** Where each target tells whether it is ready; one that is not gets no requests. Default: all count as ready. */
+  /** The readiness path of each target. Targets that are not ready get no requests. By default, all count as ready. */
   readonly readyUrls?: readonly string[];
   readonly checkEveryMs?: number;
 }
 
-/** A target that does not answer its check for so long is not ready. */
+/** A target that does not answer its check within this time is not ready. */
 const CHECK_MS_MAX = 10_000;
 
-/** They are about one connection, and there are two. */
+/** These headers apply to one connection, and a proxy has two. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding'];
 
 /**
- * A proxy as plain as there is one: each request goes to the next target, whatever it is about and whose it is. A target
- * that refuses the connection is passed over; one that ends under a request takes the client's connection with it.
+ * A very simple proxy: each request goes to the next target, whatever it contains and whoever sent it. The proxy skips
+ * targets that refuse the connection. If a target ends during a request, so does the connection of the client.
  *
- * @param targets addresses without a path
+ * @param targets the addresses without a path
  */
 export async function startRoundRobin(
   targets: readonly string[],
@@ -43,7 +43,7 @@ export async function startRoundRobin(
 ): Promise<RoundRobin> {
   const served = targets.map(() => 0);
   const isReady = targets.map(() => true);
-  // Connections are kept, as proxies do: one that is closed under a request shows.
+  // Keeps connections open, as proxies do, so that a connection that closes during a request has an effect.
   const agent = readyUrls === undefined ? false : new Agent({ keepAlive: true });
   let turn = 0;
   const check = async (index: number, url: string): Promise<void> => {
@@ -88,7 +88,8 @@ export async function startRoundRobin(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ served, ready: isReady },
+    served,
+    ready: isReady,
     stop: () =>
       new Promise((resolve) => {
         clearInterval(checking);

@@ -3,15 +3,15 @@ import { spawn } from 'node:child_process';
 export type Command = readonly string[];
 
 export interface CommandOptions {
-  /** Laid over our own environment. */
+  /** Merged over our own environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** It is killed after so long. Default: 60,000. */
+  /** The command is killed after this time. The default is 60,000. */
   readonly timeoutMs?: number;
 }
 
 export interface CommandResult {
-  /** Null when it could not be started or was killed. */
+  /** Null if it could not be started or was killed. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -26,7 +26,7 @@ export function runCommand([program = '', ...args]: Command, options: CommandOpt
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    // Node's own `timeout` outlives a command that could not be started.
+    // Node's own `timeout` stays active after a command that could not be started.
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     const end = (result: CommandResult): void => {
       clearTimeout(timer);

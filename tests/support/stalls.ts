@@ -2,14 +2,14 @@ import { fileURLToPath } from 'node:url';
 import { waitFor } from '@corral/testing';
 import type { Program } from './program.js';
 
-/** Given to the Node.js of a program whose stalls are measured. */
+/** Options for the Node.js of a program whose stalls are measured. */
 export const reportsStalls: readonly string[] = [
   '--import',
   fileURLToPath(new URL('report-stalls.mjs', import.meta.url)),
 ];
 
 export interface StallMeter {
-  /** The longest time, in milliseconds, for which the program's event loop stood still while something was done. */
+  /** The longest stall of the event loop of the program during some work, in milliseconds. */
   during(work: () => Promise<unknown>): Promise<number>;
 }
 

@@ -21,27 +21,27 @@ import {
 export { DEMO_ZONE, ZONE };
 
 export interface SystemOptions {
-  /** Default: 1. */
+  /** The default is 1. */
   readonly gateways?: number;
-  /** Default: 1. */
+  /** The default is 1. */
   readonly reconcilers?: number;
-  /** Teams with a token each. Default: `acme`. */
+  /** Teams with one token each. The default is `acme`. */
   readonly teams?: readonly string[];
-  /** Default: none, so that jobs go through Postgres. */
+  /** The default is no Redis, so that jobs go through Postgres. */
   readonly redisUrl?: string | undefined;
-  /** Default: a new database of the Postgres of this run. The caller looks after one that it gives. */
+  /** The default is a new database in the Postgres of this run. The caller drops a database that it passes. */
   readonly databaseUrl?: string;
-  /** Laid over the variables of every gateway, or of that with the number, counted from 1. */
+  /** Overrides variables of every gateway, or of the one with this number, counted from 1. */
   readonly gatewayEnv?: Env | ((index: number) => Env);
-  /** Laid over the variables of every reconciler. */
+  /** Overrides variables of every reconciler. */
   readonly reconcilerEnv?: Readonly<Record<string, string>>;
-  /** Given to the Node.js of the gateway of that number, counted from 1. */
+  /** Options for the Node.js of the gateway with this number, counted from 1. */
   readonly gatewayNodeArgs?: (index: number) => readonly string[];
-  /** Whether there are demos, in a zone of their own. Default: false. */
+  /** Whether there are demos, in their own zone. The default is false. */
   readonly demos?: boolean;
-  /** Requests that the upstream grants per hour, all at once or evenly. Default: more than anybody sends. */
+  /** Requests that the upstream grants per hour, all at once or evenly. The default is more than any test sends. */
   readonly requestsPerHour?: number;
-  /** How long an action of the upstream runs. Default: 100. */
+  /** How long an action of the upstream runs. The default is 100. */
   readonly actionMs?: number;
 }
 
@@ -59,19 +59,19 @@ export interface System {
   readonly reconcilers: readonly Program[];
   /** In the order of `teams`. */
   readonly teams: readonly Team[];
-  /** The first gateway's address, ends in `/v1`. */
+  /** The address of the first gateway, which ends in `/v1`. */
   readonly url: string;
-  /** One more token of a team. */
+  /** Issues one more token of a team. */
   issueToken(team: Team): Promise<string>;
-  /** Runs the operator's command. @throws Error with its output when it ends with another code than 0 */
+  /** Runs the operator command. @throws Error with its output if it exits with another code than 0 */
   admin(...args: string[]): Promise<string>;
-  /** Ends every process and removes what was made. */
+  /** Ends every process and removes everything that was created. */
   stop(): Promise<void>;
 }
 
-/** Of every service that calls the upstream: short enough for a test, as `shortTimes` is. */
+/** For every service that calls the upstream: short enough for a test, as in `shortTimes`. */
 const shortGrace = { DNS_SETTLE_GRACE_MS: '1s' } as const;
-/** Of reconcilers: intervals short enough for a test, in the relations that they have in production. */
+/** For reconcilers: intervals that are short enough for a test, with the same ratios as in production. */
 const shortTimes = {
   ...shortGrace,
   UPSTREAM_TIMEOUT_MS: '1s',
@@ -82,17 +82,19 @@ const shortTimes = {
   JOB_LOCK_MS: '2s',
 } as const;
 
-/** For gateways that are killed: what they leave behind is taken over after 11 s rather than 23. */
+/** For gateways that are killed: another gateway takes over their writes after 11 s instead of 23 s. */
 export const shortLeases = { UPSTREAM_TIMEOUT_MS: '3s', UPSTREAM_WAIT_MS: '3s' } as const;
 
-/** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis where asked for. */
+/** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis if asked for. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   const { gateways = 1, reconcilers = 1, teams: slugs = ['acme'], redisUrl, actionMs = 100, demos = false } = options;
   const ends: Ends = [];
   try {
     const databaseUrl = options.databaseUrl ?? (await ownDatabase(ends));
     const cloud = await startLocalCloud({
-      ...{ zoneName: ZONE, actionMs, requestsPerHour: options.requestsPerHour ?? Number(UNLIMITED) },
+      zoneName: ZONE,
+      actionMs,
+      requestsPerHour: options.requestsPerHour ?? Number(UNLIMITED),
       ...(demos ? { demoZoneName: DEMO_ZONE } : {}),
     });
     ends.push(() => cloud.program.stop());
@@ -125,7 +127,11 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       startAll([...started.reconcilers, ...started.gateways], ends),
     ]);
     return {
-      ...{ cloud, databaseUrl, pool, teams, ...started },
+      cloud,
+      databaseUrl,
+      pool,
+      teams,
+      ...started,
       url: started.gateways[0]?.url ?? '',
       issueToken: (team) => issueToken(databaseUrl, team.slug),
       admin: (...args) => runAdmin(args, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DNS_ZONE_NAME: ZONE }),

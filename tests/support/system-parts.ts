@@ -3,15 +3,15 @@ import { createTestDatabase, explainFailures, freePort } from '@corral/testing';
 import { type Program, type ProgramSpec, program } from './program.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
-/** What has to be undone, in the order in which it was done. */
+/** Clean-up functions, in the order in which the things were created. */
 export type Ends = (() => Promise<unknown>)[];
 
 export const ZONE = 'example.test';
 export const DEMO_ZONE = 'demos.test';
-/** Of requests in a time: none reaches it. */
+/** A number of requests per time that no test reaches. */
 export const UNLIMITED = '100000000';
 
-/** Undoes all of it, the last first, as often as it is asked to. */
+/** Runs all clean-up functions, last first. It may be called repeatedly. */
 export async function undo(ends: Ends): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end();
 }
@@ -32,7 +32,7 @@ export function ownPool(databaseUrl: string, ends: Ends): Pool {
   return pool;
 }
 
-/** Of what the product notes by itself, the newest last. */
+/** The latest events that the product itself records, newest last. */
 async function lastEvents(pool: Pool): Promise<string> {
   const { rows } = await pool.query<{ line: string }>(`
     SELECT line FROM (
@@ -57,26 +57,26 @@ export async function many<T>(count: number, make: (index: number) => Promise<T>
   return made;
 }
 
-/** Starts all of them at once and waits until each is ready. */
+/** Starts all programs at once and waits until each is ready. */
 export async function startAll(programs: readonly Program[], ends: Ends): Promise<void> {
   ends.push(() => Promise.all(programs.map((each) => each.stop())));
   await Promise.all(programs.map((each) => each.start()));
   await Promise.all(programs.map((each) => each.untilReady()));
 }
 
-/** An API that serves at an address of its own; `base` is that address. */
+/** An API with its own address, which is `base`. */
 export async function api(
   spec: Pick<ProgramSpec, 'name' | 'file' | 'env' | 'envAtStart' | 'nodeArgs'>,
 ): Promise<Program & { base: string }> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const ports = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0' };
-  // All clients of a test are at one address.
+  // All clients of a test share one address.
   const env = { ...ports, CONNECTIONS_PER_ADDRESS: UNLIMITED, ...spec.env };
   return Object.assign(program({ ...spec, env, readyUrl: `${base}/readyz` }), { base });
 }
 
-/** A worker, which is asked for its health at its metrics port. */
+/** A worker, whose health checks are on its metrics port. */
 export async function reconciler(
   index: number,
   spec: Pick<ProgramSpec, 'env' | 'envAtStart' | 'nodeArgs'>,

@@ -29,14 +29,19 @@ const bodyOf = (operation: WriteOperation, mark: number): object | null => {
 
 const actionError = { code: 'action_failed', message: 'injected fault' };
 
-/** A write as the upstream's log tells of it. `number` orders it, and names its action. */
+/** A write as the upstream log reports it. `number` orders it and names its action. */
 export function aWrite(
   number: number,
   { operation = 'add_records', mark = number, hasFailed = false }: Partial<Told> & { hasFailed?: boolean } = {},
 ): UpstreamWrite {
   return {
-    ...{ seq: number, zone: 'example.test', ...set, ...requests[operation], body: bodyOf(operation, mark) },
-    ...{ actionId: operation === 'update' ? null : number, actionError: hasFailed ? actionError : null },
+    seq: number,
+    zone: 'example.test',
+    ...set,
+    ...requests[operation],
+    body: bodyOf(operation, mark),
+    actionId: operation === 'update' ? null : number,
+    actionError: hasFailed ? actionError : null,
   };
 }
 
@@ -45,7 +50,7 @@ interface Told {
   readonly mark: number;
 }
 
-/** The entry of a write that was answered; `lost` makes it one whose answer was lost. */
+/** The entry of a write that was answered. `lost` makes it one whose answer was lost. */
 export function anEntry(
   number: number,
   { operation = 'add_records', mark = number }: Partial<Told> = {},
@@ -54,16 +59,24 @@ export function anEntry(
   const body = bodyOf(operation, mark);
   const answer = operation === 'update' ? { rrset: {} } : { action: { id: number } };
   return {
-    ...{ id: number, ...set, operation, state: 'completed', foundApplied: null },
-    ...{ requestBody: body === null ? null : JSON.stringify(body), upstreamBody: JSON.stringify(answer), ...changes },
+    id: number,
+    ...set,
+    operation,
+    state: 'completed',
+    foundApplied: null,
+    requestBody: body === null ? null : JSON.stringify(body),
+    upstreamBody: JSON.stringify(answer),
+    ...changes,
   };
 }
 
 export const settled = (foundApplied: boolean): Partial<AuditEntry> => ({
-  ...{ state: 'settled', upstreamBody: null, foundApplied },
+  state: 'settled',
+  upstreamBody: null,
+  foundApplied,
 });
 
-/** What became of a write, and so what the two logs say of it. */
+/** The possible outcomes of a write, and what the two logs say about each. */
 const fates = {
   answered: { arrives: true, tells: {} },
   'answered, and its action failed': { arrives: true, hasFailed: true, tells: {} },
@@ -75,20 +88,23 @@ const fates = {
   'never sent': { arrives: false, tells: { state: 'unsent', upstreamBody: null } },
 } as const satisfies Record<string, { arrives: boolean; hasFailed?: boolean; tells: Partial<AuditEntry> }>;
 
-/** What happened to one set, in order, as both logs tell it truly. */
+/** The history of one set, in order, with two logs that both tell the truth. */
 export interface TrueHistory {
-  /** In the order of the numbers, which are the sequence of a write and the id of its entry. */
+  /** In the order of the numbers, which are the sequence of a write and the ID of its entry. */
   readonly writes: readonly UpstreamWrite[];
   readonly entries: readonly AuditEntry[];
 }
 
-/** @param areUnique whether no two requests ask for the same; else most have a twin */
+/** @param areUnique whether no two requests are the same; otherwise most have a duplicate */
 export const trueHistories = ({ areUnique }: { areUnique: boolean }): fc.Arbitrary<TrueHistory> =>
   fc
     .array(
       fc.record({
         operation: fc.constantFrom<WriteOperation>(
-          ...(['add_records', 'change_ttl', 'update', 'update'] as const),
+          'add_records',
+          'change_ttl',
+          'update',
+          'update',
           ...(areUnique ? [] : (['delete'] as const)),
         ),
         mark: fc.integer({ min: 1, max: 2 }),

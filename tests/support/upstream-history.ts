@@ -2,7 +2,7 @@ import { findMisfits } from './align.js';
 import { groupBy } from './group-by.js';
 import type { UpstreamRecord, UpstreamRrset, UpstreamWrite } from './local-cloud.js';
 
-/** How a write of the log changes a set, by the upstream's documentation. Written apart from all code that it judges. */
+/** How a write of the log changes a set according to the upstream documentation. It shares no code with what it judges. */
 function after(write: UpstreamWrite, current: UpstreamRrset | undefined): UpstreamRrset | undefined {
   const { name, type, method, path } = write;
   const body = (write.body ?? {}) as Partial<UpstreamRrset>;
@@ -45,13 +45,13 @@ export const keyOf = ({ name, type }: { name: string; type: string }): string =>
 export const ownerOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
 export interface History {
-  /** What the accepted writes lead to, by `name/TYPE`. */
+  /** The result of the accepted writes, by `name/TYPE`. */
   readonly sets: ReadonlyMap<string, UpstreamRrset>;
-  /** The most records that each team ever held, by the last label of its names. */
+  /** The most records that each team ever held, by the last label of their names. */
   readonly peaks: ReadonlyMap<string, number>;
 }
 
-/** Plays the upstream's log from an empty zone on. */
+/** Replays the upstream log, starting from an empty zone. */
 export function replay(writes: readonly UpstreamWrite[]): History {
   const sets = new Map<string, UpstreamRrset>();
   const held = new Map<string, number>();
@@ -83,10 +83,10 @@ export interface AuditEntry {
 }
 
 /**
- * Gives each write that reached the upstream its audit entry, in the order in which both happened. A settled entry may owe
- * its effect to how the set was before; one that was answered 2xx owes it to its write.
+ * Matches each write that reached the upstream to its audit entry, in the order in which both happened. A settled entry
+ * may be explained by the earlier state of the set. An entry with a 2xx answer needs a write of its own.
  *
- * @returns what does not fit: writes without an entry of their own, and entries that claim a write that never happened
+ * @returns what does not match: writes without an entry, and entries that claim a write that never happened
  */
 export function findUnmatched(writes: readonly UpstreamWrite[], entries: readonly AuditEntry[]): string[] {
   const claims = groupBy(entries.filter(({ state }) => !NEVER_ARRIVED.includes(state)).map(claimOf), ({ entry }) =>
@@ -129,14 +129,14 @@ const claimOf = (entry: AuditEntry): Claim => ({
   actionId: (JSON.parse(entry.upstreamBody ?? '{}') as { action?: { id: number } }).action?.id ?? null,
 });
 
-/** An entry names the action of its write, where there is one, unless the answer that named it was lost. */
+/** An entry names the action of its write, if there is one, unless the answer that named it was lost. */
 function isOf({ write, wish }: Arrival, { entry, wish: claimed, actionId }: Claim): boolean {
   if (wish !== claimed) return false;
   if (entry.state === 'completed') return actionId === write.actionId;
   return entry.state === 'settled' && (entry.foundApplied === true || write.actionError !== null);
 }
 
-/** Equal for two requests that ask for the same, in whatever order their bodies name it. */
+/** Equal for two requests that ask for the same, whatever the order of the fields in their bodies. */
 const wishOf = (operation: string, body: unknown): string => `${operation} ${JSON.stringify(body, sortedKeys)}`;
 
 const sortedKeys = (_key: string, value: unknown): unknown =>

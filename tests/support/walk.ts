@@ -6,7 +6,7 @@ export interface StepLine {
   readonly [what: string]: unknown;
 }
 
-/** Runs a client's program, and gives what it printed by step. @throws Error with what it said when it fails */
+/** Runs the program of a client. @returns its output by step @throws Error with its output if it fails */
 export async function walk(
   client: Client,
   args: readonly string[],

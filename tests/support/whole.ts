@@ -4,10 +4,10 @@ import { callDns } from './dns-api.js';
 import { type System, type Team, ZONE } from './start-system.js';
 import { ownerOf } from './upstream-history.js';
 
-/** A lease of a killed gateway, the lock of a killed reconciler's job, and the grace that follows. */
+/** Covers the lease of a killed gateway, the job lock of a killed reconciler, and the grace period that follows. */
 export const SETTLED_WITHIN_MS = 90_000;
 
-/** No write of unknown outcome is left, no second look is due, and every action has ended. */
+/** Waits until no write has an unknown outcome, no recheck is due, and every action has ended. */
 export async function untilSettled({ pool }: System): Promise<void> {
   await waitFor(
     'every write to be settled',
@@ -25,7 +25,7 @@ export async function untilSettled({ pool }: System): Promise<void> {
   );
 }
 
-/** All that a team's clients see, page by page: the text of each set by `name/TYPE`. */
+/** Everything that the clients of a team see, page by page: the text of each set by `name/TYPE`. */
 export async function readMirror({ url }: System, { token }: Team): Promise<Record<string, string>> {
   const sets: Record<string, string> = {};
   for (let page: number | null = 1; page !== null; ) {
@@ -37,7 +37,7 @@ export async function readMirror({ url }: System, { token }: Team): Promise<Reco
   return sets;
 }
 
-/** What the upstream states of a team's sets. */
+/** The sets of a team as the upstream states them. */
 export function ownSets(stated: ReadonlyMap<string, string>, { slug }: Team): Record<string, string> {
   return Object.fromEntries([...stated].filter(([id]) => ownerOf(id.split('/')[0] as string) === slug));
 }

@@ -25,14 +25,14 @@ let tlsPort: number;
 let proxy: ForwardProxy;
 const file = (name: string): string => join(folder, name);
 
-/** The commands of the guide that make an authority, and then a certificate. */
+/** The commands of the guide that create an authority and then a certificate. */
 const guide = await readFile(builtFile('docs/clients.md'), 'utf8');
 const recipe = /```sh\n(openssl req -x509[^`]*?)(openssl req -new[^`]*)```/.exec(guide)?.slice(1) ?? [];
 
-/** As the guide has it, where openssl is installed. */
+/** Creates the certificates as the guide says, if openssl is installed. */
 const makeCertificate = () => (withoutOpenssl === null ? inFolder(recipe.join('')) : certifyUpstreamName(folder));
 
-/** @returns what the command said */
+/** @returns the output of the command */
 async function inFolder(command: string): Promise<string> {
   const { code, stdout, stderr } = await runCommand(['bash', '-ec', command], { cwd: folder });
   if (code !== 0) throw new Error(`${command} ended with ${code}: ${stdout}${stderr}`);
@@ -57,8 +57,8 @@ afterAll(async () => {
 
 const builtIn = () => builtInAddress(folder, { proxyUrl: proxy.url, token: acme.token });
 
-describe('a client in Node.js whose address is built in', () => {
-  it('writes and reads when the upstream’s name leads to the gateway', async () => {
+describe('a client in Node.js with a built-in address', () => {
+  it('writes and reads when the name of the upstream leads to the gateway', async () => {
     const ca = await readFile(file('ca.pem'), 'utf8');
     const call = (method: string, path: string, body?: object) =>
       new Promise<{ status: number | undefined; json: unknown }>((resolve, reject) => {
@@ -89,23 +89,29 @@ describe('a client in Node.js whose address is built in', () => {
 describeNeeding(describe, missingCurl(), 'curl', () => {
   const curl = (...args: string[]) =>
     runCommand([
-      ...['curl', '-sS', '--connect-to', `${UPSTREAM_NAME}:443:127.0.0.1:${tlsPort}`, ...args],
-      ...['-H', `Authorization: Bearer ${acme.token}`, `https://${UPSTREAM_NAME}/v1/zones`],
+      'curl',
+      '-sS',
+      '--connect-to',
+      `${UPSTREAM_NAME}:443:127.0.0.1:${tlsPort}`,
+      ...args,
+      '-H',
+      `Authorization: Bearer ${acme.token}`,
+      `https://${UPSTREAM_NAME}/v1/zones`,
     ]);
 
-  it('trusts the gateway once it knows the authority', async () => {
+  it('trusts the gateway when it knows the authority', async () => {
     const { stdout } = await curl('--cacert', file('ca.pem'));
 
     expect(JSON.parse(stdout)).toMatchObject({ zones: [{ name: ZONE }] });
   });
 
-  it('does not trust it before', async () => {
+  it('does not trust it otherwise', async () => {
     expect(await curl()).toMatchObject({ code: 60, stdout: '' });
   });
 });
 
 describeNeeding(describe, missingOf(go), 'hcloud-go at its default endpoint', () => {
-  it('walks through all that it does with record sets', async () => {
+  it('can do everything that it does with record sets', async () => {
     const steps = await walk(go, [ZONE, 'acme'], builtIn());
 
     expect(steps).toMatchObject({
@@ -117,7 +123,7 @@ describeNeeding(describe, missingOf(go), 'hcloud-go at its default endpoint', ()
 });
 
 describeNeeding(describe, missingOf(python), 'hcloud-python at its default endpoint', () => {
-  it('walks through all that it does with record sets', async () => {
+  it('can do everything that it does with record sets', async () => {
     const steps = await walk(python, [ZONE, 'acme'], builtIn());
 
     expect(steps).toMatchObject({
@@ -129,7 +135,7 @@ describeNeeding(describe, missingOf(python), 'hcloud-python at its default endpo
 });
 
 describeNeeding(describe, missingOf(legoChallenge), 'lego, whose address cannot be set', () => {
-  it.each(['acme', 'shop.acme'])('answers the challenge for %s, and clears it away', async (at) => {
+  it.each(['acme', 'shop.acme'])('answers the challenge for %s, and removes it afterwards', async (at) => {
     const subject = [`${at}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
     const ask = () => askNameServer(system.cloud.dnsPort, `_acme-challenge.${at}.${ZONE}`, 'TXT');
 
@@ -166,7 +172,7 @@ describeNeeding(describe, missingOf(lexiconRecords), 'lexicon, whose address can
 });
 
 describeNeeding(describe, withoutOpenssl, 'the authority of the guide', () => {
-  it('vouches for the upstream’s name and for no other', async () => {
+  it('can sign certificates for the name of the upstream and for no other', async () => {
     const [, issue = ''] = recipe;
     await inFolder(issue.replaceAll(UPSTREAM_NAME, 'other.example').replaceAll('tls.', 'other.'));
 
@@ -184,9 +190,15 @@ describe('a gateway whose key belongs to another certificate', () => {
       command: process.execPath,
       args: [builtFile('apps/dns-gateway/dist/main.js')],
       env: {
-        ...{ DATABASE_URL: system.databaseUrl, DNS_ZONE_NAME: ZONE, LOG_LEVEL: 'warn' },
-        ...{ HCLOUD_API_URL: system.cloud.apiUrl, HCLOUD_TOKEN: system.cloud.token, PORT: '0', METRICS_PORT: '0' },
-        ...{ TLS_CERT_FILE: file('tls.crt'), TLS_KEY_FILE: keyFile },
+        DATABASE_URL: system.databaseUrl,
+        DNS_ZONE_NAME: ZONE,
+        LOG_LEVEL: 'warn',
+        HCLOUD_API_URL: system.cloud.apiUrl,
+        HCLOUD_TOKEN: system.cloud.token,
+        PORT: '0',
+        METRICS_PORT: '0',
+        TLS_CERT_FILE: file('tls.crt'),
+        TLS_KEY_FILE: keyFile,
       },
     });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type Told as Answered, type Belief, learn } from '../support/clusters/belief.js';
 import type { Wish } from '../support/clusters/steps.js';
 
-describe('what a client that is alone with a cluster concludes', () => {
+describe('the conclusions of the only client of a cluster', () => {
   const surroundings = { name: 'web', connectionRef: 'main', region: 'hel1' };
   const pool = { name: 'general', machineType: 'cx22', minimum: 0, maximum: 3 };
   const declare: Wish = {
@@ -11,7 +11,10 @@ describe('what a client that is alone with a cluster concludes', () => {
     pools: [pool],
   };
   const told = (status: number, changes: Partial<Answered> = {}): Answered => ({
-    ...{ status, tries: 1, code: undefined, ...changes },
+    status,
+    tries: 1,
+    code: undefined,
+    ...changes,
   });
   const resent = { tries: 2 };
   const absent: Belief = { kind: 'absent' };
@@ -25,8 +28,12 @@ describe('what a client that is alone with a cluster concludes', () => {
     expect(present).toEqual({
       kind: 'present',
       spec: {
-        ...{ connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.33', hibernated: false },
-        ...{ controlPlaneHA: false, plan: 'payg' },
+        connectionRef: 'main',
+        region: 'hel1',
+        kubernetesVersion: '1.33',
+        hibernated: false,
+        controlPlaneHA: false,
+        plan: 'payg',
         network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
         nodePools: [{ ...pool, ...full }],
       },
@@ -38,33 +45,33 @@ describe('what a client that is alone with a cluster concludes', () => {
   const remove: Wish = { kind: 'remove' };
   it.each<[string, Belief, Wish, Answered, Belief]>([
     ['a declaration that was refused', absent, declare, told(422), absent],
-    ['one that was accepted before it was sent again', absent, declare, told(200, resent), present],
+    ['a declaration that was accepted before it was repeated', absent, declare, told(200, resent), present],
     [
-      'a declaration over what is there keeps it asleep',
+      'a declaration of a hibernated cluster keeps it hibernated',
       change({ hibernated: true }),
       declare,
       told(202),
       change({ hibernated: true }),
     ],
     [
-      'a pool more',
+      'one pool more',
       present,
       putPool,
       told(201),
       change({ nodePools: [pool, putPool.pool].map((each) => ({ ...each, ...full })) }),
     ],
-    ['a pool less', present, removePool, told(204), change({ nodePools: [] })],
-    ['a pool less, as the second answer tells', present, removePool, told(404, resent), change({ nodePools: [] })],
+    ['one pool less', present, removePool, told(204), change({ nodePools: [] })],
+    ['one pool less, as the second answer shows', present, removePool, told(404, resent), change({ nodePools: [] })],
     ['the last pool', present, removePool, told(422), present],
     ['asleep', present, { kind: 'hibernate' }, told(202), change({ hibernated: true })],
-    ['not asleep yet', present, { kind: 'hibernate' }, told(409), present],
-    ['on its way out', present, remove, told(202), leaving],
-    ['on its way out, as the second answer tells', present, remove, told(409, { code: 'cluster_deleting' }), leaving],
-    ['gone at once', present, remove, told(204), absent],
-    ['gone, as the second answer tells', present, remove, told(404, resent), absent],
-    ['still on its way out', leaving, declare, told(409), leaving],
-    ['perhaps still on its way out', leaving, removePool, told(404), leaving],
-    ['gone at last', leaving, { kind: 'resume' }, told(404), absent],
+    ['not hibernated yet', present, { kind: 'hibernate' }, told(409), present],
+    ['being deleted', present, remove, told(202), leaving],
+    ['being deleted, as the second answer shows', present, remove, told(409, { code: 'cluster_deleting' }), leaving],
+    ['deleted at once', present, remove, told(204), absent],
+    ['deleted, as the second answer shows', present, remove, told(404, resent), absent],
+    ['still being deleted', leaving, declare, told(409), leaving],
+    ['perhaps still being deleted', leaving, removePool, told(404), leaving],
+    ['deleted in the end', leaving, { kind: 'resume' }, told(404), absent],
     ['there anew', leaving, declare, told(202), present],
   ])('%s', (_case, before, wish, answered, after) => {
     expect(learn(before, wish, answered, surroundings)).toEqual({ belief: after });
@@ -72,9 +79,9 @@ describe('what a client that is alone with a cluster concludes', () => {
 
   it.each<[string, Belief, Wish, Answered]>([
     ['a cluster that is lost', present, { kind: 'resume' }, told(404)],
-    ['a cluster that is lost without having been deleted', present, remove, told(404)],
+    ['a cluster that is lost although nobody deleted it', present, remove, told(404)],
     ['a pool that is lost', present, removePool, told(404)],
-    ['a cluster that came by itself', absent, { kind: 'hibernate' }, told(200)],
+    ['a cluster that nobody created', absent, { kind: 'hibernate' }, told(200)],
     ['a specification that nobody declared', absent, declare, told(200)],
     ['a cluster that came back', leaving, putPool, told(201)],
   ])('reports %s', (_case, before, wish, answered) => {

@@ -38,7 +38,11 @@ beforeAll(async () => {
     redisUrl = redis.url;
   }
   system = await startClusterSystem({
-    ...{ apis: 2, reconcilers: 2, teams: ['acme', 'globex'], redisUrl, databaseUrl: postgres.url },
+    apis: 2,
+    reconcilers: 2,
+    teams: ['acme', 'globex'],
+    redisUrl,
+    databaseUrl: postgres.url,
     clockShiftsMs: [-3 * HOUR_MS, 5 * HOUR_MS],
     apiEnv: { LOG_LEVEL: 'error', ...billingEnv },
     reconcilerEnv: { LOG_LEVEL: 'error', ...adoptionEnv },
@@ -53,7 +57,7 @@ afterAll(async () => {
 });
 
 it(
-  `clusters keep every promise, whatever is killed, restarted, forgotten or wrong about the time (seed ${seed})`,
+  `clusters keep every promise, whatever is killed, restarted or forgotten, and however wrong the clocks are (seed ${seed})`,
   async () => {
     process.stderr.write(`Crash test of clusters: CORRAL_CRASH_SEED=${seed}\n`);
     const sidelines = [

@@ -26,7 +26,7 @@ let acme: TeamClient;
 beforeAll(async () => {
   system = await startClusterSystem({
     apiEnv: { LOG_LEVEL: 'error' },
-    // What goes on was woken: nothing here waits for an interval to find it.
+    // Work continues because something woke it: no test here waits for an interval to find it.
     reconcilerEnv: { LOG_LEVEL: 'error', RECONCILE_SWEEP_INTERVAL_MS: '1h', GARDEN_RELIST_INTERVAL_MS: '1h' },
   });
   team = system.teams[0] as ClusterTeam;
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 const succeeded = { state: 'succeeded', progress: 100, error: {} };
 
-/** Declares a cluster of the smallest kind. @returns it once it is ready */
+/** Declares a cluster of the smallest kind. @returns the cluster once it is ready */
 async function make(name: string, changes: object = {}): Promise<Cluster> {
   expect(await change(acme, 'PUT', `/clusters/${name}/`, aCluster(system, changes))).toMatchObject(succeeded);
   return untilPhase(acme, name, 'Ready');
@@ -57,8 +57,8 @@ async function expectAsDeclared(name: string): Promise<void> {
   expect(cluster.metadata.observedGeneration).toBe(cluster.metadata.generation);
 }
 
-describe('what only the team can mend', () => {
-  it('a token that the provider rejects fails the change, and a new one brings the cluster back', async () => {
+describe('problems that only the team can fix', () => {
+  it('the change fails with a token that the provider rejects, and a new token repairs the cluster', async () => {
     const [oldToken, newToken] = ['a'.repeat(64), 'b'.repeat(64)];
     const connect = (token: string) =>
       team.admin.insist({ method: 'PUT', path: '/connections/spare/', body: { spec: { provider: 'hcloud', token } } });
@@ -91,7 +91,7 @@ describe('what only the team can mend', () => {
     expect((await acme.untilEnded(failed.id)).state).toBe('failed');
   });
 
-  it('a quota that is used up fails the change, and the same request goes on once it is raised', async () => {
+  it('the change fails with an exhausted quota, and the same request works once the quota is raised', async () => {
     const fault = {
       operations: ['Create'],
       times: null,
@@ -120,15 +120,15 @@ describe('while the garden is', () => {
   it.each<[string, FaultRule['effect']]>([
     ['slow', { delayMs: 1_200 }],
     ['too slow', { delayMs: 5_000 }],
-    ['asking for fewer calls', { status: 429, retryAfter: 1 }],
+    ['limiting the rate of calls', { status: 429, retryAfter: 1 }],
     ['failing', { status: 500 }],
-    ['failing after it did what was asked', { status: 500, perform: true }],
-    ['behind a proxy that answers for it', { status: 502, ...html }],
-    ['cutting answers in half', { truncate: true }],
+    ['failing after it carried out the request', { status: 500, perform: true }],
+    ['behind a proxy that answers instead', { status: 502, ...html }],
+    ['truncating its answers', { truncate: true }],
     ['dropping connections', { reset: 'before' }],
-    ['dropping connections after it did what was asked', { reset: 'after' }],
+    ['dropping connections after it carried out the request', { reset: 'after' }],
     ['silent', { hang: true }],
-  ])('%s, changes are accepted, and made once it is well', async (_case, effect) => {
+  ])('%s, changes are accepted, and carried out once it works again', async (_case, effect) => {
     const before = (await getCluster(acme, 'patient')).spec.nodePools[0]?.maximum as number;
     await system.cloud.addFaults({ match: { api: 'garden', path: '/shoots/' }, times: null, effect });
 
@@ -158,7 +158,7 @@ describe('the return of the garden', () => {
   const away: FaultRule = { match: { api: 'garden', path: '/shoots' }, times: null, effect: { reset: 'before' } };
   const names = ['early', 'middle', 'late', 'last'];
 
-  /** They have failed so often that each would look again in an hour. */
+  /** They have failed so often that each would only try again in an hour. */
   async function untilLongWaiting(ids: readonly string[]): Promise<void> {
     await waitFor('all to wait for the garden', async () => {
       const { rows } = await system.pool.query(
@@ -175,7 +175,7 @@ describe('the return of the garden', () => {
     });
   }
 
-  it('wakes all who waited for it, each at a moment of its own', async () => {
+  it('wakes all clusters that waited for it, spread over time', async () => {
     const clusters = await Promise.all(names.map((name) => make(name)));
     const ids = clusters.map(({ metadata }) => metadata.id);
     await system.cloud.addFaults(away);
@@ -197,8 +197,8 @@ describe('the return of the garden', () => {
   }, 180_000);
 });
 
-describe('what others do on the garden', () => {
-  it('a change waits while the control plane moves, and goes out afterwards', async () => {
+describe('changes that others make on the garden', () => {
+  it('a change waits while the control plane is migrated, and is sent afterwards', async () => {
     const cluster = await make('moving');
     await system.garden.addShootFaults({ operations: ['Migrate'], effect: { stuck: true } });
     const before = await getShoot(system, cluster);
@@ -224,7 +224,7 @@ describe('what others do on the garden', () => {
     await expectAsDeclared('moving');
   });
 
-  it('a Shoot that vanished is reported and never made again', async () => {
+  it('a Shoot that disappeared is reported and never created again', async () => {
     const cluster = await make('lost');
     const shoot = await getShoot(system, cluster);
     await system.garden.vanish(shoot);
@@ -241,7 +241,7 @@ describe('what others do on the garden', () => {
     expect(await acme.findCluster('lost')).toBeNull();
   });
 
-  it('what nobody declared here belongs to whoever sets it', async () => {
+  it('undeclared fields belong to whoever sets them', async () => {
     const cluster = await make('shared');
     const timeWindow = { begin: '010000+0000', end: '020000+0000' };
     await system.garden.edit(await getShoot(system, cluster), {
@@ -258,7 +258,7 @@ describe('what others do on the garden', () => {
     await expectAsDeclared('shared');
   });
 
-  it('what somebody else took over is not fought for, but told', async () => {
+  it('a field that somebody else took over is left alone and reported', async () => {
     const cluster = await make('contested');
     await system.garden.edit(await getShoot(system, cluster), { spec: { hibernation: { enabled: true } } });
 

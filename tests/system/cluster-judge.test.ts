@@ -14,7 +14,7 @@ import {
 } from '../support/clusters/judge-rows.js';
 import type { RowChange } from '../support/clusters/row-history.js';
 
-/** What judges the crash test has to see what it looks for: a judge that is blind would always be content. */
+/** The judge of the crash test must find the faults that it looks for: a judge that sees nothing would always pass. */
 
 type Kind = RowChange['kind'];
 interface Told {
@@ -28,28 +28,42 @@ const history = (...told: Told[]): RowChange[] =>
   told.map((change, index) => ({ ...change, seq: index + 1, transaction: String(change.transaction) }));
 
 const operation = (transaction: number, changes: Partial<OperationRow> = {}, kind: Kind = 'UPDATE'): Told => ({
-  ...{ transaction, kind, table: 'operation' },
+  transaction,
+  kind,
+  table: 'operation',
   row: {
-    ...{
-      id: 'o1',
-      kind: 'cluster.update',
-      target_id: 'c1',
-      target_name: 'web',
-      generation: 2,
-      desired_hash: 'sha256:1',
-    },
-    ...{ state: 'queued', progress: 0, error: {}, ...changes },
+    id: 'o1',
+    kind: 'cluster.update',
+    target_id: 'c1',
+    target_name: 'web',
+    generation: 2,
+    desired_hash: 'sha256:1',
+    state: 'queued',
+    progress: 0,
+    error: {},
+    ...changes,
   },
 });
 const cluster = (transaction: number, changes: Partial<ClusterRow> = {}, kind: Kind = 'UPDATE'): Told => ({
-  ...{ transaction, kind, table: 'cluster' },
+  transaction,
+  kind,
+  table: 'cluster',
   row: {
-    ...{ id: 'c1', name: 'web', generation: 2, observed_generation: 1, lease_fence: 1, started_at: '2026-11-21' },
-    ...{ shoot_name: 'c1234567', shoot_uid: 'u1', ...changes },
+    id: 'c1',
+    name: 'web',
+    generation: 2,
+    observed_generation: 1,
+    lease_fence: 1,
+    started_at: '2026-11-21',
+    shoot_name: 'c1234567',
+    shoot_uid: 'u1',
+    ...changes,
   },
 });
 const audit = (transaction: number, changes: Partial<AuditRow> = {}, kind: Kind = 'INSERT'): Told => ({
-  ...{ transaction, kind, table: 'audit_entry' },
+  transaction,
+  kind,
+  table: 'audit_entry',
   row: { id: 1, action: 'cluster.declare', target_id: 'c1', user_id: 'u1', ...changes },
 });
 
@@ -66,15 +80,19 @@ const judges = {
   'gaps of the audit log': findAuditGaps,
 };
 
-describe('a history without fault', () => {
+describe('a correct history', () => {
   it.each<[string, Told[]]>([
     ['accepted, run, converged', [...accepted, running, ...converged]],
     [
-      'overtaken while it ran',
+      'superseded while it ran',
       [
-        ...[...accepted, running, cluster(3, { generation: 3 }), operation(3, { state: 'superseded', progress: 40 })],
-        ...[operation(3, second, 'INSERT'), audit(3, { id: 2 })],
-        ...[cluster(4, { generation: 3, observed_generation: 3 })],
+        ...accepted,
+        running,
+        cluster(3, { generation: 3 }),
+        operation(3, { state: 'superseded', progress: 40 }),
+        operation(3, second, 'INSERT'),
+        audit(3, { id: 2 }),
+        cluster(4, { generation: 3, observed_generation: 3 }),
         operation(4, { ...second, state: 'succeeded', progress: 100 }),
       ],
     ],
@@ -83,8 +101,10 @@ describe('a history without fault', () => {
       'a draft that is stored and deleted',
       [
         cluster(1, { started_at: null, observed_generation: 0 }, 'INSERT'),
-        ...[operation(1, { state: 'succeeded', progress: 100 }, 'INSERT'), audit(1)],
-        ...[cluster(2, { started_at: null, observed_generation: 0 }, 'DELETE'), audit(2, { id: 2 })],
+        operation(1, { state: 'succeeded', progress: 100 }, 'INSERT'),
+        audit(1),
+        cluster(2, { started_at: null, observed_generation: 0 }, 'DELETE'),
+        audit(2, { id: 2 }),
       ],
     ],
     [
@@ -94,8 +114,11 @@ describe('a history without fault', () => {
     [
       'deleted',
       [
-        ...[cluster(1), operation(1, { kind: 'cluster.delete' }, 'INSERT'), audit(1)],
-        ...[cluster(2, {}, 'DELETE'), audit(2, { id: 2 })],
+        cluster(1),
+        operation(1, { kind: 'cluster.delete' }, 'INSERT'),
+        audit(1),
+        cluster(2, {}, 'DELETE'),
+        audit(2, { id: 2 }),
         operation(2, { kind: 'cluster.delete', state: 'succeeded', progress: 100 }),
       ],
     ],
@@ -104,21 +127,26 @@ describe('a history without fault', () => {
   });
 });
 
-describe('what is reported', () => {
+describe('the judge reports', () => {
   const done = [...accepted, running, ...converged];
 
   it.each<[keyof typeof judges, string, Told[], RegExp]>([
-    ['operations that break their rules', 'one that never ended', [...accepted, running], /never ended/],
-    ['operations that break their rules', 'one that was removed', [...done, operation(4, {}, 'DELETE')], /removed/],
+    ['operations that break their rules', 'an operation that never ended', [...accepted, running], /never ended/],
     [
       'operations that break their rules',
-      'an end that changed',
+      'an operation that was removed',
+      [...done, operation(4, {}, 'DELETE')],
+      /removed/,
+    ],
+    [
+      'operations that break their rules',
+      'a final state that changed',
       [...done, operation(4, { state: 'superseded' })],
       /had ended succeeded and became superseded/,
     ],
     [
       'operations that break their rules',
-      'one that opened again',
+      'an operation that opened again',
       [...done, operation(4, { state: 'running', progress: 50 }), operation(5, { state: 'succeeded', progress: 100 })],
       /had ended succeeded and became running/,
     ],
@@ -126,7 +154,8 @@ describe('what is reported', () => {
       'operations that break their rules',
       'an error that changed',
       [
-        ...[...accepted, operation(2, { state: 'failed', error: { code: 'provider_capacity' } })],
+        ...accepted,
+        operation(2, { state: 'failed', error: { code: 'provider_capacity' } }),
         operation(3, { state: 'failed', error: { code: 'internal_error' } }),
       ],
       /another error/,
@@ -151,7 +180,7 @@ describe('what is reported', () => {
     ],
     [
       'operations that break their rules',
-      'an error of none',
+      'an error without a failure',
       [...accepted, operation(2, { state: 'failed' })],
       /with error/,
     ],
@@ -163,13 +192,13 @@ describe('what is reported', () => {
     ],
     [
       'operations that rival',
-      'two that are open',
+      'two open operations',
       [...accepted, cluster(2, { generation: 3 }), operation(2, second, 'INSERT')],
       /2 open operations/,
     ],
     [
       'operations that rival',
-      'two of one generation',
+      'two operations of one generation',
       [...accepted, operation(2, { state: 'superseded' }), operation(2, { ...second, generation: 2 }, 'INSERT')],
       /not of a later generation/,
     ],
@@ -181,19 +210,19 @@ describe('what is reported', () => {
     ],
     [
       'ends without a reason',
-      'overtaken by nothing',
+      'superseded by nothing',
       [...accepted, operation(2, { state: 'superseded' })],
       /is superseded without a reason/,
     ],
     [
       'ends without a reason',
-      'cancelled though the cluster stays',
+      'cancelled although the cluster stays',
       [...accepted, operation(2, { state: 'cancelled' })],
       /is cancelled without a reason/,
     ],
     [
       'ends without a reason',
-      'a deletion of what is still there',
+      'a deletion of a cluster that still exists',
       [...accepted, operation(2, { kind: 'cluster.delete', state: 'succeeded', progress: 100 })],
       /is succeeded without a reason/,
     ],
@@ -230,7 +259,7 @@ describe('what is reported', () => {
     ['clusters that break their rules', 'a draft again', [cluster(1), cluster(2, { started_at: null })], /draft again/],
     [
       'gaps of the audit log',
-      'a change that nobody made',
+      'a change without an author',
       [cluster(1), operation(1, {}, 'INSERT')],
       /without an audit/,
     ],
@@ -253,12 +282,12 @@ describe('what is reported', () => {
       [audit(1), audit(2, { user_id: 'u2' }, 'UPDATE')],
       /altered/,
     ],
-    ['gaps of the audit log', 'an entry that is gone', [audit(1), audit(2, {}, 'DELETE')], /altered/],
+    ['gaps of the audit log', 'an entry that was deleted', [audit(1), audit(2, {}, 'DELETE')], /altered/],
   ])('%s: %s', (judge, _case, told, problem) => {
     expect(judges[judge](history(...told))[0]).toMatch(problem);
   });
 
-  it('is no row that is gone', () => {
+  it('does not report the last state of a deleted row', () => {
     const rows = rowsAtEnd<ClusterRow>(
       history(cluster(1), cluster(2, {}, 'DELETE'), cluster(3, { id: 'c2' })),
       'cluster',
@@ -273,27 +302,35 @@ describe('the garden', () => {
   const declared = {
     metadata: { id: 'c1', name: 'web' },
     spec: {
-      ...{ region: 'hel1', kubernetesVersion: '1.34', hibernated: false, controlPlaneHA: false },
+      region: 'hel1',
+      kubernetesVersion: '1.34',
+      hibernated: false,
+      controlPlaneHA: false,
       network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
       nodePools: [pool, { ...pool, name: 'spare', maximum: 0 }],
     },
     status: { phase: 'Ready' },
   } as unknown as Cluster;
   const worker = {
-    ...{ name: 'p12345', minimum: 1, maximum: 3, machine: { type: 'cpx31' } },
+    name: 'p12345',
+    minimum: 1,
+    maximum: 3,
+    machine: { type: 'cpx31' },
     labels: { 'corral.dev/pool': 'general' },
   };
   const shoot: HeldShoot = {
     metadata: { name: 'c1234567', namespace: 'garden-t', uid: 'u1', labels: { 'corral.dev/cluster-id': 'c1' } },
     spec: {
-      ...{ region: 'hel1', kubernetes: { version: '1.34.3' }, hibernation: { enabled: false } },
+      region: 'hel1',
+      kubernetes: { version: '1.34.3' },
+      hibernation: { enabled: false },
       networking: { nodes: '10.250.0.0/16', pods: '10.244.0.0/16', services: '10.96.0.0/16' },
       provider: { workers: [worker] },
     },
   };
   const altered = (changes: object): HeldShoot => ({ ...shoot, spec: { ...shoot.spec, ...changes } });
 
-  it('holds what was declared', () => {
+  it('holds the declared clusters', () => {
     expect(findShootDifferences([declared], [shoot])).toEqual([]);
     expect(findShootDifferences([{ ...declared, status: { phase: 'Draft' } } as Cluster], [])).toEqual([]);
   });
@@ -302,24 +339,24 @@ describe('the garden', () => {
     ['no Shoot', [], /has 0 Shoots/],
     ['two Shoots', [shoot, { ...shoot, metadata: { ...shoot.metadata, uid: 'u2' } }], /has 2 Shoots/],
     [
-      'a Shoot of nobody',
+      'a Shoot without a cluster',
       [shoot, { ...shoot, metadata: { name: 'other', namespace: 'garden-t', uid: 'u2' } }],
       /belongs to no cluster/,
     ],
     ['another region', [altered({ region: 'fsn1' })], /^region/],
-    ['a cluster that sleeps', [altered({ hibernation: { enabled: true } })], /^hibernated/],
+    ['a hibernated cluster', [altered({ hibernation: { enabled: true } })], /^hibernated/],
     ['an older version', [altered({ kubernetes: { version: '1.33.7' } })], /runs 1\.33\.7/],
-    ['a version that only begins alike', [altered({ kubernetes: { version: '1.341.0' } })], /runs 1\.341\.0/],
+    ['a version with the same prefix', [altered({ kubernetes: { version: '1.341.0' } })], /runs 1\.341\.0/],
     ['another network', [altered({ networking: { ...shoot.spec.networking, pods: '10.0.0.0/8' } })], /^networks/],
     ['a control plane that nobody asked for', [altered({ controlPlane: { highAvailability: {} } })], /^isHighly/],
-    ['a pool too few', [altered({ provider: { workers: [] } })], /^pools/],
-    ['a pool of another size', [altered({ provider: { workers: [{ ...worker, maximum: 4 }] } })], /^pools/],
+    ['one pool too few', [altered({ provider: { workers: [] } })], /^pools/],
+    ['a pool with another size', [altered({ provider: { workers: [{ ...worker, maximum: 4 }] } })], /^pools/],
     ['a pool without its name', [altered({ provider: { workers: [{ ...worker, labels: {} }] } })], /^pools/],
   ])('is found to hold %s', (_case, shoots, difference) => {
     expect(findShootDifferences([declared], shoots)).toEqual([expect.stringMatching(difference)]);
   });
 
-  it('is found to have made a Shoot twice, though the first is gone, or one that nobody wanted', () => {
+  it('is found to have created a Shoot twice even if the first is gone, or one that nobody wanted', () => {
     const life = { name: 'c1234567', uid: 'u1' };
     const names = new Set(['c1234567']);
 

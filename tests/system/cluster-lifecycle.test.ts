@@ -34,7 +34,7 @@ beforeAll(async () => {
   await recordRowChanges(system.pool, ['cluster', 'operation', 'audit_entry']);
   acme = (system.teams[0] as ClusterSystem['teams'][number]).member;
 });
-/** All that is there keeps to the rules for every row, at every moment. */
+/** Every existing row obeys the rules for rows, at every moment. */
 afterEach(async () => {
   const changes = await readRowChanges(system.pool);
 
@@ -48,24 +48,24 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** Whether what the garden holds is what was declared. */
+/** Asserts that the garden holds what was declared. */
 async function expectDeclared(name: string): Promise<void> {
   const cluster = await getCluster(acme, name);
   expect(findShootDifferences([cluster], [await getShoot(system, cluster)])).toEqual([]);
   expect(cluster.metadata.observedGeneration).toBe(cluster.metadata.generation);
 }
 
-/** The phases that a cluster went through, each as often as it came. */
+/** The phases of a cluster in order, with repetitions. */
 async function phasesOf(id: string): Promise<string[]> {
   const rows = (await readRowChanges(system.pool)).filter(({ table, row }) => table === 'cluster' && row.id === id);
   const phases = rows.map(({ row }) => (row as ClusterRow & { phase: string }).phase);
   return phases.filter((phase, at) => phase !== phases[at - 1]);
 }
 
-describe('a cluster, from its declaration to its end', () => {
+describe('a cluster, from its declaration to its deletion', () => {
   const done = { state: 'succeeded', progress: 100, error: {} };
 
-  it('is a draft, made, entered, hibernated, given pools, upgraded, deleted, and made anew', async () => {
+  it('is a draft, created, used, hibernated, given pools, upgraded, deleted, and created again', async () => {
     const id = await declareDraft();
     await giveFirstPool(id);
     await expectRisingProgress(id);
@@ -77,7 +77,7 @@ describe('a cluster, from its declaration to its end', () => {
     await removeAndDeclareAnew(id);
   });
 
-  /** A draft until it has a pool: it costs the garden nothing. @returns its id */
+  /** The cluster is a draft until it has a pool, and does not exist on the garden. @returns its ID */
   async function declareDraft(): Promise<string> {
     const declared = await acme.insist({
       method: 'PUT',
@@ -94,7 +94,7 @@ describe('a cluster, from its declaration to its end', () => {
     return draft.metadata.id;
   }
 
-  /** It is made. */
+  /** The cluster is created. */
   async function giveFirstPool(id: string): Promise<void> {
     const put = await acme.insist({
       method: 'PUT',
@@ -127,7 +127,7 @@ describe('a cluster, from its declaration to its end', () => {
     expect(progress.at(-1)).toBe(100);
   }
 
-  /** With a kubeconfig, of which nothing is kept. */
+  /** A kubeconfig gives access, and is not stored. */
   async function enter(): Promise<void> {
     const issued = await acme.insist({ method: 'POST', path: '/clusters/web/kubeconfig/', body: { ttlSeconds: 600 } });
 
@@ -139,19 +139,19 @@ describe('a cluster, from its declaration to its end', () => {
     expect(await findInDatabase(secret)).toEqual([]);
   }
 
-  /** Nothing new comes of it. */
+  /** Repeated requests have no effect. */
   async function declareTheSame(): Promise<void> {
     const before = await getCluster(acme, 'web');
 
     const again = await acme.insist({ method: 'PUT', path: '/clusters/web/', body: aCluster(system) });
 
     expect(again.status).toBe(200);
-    // What is seen of a cluster changes by itself: its nodes are counted, and prices read.
+    // The observed state of a cluster changes by itself: its nodes are counted, and prices are read.
     expect([again.json.metadata.generation, again.json.spec]).toEqual([before.metadata.generation, before.spec]);
     expect(again.json.status.lastOperation).toEqual(before.status.lastOperation);
   }
 
-  /** It gives its nodes back, and gets them again. */
+  /** The cluster gives up its nodes, and gets them back. */
   async function hibernateAndResume(): Promise<void> {
     expect(await change(acme, 'POST', '/clusters/web/hibernate/')).toMatchObject({
       ...done,
@@ -168,7 +168,7 @@ describe('a cluster, from its declaration to its end', () => {
     await expectDeclared('web');
   }
 
-  /** It gets, changes and loses pools, but for the last. */
+  /** The cluster gets, changes and loses pools, except for the last. */
   async function changePools(): Promise<void> {
     const path = '/clusters/web/node-pools/batch/';
     const batch = aPool({ name: 'batch', machineType: 'cpx31', minimum: 2, maximum: 3 });
@@ -187,7 +187,7 @@ describe('a cluster, from its declaration to its end', () => {
     expect(codeOf(last)).toBe('last_node_pool');
   }
 
-  /** It is never downgraded. */
+  /** The cluster is never downgraded. */
   async function upgrade(): Promise<void> {
     const upgraded = await change(acme, 'PUT', '/clusters/web/', aCluster(system, { kubernetesVersion: '1.34' }));
 
@@ -198,7 +198,7 @@ describe('a cluster, from its declaration to its end', () => {
     expect(codeOf(back)).toBe('unsupported_version');
   }
 
-  /** It leaves its name and its operations. */
+  /** The deleted cluster frees its name and keeps its operations. */
   async function removeAndDeclareAnew(id: string): Promise<void> {
     const deleted = await change(acme, 'DELETE', '/clusters/web/');
 
@@ -216,7 +216,7 @@ describe('a cluster, from its declaration to its end', () => {
 });
 
 describe('a draft', () => {
-  it('is gone at once when it is deleted, and its operation is not left open', async () => {
+  it('is deleted at once, and its operation is not left open', async () => {
     await acme.insist({ method: 'PUT', path: '/clusters/never/', body: aCluster(system, { nodePools: [] }) });
 
     const deleted = await acme.insist({ method: 'DELETE', path: '/clusters/never/' });
@@ -227,7 +227,7 @@ describe('a draft', () => {
 });
 
 describe('two teams', () => {
-  it('never see what is the other’s', async () => {
+  it('never see anything of each other', async () => {
     const globex = (system.teams[1] as ClusterSystem['teams'][number]).admin;
     const own = await acme.insist({
       method: 'PUT',
@@ -258,7 +258,7 @@ describe('two teams', () => {
   });
 });
 
-/** Every column of every table that holds a text. */
+/** Every column of every table that holds text. */
 async function findInDatabase(needle: string): Promise<string[]> {
   const { rows: tables } = await system.pool.query<{ name: string }>(
     `SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name FROM information_schema.tables

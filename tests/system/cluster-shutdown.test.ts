@@ -24,17 +24,19 @@ beforeAll(async () => {
     ends.push(redis.kill);
   }
   system = await startClusterSystem({
-    ...{ reconcilers: 2, databaseUrl: postgres.url, redisUrl: isRedisInstalled() ? redis.url : undefined },
+    reconcilers: 2,
+    databaseUrl: postgres.url,
+    redisUrl: isRedisInstalled() ? redis.url : undefined,
     speed: { createMs: 3_000 },
     apiEnv: { UPSTREAM_TIMEOUT_MS: '20s', GARDEN_TIMEOUT_MS: '20s', LOG_LEVEL: 'error' },
-    // Longer than anybody may take to end.
+    // Longer than any process may take to stop.
     reconcilerEnv: { GARDEN_TIMEOUT_MS: '60s', LOG_LEVEL: 'error' },
   });
   ends.push(system.stop);
   team = system.teams[0] as ClusterTeam;
   acme = team.member;
 });
-/** Some were ended by the test before. */
+/** The previous test stopped some of them. */
 beforeEach(async () => {
   await Promise.all(programs().map((program) => program.start()));
   await Promise.all(programs().map((program) => program.untilReady()));
@@ -46,12 +48,12 @@ afterAll(async () => {
 
 const succeeded = { state: 'succeeded', progress: 100, error: {} };
 
-/** A process that does not get everything closed within its own `SHUTDOWN_GRACE_MS` ends with another code. */
+/** A process that cannot close everything within its own `SHUTDOWN_GRACE_MS` exits with another code. */
 async function stopInTime(program: Program): Promise<void> {
   expect(await program.stop()).toEqual({ code: 0, signal: null });
 }
 
-/** So many requests of that kind have reached the upstream since the work began. */
+/** Waits until this many requests of the route have reached the upstream since the work began. */
 async function untilCalled<T>(route: string, times: number, work: () => T): Promise<T> {
   const calls = async (): Promise<number> => (await system.cloud.calls())[route] ?? 0;
   const before = await calls();
@@ -62,8 +64,8 @@ async function untilCalled<T>(route: string, times: number, work: () => T): Prom
 
 const APPLY_SHOOT = 'APPLY /apis/core.gardener.cloud/v1beta1/namespaces/:namespace/shoots/:name';
 
-describe('a reconciler that is told to end', () => {
-  it('ends in the middle of a pass, and another one takes over the cluster and the watch on the garden', async () => {
+describe('a reconciler that is asked to stop', () => {
+  it('stops in the middle of a pass, and another one takes over the cluster and the watch on the garden', async () => {
     const [first, second] = system.reconcilers as unknown as readonly [Program, Program];
     const pool = '/clusters/taken-over/node-pools/batch/';
     await second.stop();
@@ -91,8 +93,8 @@ describe('a reconciler that is told to end', () => {
   });
 });
 
-describe('a cluster API that is told to end', () => {
-  it('answers every request in flight, then ends with 0', async () => {
+describe('a cluster API that is asked to stop', () => {
+  it('answers every request in flight, then exits with 0', async () => {
     const [api] = system.apis as unknown as readonly [Program];
     await change(acme, 'PUT', '/clusters/answered/', aCluster(system));
     await untilPhase(acme, 'answered', 'Ready');
@@ -105,7 +107,8 @@ describe('a cluster API that is told to end', () => {
     const { connections, kubeconfigs } = await untilCalled('GET /v1/placement_groups', 10, () => ({
       connections: Array.from({ length: 10 }, (_, number) =>
         team.admin.send({
-          ...{ method: 'PUT', path: `/connections/c${number}/` },
+          method: 'PUT',
+          path: `/connections/c${number}/`,
           body: { spec: { provider: 'hcloud', token: team.providerToken } },
         }),
       ),
@@ -121,8 +124,8 @@ describe('a cluster API that is told to end', () => {
   });
 });
 
-describe('while Postgres is away', () => {
-  it('the API answers 503 with Retry-After, and all goes on by itself when it is back', async () => {
+describe('while Postgres is unavailable', () => {
+  it('the API answers 503 with Retry-After, and everything recovers by itself when it is back', async () => {
     const put = await acme.insist({ method: 'PUT', path: '/clusters/later/', body: aCluster(system) });
     await untilPhase(acme, 'later', 'Provisioning');
 
@@ -147,8 +150,8 @@ describe('while Postgres is away', () => {
   });
 });
 
-describeNeeding(describe, missingRedisServer(), 'while Redis is away', () => {
-  it('changes are accepted, and made once it is back', async () => {
+describeNeeding(describe, missingRedisServer(), 'while Redis is unavailable', () => {
+  it('changes are accepted, and carried out once it is back', async () => {
     await change(acme, 'PUT', '/clusters/on-redis/', aCluster(system));
 
     await redis.kill();

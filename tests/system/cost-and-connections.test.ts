@@ -42,7 +42,7 @@ const connect = (ref: string, token: string) =>
   team.admin.insist({ method: 'PUT', path: `/connections/${ref}/`, body: { spec: { provider: 'hcloud', token } } });
 const statusOf = async (ref: string): Promise<Connection['status']> =>
   (await team.member.insist({ method: 'GET', path: `/connections/${ref}/` })).json.status;
-/** As if a day had gone by. */
+/** Acts as if a day had passed. */
 const verifyToday = (ref: string) =>
   system.pool.query('UPDATE connection SET verify_at = now() WHERE team_id = $1 AND ref = $2', [team.id, ref]);
 const isConnected = (status: string, reason: string) => (cluster: Cluster) => {
@@ -54,7 +54,7 @@ const twoPools = () => ({
 });
 
 describe('prices', () => {
-  it('are there soon after the connection is, tell what a cluster or a change costs, and which pool grows first', async () => {
+  it('appear soon after the connection, show what a cluster or a change costs, and decide which pool grows first', async () => {
     await waitFor('the prices', async () => (await statusOf('main')).project?.currency === 'EUR', {
       timeoutMs: 60_000,
     });
@@ -89,7 +89,7 @@ describe('prices', () => {
       hourly: { minimum: '0', maximum: '0.0136' },
       monthly: { minimum: '0', maximum: '8.58' },
     });
-    // What is seen of a cluster changes by itself.
+    // The observed state of a cluster changes by itself.
     const { metadata, spec } = await getCluster(team.member, 'web');
     expect([metadata.generation, spec]).toEqual([before.metadata.generation, before.spec]);
 
@@ -99,21 +99,24 @@ describe('prices', () => {
 });
 
 describe('a token', () => {
-  it('that may only read is refused with its reason, and so are clusters on it', async () => {
+  it('that may only read is refused with the reason, and so are clusters that use it', async () => {
     const { json } = await connect('reader', await tokenAtProvider({ readOnly: true }));
 
     expect(json.status).toMatchObject({
-      ...{ phase: 'Rejected', verifiedAt: null, message: expect.stringContaining('is read-only') },
+      phase: 'Rejected',
+      verifiedAt: null,
+      message: expect.stringContaining('is read-only'),
       project: { reachable: true, readOnly: true, currency: null },
     });
     const refused = await team.member.insist({
-      ...{ method: 'PUT', path: '/clusters/reader/' },
+      method: 'PUT',
+      path: '/clusters/reader/',
       body: aCluster(system, { connectionRef: 'reader' }),
     });
     expect(codeOf(refused)).toBe('connection_rejected');
   });
 
-  it('that the provider does not take any more shows in the cluster, which recovers when it is replaced', async () => {
+  it('that the provider no longer accepts is reported on the cluster, which recovers when it is replaced', async () => {
     const token = await tokenAtProvider();
     await connect('spare', token);
     await change(team.member, 'PUT', '/clusters/spare/', aCluster(system, { connectionRef: 'spare' }));
@@ -126,13 +129,15 @@ describe('a token', () => {
 
     await connect('spare', await tokenAtProvider({ sameProjectAs: token }));
     const after = await untilCluster(
-      ...([team.member, 'spare', 'connected'] as const),
+      team.member,
+      'spare',
+      'connected',
       (cluster) => isConnected('True', 'Verified')(cluster) && cluster.status.phase === 'Ready',
     );
     expect(after.metadata.generation).toBe(before.metadata.generation);
   });
 
-  it('leaves no probe in the project', async () => {
+  it('leaves no test resources in the project', async () => {
     const answer = await fetch(`${system.cloud.apiUrl}/placement_groups`, {
       headers: { authorization: `Bearer ${team.providerToken}` },
     });
@@ -141,7 +146,7 @@ describe('a token', () => {
     expect((await system.cloud.calls())['POST /v1/placement_groups']).toBeGreaterThan(0);
   });
 
-  it('is sealed anew while the services run, which go on with it', async () => {
+  it('is sealed again while the services run, and they continue to use it', async () => {
     const before = await statusOf('main');
 
     const { code, stdout } = await runCommand([process.execPath, adminProgram, 'secrets', 'rotate'], {

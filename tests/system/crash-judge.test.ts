@@ -4,13 +4,13 @@ import type { UpstreamWrite } from '../support/local-cloud.js';
 import { anEntry, aWrite, settled, type TrueHistory, trueHistories } from '../support/true-history.js';
 import { type AuditEntry, findUnmatched, replay } from '../support/upstream-history.js';
 
-/** What judges the crash test has to see what it looks for: a judge that is blind would always be content. */
+/** The judge of the crash test must find the faults that it looks for: a judge that sees nothing would always pass. */
 
 const aDelete = { operation: 'delete' } as const;
 const labels = { operation: 'update', mark: 7 } as const;
 const aTtl = { operation: 'change_ttl' } as const;
 
-/** What is found wrong: `write` or `entry`, with its number. */
+/** What is reported as wrong: `write` or `entry`, with its number. */
 const found = (writes: readonly UpstreamWrite[], entries: readonly AuditEntry[]): string[] =>
   findUnmatched(writes, entries).map((problem) => {
     const [, kind, json] = /^(write|entry) without (?:an entry|a write): (.*)$/.exec(problem) ?? [];
@@ -18,12 +18,12 @@ const found = (writes: readonly UpstreamWrite[], entries: readonly AuditEntry[])
     return `${kind} ${seq ?? id}`;
   });
 
-describe('writes and entries that fit', () => {
+describe('writes and entries that match', () => {
   it.each<[string, UpstreamWrite[], AuditEntry[]]>([
     ['one after the other', [aWrite(1), aWrite(2)], [anEntry(1), anEntry(2)]],
     ['an answer that was lost', [aWrite(1)], [anEntry(1, {}, settled(true))]],
     [
-      'a refusal, and one that was never sent',
+      'a refusal, and a write that was never sent',
       [],
       [anEntry(1, {}, { state: 'refused' }), anEntry(2, {}, { state: 'unsent' })],
     ],
@@ -35,22 +35,22 @@ describe('writes and entries that fit', () => {
     ],
     ['an action that failed', [aWrite(1, { hasFailed: true })], [anEntry(1, {}, settled(false))]],
     [
-      'labels whose answer was lost, then another write, then the same labels anew',
+      'labels whose answer was lost, then another write, then the same labels again',
       [aWrite(1, labels), aWrite(2, aTtl), aWrite(3, labels)],
       [anEntry(1, labels, settled(true)), anEntry(2, aTtl), anEntry(3, labels)],
     ],
     [
-      'labels that never arrived, though the set had them, before the same ones that did',
+      'labels that never arrived although the set had them, before the same labels that did',
       [aWrite(2, aTtl), aWrite(3, labels)],
       [anEntry(1, labels, settled(true)), anEntry(2, aTtl), anEntry(3, labels)],
     ],
     [
-      'labels that arrived before the same ones that never did',
+      'labels that arrived, before the same labels that never did',
       [aWrite(1, labels), aWrite(2, aTtl)],
       [anEntry(1, labels), anEntry(2, aTtl), anEntry(3, labels, settled(true))],
     ],
     [
-      'a body whose members are in another order',
+      'a body with its fields in another order',
       [aWrite(1)],
       [anEntry(1, {}, { requestBody: '{"records":[{"comment":"write 1","value":"192.0.2.1"}]}' })],
     ],
@@ -58,7 +58,7 @@ describe('writes and entries that fit', () => {
     expect(found(writes, entries)).toEqual([]);
   });
 
-  it('are found in every history that is told truly, however alike the requests are', () => {
+  it('are found in every true history, however similar the requests are', () => {
     fc.assert(
       fc.property(trueHistories({ areUnique: false }), ({ writes, entries }) => {
         expect(found(writes, entries)).toEqual([]);
@@ -68,7 +68,7 @@ describe('writes and entries that fit', () => {
   });
 });
 
-describe('what is reported', () => {
+describe('the judge reports', () => {
   it.each<[string, UpstreamWrite[], AuditEntry[], string[]]>([
     ['a write without an entry', [aWrite(1)], [], ['write 1']],
     ['a write that reached the upstream twice', [aWrite(1), aWrite(2, { mark: 1 })], [anEntry(1)], ['write 2']],
@@ -78,25 +78,20 @@ describe('what is reported', () => {
       [anEntry(1, labels, settled(true)), anEntry(3, aTtl)],
       ['write 2'],
     ],
-    [
-      'an entry that is refused though the write arrived',
-      [aWrite(1)],
-      [anEntry(1, {}, { state: 'refused' })],
-      ['write 1'],
-    ],
+    ['a refused entry whose write arrived', [aWrite(1)], [anEntry(1, {}, { state: 'refused' })], ['write 1']],
     ['an entry that denies its write', [aWrite(1)], [anEntry(1, {}, settled(false))], ['write 1']],
     ['an entry of another body', [aWrite(1, { mark: 9 })], [anEntry(1)], ['write 1', 'entry 1']],
     ['an entry of another set', [{ ...aWrite(1), name: 'api.acme' }], [anEntry(1)], ['entry 1', 'write 1']],
     ['an entry that claims a write', [aWrite(2)], [anEntry(1), anEntry(2)], ['entry 1']],
     ['labels that are claimed twice', [aWrite(1, labels)], [anEntry(1, labels), anEntry(2, labels)], ['entry 2']],
     [
-      'entries in another order than the writes',
+      'entries in another order than their writes',
       [aWrite(2), aWrite(1)],
       [anEntry(1), anEntry(2)],
       ['write 1', 'entry 1'],
     ],
     [
-      'a write that is lost among others, and nothing else',
+      'only the one lost write among others',
       [aWrite(1, labels), aWrite(3, labels), aWrite(4, aTtl)],
       [anEntry(1, labels), anEntry(2, aTtl), anEntry(3, labels), anEntry(4, aTtl)],
       ['entry 2'],
@@ -105,7 +100,7 @@ describe('what is reported', () => {
     expect(found(writes, entries)).toEqual(problems);
   });
 
-  it.each(Object.entries(falsehoods()))('one falsehood in a history of any length: %s', (_case, tell) => {
+  it.each(Object.entries(falsehoods()))('one false statement in a history of any length: %s', (_case, tell) => {
     fc.assert(
       fc.property(trueHistories({ areUnique: true }), fc.nat(), (history, pick) => {
         const told = tell(history, pick);
@@ -116,7 +111,7 @@ describe('what is reported', () => {
   });
 });
 
-/** A history that is not true any more, and what shows it; null where there is nothing to tell falsely. */
+/** A history that is no longer true, and the problem it must show. Null where nothing can be falsified. */
 type Falsehood = (history: TrueHistory, pick: number) => (TrueHistory & { problems: string[] }) | null;
 
 function falsehoods(): Record<string, Falsehood> {
@@ -163,7 +158,7 @@ function falsehoods(): Record<string, Falsehood> {
       const [one, other] = answered(history).slice(pick % Math.max(1, answered(history).length - 1)) as AuditEntry[];
       if (one === undefined || other === undefined) return null;
       const between = history.writes.filter(({ seq }) => seq > one.id && seq < other.id);
-      if (between.length > 0) return null; // all of these are then in another order, too
+      if (between.length > 0) return null; // all of these would then be in another order, too
       const entries = without(history.entries, one).flatMap((entry) => (entry === other ? [other, one] : [entry]));
       return { writes: history.writes, entries, problems: [`write ${other.id}`, `entry ${other.id}`] };
     },
@@ -171,7 +166,7 @@ function falsehoods(): Record<string, Falsehood> {
 }
 
 describe('the replay of the log', () => {
-  it('counts the most records that a team ever held, though they are gone later', () => {
+  it('counts the most records that a team ever held, even if they were deleted later', () => {
     const body = { records: [1, 2, 3].map((number) => ({ value: `192.0.2.${number}` })) };
 
     const { peaks, sets } = replay([{ ...aWrite(1), body }, aWrite(2, aDelete), aWrite(3)]);

@@ -26,30 +26,30 @@ import { summaryOf } from '../support/soak/summary.js';
 import { type System, shortLeases, startSystem, type Team, ZONE } from '../support/start-system.js';
 import { untilSettled } from '../support/whole.js';
 
-/** Set by `npm run test:long -- soak`: kills and absences are rarer, so that there is steady work in between. */
+/** Set by `npm run test:long -- soak`: kills and outages are rarer, so that there is steady work in between. */
 const soakMinutes = process.env.CORRAL_SOAK_MINUTES;
 const isSoak = soakMinutes !== undefined;
 const { seed, minutes } = readCrashPlan({ minutes: Number(soakMinutes ?? 0.75) });
-/** `CORRAL_AWAY_SECONDS=20` keeps Postgres and Redis away for longer; what has to happen meanwhile is the same. */
+/** `CORRAL_AWAY_SECONDS=20` makes the outages of Postgres and Redis longer. The expectations are the same. */
 const awayMs = Number(process.env.CORRAL_AWAY_SECONDS ?? 0) * 1_000;
 
 const KILLS_MIN = 16;
 const ACCEPTED_MIN = 50;
 const RECORDS_PER_TEAM = 12;
 const RIVALS = ['acme', 'globex', 'initech'];
-/** A team that nobody takes records from: its clients see nothing but what the processes do. */
+/** A team whose records no other client changes: its clients see only the effects of the processes. */
 const ALONE = 'hooli';
 const COURSE_CODE = 'CRASH-COURSE';
 const longLifetimes = lifetimesOf({ steadyMsMax: 20_000 });
-/** In less, a program is still getting warm when the first third is over; and idle connections take long to be closed. */
+/** In shorter runs, a program still warms up in the first third. Idle connections also need long to be closed. */
 const MEASURED_FROM_MINUTES = 3;
 const MIB = 2 ** 20;
 const isMeasured = isSoak && minutes >= MEASURED_FROM_MINUTES;
-/** How much more the steady gateway may hold in the last third of the time than in the first. Its work is the same. */
+/** How much more the steady gateway may hold in the last third of the time than in the first. Its work stays the same. */
 const HEAP_GROWTH_MAX = 6 * MIB;
-/** Pages that V8 and malloc keep for later count here. */
+/** This includes pages that V8 and malloc keep for later. */
 const RSS_GROWTH_MAX = 48 * MIB;
-/** What nobody wants to read in the output of any process. */
+/** Texts that must not appear in the output of any process. */
 const ALARMING = /unexpected error ends the process|unhandled ?rejection|MaxListenersExceeded|heap out of memory/i;
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -77,8 +77,12 @@ beforeAll(async () => {
     redisUrl = redis.url;
   }
   system = await startSystem({
-    ...{ gateways: 3, reconcilers: 2, demos: true, teams: [...RIVALS, ALONE] },
-    ...{ redisUrl, databaseUrl: postgres.url },
+    gateways: 3,
+    reconcilers: 2,
+    demos: true,
+    teams: [...RIVALS, ALONE],
+    redisUrl,
+    databaseUrl: postgres.url,
     gatewayEnv: { DNS_RECORDS_PER_TEAM: String(RECORDS_PER_TEAM), LOG_LEVEL: 'error', ...shortLeases },
     gatewayNodeArgs: (index) => (index === 1 ? REPORTS_HOLDINGS : []),
     reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '3s', DEMO_INTERVAL_MS: '1s', LOG_LEVEL: 'error' },
@@ -100,7 +104,7 @@ afterAll(async () => {
 
 describe('three gateways and two reconcilers', () => {
   it(
-    `lose nothing and invent nothing, whatever is killed, restarted or fails, for ${minutes} minutes (seed ${seed})`,
+    `lose and invent nothing, whatever is killed, restarted or fails, for ${minutes} minutes (seed ${seed})`,
     async () => {
       process.stderr.write(`Crash test of the DNS API for ${minutes} minutes: CORRAL_CRASH_SEED=${seed}\n`);
       const steady = system.gateways[0] as Program;
@@ -112,7 +116,10 @@ describe('three gateways and two reconcilers', () => {
 
       const endsAt = performance.now() + minutes * 60_000;
       const chaos = await runChaos(system, {
-        ...{ seed, teams: rivals(), urls: [url], beside: beside.run },
+        seed,
+        teams: rivals(),
+        urls: [url],
+        beside: beside.run,
         isOver: ({ kills, answered }) =>
           performance.now() >= endsAt &&
           kills >= KILLS_MIN &&
@@ -128,7 +135,7 @@ describe('three gateways and two reconcilers', () => {
           ]),
       });
       await clearDemos(system);
-      // The proxy keeps no connections: those of the judge's own questions would count among what the gateway holds.
+      // The proxy keeps no connections: those of the judge's own requests would count for the gateway.
       const judged = await expectNothingLostOrInvented({ ...system, url }, chaos, { recordsPerTeam: RECORDS_PER_TEAM });
       await expectDemosAreGone(system);
       const held = idle && { growth: growthOf(samples), idle, after: await untilIdle(steady, system, idle) };
@@ -143,7 +150,7 @@ describe('three gateways and two reconcilers', () => {
     600_000 + minutes * 2 * 60_000,
   );
 
-  it('answer 503 with Retry-After while Postgres is away, and go on without a restart', async () => {
+  it('answer 503 with Retry-After while Postgres is unavailable, and recover without a restart', async () => {
     load = startLoad(url, alone());
     await untilWritten(load, 20);
     const servedBefore = [...proxy.served];
@@ -158,7 +165,7 @@ describe('three gateways and two reconcilers', () => {
     await untilWritten(load, 20);
     await load.stop();
 
-    expect(load.failures).toEqual([]); // each answer had the documented shape, and each 503 its Retry-After
+    expect(load.failures).toEqual([]); // each answer had the documented form, and each 503 a Retry-After
     const refused = load.answers.filter(({ status }) => status >= 500);
     expect(refused.map(({ status, json }) => [status, json.error.code])).toEqual(
       refused.map(() => [503, 'unavailable']),
@@ -172,7 +179,7 @@ describe('three gateways and two reconcilers', () => {
 });
 
 describeNeeding(describe, missingRedisServer(), 'three gateways and two reconcilers on Redis', () => {
-  it('serve as before while Redis is away, and after it', async () => {
+  it('serve as before while Redis is unavailable, and afterwards', async () => {
     load = startLoad(url, alone());
     await untilWritten(load, 20);
 
@@ -206,14 +213,14 @@ const killSeldom =
 const rivals = (): Team[] => system.teams.filter(({ slug }) => slug !== ALONE);
 const alone = (): Team => system.teams.find(({ slug }) => slug === ALONE) as Team;
 
-/** Whether the quota had to refuse something: a run without that says nothing about it. */
+/** Whether the quota had to refuse something: a run without a refusal says nothing about the quota. */
 const wasFull = (answered: readonly AnsweredWrite[]): boolean =>
   answered.some(({ code }) => code === 'resource_limit_exceeded');
 
 const wereAllServed = (answers: Answers): boolean =>
   ['lists', 'actions', 'demos'].every((kind) => (answers[kind]?.[200] ?? 0) > 0);
 
-/** @returns the name of a set whose creation arrived, and whose answer did not; nor did any gateway find out about it */
+/** @returns the name of a set whose creation arrived, whose answer was lost, and whose outcome no gateway found out */
 async function loseAnswer(label: string): Promise<string> {
   const { token, slug } = alone();
   const name = `${label}.${slug}`;
@@ -228,7 +235,7 @@ async function loseAnswer(label: string): Promise<string> {
   return name;
 }
 
-/** Reconcilers found out what became of it: so their jobs go on. */
+/** Asserts that reconcilers found out the outcome, which shows that their jobs still run. */
 async function expectSettled(name: string): Promise<void> {
   await untilSettled(system);
   const path = `/zones/${ZONE}/rrsets/${name}/A`;
@@ -241,7 +248,7 @@ const pidsOf = ({ gateways, reconcilers }: System): number[] => [...gateways, ..
 const isRefused = (load: Load | undefined, isWrite: boolean): boolean =>
   load?.answers.some((answer) => answer.status === 503 && answer.isWrite === isWrite) ?? false;
 
-/** Some more writes were accepted after this moment. */
+/** Waits for this many accepted writes from now on. */
 async function untilWritten(load: Load, count: number): Promise<void> {
   const accepted = () => load.answers.filter(({ isWrite, status }) => isWrite && status < 300).length;
   const before = accepted();

@@ -10,18 +10,21 @@ import { findUnmatched } from '../support/upstream-history.js';
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 const WEEK_SECONDS = 7 * DAY_SECONDS;
-/** Of the upstream per hour: too few for all that a crowd leaves behind, if it is to be deleted at once. */
+/** Upstream requests per hour: too few to delete the sets of many demos at once. */
 const BUDGET = 600;
 const RECORDS = `/zones/${DEMO_ZONE}/rrsets`;
 
-/** A test takes teams that no other has: what it leaves behind is in nobody's way. */
+/** Each test takes its own teams, so that its remains do not affect other tests. */
 const TEAMS = ['acme', 'globex', 'initech', 'umbrella', 'hooli', 'wonka', 'tyrell', 'cyberdyne', 'stark'];
 
 let system: System;
 let teamsTaken = 0;
 beforeAll(async () => {
   system = await startSystem({
-    ...{ gateways: 2, demos: true, teams: TEAMS, requestsPerHour: BUDGET },
+    gateways: 2,
+    demos: true,
+    teams: TEAMS,
+    requestsPerHour: BUDGET,
     gatewayEnv: (index) => (index === 2 ? { DEMOS_ENABLED: 'false', DEMO_ZONE_NAME: undefined } : {}),
     reconcilerEnv: { DEMO_INTERVAL_MS: '500ms' },
   });
@@ -54,7 +57,7 @@ const createSet = (token: string, name: string, records = 1): Promise<Answer> =>
 
 const refusal = ({ status, json }: Answer): [number, string] => [status, json.error.code];
 
-/** As if the demos were so much older. Later than it could be, they end. */
+/** Makes the demos older by this many seconds. Demos past their lifetime end. */
 async function age(labels: readonly string[], seconds: number): Promise<void> {
   const { rowCount } = await system.pool.query(
     `UPDATE demo SET created_at = created_at - make_interval(secs => $2),
@@ -66,14 +69,14 @@ async function age(labels: readonly string[], seconds: number): Promise<void> {
   expect(rowCount).toBe(labels.length);
 }
 
-/** What the demo zone holds upstream at and below these labels. */
+/** The sets that the demo zone holds upstream at and below these labels. */
 async function heldBy(labels: readonly string[]): Promise<string[]> {
   const names = await system.cloud.namesIn(DEMO_ZONE);
   return names.filter((name) => labels.includes(name.slice(name.lastIndexOf('.') + 1)));
 }
 
 describe('a demo', () => {
-  it('is made, listed, shown, extended and deleted with a token of its team', async () => {
+  it('is created, listed, shown, extended and deleted with a token of its team', async () => {
     const { token } = freshTeam();
     const created = await call(token, 'POST', '/demos', { name: 'Summer Fair 2026!', ttl: 600 });
     const { label } = created.json.demo;
@@ -103,7 +106,7 @@ describe('a demo', () => {
     expect((await call(token, 'GET', '/demos')).json.demos).toEqual([]);
   });
 
-  it('is made by anybody who knows a course code, up to the limit of the course', async () => {
+  it('is created by anybody with a course code, up to the limit of the course', async () => {
     await system.admin('course', 'create', 'WORKSHOP-26', '--limit', '2');
     const join = (body: object): Promise<Answer> =>
       call(null, 'POST', '/demos', { course_code: 'WORKSHOP-26', ...body });
@@ -123,10 +126,10 @@ describe('a demo', () => {
     expect(refusal(await join({}))).toEqual([403, 'forbidden']);
   });
 
-  it('has a token that reaches its own names and nothing else', async () => {
+  it('has a token for its own names and nothing else', async () => {
     const [team, otherTeam] = [freshTeam(), freshTeam()];
     const { slug } = team;
-    const own = await makeDemo(team.token, { name: slug }); // as its team is called
+    const own = await makeDemo(team.token, { name: slug }); // the same name as the team
     const other = await makeDemo(otherTeam.token, { name: 'other' });
     const write = (zone: string, name: string) =>
       call(own.token, 'POST', `/zones/${zone}/rrsets`, { name, type: 'A', records: [{ value: '192.0.2.1' }] });
@@ -148,7 +151,7 @@ describe('a demo', () => {
     expect(listed.json.rrsets.map(({ name }: { name: string }) => name).sort()).toEqual([...names].sort());
   });
 
-  it('holds 20 records, and a team has 10 of them', async () => {
+  it('holds up to 20 records, and a team has up to 10 demos', async () => {
     const team = freshTeam();
     const demos = [];
     for (let count = 1; count <= 10; count += 1) demos.push(await makeDemo(team.token, {}));
@@ -174,13 +177,16 @@ describe('a demo', () => {
     expect((await wish()).status).toBe(201);
   });
 
-  it('is nothing that a gateway knows of where demos are switched off', async () => {
+  it('is unknown to a gateway where demos are switched off', async () => {
     const team = freshTeam();
     const { token, label } = await makeDemo(team.token, {});
     const off = system.gateways[1]?.url ?? '';
     for (const [method, path] of [
-      ...[['POST', '/demos'] as const, ['GET', '/demos'] as const, ['GET', `/demos/${label}`] as const],
-      ...[['POST', `/demos/${label}/actions/extend`] as const, ['DELETE', `/demos/${label}`] as const],
+      ['POST', '/demos'] as const,
+      ['GET', '/demos'] as const,
+      ['GET', `/demos/${label}`] as const,
+      ['POST', `/demos/${label}/actions/extend`] as const,
+      ['DELETE', `/demos/${label}`] as const,
     ]) {
       const body = method === 'POST' ? { body: { ttl: 600 } } : {};
       expect(refusal(await callDns(off, { method, path, token: team.token, ...body }))).toEqual([404, 'not_found']);
@@ -191,13 +197,13 @@ describe('a demo', () => {
   });
 });
 
-describe('many demos whose time is over at once', () => {
+describe('many demos that end at once', () => {
   const COURSES = ['CROWD-ONE', 'CROWD-TWO'];
   const DEMOS_PER_COURSE = 40;
   const DEMOS = COURSES.length * DEMOS_PER_COURSE;
   const WITHIN_MS = 30_000;
 
-  it('end within 30 s, are cleared within the budget, and all go though the reconciler is killed on the way', async () => {
+  it('end within 30 s, are cleared within the budget, and are all removed even if the reconciler is killed meanwhile', async () => {
     const team = freshTeam();
     const demos: Demo[] = [];
     for (const code of COURSES) {
@@ -212,7 +218,7 @@ describe('many demos whose time is over at once', () => {
 
     await age(labels, 301);
     await Promise.all(demos.map(({ token }) => untilRefused(token)));
-    await waitFor('all to have their end', async () => (await openEnds()) === 0, { timeoutMs: WITHIN_MS });
+    await waitFor('all to have ended', async () => (await openEnds()) === 0, { timeoutMs: WITHIN_MS });
     const isHalfCleared = async () => (await heldBy(labels)).length <= DEMOS / 2;
     await waitFor('half of them to be cleared', isHalfCleared, { timeoutMs: 60_000 });
     const [reconciler] = system.reconcilers as [Program];
@@ -235,7 +241,7 @@ describe('many demos whose time is over at once', () => {
     expect((await again()).status).toBe(201);
   });
 
-  /** For the budget: the upstream's clock is an hour ahead, and the account of its budget was kept an hour ago. */
+  /** Makes the budget refill: the upstream clock moves an hour ahead, and the budget account was last kept an hour ago. */
   async function anHourLater(): Promise<void> {
     await system.cloud.admin('POST', '/clock', { advanceMs: HOUR_SECONDS * 1_000 });
     await system.pool.query(
@@ -244,7 +250,7 @@ describe('many demos whose time is over at once', () => {
       [HOUR_SECONDS * 1_000],
     );
   }
-  /** Demos whose time is over and that nobody has ended yet. */
+  /** Demos whose time is over but that have not been ended yet. */
   async function openEnds(): Promise<number> {
     const { rows } = await system.pool.query<{ open: number }>(
       'SELECT count(*)::int AS open FROM demo WHERE ended_at IS NULL AND expires_at <= clock_timestamp()',
@@ -259,6 +265,6 @@ describe('many demos whose time is over at once', () => {
 const lifetime = ({ json: { demo } }: Answer): number =>
   Math.round((Date.parse(demo.expires_at) - Date.parse(demo.created_at)) / 1_000);
 
-/** Gateways that keep a token in memory are told of its end by Postgres, a moment after the commit. */
+/** Gateways cache tokens in memory. Postgres notifies them of a revoked token a moment after the commit. */
 const untilRefused = (token: string) =>
   waitFor('the token to be refused', async () => (await call(token, 'GET', '/zones')).status === 401);

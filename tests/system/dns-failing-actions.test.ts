@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 let system: System;
 let team: Team;
 
-// One walk over the zone when the reconciler starts, and none in the hour after it.
+// The reconciler syncs the zone once when it starts, and not again within an hour.
 beforeAll(async () => {
   system = await startSystem({ reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '1h' } });
   team = system.teams[0] as Team;
@@ -19,19 +19,22 @@ afterAll(() => system?.stop(), 60_000);
 
 const write = (method: string, path: string, body?: object): Promise<Answer> =>
   callDns(system.url, {
-    ...{ method, path: `/zones/${ZONE}/rrsets${path}`, token: team.token },
+    method,
+    path: `/zones/${ZONE}/rrsets${path}`,
+    token: team.token,
     ...(body && { body }),
   });
 const aSet = (name: string) => ({ name, type: 'A', records: [{ value: '192.0.2.1' }] });
 const walks = async () => (await system.pool.query('SELECT state, started_at FROM dns_sync_run ORDER BY id')).rows;
 
-it('a write whose action fails is taken back in the mirror, though nobody asks for the action and no walk comes by', async () => {
-  await waitFor('the first walk over the zone', async () => (await walks()).some(({ state }) => state === 'succeeded'));
+it('a write whose action fails is reverted in the mirror even if nobody asks for the action and no sync runs', async () => {
+  await waitFor('the first sync of the zone', async () => (await walks()).some(({ state }) => state === 'succeeded'));
   for (const name of ['changed.acme', 'deleted.acme']) expect((await write('POST', '', aSet(name))).status).toBe(201);
   const before = await readMirror(system, team);
   const walked = await walks();
   await system.cloud.addFaults({
-    ...{ match: { path: '/rrsets' }, times: 3 },
+    match: { path: '/rrsets' },
+    times: 3,
     effect: { actionError: { code: 'action_failed', message: 'injected fault', afterMs: HOUR_MS } },
   });
 

@@ -6,7 +6,7 @@ import { callDns } from '../support/dns-api.js';
 import type { Gateway } from '../support/gateway.js';
 import { type Ends, ownDatabase, undo, ZONE } from '../support/system-parts.js';
 
-/** As the gateway names the connection on which it hears of revocations. */
+/** The name of the connection on which the gateway learns of revocations. */
 const LISTENING = 'dns-gateway tokens';
 const EFFECTIVE_WITHIN_MS = 2_000;
 
@@ -14,7 +14,7 @@ const ends: Ends = [];
 let system: ClusterSystem;
 let proxy: FlakyProxy;
 
-/** A cluster API and two gateways. The second one reaches Postgres through a proxy. */
+/** A cluster API and two gateways. The second gateway reaches Postgres through a proxy. */
 beforeAll(async () => {
   const databaseUrl = await ownDatabase(ends);
   const address = new URL(databaseUrl);
@@ -22,12 +22,14 @@ beforeAll(async () => {
   ends.push(() => proxy.close());
   address.host = `127.0.0.1:${proxy.port}`;
   system = await startClusterSystem({
-    ...{ databaseUrl, gateways: 2, teams: ['acme', 'globex'] },
+    databaseUrl,
+    gateways: 2,
+    teams: ['acme', 'globex'],
     gatewayEnv: (index) => (index === 2 ? { DATABASE_URL: address.toString() } : {}),
   });
   ends.push(system.stop);
 });
-/** A gateway that is not told of revocations keeps no token in mind, and a test of the news would show nothing. */
+/** A gateway that is not notified of revocations caches no tokens, and a test of the notification would show nothing. */
 beforeEach(async () => {
   await waitFor(
     'both gateways to listen',
@@ -61,11 +63,13 @@ const read = ({ url }: Gateway, token: string): Promise<Answer> =>
   callDns(url, { method: 'GET', path: `/zones/${ZONE}/rrsets`, token });
 const write = ({ url }: Gateway, token: string, name: string): Promise<Answer> =>
   callDns(url, {
-    ...{ method: 'POST', path: `/zones/${ZONE}/rrsets`, token },
+    method: 'POST',
+    path: `/zones/${ZONE}/rrsets`,
+    token,
     body: { name, type: 'TXT', records: [{ value: '"from a test"' }] },
   });
 
-/** Asks without a pause until the token is refused. @returns when the last request was sent that was accepted */
+/** Sends requests without a pause until the token is refused. @returns the time of the last request that was accepted */
 async function untilRefused(gateway: Gateway, token: string): Promise<number> {
   let lastAcceptedAt = Number.NEGATIVE_INFINITY;
   for (;;) {
@@ -77,8 +81,8 @@ async function untilRefused(gateway: Gateway, token: string): Promise<number> {
   }
 }
 
-describe('a token that a member makes', () => {
-  it('works at every gateway, within what it is narrowed to, and all of it can be looked up', async () => {
+describe('a token that a member creates', () => {
+  it('works at every gateway within its narrowed name, and everything it did can be looked up', async () => {
     const acme = team(0);
     const [one, two] = system.gateways as [Gateway, Gateway];
     const { id, token } = await makeToken(acme, { name: 'ci', withinName: 'ci.acme', withinTypes: ['TXT'] });
@@ -104,17 +108,19 @@ describe('a token that a member makes', () => {
     const foreign = await team(1).admin.send({ method: 'GET', path: '/audit/export/' });
     expect(foreign.text).not.toContain('acme');
 
-    for (const gateway of system.gateways) await gateway.stop(); // what they counted is written then at the latest
+    for (const gateway of system.gateways) await gateway.stop(); // at the latest now they write what they counted
     const usage = await acme.member.send({ method: 'GET', path: '/dns-usage/' });
     expect(usage.json).toMatchObject({
-      ...{ records: { used: 2, reserved: 0 }, tokens: { active: 1, limit: 5 }, requests: { lastHour: 4 } },
+      records: { used: 2, reserved: 0 },
+      tokens: { active: 1, limit: 5 },
+      requests: { lastHour: 4 },
       upstream: { observedAt: expect.any(String) },
     });
   });
 
   it.each([
-    ['whatever its gateway is', false],
-    ['also at a gateway whose connection for such news has died without a word', true],
+    ['at any gateway', false],
+    ['even at a gateway whose connection for notifications died silently', true],
   ])('ends within 2 s of its revocation, %s', async (_what, isSilent) => {
     const globex = team(1);
     const { id, token } = await makeToken(globex, { name: 'ci' });

@@ -29,12 +29,12 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
       env: {
         HCLOUD_ENDPOINT: system.url,
         HCLOUD_TOKEN: acme.token,
-        HCLOUD_CONFIG: join(folder, 'cli.toml'), // not that of whoever runs the tests
+        HCLOUD_CONFIG: join(folder, 'cli.toml'), // not the configuration of the user who runs the tests
         HCLOUD_CONTEXT: undefined,
         ...env,
       },
     });
-  /** @throws Error with what it said when it ends with another code than 0 */
+  /** @throws Error with its output if it exits with another code than 0 */
   const hcloud = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await run(args);
     if (code !== 0) throw new Error(`hcloud ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
@@ -63,8 +63,20 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
 
   it('creates, describes and lists record sets, wildcards too', async () => {
     await rrset(
-      ...['create', '--name', 'www.acme', '--type', 'A', '--record', '192.0.2.1', '--record', '192.0.2.2'],
-      ...['--ttl', '300', '--label', 'env=test', ZONE],
+      'create',
+      '--name',
+      'www.acme',
+      '--type',
+      'A',
+      '--record',
+      '192.0.2.1',
+      '--record',
+      '192.0.2.2',
+      '--ttl',
+      '300',
+      '--label',
+      'env=test',
+      ZONE,
     );
     await rrset('create', '--name', '*.apps.acme', '--type', 'CNAME', '--record', 'www.acme', ZONE);
 
@@ -83,7 +95,7 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
     expect(records.map(({ value }) => value)).toEqual([`"${'x'.repeat(255)}" "${'x'.repeat(45)}"`]);
   });
 
-  it('sets, adds and removes records; with the last one the set is gone', async () => {
+  it('sets, adds and removes records; removing the last one deletes the set', async () => {
     await rrset('add-records', '--record', '192.0.2.1', ZONE, 'api.acme', 'A');
     await rrset('set-records', '--record', '192.0.2.2', '--record', '192.0.2.3', ZONE, 'api.acme', 'A');
     await rrset('add-records', '--record', '192.0.2.4', ZONE, 'api.acme', 'A');
@@ -96,7 +108,7 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
     expect((await run(['zone', 'rrset', 'describe', ZONE, 'api.acme', 'A'])).stderr).toMatch(/not found/i);
   });
 
-  it('creates a set by set-records, and deletes it when it is given none', async () => {
+  it('creates a set with set-records, and deletes it with an empty list', async () => {
     const [some, none] = [join(folder, 'some.json'), join(folder, 'none.json')];
     await writeFile(some, JSON.stringify([{ value: '192.0.2.9', comment: 'from a file' }]));
     await writeFile(none, '[]');
@@ -108,7 +120,7 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
     expect((await run(['zone', 'rrset', 'describe', ZONE, 'file.acme', 'A'])).code).not.toBe(0);
   });
 
-  describe('on a set that is there', () => {
+  describe('on an existing set', () => {
     beforeEach(async () => {
       await run(['zone', 'rrset', 'delete', ZONE, 'change.acme', 'A']);
       await rrset('create', '--name', 'change.acme', '--type', 'A', '--record', '192.0.2.1', ZONE);
@@ -139,7 +151,7 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
     });
   });
 
-  it('shows readable errors for names and types that are not the team’s to write', async () => {
+  it('shows readable errors for names and types that the team may not write', async () => {
     const create = (name: string, type = 'A') =>
       run(['zone', 'rrset', 'create', '--name', name, '--type', type, '--record', '192.0.2.1', ZONE]);
 
@@ -151,7 +163,7 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
     expect((await create('mail.acme', 'MX')).stderr).toMatch(/use one of A, AAAA, CNAME, TXT.*forbidden/);
   });
 
-  it('sees nothing of other teams', async () => {
+  it('does not see other teams', async () => {
     await system.cloud.putRrset('www.globex', 'A', { records: [{ value: '192.0.2.7' }] });
     await system.admin('zone', 'sync');
 
@@ -163,7 +175,7 @@ describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
     expect(await rrset('list', ZONE)).not.toContain('globex');
   });
 
-  it('shows a readable error for a token that is not known', async () => {
+  it('shows a readable error for an unknown token', async () => {
     const { code, stderr } = await run(['zone', 'list'], { HCLOUD_TOKEN: 'x'.repeat(64) });
 
     expect({ code, stderr }).toEqual({

@@ -12,11 +12,11 @@ const dockerfile = read('infra/Dockerfile');
 const images = ['dns-gateway', 'cluster-api', 'reconciler', 'admin'];
 
 describe('the Dockerfile', () => {
-  it('pleases the linter', () => {
+  it('passes the linter', () => {
     expect(validate(dockerfile)).toEqual([]);
   });
 
-  it('ends in images that do not run as root', () => {
+  it('builds images that do not run as root', () => {
     const runtime = dockerfile.slice(dockerfile.indexOf('AS runtime'), dockerfile.indexOf('AS dns-gateway'));
 
     expect(runtime).toMatch(/^USER [1-9]\d*$/m);
@@ -53,7 +53,7 @@ describe('docker-compose.yml', () => {
     expect(targets.filter((target) => !dockerfile.includes(` AS ${target}\n`))).toEqual([]);
   });
 
-  it('asks for every variable that .env.example has, and for no other', () => {
+  it('asks for exactly the variables of .env.example', () => {
     const asked = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map((match) => match[1]));
     const offered = new Set([...read('.env.example').matchAll(/^(?:# )?([A-Z_]+)=/gm)].map((match) => match[1]));
 

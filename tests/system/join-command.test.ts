@@ -9,7 +9,11 @@ import { type ClusterSystem, startClusterSystem } from '../support/clusters/star
 
 const POOL = '/clusters/web/node-pools/metal/';
 const spec: AdoptedServerSpec = {
-  ...{ serverID: 321, serverType: 'ax42', location: 'fsn1-dc14', architecture: 'amd64', serverKind: 'dedicated' },
+  serverID: 321,
+  serverType: 'ax42',
+  location: 'fsn1-dc14',
+  architecture: 'amd64',
+  serverKind: 'dedicated',
 };
 const metal = (maximum: number) => ({
   spec: { ...aPool({ name: 'metal', machineType: 'ax42', minimum: maximum, maximum }), source: 'dedicated' },
@@ -33,14 +37,14 @@ const untilWaiting = (id: string, reason: string): Promise<Operation> =>
     return json;
   });
 const joinCommand = () => admin.insist({ method: 'POST', path: `${adoptedServersPath}${spec.serverID}/join-command/` });
-/** On a machine that belongs to nobody here. */
+/** Runs on a machine that belongs to nobody here. */
 const run = (command: string) =>
   system.cloud.admin<{ node: string }>('POST', '/garden/machines', { command }).then(({ node }) => node);
 const nodes = async (): Promise<string[]> =>
   nodesOf((await member.insist({ method: 'POST', path: '/clusters/web/kubeconfig/', body: {} })).json.kubeconfig);
 
-describe('a machine that nothing here can rebuild', () => {
-  it('becomes a node by its join command, leaves drained, and is for its owner to wipe', async () => {
+describe('a machine that Corral cannot rebuild', () => {
+  it('becomes a node with its join command, leaves drained, and is left for its owner to wipe', async () => {
     await change(member, 'PUT', '/clusters/web/', aCluster(system, { nodePools: [aPool()] }));
     await untilPhase(member, 'web', 'Ready');
     const before = await nodes();
@@ -53,7 +57,7 @@ describe('a machine that nothing here can rebuild', () => {
     const { state, waiting } = await untilWaiting(adoption, 'MachineAwaited');
     expect([state, waiting?.message]).toEqual(['running', expect.stringContaining('join command')]);
 
-    // What was issued outlasts whoever looks for the machine.
+    // The issued command outlives the reconciler that waits for the machine.
     const answer = await joinCommand();
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
     const issued: JoinCommand = answer.json;
@@ -70,14 +74,14 @@ describe('a machine that nothing here can rebuild', () => {
       detail: { issued: true, nodeName: 'dedicated-321' },
     });
 
-    // Let go of, it is out of the cluster, and its token of no use.
+    // When it is released, it is out of the cluster, and its token is useless.
     expect((await member.insist({ method: 'DELETE', path: POOL })).status).toBe(204);
     const [left] = await serverIs('Ready');
     expect(left?.status).toMatchObject({ message: expect.stringContaining('must wipe it'), claimedBy: null });
     expect(await nodes()).toEqual(before);
     await expect(run(issued.joinCommand)).rejects.toThrow('turns the machine away');
 
-    // A pool may have it again, and it goes when it is deregistered.
+    // A pool may claim it again, and it is removed when it is deregistered.
     expect((await member.insist({ method: 'PUT', path: POOL, body: metal(1) })).status).toBe(201);
     await serverIs('Joining');
     expect(await run((await joinCommand()).json.joinCommand)).toBe('dedicated-321');

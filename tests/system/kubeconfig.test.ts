@@ -29,12 +29,12 @@ async function issue(ttlSeconds: number): Promise<{ kubeconfig: string; expiresA
 }
 const jump = async (ms: number): Promise<number> =>
   Date.parse((await system.cloud.admin<{ now: string }>('POST', '/clock', { advanceMs: ms })).now);
-/** The newest entry first. */
+/** The entries, newest first. */
 const entries = async (): Promise<{ detail: object; actor: object; outcome: string }[]> =>
   (await admin.insist({ method: 'GET', path: '/audit/?kind=kubeconfig' })).json.items;
 
 describe('a kubeconfig', () => {
-  it('opens its cluster to a Kubernetes client until `expiresAt`, and then no more', async () => {
+  it('gives a Kubernetes client access to its cluster until `expiresAt`, and then no longer', async () => {
     const { kubeconfig, expiresAt, scope } = await issue(600);
     const client = clientOf(kubeconfig);
     const names = async () => (await client.listNode()).items.map(({ metadata }) => metadata?.name);
@@ -54,7 +54,7 @@ describe('a kubeconfig', () => {
     await expect(names()).rejects.toMatchObject({ code: 401 });
   });
 
-  it('outlives another one that was issued for less', async () => {
+  it('outlives another one with a shorter lifetime', async () => {
     const [short, long] = [await issue(600), await issue(28_800)];
 
     expect(Date.parse(long.expiresAt) - Date.parse(short.expiresAt)).toBeGreaterThan(28_000_000);
@@ -69,13 +69,13 @@ describe('the audit log', () => {
   const known = { ttlSeconds: 900 };
   const actor = { kind: 'user', name: 'member@acme.test' };
 
-  it('holds who was given what, and until when', async () => {
+  it('records who was given what, and until when', async () => {
     const { expiresAt } = await issue(900);
 
     expect((await entries())[0]).toMatchObject({ actor, detail: { ...known, issued: true, expiresAt } });
   });
 
-  it('says when there surely is no credential', async () => {
+  it('says when there certainly is no credential', async () => {
     await system.cloud.addFaults({ match: onIssue, times: null, effect: { status: 503 } });
 
     const refused = await member.send({ method: 'POST', path, body: known });
@@ -84,7 +84,7 @@ describe('the audit log', () => {
     expect((await entries())[0]?.detail).toEqual({ ...known, issued: false });
   });
 
-  it('leaves open whether there is one when the garden’s answer was lost', async () => {
+  it('leaves open whether there is one if the answer of the garden was lost', async () => {
     await system.cloud.addFaults({ match: onIssue, times: null, effect: { reset: 'after' } });
 
     const refused = await member.send({ method: 'POST', path, body: known });
@@ -94,7 +94,7 @@ describe('the audit log', () => {
     expect((await entries())[0]?.detail).not.toHaveProperty('issued');
   });
 
-  it('has its entry before the garden is asked, so that no crash hides an issue', async () => {
+  it('has its entry before the garden is asked, so that no crash hides an issued credential', async () => {
     const before = (await entries()).length;
     await system.cloud.addFaults({ match: onIssue, times: null, effect: { hang: true } });
     const api = system.apis[0] as ClusterSystem['apis'][number];

@@ -9,11 +9,14 @@ import { type Ends, undo } from '../support/system-parts.js';
 const STREAMS = 1_000;
 const MEGABYTE = 1_048_576;
 const MEMORY_MAX = 300 * MEGABYTE;
-/** Of the image: what streams leave behind is collected early. */
+/** The options of the image, which collect the garbage of streams early. */
 const apiEnv = {
-  ...{ LOG_LEVEL: 'info', NODE_OPTIONS: '--max-semi-space-size=4' },
-  // One session of one team has them all.
-  ...{ EVENT_STREAMS_PER_SESSION: '1000', EVENT_STREAMS_PER_TEAM: '1000', EVENT_STREAMS_MAX: '4000' },
+  LOG_LEVEL: 'info',
+  NODE_OPTIONS: '--max-semi-space-size=4',
+  // One session of one team opens all of them.
+  EVENT_STREAMS_PER_SESSION: '1000',
+  EVENT_STREAMS_PER_TEAM: '1000',
+  EVENT_STREAMS_MAX: '4000',
 };
 const WITHIN = { timeoutMs: 60_000 };
 
@@ -45,7 +48,7 @@ async function followMany(count: number, bases: readonly string[], cookie: strin
   return followers;
 }
 
-/** Clusters are declared one after the other, each as a draft. */
+/** Declares clusters one after the other, each as a draft. */
 async function declare({ teams: [team] }: ClusterSystem, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const spec = { connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.33.7', nodePools: [] };
@@ -54,13 +57,13 @@ async function declare({ teams: [team] }: ClusterSystem, names: readonly string[
   }
 }
 
-/** What Postgres knows to have happened, in the order in which it is told. */
+/** The events in Postgres, in the order in which they are sent. */
 async function toldBy({ pool }: ClusterSystem): Promise<Change[]> {
   const { rows } = await pool.query('SELECT kind, target_name AS name FROM team_event ORDER BY xid, id');
   return rows;
 }
 
-/** A number that a replica tells of itself. */
+/** A number that a replica reports about itself. */
 async function metricOf(api: ClusterApi, name: string): Promise<number> {
   const line = api
     .output()
@@ -70,7 +73,7 @@ async function metricOf(api: ClusterApi, name: string): Promise<number> {
   return Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-/** Members and the connection were there before the first stream, but may be told of after it. */
+/** Members and the connection existed before the first stream, but may be reported after it. */
 const ofClusters = (changes: readonly Change[]) =>
   changes.filter(({ kind }) => ['Cluster', 'NodePool', 'Operation'].includes(kind));
 const shown = (changes: readonly Change[]) => ofClusters(changes).map(({ kind, name }) => `${kind} ${name}`);
@@ -89,7 +92,7 @@ async function expectAll(followers: readonly Follower[], system: ClusterSystem):
 }
 
 describe('1,000 open streams', () => {
-  it('of one replica get every change, and it stays below 300 MB', async () => {
+  it('of one replica get every change, and the replica stays below 300 MB', async () => {
     const { system, replicas, cookie } = await start();
     const [one] = replicas;
     const followers = await followMany(STREAMS, [one.base], cookie);
@@ -105,7 +108,7 @@ describe('1,000 open streams', () => {
 });
 
 describe('a replica that is killed', () => {
-  it('costs nobody a change: clients go on at another one, each change once and in order', async () => {
+  it('loses no change: clients continue at another one, with each change once and in order', async () => {
     const { system, replicas, cookie } = await start();
     const [one, two] = replicas;
     const followers = await followMany(100, [two.base, one.base], cookie);
@@ -117,7 +120,7 @@ describe('a replica that is killed', () => {
     await waitFor('some changes', () => followers.every(({ changes }) => ofClusters(changes).length >= 4), WITHIN);
     await two.kill();
     await declared;
-    // They may have had all of it before, and not have noticed the end yet.
+    // They may have had all changes before, and not have noticed the end yet.
     await waitFor('all to come back', () => followers.every((each) => each.streams() >= 2), WITHIN);
 
     await expectAll(followers, system);

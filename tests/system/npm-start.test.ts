@@ -36,7 +36,7 @@ interface DevFile {
 let folder: string;
 let running: RunningProcess;
 
-/** What `npm start` runs once everything is built, with a state folder of this test's own. */
+/** What `npm start` runs once everything is built, with a state folder for this test. */
 async function start(): Promise<void> {
   running = await startProcess({
     command: process.execPath,
@@ -54,7 +54,7 @@ const withoutSettings = Object.fromEntries(
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'corral-start-'));
-  // As root, Postgres runs as another user, who has to get to its data.
+  // Under root, Postgres runs as another user, who must be able to reach its data.
   await runCommand(['mkdir', '-m', '755', join(folder, 'state')]);
   await chmod(folder, 0o755);
   await start();
@@ -73,7 +73,7 @@ const listNames = async ({ dnsUrl, zoneName, teams }: DevFile): Promise<string[]
   return json.rrsets.map(({ id }: { id: string }) => id);
 };
 
-/** The commands as they are printed, each as one line or more, after the `export` that all of them need. */
+/** The printed commands, each of one line or more, after the `export` that all of them need. */
 function printedCommands(): { exported: string; curl: string; hcloud: string; dig: string } {
   const tried = running.output().split('Try, in another shell:')[1] ?? '';
   const find = (pattern: RegExp): string => pattern.exec(tried)?.[0].trim() ?? `there is no ${pattern}`;
@@ -91,7 +91,7 @@ const inShell = (command: string, path = process.env.PATH) =>
   });
 
 describe('npm start', () => {
-  it('tells tools in dev.json what runs, and nobody but its user', async () => {
+  it('describes in dev.json what runs, readable only for its user', async () => {
     const dev = await readDevFile();
 
     expect(dev).toEqual({
@@ -161,7 +161,7 @@ const getJson = async (url: string, sessionid: string): Promise<unknown> =>
   (await fetch(url, { headers: { Cookie: `sessionid=${sessionid}` } })).json();
 
 describeNeeding(describe, missingCurl() ?? missingKubectl(), 'the cluster commands that npm start prints', () => {
-  it('declare a cluster, wait for it, and end in its nodes', async () => {
+  it('declare a cluster, wait for it, and list its nodes', async () => {
     const printed = running.output().split('export CLUSTERS')[1]?.split('Ctrl-C')[0] ?? 'false';
 
     const shell = await runCommand(['bash', '-ec', `export CLUSTERS${printed}`], { cwd: folder });
@@ -172,7 +172,7 @@ describeNeeding(describe, missingCurl() ?? missingKubectl(), 'the cluster comman
 });
 
 describeNeeding(describe, missingCurl(), 'the DNS commands that npm start prints', () => {
-  it('create a name, and resolve it where there is dig', async () => {
+  it('create a name, and resolve it if dig is installed', async () => {
     const { curl, dig } = printedCommands();
     const { dnsServerPort, zoneName } = await readDevFile();
 
@@ -186,7 +186,7 @@ describeNeeding(describe, missingCurl(), 'the DNS commands that npm start prints
 });
 
 describeNeeding(describe, missingCurl(), 'the commands for clients with a built-in address', () => {
-  it('lead from the upstream’s name to the gateway, over TLS that they trust', async () => {
+  it('lead from the name of the upstream to the gateway, over TLS that they trust', async () => {
     const block = /^ {2}export SSL_CERT_FILE=.*?(?=^ {2}#)/ms.exec(running.output())?.[0] ?? 'false';
 
     const shell = await inShell(`set -e\n${block}`);
@@ -208,11 +208,11 @@ describeNeeding(describe, missingOf(cli), 'the hcloud command that npm start pri
   });
 });
 
-describeNeeding(describe, canListProcesses() ? null : noProc, 'what npm start started', () => {
+describeNeeding(describe, canListProcesses() ? null : noProc, 'the processes of npm start', () => {
   const findGateway = async (): Promise<RunningPid | undefined> =>
     (await descendantsOf(running.pid)).find(({ command }) => command.includes('dns-gateway/dist/main.js'));
 
-  it('starts again when it is killed, ends with it on Ctrl-C, and comes back as it was', async () => {
+  it('start again when they are killed, end on Ctrl-C, and come back in the same state', async () => {
     const dev = await readDevFile();
     const authority = await readFile(dev.caFile, 'utf8');
     const body = { name: 'kept.acme', type: 'A', records: [{ value: '192.0.2.40' }] };

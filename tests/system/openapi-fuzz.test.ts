@@ -7,21 +7,21 @@ import { type FuzzTarget, fuzz, fuzzSettings } from '../support/fuzz.js';
 import { startSystem, type Team } from '../support/start-system.js';
 
 /*
- * Requests made of the documents that the services serve, right ones and wrong ones. No answer may be a fault, and none
- * may be one that the document does not promise: its status, media type, headers and body.
+ * Valid and invalid requests that are generated from the documents of the services. No answer may be a fault, and each
+ * answer must be one that the document describes: its status, media type, headers and body.
  */
 
 const fuzzer = await schemathesis();
 const settings = fuzzSettings();
 const TIMEOUT_MS = settings.seconds * 1_000 + 240_000;
-/** So few say too little. */
+/** A run with fewer requests says too little. */
 const REQUESTS_MIN = 30;
 
 describeNeeding(describe, missingOf(fuzzer), 'the fuzzer of OpenAPI documents', () => {
   let stop: () => Promise<void> = async () => undefined;
   afterEach(() => stop(), 120_000);
 
-  /** The fuzzer is given a time; where it makes little of that it is given more, with the next seed. */
+  /** The fuzzer runs for a given time. If it does little in that time, it runs longer, with the next seed. */
   async function expectAsDocumented(target: FuzzTarget): Promise<void> {
     process.stderr.write(`Fuzzing ${target.documentUrl}: CORRAL_FUZZ_SEED=${settings.seed}\n`);
     let made = 0;
@@ -36,7 +36,7 @@ describeNeeding(describe, missingOf(fuzzer), 'the fuzzer of OpenAPI documents', 
   }
 
   it(
-    'finds the DNS API to be as its document says',
+    'finds that the DNS API works as its document says',
     async () => {
       const system = await startSystem({ demos: true });
       stop = () => system.stop();
@@ -52,7 +52,7 @@ describeNeeding(describe, missingOf(fuzzer), 'the fuzzer of OpenAPI documents', 
   );
 
   it(
-    'finds the cluster API to be as its document says',
+    'finds that the cluster API works as its document says',
     async () => {
       const system = await startClusterSystem();
       stop = () => system.stop();

@@ -28,11 +28,11 @@ import { drawer } from '../support/drawer.js';
 import { killInTurns } from '../support/killer.js';
 
 const SERVERS = 3;
-/** The changes go on for so many; the kills go on until all is let go of, but not for ever. */
+/** The changes go on for this many kills. The kills go on until all servers are released, but at most this many more. */
 const KILLS = 6;
 const KILLS_AFTERWARDS = 6;
 const LANES = 2;
-/** Of adoptions: below the quota, with room for those that are being detached. */
+/** Adoptions per lane: below the quota, with room for servers that are being detached. */
 const SERVERS_PER_LANE = 20;
 const { minutes, seed } = readCrashPlan({ minutes: 0 });
 const patience = { timeoutMs: 120_000 };
@@ -41,7 +41,9 @@ const POOL = '/clusters/web/node-pools/own/';
 let system: ClusterSystem;
 beforeAll(async () => {
   system = await startClusterSystem({
-    ...{ apis: 2, reconcilers: 2, teams: ['acme', 'globex', 'initech'] },
+    apis: 2,
+    reconcilers: 2,
+    teams: ['acme', 'globex', 'initech'],
     reconcilerEnv: { SERVER_REBUILD_GRACE_MS: '4s', SERVER_DRAIN_MS: '20s', RECONCILE_LEASE_MS: '2s' },
   });
   await recordRowChanges(system.pool, ['adopted_server']);
@@ -60,7 +62,7 @@ const poolOf = ({ member }: ClusterTeam) => {
     spec: { ...aPool({ name: 'own', minimum: 0, maximum }), source: 'pooled' },
   });
   const get = async (): Promise<NodePool> => (await member.insist({ method: 'GET', path: POOL }, patience)).json;
-  /** By a kubeconfig, as the team sees them. */
+  /** The nodes as the team sees them with a kubeconfig. */
   const nodes = async (): Promise<string[]> => {
     const { json } = await member.insist({ method: 'POST', path: '/clusters/web/kubeconfig/', body: {} });
     return nodesOf(json.kubeconfig);
@@ -80,7 +82,7 @@ async function declareCluster({ member }: ClusterTeam): Promise<void> {
   await untilPhase(member, 'web', 'Ready');
 }
 
-/** Until the status of the cluster tells as many ready nodes of each pool, and no others. */
+/** Waits until the status of the cluster shows this many ready nodes of each pool, and no others. */
 const untilCounted = ({ member }: ClusterTeam, ready: Readonly<Record<string, number>>) =>
   waitFor(
     'the nodes to be counted',
@@ -94,7 +96,7 @@ const untilCounted = ({ member }: ClusterTeam, ready: Readonly<Record<string, nu
     patience,
   );
 
-/** @returns their numbers */
+/** @returns the numbers of the servers */
 async function adoptServers(owner: ClusterTeam): Promise<number[]> {
   const specs = await Promise.all(Array.from({ length: SERVERS }, () => makeServer(system, owner)));
   await Promise.all(specs.map((spec) => adoptServer(owner.admin, spec)));
@@ -112,7 +114,7 @@ async function expectUnharmed(ids: readonly number[]): Promise<void> {
 }
 
 describe('a node pool on adopted servers', () => {
-  it('has as many ready nodes as it may have, and lets go of them made smaller, removed and with its cluster', async () => {
+  it('has as many ready nodes as it may have, and releases them when it shrinks, when it is removed and when its cluster is deleted', async () => {
     const acme = team('acme');
     const pool = poolOf(acme);
     const ids = await adoptServers(acme);
@@ -143,7 +145,7 @@ describe('a node pool on adopted servers', () => {
       expect([answer.status, codeOf(answer)]).toEqual([409, 'server_claimed']);
     }
 
-    // Made smaller, the pool lets go of one, which leaves the cluster and is clean.
+    // When the pool shrinks, it releases one server, which leaves the cluster and is clean.
     const [kept, left] = claimed.map(numberOf) as [number, number];
     expect((await pool.put(1)).status).toBeLessThan(300);
     await pool.untilBacked(1);
@@ -153,13 +155,13 @@ describe('a node pool on adopted servers', () => {
     await untilCounted(acme, { general: 1, own: 1 });
     expect((await heldById()).get(left)).toMatchObject({ rebuilds: 3, userData: expect.not.stringContaining('token') });
 
-    // Removed, it lets go of all.
+    // When the pool is removed, it releases all servers.
     expect((await acme.member.insist({ method: 'DELETE', path: POOL })).status).toBeLessThan(300);
     await pool.untilAllFree();
     await pool.untilMachinesOnly();
     expect(await rebuilds()).toEqual([3, 3, 1]);
 
-    // So it does with its cluster.
+    // When the cluster is deleted, so it does, too.
     await pool.put(2);
     await pool.untilBacked(2);
     expect(await change(acme.member, 'DELETE', '/clusters/web/')).toMatchObject({ state: 'succeeded' });
@@ -176,7 +178,7 @@ describe('while processes are killed', () => {
   });
 
   it(
-    `a pool comes to what was asked for last, and no server is rebuilt twice for one reason (seed ${seed})`,
+    `a pool reaches its last requested size, and no server is rebuilt twice for one reason (seed ${seed})`,
     async () => {
       const [owner, adopter] = [team('globex'), team('initech')];
       const pool = poolOf(owner);
@@ -193,7 +195,7 @@ describe('while processes are killed', () => {
         while (!hasEnough()) {
           const { maximum, thinkMs } = next();
           const { status, text } = await pool.put(maximum);
-          // Servers that are leaving can be claimed when they have left.
+          // Servers that are leaving can be claimed once they have left.
           if (![200, 201, 202, 409].includes(status))
             problems.push(`${maximum} servers were answered ${status} ${text}`);
           await pause(thinkMs);
@@ -201,7 +203,7 @@ describe('while processes are killed', () => {
         killsMax = kills + KILLS_AFTERWARDS;
         await waitFor('all servers to be claimed', async () => (await pool.put(SERVERS)).status < 300, patience);
         await pool.untilBacked(SERVERS);
-        await waitFor('the pool to be let go of', async () => (await pool.put(0)).status < 300, patience);
+        await waitFor('the pool to shrink to nothing', async () => (await pool.put(0)).status < 300, patience);
         await pool.untilAllFree();
       };
       const adoptions = async (): Promise<void> => {
@@ -236,7 +238,7 @@ describe('while processes are killed', () => {
     600_000 + minutes * 2 * 60_000,
   );
 
-  /** No more often than there were acknowledgements, joins and leaves. */
+  /** Asserts that there were no more rebuilds than acknowledgements, joins and leaves. */
   async function expectRebuiltForReasons(owner: ClusterTeam, ids: readonly number[]): Promise<void> {
     const held = await heldById();
     const { rows } = await system.pool.query<{ id: string; generation: number }>(
@@ -249,7 +251,7 @@ describe('while processes are killed', () => {
     }
   }
 
-  /** Each rebuilt exactly once for its acknowledgement, unless that was broken off; and told of as it is at the provider. */
+  /** Asserts one rebuild for each acknowledgement that was not interrupted, and a status that fits the provider. */
   async function expectAdoptedOnce({ member }: ClusterTeam, adopted: readonly Adopted[]): Promise<void> {
     expect(adopted.length).toBeGreaterThanOrEqual(LANES);
     const held = await heldById();
@@ -273,7 +275,9 @@ describe('while processes are killed', () => {
     );
     for (const { metadata, status } of told) {
       expect([metadata.serverID, metadata.name, status.phase]).toEqual([
-        ...[metadata.serverID, held.get(metadata.serverID)?.name, 'Ready'],
+        metadata.serverID,
+        held.get(metadata.serverID)?.name,
+        'Ready',
       ]);
     }
   }

@@ -15,14 +15,15 @@ let system: System;
 beforeAll(async () => {
   const limits = { LIMIT_PER_ADDRESS: '300', LIMIT_PER_TOKEN: '120', LIMIT_PER_TEAM: '600' };
   system = await startSystem({
-    ...{ gateways: 2, teams: ['acme', 'globex', 'initech', 'umbrella'] },
+    gateways: 2,
+    teams: ['acme', 'globex', 'initech', 'umbrella'],
     gatewayEnv: (index) => (index === LIMITED ? limits : {}),
   });
 });
 afterAll(() => system?.stop(), 60_000);
 
 const team = (slug: string): Team => system.teams.find((each) => each.slug === slug) as Team;
-/** A client tells of all that its team has, so each test has a team of its own. */
+/** Each test has its own team, as a client lists everything of its team. */
 const settings = (slug: string, url = system.url) => ({ HCLOUD_ENDPOINT: url, HCLOUD_TOKEN: team(slug).token });
 
 describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
@@ -44,15 +45,15 @@ describeNeeding(describe, missingOf(go), 'hcloud-go', () => {
     });
   });
 
-  // A default client tries again for as long as a bucket needs to have a token; the whole 300 calls take 90 s.
+  // A default client retries for as long as a bucket needs for a token. All 300 calls take 90 s.
   const calls = process.env.CORRAL_SLOW_TESTS ? 300 : 140;
-  it(`makes ${calls} calls in a row under the default limits and sees no error`, async () => {
+  it(`makes ${calls} calls in a row under the default limits without an error`, async () => {
     const { url } = system.gateways[LIMITED - 1] as System['gateways'][number];
 
     const steps = await walk(go, [ZONE, 'umbrella', 'calls', String(calls)], settings('umbrella', url));
 
     expect(steps.calls).toMatchObject({ count: calls });
-    expect(steps.calls?.seconds).toBeGreaterThan(((calls - 120) / 120) * 60 * 0.9); // the limit did bite
+    expect(steps.calls?.seconds).toBeGreaterThan(((calls - 120) / 120) * 60 * 0.9); // the limit was reached
   });
 });
 
@@ -79,7 +80,7 @@ describeNeeding(describe, missingOf(python), 'hcloud-python', () => {
   });
 });
 
-describe('a name that was written', () => {
+describe('a written name', () => {
   const create = async (name: string, type: string, value: string): Promise<void> => {
     const response = await fetch(`${system.url}/zones/${ZONE}/rrsets`, {
       method: 'POST',
@@ -89,7 +90,7 @@ describe('a name that was written', () => {
     expect(response.status).toBe(201);
   };
 
-  it('is answered by the name server, as are wildcards and aliases', async () => {
+  it('is resolved by the name server, as are wildcards and aliases', async () => {
     await create('host.initech', 'A', '192.0.2.10');
     await create('*.apps.initech', 'A', '192.0.2.11');
     await create('alias.initech', 'CNAME', 'host.initech');
@@ -105,15 +106,14 @@ describeNeeding(describe, missingCurl(), 'curl', () => {
   it('creates a record set, reads it back and changes it', async () => {
     const curl = async (path: string, ...args: string[]) => {
       const { stdout } = await runCommand([
-        ...[
-          'curl',
-          '-sS',
-          '-H',
-          `Authorization: Bearer ${team('initech').token}`,
-          '-H',
-          'Content-Type: application/json',
-        ],
-        ...[`${system.url}/zones/${ZONE}${path}`, ...args],
+        'curl',
+        '-sS',
+        '-H',
+        `Authorization: Bearer ${team('initech').token}`,
+        '-H',
+        'Content-Type: application/json',
+        `${system.url}/zones/${ZONE}${path}`,
+        ...args,
       ]);
       return JSON.parse(stdout);
     };
@@ -136,7 +136,7 @@ describeNeeding(describe, missingCurl(), 'curl', () => {
 });
 
 describeNeeding(describe, missingDig(), 'dig', () => {
-  it('resolves what was written, over UDP and TCP', async () => {
+  it('resolves the written names, over UDP and TCP', async () => {
     await system.cloud.putRrset('dig.acme', 'A', { records: [{ value: '192.0.2.30' }] });
     const dig = (...args: string[]) =>
       runCommand(['dig', '@127.0.0.1', '-p', String(system.cloud.dnsPort), `dig.acme.${ZONE}`, '+short', ...args]);

@@ -7,16 +7,16 @@ import type { Program } from '../support/program.js';
 import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
 import { ZONE } from '../support/system-parts.js';
 
-/** Of each service at least. One round of restarts takes longer, on a slow machine, too: it gets no second one for being slow. */
+/** The least per service. A round of restarts takes longer, also on a slow machine, which then needs no second round. */
 const REQUESTS = Number(process.env.CORRAL_ROLLING_REQUESTS ?? 200);
-/** Fewer than a service has connections to Postgres: nobody waits for one of the others. */
+/** Fewer than the Postgres connections of a service, so that no client waits for another. */
 const CLIENTS = 6;
-/** Between two requests of a client: some are under way at any moment, and the machine has time for the restarts. */
+/** The pause between two requests of a client: some are always in flight, and the machine has time for the restarts. */
 const THINK_MS = 50;
-/** Every so many requests of a client one is a write. */
+/** One in this many requests of a client is a write. */
 const WRITE_EVERY = 4;
 const CHECK_EVERY_MS = 200;
-/** A new connection to Postgres may take 2 s, and a loaded machine takes longer: that says nothing about restarts. */
+/** A new connection to Postgres may take 2 s, and more on a loaded machine. That says nothing about restarts. */
 const DATABASE_AWAY = /^503 .*The database is unavailable/;
 const DRAIN_DELAY_MS = '5s';
 const patient = { UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_WAIT_MS: '30s' };
@@ -24,7 +24,9 @@ const patient = { UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_WAI
 let system: ClusterSystem;
 beforeAll(async () => {
   system = await startClusterSystem({
-    ...{ apis: 2, gateways: 2, apiEnv: { DRAIN_DELAY_MS } },
+    apis: 2,
+    gateways: 2,
+    apiEnv: { DRAIN_DELAY_MS },
     gatewayEnv: () => ({ ...patient, DRAIN_DELAY_MS }),
   });
 });
@@ -35,10 +37,10 @@ afterEach(async () => {
 afterAll(() => system?.stop(), 60_000);
 
 type Replica = Program & { readonly base: string };
-/** @param index of the client; @param turn of its requests */
+/** @param index the number of the client; @param turn the number of its request */
 type Send = (base: string, index: number, turn: number) => Promise<Response>;
 
-/** Each replica is restarted in its turn, again and again, until all requests are answered. */
+/** Restarts the replicas in turn, again and again, until all requests are answered. */
 async function failuresWhileRestarting(replicas: readonly Replica[], send: Send): Promise<string[]> {
   const proxy = await startRoundRobin(
     replicas.map(({ base }) => base),
@@ -49,7 +51,7 @@ async function failuresWhileRestarting(replicas: readonly Replica[], send: Send)
   let left = REQUESTS;
   let rounds = 0;
   const client = async (index: number): Promise<void> => {
-    // Until every replica was restarted, too: the load must not end before what it is there for.
+    // Also continue until every replica was restarted: the load must not end before the restarts.
     for (let turn = 0; left > 0 || rounds === 0; turn += 1) {
       left -= 1;
       const failure = await send(proxy.base, index, turn).then(
@@ -79,7 +81,7 @@ async function restart(proxy: RoundRobin, replica: Replica, index: number): Prom
 
 const json = (body: unknown) => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
-it('the DNS API loses no request of a rolling restart, writes included', async () => {
+it('the DNS API loses no request during a rolling restart, and no write', async () => {
   const { member } = system.teams[0] as ClusterSystem['teams'][number];
   const made = await member.insist({ method: 'POST', path: '/dns-tokens/', body: { name: 'rolling restart' } });
   const authorization = `Bearer ${made.json.token}`;
@@ -101,7 +103,7 @@ it('the DNS API loses no request of a rolling restart, writes included', async (
   expect(failures).toEqual([]);
 }, 600_000);
 
-it('the cluster API loses no request of a rolling restart, writes included', async () => {
+it('the cluster API loses no request during a rolling restart, and no write', async () => {
   const cookie = await signIn(system.apis[0]?.base as string, 'member@acme.test');
   const clusters = '/api/v1/teams/acme/clusters';
 

@@ -16,7 +16,8 @@ beforeAll(async () => {
   postgres = await restartablePostgres();
   ends.push(postgres.remove);
   system = await startSystem({
-    ...{ databaseUrl: postgres.url, teams: ['acme', 'globex'] },
+    databaseUrl: postgres.url,
+    teams: ['acme', 'globex'],
     gatewayEnv: { UPSTREAM_TIMEOUT_MS: '10s' },
   });
   ends.push(system.stop);
@@ -31,7 +32,9 @@ const team = (at: number): Team => system.teams[at] as Team;
 
 const create = ({ url }: System, { token }: Team, name: string) =>
   callDns(url, {
-    ...{ method: 'POST', path: `/zones/${ZONE}/rrsets`, token },
+    method: 'POST',
+    path: `/zones/${ZONE}/rrsets`,
+    token,
     body: { name, type: 'A', records: [{ value: '192.0.2.1' }] },
   });
 
@@ -42,8 +45,8 @@ async function expectMirrorIsTrue(at: System, team: Team): Promise<void> {
   expect(await readMirror(at, team)).toEqual(ownSets(await at.cloud.stated(), team));
 }
 
-describe('a gateway that is told to end', () => {
-  it('answers every request in flight, then ends with 0', async () => {
+describe('a gateway that is asked to stop', () => {
+  it('answers every request in flight, then exits with 0', async () => {
     const acme = team(0);
     const [gateway] = system.gateways;
     await system.cloud.addFaults({ match: { method: 'POST' }, times: null, effect: { delayMs: 1_000 } });
@@ -64,8 +67,8 @@ describe('a gateway that is told to end', () => {
   });
 });
 
-describe('while Postgres is away', () => {
-  it('answers 503 with Retry-After, and goes on by itself when it is back', async () => {
+describe('while Postgres is unavailable', () => {
+  it('answers 503 with Retry-After, and recovers by itself when it is back', async () => {
     load = startLoad(system.url, team(1));
     await untilWritten(load, 20);
 
@@ -87,7 +90,7 @@ describe('while Postgres is away', () => {
   });
 });
 
-/** Some more writes were accepted after this moment. */
+/** Waits for this many accepted writes from now on. */
 async function untilWritten(load: Load, count: number): Promise<void> {
   const accepted = () => load.answers.filter(({ isWrite, status }) => isWrite && status < 300).length;
   const before = accepted();

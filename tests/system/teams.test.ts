@@ -35,7 +35,7 @@ const team = async (cookie = admin) => {
   return list.items[0];
 };
 
-it('somebody new is invited by mail, signs in, joins as the mail says, is promoted, and is gone the moment they are removed', async () => {
+it('a new member is invited by mail, signs in, joins as the mail says, is promoted, and loses access as soon as they are removed', async () => {
   const invitations = '/a/acme/team/api/invitations/';
   const { status, json: invitation } = await ask(admin, 'POST', invitations, { email: EMAIL });
   expect(status).toBe(201);
@@ -48,7 +48,8 @@ it('somebody new is invited by mail, signs in, joins as the mail says, is promot
   const ada = await signIn(base, EMAIL);
   expect(await clustersOf(ada)).toBe(404);
   expect(await ask(ada, 'POST', accept)).toMatchObject({
-    ...{ status: 200, json: { team_slug: 'acme', is_accepted: true } },
+    status: 200,
+    json: { team_slug: 'acme', is_accepted: true },
   });
   expect(await clustersOf(ada)).toBe(200);
   expect((await ask(ada, 'GET', invitations)).status).toBe(403);
@@ -63,16 +64,27 @@ it('somebody new is invited by mail, signs in, joins as the mail says, is promot
 
   const { json: audit } = await ask(admin, 'GET', '/api/v1/teams/acme/audit/');
   expect(audit.items.map(({ action }: { action: string }) => action).slice(0, 5)).toEqual([
-    ...['member.remove', 'member.change', 'invitation.accept', 'invitation.create_user', 'invitation.create'],
+    'member.remove',
+    'member.change',
+    'invitation.accept',
+    'invitation.create_user',
+    'invitation.create',
   ]);
   expect(await mails()).toHaveLength(1);
 });
 
-it('what the billing system states of a subscription is seen by the team', async () => {
+it('the team sees what the billing system states about its subscription', async () => {
   const subscription = {
-    ...{ id: 'sub_1', display_name: 'Plan', billing_interval: 'month', status: 'active', quantity: 1 },
-    ...{ start_date: '2026-01-01T00:00:00Z', cancel_at_period_end: false, items: [] },
-    ...{ current_period_start: '2026-11-01T00:00:00Z', current_period_end: '2026-12-01T00:00:00Z' },
+    id: 'sub_1',
+    display_name: 'Plan',
+    billing_interval: 'month',
+    status: 'active',
+    quantity: 1,
+    start_date: '2026-01-01T00:00:00Z',
+    cancel_at_period_end: false,
+    items: [],
+    current_period_start: '2026-11-01T00:00:00Z',
+    current_period_end: '2026-12-01T00:00:00Z',
   };
   const body = JSON.stringify({ id: 'evt_1', stated_at: '2026-11-21T10:00:00Z', team: 'acme', subscription });
   const seconds = Math.floor(Date.now() / 1_000);

@@ -8,7 +8,7 @@ import { type LocalCloud, startLocalCloud } from '../support/local-cloud.js';
 import { builtFile, type Program } from '../support/program.js';
 import { type Ends, ownDatabase, ownPool, reconciler, startAll, undo, ZONE } from '../support/system-parts.js';
 
-/** How many sets the zone has at each label before anybody manages it. */
+/** How many sets the zone has at each label before Corral manages it. */
 const SETS: Readonly<Record<string, number>> = {
   acme: 150,
   globex: 100,
@@ -17,12 +17,12 @@ const SETS: Readonly<Record<string, number>> = {
   www: 7,
   _domainkey: 3,
 };
-/** Those and two at the apex: SOA and NS. */
+/** These, and two at the apex: SOA and NS. */
 const TOTAL = 3_002;
 /** The page at which the first reconciler is killed. */
 const KILLED_AT = 12;
 
-/** What takes seconds takes longer on a busy machine. */
+/** Allows for a busy machine, where waits of seconds take longer. */
 const LOADED = { timeoutMs: 60_000 };
 
 const ends: Ends = [];
@@ -32,7 +32,7 @@ let dns: Gateway;
 let env: Record<string, string>;
 let pool: ReturnType<typeof ownPool>;
 let databaseUrl: string;
-/** Of acme. */
+/** A token of acme. */
 let token: string;
 
 beforeAll(async () => {
@@ -89,13 +89,13 @@ async function admin(...args: string[]): Promise<any> {
 const rows = async (sql: string) => (await pool.query(sql)).rows;
 const drifts = () => rows(`SELECT name FROM dns_audit_entry WHERE operation = 'drift' AND name <> '@' ORDER BY id`);
 
-it('a zone is taken over, its teams are told of changes by hand, and one that comes later gets what is at its name', async () => {
+it('a zone is imported, its teams are told of manual changes, and a later team gets the sets at its name', async () => {
   await takeOver();
   await changeByHand();
   await comeLater();
 }, 360_000);
 
-/** Through kills, page by page and once. */
+/** The import survives kills, and reads each page once. */
 async function takeOver(): Promise<void> {
   await cloud.addFaults({ match: { path: `rrsets\\?.*page=${KILLED_AT}(&|$)` }, times: null, effect: { hang: true } });
   await startAll([worker], ends);
@@ -118,7 +118,12 @@ async function takeOver(): Promise<void> {
   const [report, same] = await Promise.all(following);
 
   expect(report).toMatchObject({
-    ...{ rrsetsSeen: TOTAL, added: TOTAL, changed: 0, removed: 0, skipped: 0, ownerlessRrsets: 2_752 },
+    rrsetsSeen: TOTAL,
+    added: TOTAL,
+    changed: 0,
+    removed: 0,
+    skipped: 0,
+    ownerlessRrsets: 2_752,
     teams: [
       { team: 'acme', rrsets: 150, records: 150, isOverQuota: false },
       { team: 'globex', rrsets: 100, records: 100, isOverQuota: false },
@@ -136,7 +141,7 @@ async function takeOver(): Promise<void> {
   expect(await drifts()).toEqual([]);
 }
 
-/** Teams are told with the next sync, and at once when they write to the set. */
+/** Teams are told at the next sync, and at once when they write to the set. */
 async function changeByHand(): Promise<void> {
   await startAll([dns], ends);
   const path = (name: string) => `/zones/${ZONE}/rrsets/${name}/A`;

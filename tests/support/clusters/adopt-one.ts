@@ -4,7 +4,7 @@ import { operationIdOf, type TeamClient } from './client.js';
 import { adoptedServersPath, adoptionOf, makeServer } from './server-journey.js';
 import type { ClusterSystem, ClusterTeam } from './start-cluster-system.js';
 
-/** What one acknowledgement became. */
+/** The outcome of one acknowledgement. */
 export interface Adopted {
   readonly serverId: number;
   readonly operation: Operation;
@@ -16,8 +16,8 @@ interface Patience {
 }
 
 /**
- * Has a new server adopted. By its number it is of one kind or another, and every third is detached: every sixth at any
- * moment of its adoption, the others when that has ended.
+ * Adopts a new server. Its number decides its kind. Every third server is detached: every sixth at any moment of its
+ * adoption, the others after the adoption has ended.
  */
 export async function adoptOne(
   system: Pick<ClusterSystem, 'cloud'>,
@@ -41,7 +41,7 @@ export async function adoptOne(
 async function detach(admin: TeamClient, serverId: number, patience: Patience): Promise<void> {
   const path = `${adoptedServersPath}${serverId}/`;
   const { status, text } = await admin.insist({ method: 'DELETE', path }, patience);
-  // The answer to the first request may have been lost, and its work be done.
+  // The first request may have been carried out although its answer was lost.
   if (![204, 404].includes(status)) throw new Error(`server ${serverId} was not detached: ${status} ${text}`);
   await waitFor(
     `server ${serverId} to be detached`,

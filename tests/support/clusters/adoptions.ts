@@ -11,13 +11,13 @@ import type { ClusterSystem, ClusterTeam } from './start-cluster-system.js';
 const SERVERS_PER_TEAM = 3;
 const PATIENCE_MS = 90_000;
 
-/** Reconcilers that take part need these: nothing is repeated before a lost request can have arrived. */
+/** Settings that the reconcilers need: they repeat nothing before a lost request can have arrived. */
 export const adoptionEnv = { SERVER_REBUILD_GRACE_MS: '6s' } as const;
 
 interface Turn {
-  /** Of the team's servers. */
+  /** The number of the server within its team. */
   readonly server: number;
-  /** Now and then what is to be refused: to adopt what is adopted, to detach what is free. */
+  /** Now and then the request is one to refuse: to adopt an adopted server, or to detach a free one. */
   readonly isFitting: boolean;
   readonly thinkMs: number;
 }
@@ -25,11 +25,11 @@ interface Turn {
 const turnArbitrary: fc.Arbitrary<Turn> = fc.record({
   server: fc.nat(SERVERS_PER_TEAM - 1),
   isFitting: fc.constantFrom(true, true, true, false),
-  // Time enough for some adoptions to end, little enough for others to be broken off.
+  // Long enough for some adoptions to end, short enough to interrupt others.
   thinkMs: fc.oneof(fc.integer({ min: 10, max: 500 }), fc.integer({ min: 1_000, max: 5_000 })),
 });
 
-/** Administrators adopt servers of their projects, detach them at any moment, and adopt them anew. */
+/** Administrators adopt servers of their projects, detach them at any moment, and adopt them again. */
 export function adoptions(system: ClusterSystem, seed: number): Sideline {
   const known: KnownServer[] = [];
   return {
@@ -56,7 +56,7 @@ async function adoptAtRandom(
   for (let number = 0; number < SERVERS_PER_TEAM; number += 1) {
     const spec = await makeServer(system, team, { isArm: number % 2 === 1, hasSshKeys: number > 0 });
     const belief = { kind: 'free', wasAdopted: false } as const;
-    servers.push({ ...{ spec, belief, labels: otherLabels }, ...{ adopted: [], told: [] } });
+    servers.push({ spec, belief, labels: otherLabels, adopted: [], told: [] });
   }
   const next = drawer(turnArbitrary, seed);
   while (!stage.isOver()) {

@@ -1,28 +1,28 @@
 import { type ClusterSpec, defaultNetwork, type NodePoolSpec } from '@corral/contracts';
 import type { PoolWish, Surroundings, Wish } from './steps.js';
 
-/** What the only client of a cluster knows of it, by what it was told. */
+/** What the only client of a cluster knows about it from the answers it got. */
 export type Belief =
   | { readonly kind: 'absent' }
   | { readonly kind: 'present'; readonly spec: ClusterSpec }
-  /** Its deletion was accepted. */
+  /** The deletion of the cluster was accepted. */
   | { readonly kind: 'leaving' };
 
 export interface Told {
   readonly status: number;
   /** From 2 on, an earlier copy of the request may have been accepted without an answer. */
   readonly tries: number;
-  /** Of a problem. */
+  /** The code of a problem. */
   readonly code: string | undefined;
 }
 
-/** `problem`: the answer contradicts what was told before. */
+/** `problem`: the answer contradicts the earlier answers. */
 export type Learned = { readonly belief: Belief; readonly problem?: string };
 
 const absent: Belief = { kind: 'absent' };
 const leaving: Belief = { kind: 'leaving' };
 
-/** Wishes of one client, each answered before the next: so every answer follows from the ones before. */
+/** The client waits for each answer before its next wish, so each answer must follow from the earlier ones. */
 export function learn(before: Belief, wish: Wish, told: Told, surroundings: Surroundings): Learned {
   const isAccepted = told.status < 300;
   const isResent = told.tries > 1;
@@ -40,7 +40,7 @@ export function learn(before: Belief, wish: Wish, told: Told, surroundings: Surr
     case 'absent':
       return isAccepted ? contradiction('there was none') : { belief: absent };
     case 'leaving':
-      // Of a pool that is not there nothing follows for the cluster.
+      // The answer for a missing pool says nothing about the cluster.
       if (isGone) return { belief: wish.kind === 'removePool' ? leaving : absent };
       return isAccepted && wish.kind !== 'remove' ? contradiction('it was on its way out') : { belief: leaving };
     case 'present':
@@ -48,7 +48,7 @@ export function learn(before: Belief, wish: Wish, told: Told, surroundings: Surr
   }
 }
 
-/** @returns null when the answer denies that the cluster is there */
+/** @returns null when the answer denies that the cluster exists */
 function learnOfPresent(spec: ClusterSpec, wish: Wish, told: Told, surroundings: Surroundings): Learned | null {
   const isAccepted = told.status < 300;
   const isGone = told.status === 404;
@@ -88,7 +88,10 @@ function declared(
   { connectionRef, region }: Surroundings,
 ): ClusterSpec {
   return {
-    ...{ connectionRef, region, ...spec, hibernated: before?.hibernated ?? false },
+    connectionRef,
+    region,
+    ...spec,
+    hibernated: before?.hibernated ?? false,
     network: { ...defaultNetwork },
     nodePools: pools.map(fullPool),
   };

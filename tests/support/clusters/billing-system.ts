@@ -10,25 +10,25 @@ import type { Sideline, Stage } from './sideline.js';
 import type { ClusterSystem } from './start-cluster-system.js';
 
 const SECRET = 'a-secret-of-the-billing-system';
-/** For every API that takes part. */
+/** The secrets for every API that takes part. */
 export const billingEnv = { BILLING_WEBHOOK_SECRETS: SECRET } as const;
 
 const PATIENCE_MS = 90_000;
-/** Deliveries under way at the same time, of one team. */
+/** The largest number of concurrent deliveries of one team. */
 const LANES = 2;
-/** What is stated may not lie ahead: the billing system's clock is slow by so much, and never gets that far. */
+/** A stated time must not lie in the future. The clock of the billing system is this much slow, and never catches up. */
 const SLOW_BY_MS = 86_400_000;
 
 interface Statement {
-  /** Null: the team has no subscription any more. */
+  /** Null when the team no longer has a subscription. */
   readonly status: string | null;
   readonly quantity: number;
   readonly active: boolean | null;
-  /** One delivery each; the least of all goes first. */
+  /** One entry per delivery. The smallest goes first. */
   readonly order: readonly number[];
 }
 
-/** What is stated at about the same time, and delivered in any order. */
+/** Events of about the same time, which are delivered in any order. */
 const burstArbitrary: fc.Arbitrary<{ statements: Statement[]; thinkMs: number }> = fc.record({
   statements: fc.array(
     fc.record({
@@ -42,7 +42,7 @@ const burstArbitrary: fc.Arbitrary<{ statements: Statement[]; thinkMs: number }>
   thinkMs: fc.integer({ min: 200, max: 1_500 }),
 });
 
-/** Tells of each team's subscription: repeatedly, in any order, and again until somebody has taken it. */
+/** Reports the subscription of each team: repeatedly, in any order, and again until the API accepts it. */
 export function billingSystem(system: ClusterSystem, seed: number): Sideline {
   const deliveries: Delivery[] = [];
   return {
@@ -100,17 +100,27 @@ function eventOf(
     status === null
       ? null
       : {
-          ...{ id: `sub_${team}`, display_name: 'Team plan', billing_interval: 'month', status, quantity, items: [] },
-          ...{ start_date: '2026-01-01T00:00:00Z', cancel_at_period_end: false },
-          ...{ current_period_start: '2026-11-01T00:00:00Z', current_period_end: '2026-12-01T00:00:00Z' },
+          id: `sub_${team}`,
+          display_name: 'Team plan',
+          billing_interval: 'month',
+          status,
+          quantity,
+          items: [],
+          start_date: '2026-01-01T00:00:00Z',
+          cancel_at_period_end: false,
+          current_period_start: '2026-11-01T00:00:00Z',
+          current_period_end: '2026-12-01T00:00:00Z',
         };
   return {
-    ...{ id: `evt_${team}_${number}`, stated_at: at.toISOString(), team, subscription },
+    id: `evt_${team}_${number}`,
+    stated_at: at.toISOString(),
+    team,
+    subscription,
     ...(active === null || status === null ? {} : { active }),
   };
 }
 
-/** @throws Error for an answer after which a billing system would give up */
+/** @throws Error for an answer that makes a billing system give up */
 async function deliver({ apis }: ClusterSystem, event: BillingEvent, number: number): Promise<Delivery> {
   let turn = number;
   const send = () => {
@@ -129,7 +139,7 @@ function signatureOf(body: string): string {
   return `t=${seconds},v1=${createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex')}`;
 }
 
-/** As a member of each team sees it. */
+/** The subscription that a member of each team sees. */
 function shownSubscriptions({ teams, apis }: ClusterSystem): Promise<ShownSubscription[]> {
   const base = apis[0]?.base ?? '';
   return Promise.all(
@@ -138,7 +148,7 @@ function shownSubscriptions({ teams, apis }: ClusterSystem): Promise<ShownSubscr
       const { json } = await callClusterApi(base, { method: 'GET', path: '/teams/api/teams/', headers: { cookie } });
       const [shown] = json.items;
       const { status = null, quantity = null } = shown.subscription;
-      return { ...{ team: slug, isActive: shown.has_active_subscription }, ...{ status, quantity } };
+      return { team: slug, isActive: shown.has_active_subscription, status, quantity };
     }),
   );
 }

@@ -12,7 +12,7 @@ import { type Answer, ask, UndocumentedAnswer } from '../answer.js';
 
 export interface ClusterCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** From the root of the service on. */
+  /** The path from the root of the service. */
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -20,11 +20,11 @@ export interface ClusterCall {
 }
 
 /**
- * Sends one request to the cluster API and holds its answer against the route table and the schemas.
+ * Sends one request to the cluster API and compares its answer with the route table and the schemas.
  *
  * @param base address of the service, without a slash at its end
- * @throws UndocumentedAnswer for an answer that is not documented, and for every fault of the service itself
- * @throws Error when no answer comes
+ * @throws UndocumentedAnswer for an undocumented answer, and for every fault of the service itself
+ * @throws Error if there is no answer
  */
 export async function callClusterApi(base: string, call: ClusterCall): Promise<Answer> {
   const { path, headers = {}, ...request } = call;
@@ -82,7 +82,7 @@ function assertSuccess(route: ClusterRoute, path: string, { status, headers, tex
   }
 }
 
-/** @throws Error for a path that the table does not have: the test is wrong then */
+/** @throws Error for a path that is not in the table, which is a mistake of the test */
 function routeOf(method: string, path: string): ClusterRoute {
   const route = (clusterRoutes as readonly ClusterRoute[]).find(
     (each) =>

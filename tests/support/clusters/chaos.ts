@@ -11,7 +11,7 @@ import type { Sideline, Stage, ToldOperation } from './sideline.js';
 import { answersTo, type ClusterSystem } from './start-cluster-system.js';
 import { callOf, faultArbitrary, type Step, stepArbitrary } from './steps.js';
 
-/** What a client that is alone with its clusters knows of one. */
+/** What the only client of its clusters knows about one of them. */
 export interface KnownCluster {
   readonly team: string;
   readonly name: string;
@@ -21,45 +21,45 @@ export interface KnownCluster {
 export interface ClusterChaos {
   readonly kills: number;
   readonly requests: number;
-  /** Requests that were sent again because no answer came. */
+  /** The number of requests that were repeated because there was no answer. */
   readonly resent: number;
   readonly told: readonly ToldOperation[];
   readonly known: readonly KnownCluster[];
-  /** How many wishes were accepted, by their kind, and what was done beside them. */
+  /** How many wishes were accepted, by kind, and what else was done. */
   readonly accepted: Readonly<Record<string, number>>;
-  /** What must never happen, whatever is killed. */
+  /** Events that must never happen, whatever is killed. */
   readonly problems: readonly string[];
 }
 
 export interface ClusterChaosOptions {
   readonly seed: number;
-  /** At least so many. */
+  /** The smallest number. */
   readonly kills: number;
-  /** For at least so long. */
+  /** The shortest time. */
   readonly minutes: number;
-  /** What else goes on meanwhile. */
+  /** What else happens meanwhile. */
   readonly disturbances: readonly Disturbance[];
-  /** What others do beside the clusters. */
+  /** Other work besides the clusters. */
   readonly sidelines: readonly Sideline[];
 }
 
 const OWNERS_PER_TEAM = 2;
 const CLUSTERS_PER_OWNER = 2;
 const RIVALS_PER_TEAM = 2;
-/** For whom all of a team's rivals have wishes. */
+/** The client for which all rivals of a team act. */
 const SHARED = ['shared-1', 'shared-2'];
 /**
  * A cluster that is deleted before its Shoot was seen stays for more than a minute, until no late creation can follow.
- * Clusters are deleted in this part of the time, and until one was, so that not every run has to wait for that.
+ * Clusters are deleted in this part of the time, and longer if none was yet, so that not every run has to wait for that.
  */
 const DELETIONS_UNTIL = 0.6;
 const PATIENCE_MS = 90_000;
-/** A run without one of them shows nothing about it. */
+/** Without at least one of each, a run says nothing about that kind. */
 const NEEDED = ['declare', 'putPool', 'hibernate', 'resume', 'remove'];
 
 /**
- * Clients have wishes, the garden fails, and processes are killed, until so much time has passed, and there were so many
- * kills and as many changes, of every kind.
+ * Lets clients act, makes the garden fail and kills processes, until the time has passed and there were enough kills and
+ * enough changes of every kind.
  */
 export async function runClusterChaos(system: ClusterSystem, options: ClusterChaosOptions): Promise<ClusterChaos> {
   const { seed, kills: wanted, minutes, disturbances, sidelines } = options;
@@ -83,7 +83,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   const stage: Stage = { isOver, count, tell, report };
   const fits = ({ wish }: Step): boolean => wish.kind !== 'remove' || mayDelete();
 
-  /** @param beliefs by the name of the cluster; null for a client that is not alone with them */
+  /** @param beliefs by the name of the cluster; null for a client that shares its clusters */
   const live = async (
     client: TeamClient,
     names: readonly string[],
@@ -149,7 +149,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   return { kills, requests, resent, told: [...told.values()], known, accepted, problems };
 }
 
-/** Operations as one client saw them: what it was told as an end must not change afterwards. */
+/** The operations that one client saw. A final state that it was told must not change later. */
 function operationMemory(client: TeamClient, report: (problem: string) => void) {
   const seen = new Map<string, Operation | null>();
   let turn = 0;

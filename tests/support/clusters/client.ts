@@ -4,7 +4,7 @@ import { waitFor } from '@corral/testing';
 import { type Answer, isTimeout, UndocumentedAnswer } from '../answer.js';
 import { type ClusterCall, callClusterApi } from './call-api.js';
 
-/** Below the team's path. */
+/** The path below that of the team. */
 export type TeamCall = ClusterCall;
 
 export interface InsistentAnswer extends Answer {
@@ -14,22 +14,22 @@ export interface InsistentAnswer extends Answer {
 
 export interface TeamClient {
   readonly team: string;
-  /** How many requests it insisted on and got an answer to. */
+  /** How many requests that were sent until they were answered have got their answer. */
   answers(): number;
-  /** One request, whatever becomes of it. @throws Error when no answer comes */
+  /** Sends one request once. @throws Error if there is no answer */
   send(call: TeamCall): Promise<Answer>;
-  /** The same request again until there is an answer other than 502 and 503, as a good client does. */
+  /** Repeats the same request until there is an answer other than 502 and 503, as a good client does. */
   insist(call: TeamCall, options?: { timeoutMs?: number }): Promise<InsistentAnswer>;
-  /** @returns null when there is none of that name */
+  /** @returns null if there is none with this name */
   findCluster(name: string): Promise<Cluster | null>;
-  /** @throws Error with the operation as last seen when it has not ended in time */
+  /** @throws Error with the last state of the operation if it does not end in time */
   untilEnded(operationId: string, options?: { timeoutMs?: number }): Promise<Operation>;
 }
 
 const RETRY_MS = 100;
 const ENDED_WITHIN_MS = 60_000;
 
-/** A session of the person, signed in as developers do. @returns the header `Cookie` of their requests */
+/** Signs the person in, as developers do. @returns the header `Cookie` for their requests */
 export async function signIn(base: string, email: string): Promise<string> {
   const answer = await callClusterApi(base, { method: 'POST', path: '/auth/dev-login/', body: { email } });
   const cookie = answer.headers.get('set-cookie')?.split(';')[0];
@@ -38,7 +38,7 @@ export async function signIn(base: string, email: string): Promise<string> {
 }
 
 export interface TeamClientOptions {
-  /** Of the service's replicas; requests take them in turns. */
+  /** The addresses of the replicas, which requests use in turn. */
   readonly bases: readonly string[];
   readonly team: string;
   readonly cookie: string;
@@ -61,7 +61,9 @@ export function teamClient({ bases, team, cookie }: TeamClientOptions): TeamClie
     return answer;
   };
   return {
-    ...{ team, send, insist },
+    team,
+    send,
+    insist,
     answers: () => answers,
     async findCluster(name) {
       const answer = await insist({ method: 'GET', path: `/clusters/${name}/` });
@@ -81,7 +83,7 @@ export function teamClient({ bases, team, cookie }: TeamClientOptions): TeamClie
 }
 
 /**
- * Sends again and again until there is an answer other than 502 and 503.
+ * Repeats a request until there is an answer other than 502 and 503.
  *
  * @param what completes the sentence "… was not done"
  */
@@ -100,7 +102,7 @@ export async function untilAnswered(
   }
 }
 
-/** @returns why to try again, when there was no answer or none that says anything about the request */
+/** @returns why to try again, if there was no answer or one that says nothing about the request */
 async function attempt(send: () => Promise<Answer>): Promise<{ answer: Answer } | { answer: null; why: string }> {
   try {
     const answer = await send();
@@ -112,7 +114,7 @@ async function attempt(send: () => Promise<Answer>): Promise<{ answer: Answer } 
   }
 }
 
-/** The operation that an accepted change is answered with, in its body or beside it. @returns null when there is none */
+/** The operation in the answer to an accepted change, in its body or its headers. @returns null if there is none */
 export function operationIdOf({ status, headers, json }: Answer): string | null {
   if (status === 202 && 'operation' in json) return (json as { operation: Operation }).operation.id;
   return /\/operations\/([0-9a-f-]{36})\/$/.exec(headers.get('operation-location') ?? '')?.[1] ?? null;

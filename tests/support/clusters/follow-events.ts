@@ -2,20 +2,20 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { checkClusterAnswer, type TeamEvent } from '@corral/contracts';
 import { createParser } from 'eventsource-parser';
 
-/** One who follows the changes of a team as a client does: whatever ends the stream, it comes back behind what it has. */
+/** Follows the changes of a team as a client does: when the stream ends, it reconnects after the last change it got. */
 export interface Follower {
-  /** Of all changes that arrived, in their order, over all streams. */
+  /** All changes that arrived on all streams, in order. */
   readonly changes: readonly Pick<TeamEvent, 'id' | 'kind' | 'name'>[];
   isReady(): boolean;
-  /** Streams so far. */
+  /** The number of streams so far. */
   streams(): number;
-  /** The marks `reset`, and answers that are no stream. */
+  /** The marks `reset`, and answers that are not streams. */
   readonly surprises: readonly string[];
   stop(): void;
 }
 
 export interface FollowerOptions {
-  /** In the order in which they are tried, in a circle. */
+  /** The addresses, which are tried in turn. */
   readonly bases: readonly string[];
   readonly team: string;
   readonly cookie: string;
@@ -41,7 +41,7 @@ export function followEvents({ bases, team, cookie }: FollowerOptions): Follower
     if (!event?.includes('.')) return;
     const { kind, name } = JSON.parse(data) as TeamEvent;
     changes.push({ id: id as string, kind, name });
-    // One in so many: all carry the same bytes.
+    // Only one in this many is checked, as all carry the same bytes.
     if (changes.length % 50 === 1) checkClusterAnswer.teamEvent(JSON.parse(data));
   };
   const again = (): void => {
@@ -72,7 +72,8 @@ export function followEvents({ bases, team, cookie }: FollowerOptions): Follower
   }
   connect();
   return {
-    ...{ changes, surprises },
+    changes,
+    surprises,
     isReady: () => lastEventId !== undefined,
     streams: () => streams,
     stop() {

@@ -4,35 +4,35 @@ import { parse } from 'yaml';
 import type { LocalCloud } from '../local-cloud.js';
 import type { HeldShoot, ShootLife } from './judge-garden.js';
 
-/** A fault of what happens on the garden, beside those of its API. */
+/** A fault in what happens on the garden, in addition to the faults of its API. */
 export interface ShootFault {
   readonly name?: string;
-  /** Types of flows, such as `Create`. Default: every type. */
+  /** Types of flows, such as `Create`. The default is every type. */
   readonly operations?: readonly string[];
-  /** How many attempts it is for; null is for ever. Default: 1. */
+  /** The number of attempts it applies to; null means for ever. The default is 1. */
   readonly times?: number | null;
   readonly effect: { readonly codes?: readonly string[]; readonly message?: string; readonly stuck?: boolean };
 }
 
-/** The garden as its operators see it, by its own API and past the product. */
+/** The garden as its operators see it, through its own API and without the product. */
 export interface GardenView {
-  /** As stored, status included. */
+  /** The Shoot as stored, with its status. */
   shoots(): Promise<HeldShoot[]>;
-  /** Every Shoot that there ever was. */
+  /** Every Shoot that ever existed. */
   lives(): Promise<ShootLife[]>;
   addShootFaults(...faults: ShootFault[]): Promise<void>;
   clearShootFaults(): Promise<void>;
   /** Moves the control plane to another seed. */
   migrate(shoot: HeldShoot): Promise<void>;
-  /** @param patch merge patch by somebody else; the rules of admission hold */
+  /** @param patch a merge patch by somebody else; the admission rules apply */
   edit(shoot: HeldShoot, patch: object): Promise<void>;
-  /** The Shoot is gone at once. */
+  /** Removes the Shoot at once. */
   vanish(shoot: HeldShoot): Promise<void>;
   dropWatches(options?: { expireHistory?: boolean }): Promise<void>;
   change(settings: Readonly<Record<string, number | string>>): Promise<void>;
-  /** @param sameProjectAs another token of the project; without it the token opens one of its own */
+  /** @param sameProjectAs another token of the project; without it, the token opens its own project */
   addProviderToken(token: string, sameProjectAs?: string): Promise<void>;
-  /** From now on the provider answers 401 to it. */
+  /** From now on, the provider answers the token with 401. */
   rejectProviderToken(token: string): Promise<void>;
 }
 

@@ -6,9 +6,13 @@ import type { HeldShoot } from './judge-garden.js';
 import { clusterIdOf } from './judge-garden.js';
 import type { ClusterSystem } from './start-cluster-system.js';
 
-/** A pool of the smallest kind. */
+/** A pool with the smallest machine type. */
 export const aPool = (changes: object = {}) => ({
-  ...{ name: 'general', machineType: 'cx22', minimum: 1, maximum: 2, ...changes },
+  name: 'general',
+  machineType: 'cx22',
+  minimum: 1,
+  maximum: 2,
+  ...changes,
 });
 
 /** The body of a declaration: the smallest cluster, with one pool. */
@@ -16,7 +20,7 @@ export const aCluster = ({ surroundings }: ClusterSystem, changes: object = {}) 
   spec: { ...surroundings, kubernetesVersion: '1.33', nodePools: [aPool()], ...changes },
 });
 
-/** Sends a change that has to be accepted. @returns its operation once that has ended */
+/** Sends a change that must be accepted. @returns its operation once that has ended */
 export async function change(
   client: TeamClient,
   method: 'PUT' | 'POST' | 'DELETE',
@@ -35,7 +39,7 @@ export async function getCluster(client: TeamClient, name: string): Promise<Clus
   return cluster;
 }
 
-/** @returns the cluster as it was first seen to fit; the error that is thrown in vain tells how it was last seen */
+/** @returns the cluster as soon as it fits. The error on a timeout contains its last state */
 export async function untilCluster(
   client: TeamClient,
   name: string,
@@ -56,7 +60,7 @@ export async function untilCluster(
 export const untilPhase = (client: TeamClient, name: string, phase: Cluster['status']['phase']): Promise<Cluster> =>
   untilCluster(client, name, phase, ({ status }) => status.phase === phase);
 
-/** What the garden holds of a cluster; null when it holds nothing. */
+/** Returns what the garden holds of a cluster, or null if it holds nothing. */
 export async function findShoot({ garden }: ClusterSystem, { metadata }: Cluster): Promise<HeldShoot | null> {
   return (await garden.shoots()).find((shoot) => clusterIdOf(shoot) === metadata.id) ?? null;
 }

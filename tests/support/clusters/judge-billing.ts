@@ -4,19 +4,19 @@ import { groupBy, pairs } from '../group-by.js';
 import { changesOf } from './judge-rows.js';
 import type { RowChange } from './row-history.js';
 
-/** One answer to an event that the billing system sent, of which there are as many as it was delivered. */
+/** One answer to an event that the billing system sent. There is one for each delivery. */
 export interface Delivery {
   readonly event: BillingEvent;
   readonly outcome: BillingOutcome;
-  /** From 2 on, an earlier copy may have been taken without an answer. */
+  /** From 2 on, an earlier copy may have been accepted without an answer. */
   readonly tries: number;
 }
 
-/** What a team sees of its subscription. */
+/** The subscription that a team sees. */
 export interface ShownSubscription {
   readonly team: string;
   readonly isActive: boolean;
-  /** Null for none. */
+  /** Null if the team has none. */
   readonly status: string | null;
   readonly quantity: number | null;
 }
@@ -27,7 +27,7 @@ interface StateRow {
   readonly detail: { readonly eventId: string; readonly statedAt: string };
 }
 
-/** Each event is taken once, none brings back what was before, and what the newest of them stated is what teams see. */
+/** Each event is accepted once, none restores an older state, and teams see the state of the newest event. */
 export function findBillingContradictions(
   changes: readonly RowChange[],
   { deliveries, shown }: { readonly deliveries: readonly Delivery[]; readonly shown: readonly ShownSubscription[] },
@@ -57,7 +57,7 @@ const takenEvents = (changes: readonly RowChange[]): ReadonlyMap<string, StateRo
   return groupBy(states, ({ detail }) => detail.eventId);
 };
 
-/** @param applied how often the event was, by the audit log */
+/** @param applied how often the event was applied according to the audit log */
 function differencesOf(same: readonly Delivery[], applied: number): string[] {
   const { id } = (same[0] as Delivery).event;
   const told = same.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'duplicate');
@@ -72,7 +72,7 @@ function differencesOf(same: readonly Delivery[], applied: number): string[] {
   ];
 }
 
-/** In the order of the audit log, which is that of the team's lock. */
+/** In the order of the audit log, which is the order of the lock of the team. */
 function findSetbacks(own: readonly Delivery[], taken: ReadonlyMap<string, StateRow[]>): string[] {
   const ids = new Set(own.map(({ event }) => event.id));
   const applied = [...taken].flatMap(([id, rows]) => (ids.has(id) ? rows : [])).sort((a, b) => a.id - b.id);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Cluster, ClusterSpec } from '@corral/contracts';
 import { groupBy } from '../group-by.js';
 
-/** What is read of a Shoot as the garden holds it. */
+/** The fields of a Shoot that are read from the garden. */
 export interface HeldShoot {
   readonly metadata: {
     readonly name: string;
@@ -11,7 +11,7 @@ export interface HeldShoot {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };
-  // biome-ignore lint/suspicious/noExplicitAny: looked into by single tests
+  // biome-ignore lint/suspicious/noExplicitAny: single tests read it
   readonly status?: any;
   readonly spec: {
     readonly region: string;
@@ -38,12 +38,12 @@ const POOL = 'corral.dev/pool';
 export const clusterIdOf = ({ metadata }: Pick<HeldShoot, 'metadata'>): string | undefined =>
   metadata.labels?.[CLUSTER_ID];
 
-/** Whether a cluster is to have a Shoot at all: one that never had a pool with nodes is a draft. */
+/** Whether a cluster must have a Shoot: a cluster that never had a pool with nodes is a draft. */
 export const isStarted = ({ status }: Cluster): boolean => status.phase !== 'Draft';
 
 /**
- * The garden holds a Shoot for each cluster and no other, and each says what was declared. Written from the
- * specification, apart from the code that renders.
+ * The garden holds one Shoot for each cluster and no other, and each Shoot equals its declaration. This is written from
+ * the specification, independently of the code that renders Shoots.
  */
 export function findShootDifferences(clusters: readonly Cluster[], shoots: readonly HeldShoot[]): string[] {
   const started = clusters.filter(isStarted);
@@ -84,7 +84,7 @@ function wantedFacts({ region, hibernated, controlPlaneHA, network, nodePools }:
     hibernated,
     isHighlyAvailable: controlPlaneHA,
     networks: [network.nodeCIDR, network.podCIDR, network.serviceCIDR],
-    // The provider keeps one node at least of what may have any, and a pool that may not have nodes is no worker.
+    // The provider keeps at least one node of a pool that may have any. A pool that may not have nodes is not a worker.
     pools: Object.fromEntries(
       nodePools
         .filter(({ maximum }) => maximum > 0)
@@ -109,7 +109,7 @@ function heldFacts({ spec }: HeldShoot): ReturnType<typeof wantedFacts> {
   };
 }
 
-/** One Shoot, from its creation to its end. Two of the same name are two. */
+/** One Shoot, from its creation to its deletion. Two Shoots with the same name count as two. */
 export interface ShootLife {
   readonly name: string;
   readonly uid: string;
@@ -118,7 +118,7 @@ export interface ShootLife {
 /**
  * No cluster ever got a second Shoot, not even after it lost its first.
  *
- * @param names of Shoots, as the clusters that there ever were have them
+ * @param names the Shoot names of all clusters that ever existed
  */
 export function findDoubleCreations(lives: readonly ShootLife[], names: ReadonlySet<string>): string[] {
   return [

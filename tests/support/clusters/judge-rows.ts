@@ -3,8 +3,8 @@ import { groupBy, pairs } from '../group-by.js';
 import type { RowChange } from './row-history.js';
 
 /*
- * What must hold for every row at every moment, written apart from the code that it judges. Each function answers with
- * what is wrong, in words; nothing means that all is well.
+ * The rules that every row must obey at every moment, written independently of the code that they check. Each function
+ * returns a description of every violation, and an empty list if there is none.
  */
 
 export interface OperationRow {
@@ -36,7 +36,7 @@ const isOpen = ({ state }: OperationRow): boolean => (openOperationStates as rea
 export const changesOf = <R>(changes: readonly RowChange[], table: string): Change<R>[] =>
   changes.filter((change) => change.table === table);
 
-/** Every operation ends, stays as it ended, and never goes back on the way there. */
+/** Every operation ends, keeps its final state, and never goes back before that. */
 export function findBrokenOperations(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.id);
   return [...histories].flatMap(([id, history]) => [
@@ -74,8 +74,8 @@ function brokenState({ id, state, progress, error }: OperationRow): string[] {
 }
 
 /**
- * One open operation per target whenever a transaction has ended, each of a later generation than the one before. To
- * detach a server is no new generation of it.
+ * Each target has at most one open operation at the end of each transaction, and each operation has a later generation
+ * than the one before. The detachment of a server does not create a new generation.
  */
 export function findRivalOperations(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.target_id);
@@ -99,7 +99,7 @@ export function findRivalOperations(changes: readonly RowChange[]): string[] {
   });
 }
 
-/** What is told of a cluster as an end has its reason: converged, overtaken, or never begun and gone. */
+/** Every final state of an operation of a cluster has its reason: converged, superseded, or never started and deleted. */
 export function findUnfoundedEnds(changes: readonly RowChange[]): string[] {
   const clusters = groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
   const operations = changesOf<OperationRow>(changes, 'operation').filter(({ row }) => row.kind.startsWith('cluster.'));
@@ -122,12 +122,12 @@ export function findUnfoundedEnds(changes: readonly RowChange[]): string[] {
   });
 }
 
-/** How the row was when the transaction of `moment` had ended. */
+/** The row as it was at the end of the transaction of `moment`. */
 function stateAfter(history: readonly Change<ClusterRow>[], moment: Change<unknown>): ClusterRow | undefined {
   return history.findLast(({ seq, transaction }) => seq < moment.seq || transaction === moment.transaction)?.row;
 }
 
-/** Generations, what was observed of them, and fences only grow; what identifies a cluster is fixed. */
+/** Generations, observed generations and fences only grow. The fields that identify a cluster never change. */
 export function findBrokenClusters(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
   return [...histories].flatMap(([id, history]) => [
@@ -156,7 +156,7 @@ export interface AuditRow {
   readonly user_id: string | null;
 }
 
-/** Each accepted change is in the log of who did what, written by the transaction that accepted it, and stays there. */
+/** Each accepted change is in the audit log, written by the same transaction, and stays there. */
 export function findAuditGaps(changes: readonly RowChange[]): string[] {
   const entries = changesOf<AuditRow>(changes, 'audit_entry');
   const entriesOf = groupBy(entries, ({ transaction }) => transaction);
@@ -173,7 +173,7 @@ export function findAuditGaps(changes: readonly RowChange[]): string[] {
   ];
 }
 
-/** What became of a request may be added later; who asked for what stays. */
+/** The outcome of a request may be added later. Who asked for what never changes. */
 function alteredEntry(history: readonly Change<AuditRow>[]): string[] {
   const first = history[0] as Change<AuditRow>;
   const isAltered = history.some(
@@ -184,7 +184,7 @@ function alteredEntry(history: readonly Change<AuditRow>[]): string[] {
   return isAltered ? [`audit entry ${first.row.id} was altered`] : [];
 }
 
-/** What is left of each table's rows. */
+/** The remaining rows of each table. */
 export function rowsAtEnd<R extends { readonly id: string }>(changes: readonly RowChange[], table: string): R[] {
   const histories = groupBy(changesOf<R>(changes, table), ({ row }) => row.id);
   return [...histories.values()].flatMap((history) => {

@@ -5,7 +5,7 @@ import { changesOf, type OperationRow, rowsAtEnd } from './judge-rows.js';
 import type { RowChange } from './row-history.js';
 import type { ServerBelief } from './server-belief.js';
 
-/** As the local cloud's admin address tells of it. */
+/** A server as the admin address of the local cloud describes it. */
 export interface HeldServer {
   readonly id: number;
   readonly name: string;
@@ -17,15 +17,15 @@ export interface HeldServer {
   readonly deletedBy: string | null;
 }
 
-/** A server as the only client that adopts it knows it. */
+/** What the only client that adopts a server knows about it. */
 export interface KnownServer {
   readonly spec: AdoptedServerSpec;
-  /** Put on it by others. */
+  /** The labels that others put on it. */
   readonly labels: Readonly<Record<string, string>>;
   readonly belief: ServerBelief;
-  /** Each acknowledgement that was accepted, by its operation. */
+  /** Each accepted acknowledgement, by its operation. */
   readonly adopted: readonly string[];
-  /** Operations, of deregistrations too. */
+  /** The operations, including those of deregistrations. */
   readonly told: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface ServerRow {
 
 const CLAIM = 'corral.dev/claim';
 
-/** All that is wrong with adopted servers once everything has settled: clients, rows and provider must tell one story. */
+/** Every problem with adopted servers once all work has settled: clients, rows and provider must agree. */
 export function findServerContradictions(
   changes: readonly RowChange[],
   { known, held }: { readonly known: readonly KnownServer[]; readonly held: readonly HeldServer[] },
@@ -95,7 +95,7 @@ function differencesOf({ belief, labels, adopted }: KnownServer, { row, held, op
   ];
 }
 
-/** Generations and fences only grow, what identifies a server is fixed, and a generation has one rebuild. */
+/** Generations and fences only grow, the fields that identify a server never change, and a generation has one rebuild. */
 export function findBrokenServers(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<ServerRow>(changes, 'adopted_server'), ({ row }) => row.id);
   return [...histories.values()].flatMap((history) =>
@@ -117,7 +117,7 @@ export function findBrokenServers(changes: readonly RowChange[]): string[] {
   );
 }
 
-/** One rebuild never counts for two acknowledgements, not even when the server was detached in between. */
+/** One rebuild never counts for two acknowledgements, even if the server was detached in between. */
 export function findSharedRebuilds(changes: readonly RowChange[]): string[] {
   const taken = changesOf<ServerRow>(changes, 'adopted_server').filter(({ row }) => row.rebuild_action_id !== null);
   return [...groupBy(taken, ({ row }) => String(row.rebuild_action_id))].flatMap(([action, same]) => {
@@ -126,7 +126,7 @@ export function findSharedRebuilds(changes: readonly RowChange[]): string[] {
   });
 }
 
-/** What is told as an end has its reason in the same transaction: rebuilt, detached, or broken off by the latter. */
+/** Every final state has its reason in the same transaction: rebuilt, detached, or interrupted by the detachment. */
 export function findUnfoundedServerEnds(changes: readonly RowChange[]): string[] {
   const servers = groupBy(changesOf<ServerRow>(changes, 'adopted_server'), ({ row }) => row.id);
   const operations = changesOf<OperationRow>(changes, 'operation').filter(({ row }) => row.kind.startsWith('server.'));

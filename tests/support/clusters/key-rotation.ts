@@ -11,27 +11,27 @@ import type { Sideline, Stage } from './sideline.js';
 import type { ClusterSystem, ClusterTeam } from './start-cluster-system.js';
 
 const PATIENCE_MS = 90_000;
-/** Connections of each team, beside `main`, whose tokens are replaced all the time. */
+/** The connections of each team, in addition to `main`, whose tokens are replaced all the time. */
 const SPARE = ['spare-1', 'spare-2', 'spare-3'];
 const TOKENS_PER_CONNECTION = 2;
-/** A connection of each team that nobody but rotations changes: where it is held, they stop in the middle. */
+/** A connection of each team that only rotations change. When it is locked, they stop in the middle. */
 const HELD = 'held';
 const ATTEMPTS_MAX = 40;
 const admin = [process.execPath, builtFile('apps/admin/dist/main.js'), 'secrets', 'rotate'] as const;
 
 export interface KeyRotationOptions {
-  /** What every service of the system was started with. */
+  /** The key with which every service of the system was started. */
   readonly keys: ServiceKeys;
   readonly first: ServiceKey;
   readonly seed: number;
 }
 
 /**
- * An operator changes the keys by the runbook, again and again: the new key behind, then in front, then `secrets rotate`,
- * then without the old one. Services are restarted by whoever kills them; the command is killed as well.
+ * An operator changes the keys as the runbook says, again and again: first the new key comes last, then first, then
+ * `secrets rotate` runs, then the old key goes. The killers restart the services, and the command is killed, too.
  */
 export function keyRotation(system: ClusterSystem, { keys, first, seed }: KeyRotationOptions): Sideline {
-  /** What opens everything just now, the newest first. */
+  /** The keys in use, newest first. */
   let ring: readonly ServiceKey[] = [first];
   const tokens = new Map(system.teams.map(({ id, providerToken }) => [`${id}/main`, providerToken]));
 
@@ -74,12 +74,12 @@ export function keyRotation(system: ClusterSystem, { keys, first, seed }: KeyRot
 
 interface Rotating {
   readonly ring: readonly ServiceKey[];
-  /** How often it is killed before it is left alone. */
+  /** How often it is killed before it may finish. */
   readonly kills: number;
   readonly stage: Stage;
 }
 
-/** Runs the command until it has ended by itself; then nothing is left to do, because every service has the new key. */
+/** Runs the command until it ends by itself. Then nothing is left to do, as every service has the new key. */
 async function rotateSecrets(system: ClusterSystem, { ring, kills, stage }: Rotating): Promise<void> {
   let killed = 0;
   for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts += 1) {
@@ -98,7 +98,7 @@ async function rotateSecrets(system: ClusterSystem, { ring, kills, stage }: Rota
   stage.report(`the keys were not rotated in ${ATTEMPTS_MAX} attempts`);
 }
 
-/** @param isKilled in the middle, unless nothing is left to do there */
+/** @param isKilled kills it in the middle, unless there is nothing left to rotate */
 async function rotateOnce(
   { databaseUrl, pool }: ClusterSystem,
   ring: readonly ServiceKey[],
@@ -120,7 +120,7 @@ async function rotateOnce(
   }
 }
 
-/** Who writes the row waits until it is released, or Postgres is restarted. */
+/** Every writer of the row waits until it is released, or until Postgres is restarted. */
 async function holdSecret(pool: Pool) {
   const client = await pool.connect();
   client.on('error', () => undefined);
@@ -145,7 +145,8 @@ async function holdSecret(pool: Pool) {
 }
 
 const environmentOf = (databaseUrl: string, ring: readonly ServiceKey[]) => ({
-  ...{ DATABASE_URL: databaseUrl, SECRET_KEYS: secretKeysValue(ring) },
+  DATABASE_URL: databaseUrl,
+  SECRET_KEYS: secretKeysValue(ring),
 });
 
 const askAdmin = (
@@ -162,7 +163,7 @@ interface Replacing {
   readonly tokens: Map<string, string>;
 }
 
-/** The services seal all along, and no rotation may bring back what was there before. */
+/** The services seal tokens all the time, and no rotation may restore an older token. */
 async function replaceTokens(team: ClusterTeam, { system, seed, stage, tokens }: Replacing): Promise<void> {
   const own = Array.from({ length: TOKENS_PER_CONNECTION }, () => randomBytes(32).toString('hex'));
   for (const token of own) await system.cloud.admin('POST', '/project-tokens', { token });
@@ -226,7 +227,7 @@ async function findLostTokens(
   ];
 }
 
-/** As if a day had gone by: each token is opened by a service and shown to the provider. */
+/** Acts as if a day had passed: a service opens each token and shows it to the provider. */
 async function findBrokenConnections({ pool }: ClusterSystem): Promise<string[]> {
   const { rows: asked } = await pool.query<{ now: Date }>(
     'WITH due AS (UPDATE connection SET verify_at = now()) SELECT now() AS now',

@@ -7,7 +7,7 @@ import { runCommand } from '../run-command.js';
 
 export const hasKubectl = missingKubectl() === null;
 
-/** Names of the nodes that the bearer of a kubeconfig sees: by kubectl where there is one, else by its library. */
+/** The names of the nodes that the holder of a kubeconfig sees, read by kubectl if it is there, else by its library. */
 export async function nodesOf(kubeconfig: string): Promise<string[]> {
   return (hasKubectl ? await askKubectl(kubeconfig) : await askLibrary(kubeconfig)).sort();
 }
@@ -17,14 +17,14 @@ async function askLibrary(kubeconfig: string): Promise<string[]> {
   return items.map(({ metadata }) => metadata?.name ?? '');
 }
 
-/** A client that goes on with the same credential for as long as it is kept. */
+/** A client that keeps using the same credential. */
 export function clientOf(kubeconfig: string): CoreV1Api {
   const config = new KubeConfig();
   config.loadFromString(kubeconfig);
   return config.makeApiClient(CoreV1Api);
 }
 
-/** @throws Error with what kubectl said when it ends with another code than 0 */
+/** @throws Error with the output of kubectl if it exits with another code than 0 */
 export async function askKubectl(kubeconfig: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'corral-kubectl-'));
   try {

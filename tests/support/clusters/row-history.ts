@@ -1,20 +1,20 @@
 import type { Pool } from '@corral/database';
 
-/** One change of a row, as Postgres itself noted it in the transaction that made it. */
+/** One change of a row, recorded by Postgres itself in the transaction that made it. */
 export interface RowChange {
-  /** Of one row ascending in the order of its changes. */
+  /** Ascends in the order of the changes of one row. */
   readonly seq: number;
   readonly transaction: string;
   readonly table: string;
   readonly kind: 'INSERT' | 'UPDATE' | 'DELETE';
-  /** As it was left; of a deletion as it was. Names of columns, values as in JSON. */
+  /** The row after the change, or before its deletion. The keys are columns, with values as in JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: rows of several tables
   readonly row: any;
 }
 
 const HISTORY = 'test_history.row_change';
 
-/** From now on every change of these tables is noted, whoever makes it. Sampling could miss a state; this cannot. */
+/** Records every change of these tables from now on, whoever makes it. Sampling could miss a state, this cannot. */
 export async function recordRowChanges(pool: Pool, tables: readonly string[]): Promise<void> {
   await pool.query(`
     CREATE SCHEMA test_history;

@@ -1,9 +1,9 @@
-/** What the only client that adopts a server knows of it, by what it was told. */
+/** What the only client that adopts a server knows about it from the answers it got. */
 export type ServerBelief =
   /** `wasAdopted`: before it was detached. */
   | { readonly kind: 'free'; readonly wasAdopted: boolean }
   | { readonly kind: 'adopted'; readonly operationId: string | null }
-  /** Its deregistration was accepted. */
+  /** The deregistration of the server was accepted. */
   | { readonly kind: 'leaving' };
 
 export type ServerWish = 'adopt' | 'deregister';
@@ -15,10 +15,10 @@ export interface ServerTold {
   readonly operationId: string | null;
 }
 
-/** `problem`: the answer contradicts what was told before. */
+/** `problem`: the answer contradicts the earlier answers. */
 export type ServerLearned = { readonly belief: ServerBelief; readonly problem?: string };
 
-/** Wishes of one client, each answered before the next. Adoptions carry a key, so their copies are one request. */
+/** The client waits for each answer before its next wish. Adoptions carry a key, so that their copies are one request. */
 export function learnOfServer(before: ServerBelief, wish: ServerWish, told: ServerTold): ServerLearned {
   const contradiction = (why: string): ServerLearned => ({
     belief: before,
@@ -28,7 +28,7 @@ export function learnOfServer(before: ServerBelief, wish: ServerWish, told: Serv
   return typeof learned === 'string' ? contradiction(learned) : { belief: learned };
 }
 
-/** @returns why it cannot be */
+/** @returns why the answer is impossible */
 function learnOfAdoption(before: ServerBelief, { status, operationId }: ServerTold): ServerBelief | string {
   if (status === 202) {
     const isAnother = before.kind === 'adopted' && before.operationId !== operationId;
@@ -38,7 +38,7 @@ function learnOfAdoption(before: ServerBelief, { status, operationId }: ServerTo
   return before.kind === 'free' ? 'nobody had it' : before;
 }
 
-/** @returns why it cannot be */
+/** @returns why the answer is impossible */
 function learnOfDeregistration(before: ServerBelief, { status, tries }: ServerTold): ServerBelief | string {
   if (status === 204) return before.kind === 'free' ? 'there was nothing to detach' : { kind: 'leaving' };
   if (status !== 404) return 'no node pool draws on it';

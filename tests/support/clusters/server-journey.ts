@@ -7,24 +7,27 @@ import type { ClusterSystem, ClusterTeam } from './start-cluster-system.js';
 
 export const adoptedServersPath = '/connections/main/adopted-servers/';
 
-/** What others have put on every server that is made here. */
+/** The labels that others have put on every server that is created here. */
 export const otherLabels = { env: 'prod' } as const;
 
-/** All that there ever were, as the provider holds them. */
+/** All servers that ever existed, as the provider holds them. */
 export const heldServers = async ({ cloud }: Pick<ClusterSystem, 'cloud'>): Promise<HeldServer[]> =>
   (await cloud.admin<{ servers: HeldServer[] }>('GET', '/servers')).servers;
 
-/** A server of the team's cloud project. @returns as it has to be described to be adopted */
+/** Creates a server in the cloud project of the team. @returns the description that is needed to adopt it */
 export async function makeServer(
   { cloud }: Pick<ClusterSystem, 'cloud'>,
   { providerToken }: Pick<ClusterTeam, 'providerToken'>,
   { isArm = false, hasSshKeys = true }: { isArm?: boolean; hasSshKeys?: boolean } = {},
 ): Promise<AdoptedServerSpec> {
   const { server } = await cloud.admin<{ server: HeldServer }>('POST', '/servers', {
-    ...{ token: providerToken, architecture: isArm ? 'arm' : 'x86', labels: otherLabels, hasSshKeys },
+    token: providerToken,
+    architecture: isArm ? 'arm' : 'x86',
+    labels: otherLabels,
+    hasSshKeys,
   });
   const { id: serverID, serverType, location } = server;
-  return { ...{ serverID, serverType, location }, architecture: isArm ? 'arm64' : 'amd64', serverKind: 'cloud' };
+  return { serverID, serverType, location, architecture: isArm ? 'arm64' : 'amd64', serverKind: 'cloud' };
 }
 
 export const adoptionOf = (spec: AdoptedServerSpec): TeamCall => ({
@@ -34,7 +37,7 @@ export const adoptionOf = (spec: AdoptedServerSpec): TeamCall => ({
   headers: { 'Idempotency-Key': randomUUID() },
 });
 
-/** @returns the operation once that has ended */
+/** @returns the operation once it has ended */
 export async function adoptServer(client: TeamClient, spec: AdoptedServerSpec): Promise<Operation> {
   const answer = await client.insist(adoptionOf(spec));
   const id = operationIdOf(answer);
@@ -42,11 +45,11 @@ export async function adoptServer(client: TeamClient, spec: AdoptedServerSpec): 
   return client.untilEnded(id);
 }
 
-/** By number. */
+/** By the number of the server. */
 export const adoptedServers = async (client: TeamClient): Promise<AdoptedServer[]> =>
   (await client.insist({ method: 'GET', path: adoptedServersPath })).json[0].items;
 
-/** @returns the servers as they were first seen to fit */
+/** @returns the servers as soon as they fit */
 export const untilServers = (
   client: TeamClient,
   description: string,

@@ -5,13 +5,13 @@ export interface ServiceKey {
   readonly bytes: Buffer;
 }
 
-/** The keys of stored secrets that services are started with, as an operator changes them. */
+/** The keys of stored secrets with which services are started, as an operator changes them. */
 export interface ServiceKeys {
-  /** Newest first: from now on, services that start get these. */
+  /** The keys, newest first, that services get when they start from now on. */
   give(...keys: readonly ServiceKey[]): void;
-  /** Value of `SECRET_KEYS` for a service that starts just now. */
+  /** The value of `SECRET_KEYS` for a service that starts now. */
   valueFor(service: string): string;
-  /** Whether every service was started with what is given now. */
+  /** Whether every service was started with the current keys. */
   areEverywhere(): boolean;
 }
 
@@ -39,9 +39,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Opens a stored secret by its documented form, apart from the code that sealed it.
+ * Opens a stored secret by its documented format, independently of the code that sealed it.
  *
- * @throws Error when it is not what was sealed there
+ * @throws Error if it is not what was sealed there
  */
 export function openSecret(
   sealed: Buffer,

@@ -17,10 +17,10 @@ import { readRowChanges } from './row-history.js';
 import type { Sideline } from './sideline.js';
 import type { ClusterSystem } from './start-cluster-system.js';
 
-/** Leases of killed processes, the back-off after faults, and the time after which no late creation can follow. */
+/** Covers the leases of killed processes, the back-off after faults, and the time after which no late creation can follow. */
 const SETTLED_WITHIN_MS = 150_000;
 
-/** No operation is open, and nothing is on its way out. */
+/** Waits until no operation is open and nothing is being deleted. */
 export async function untilSettled({ pool }: ClusterSystem): Promise<void> {
   await waitFor(
     'every operation to end',
@@ -37,7 +37,7 @@ export async function untilSettled({ pool }: ClusterSystem): Promise<void> {
   );
 }
 
-/** All that is wrong once everything has settled, in words: what clients, rows and garden say must be one story. */
+/** Every problem once all work has settled: clients, rows and garden must agree. */
 export async function findContradictions(
   system: ClusterSystem,
   chaos: ClusterChaos,
@@ -63,7 +63,7 @@ export async function findContradictions(
   ];
 }
 
-/** Whatever a client was told of is there, and has ended; nothing in these runs is for a team to mend. */
+/** Every operation that a client was told of exists and has ended. In these runs, no failure is for the team to fix. */
 function findLostOperations({ told }: ClusterChaos, operations: readonly Operation[]): string[] {
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   return [

@@ -1,6 +1,6 @@
 /**
- * Loaded before a program (`node --import`): its wall clock is CORRAL_TEST_CLOCK_SHIFT_MS ahead of the machine's, and its
- * steady clock counts from another beginning. That is a machine whose clock was set wrongly; timers run as ever.
+ * Loaded before a program (`node --import`): its wall clock is CORRAL_TEST_CLOCK_SHIFT_MS ahead of that of the machine,
+ * and its steady clock starts elsewhere, as on a machine with a wrong clock. Timers work as usual.
  */
 const shiftMs = Number(process.env.CORRAL_TEST_CLOCK_SHIFT_MS ?? 0);
 

@@ -6,22 +6,22 @@ export interface ToldOperation {
   readonly id: string;
 }
 
-/** What goes on around those who take part in a crash test. */
+/** What the participants of a crash test share. */
 export interface Stage {
   isOver(): boolean;
-  /** Something of that kind was accepted or done. */
+  /** Counts something of this kind that was accepted or done. */
   count(kind: string): void;
   tell(operation: ToldOperation): void;
-  /** What must never happen, whatever is killed. */
+  /** Reports an event that must never happen, whatever is killed. */
   report(problem: string): void;
 }
 
-/** Something that goes on beside clients and their clusters, and knows afterwards what has to have become of it. */
+/** Work besides clients and their clusters, which checks its own outcome afterwards. */
 export interface Sideline {
-  /** Kinds without which a run shows nothing about it. */
+  /** The kinds that a run needs to say anything about this work. */
   readonly needed: readonly string[];
-  /** Resolves some time after it is over. */
+  /** Resolves some time after the run is over. */
   run(stage: Stage): Promise<void>;
-  /** What is wrong once everything has settled, in words. */
+  /** Every problem once all work has settled, in words. */
   findContradictions(changes: readonly RowChange[]): Promise<string[]>;
 }

@@ -25,48 +25,48 @@ import { signIn, type TeamClient, teamClient } from './client.js';
 import { type GardenView, gardenView } from './garden-view.js';
 
 export interface ClusterSystemOptions {
-  /** Default: 1. */
+  /** The default is 1. */
   readonly apis?: number;
-  /** Default: 1. */
+  /** The default is 1. */
   readonly reconcilers?: number;
-  /** Of the DNS API. Default: none. */
+  /** Gateways of the DNS API. The default is none. */
   readonly gateways?: number;
-  /** Each with an administrator, a member and a connection. Default: `acme`. */
+  /** Each team has an administrator, a member and a connection. The default is `acme`. */
   readonly teams?: readonly string[];
-  /** Default: none, so that wake-ups go through Postgres. */
+  /** The default is no Redis, so that wake-ups go through Postgres. */
   readonly redisUrl?: string | undefined;
-  /** Default: a new database of the Postgres of this run. The caller looks after one that it gives. */
+  /** The default is a new database in the Postgres of this run. The caller drops a database that it passes. */
   readonly databaseUrl?: string;
   readonly speed?: Partial<GardenSpeed>;
-  /** Whether the reconcilers know the mail server of the local cloud. Default: they do not. */
+  /** Whether the reconcilers use the mail server of the local cloud. The default is false. */
   readonly mails?: boolean;
-  /** `SECRET_KEYS` of an API or reconciler, asked for each time that it starts. Default: one key, for good. */
+  /** `SECRET_KEYS` of an API or reconciler, read on each start. The default is one key that never changes. */
   readonly secretKeys?: (program: string) => string;
-  /** Laid over the variables of every API. */
+  /** Overrides variables of every API. */
   readonly apiEnv?: Env;
-  /** Laid over the variables of every reconciler. */
+  /** Overrides variables of every reconciler. */
   readonly reconcilerEnv?: Env;
-  /** Laid over the variables of the gateway of that number, counted from 1. */
+  /** Overrides variables of the gateway with this number, counted from 1. */
   readonly gatewayEnv?: (index: number) => Env;
-  /** By how much the clocks of the reconcilers are wrong, in order. Default: not at all. */
+  /** How far the clocks of the reconcilers are wrong, in order. The default is not at all. */
   readonly clockShiftsMs?: readonly number[];
 }
 
 export interface ClusterTeam {
   readonly id: string;
   readonly slug: string;
-  /** Of the connection that every team has at the ref `main`. */
+  /** The token of the connection that every team has at the ref `main`. */
   readonly providerToken: string;
   readonly admin: TeamClient;
   readonly member: TeamClient;
 }
 
-/** How many requests of all teams have been answered so far. */
+/** The number of requests of all teams that have been answered so far. */
 export const answersTo = ({ teams }: Pick<ClusterSystem, 'teams'>): number =>
   teams.reduce((sum, { admin, member }) => sum + admin.answers() + member.answers(), 0);
 
 export interface ClusterApi extends Program {
-  /** Without a slash at its end. */
+  /** The address, without a slash at its end. */
   readonly base: string;
 }
 
@@ -80,18 +80,18 @@ export interface ClusterSystem {
   readonly reconcilers: readonly (Program & { readonly metricsUrl: string })[];
   /** In the order of `teams`. */
   readonly teams: readonly ClusterTeam[];
-  /** What every cluster can be declared with. */
+  /** The values with which every cluster can be declared. */
   readonly surroundings: { readonly connectionRef: string; readonly region: string };
-  /** Ends every process and removes what was made. */
+  /** Ends every process and removes everything that was created. */
   stop(): Promise<void>;
 }
 
 const CONNECTION_REF = 'main';
 
-/** A garden that does in a moment what takes minutes elsewhere. */
+/** A garden that needs a moment for work that takes minutes elsewhere. */
 const swift: GardenSpeed = { createMs: 600, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300 };
 
-/** Intervals short enough for a test, in the relations that they have in production. */
+/** Intervals that are short enough for a test, with the same ratios as in production. */
 const shortTimes = {
   UPSTREAM_TIMEOUT_MS: '1s',
   UPSTREAM_WAIT_MS: '1s',
@@ -104,7 +104,7 @@ const shortTimes = {
 
 const shiftedClock = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url));
 
-/** The cluster product as an operator runs it: real processes, real sockets, a real Postgres, and Redis where asked for. */
+/** The cluster product as an operator runs it: real processes, real sockets, a real Postgres, and Redis if asked for. */
 export async function startClusterSystem(options: ClusterSystemOptions = {}): Promise<ClusterSystem> {
   const { apis = 1, reconcilers = 1, gateways = 0, teams: slugs = ['acme'], redisUrl, clockShiftsMs = [] } = options;
   const ends: Ends = [];
@@ -114,8 +114,12 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
     ends.push(() => rm(dataDir, { recursive: true, force: true }));
     const tokens = new Map(slugs.map((slug) => [slug, randomBytes(32).toString('hex')]));
     const cloud = await startLocalCloud({
-      ...{ zoneName: ZONE, actionMs: 100, requestsPerHour: Number(UNLIMITED) },
-      ...{ dataDir, projectTokens: [...tokens.values()], speed: { ...swift, ...options.speed } },
+      zoneName: ZONE,
+      actionMs: 100,
+      requestsPerHour: Number(UNLIMITED),
+      dataDir,
+      projectTokens: [...tokens.values()],
+      speed: { ...swift, ...options.speed },
     });
     ends.push(() => cloud.program.stop());
     const garden = await gardenView(cloud);
@@ -150,8 +154,9 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       reconcilers: await many(reconcilers, (at) =>
         reconciler(at, {
           env: {
-            ...{ ...shared, GARDEN_KUBECONFIG: kubeconfigs.reconciler },
-            ...{ CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0) },
+            ...shared,
+            GARDEN_KUBECONFIG: kubeconfigs.reconciler,
+            CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0),
             ...(options.mails ? mailEnv(cloud, bases[0]) : {}),
             ...options.reconcilerEnv,
           },
@@ -168,7 +173,12 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       slugs.map((slug) => connectTeam(bases, { slug, id: ids.get(slug) ?? '', providerToken: tokens.get(slug) ?? '' })),
     );
     return {
-      ...{ cloud, garden, databaseUrl, pool, teams, ...started },
+      cloud,
+      garden,
+      databaseUrl,
+      pool,
+      teams,
+      ...started,
       surroundings: { connectionRef: CONNECTION_REF, region: 'hel1' },
       stop: () => undo(ends),
     };
@@ -179,16 +189,22 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
 }
 
 const mailEnv = ({ smtpUrl }: LocalCloud, apiUrl: string | undefined): Env => ({
-  ...{ SMTP_URL: smtpUrl, MAIL_FROM: 'Corral <corral@corral.test>', CLUSTER_API_URL: apiUrl },
+  SMTP_URL: smtpUrl,
+  MAIL_FROM: 'Corral <corral@corral.test>',
+  CLUSTER_API_URL: apiUrl,
   MAIL_INTERVAL_MS: '1s',
 });
 
 function clusterApi({ env, ...spec }: Pick<ProgramSpec, 'name' | 'env' | 'envAtStart'>): Promise<ClusterApi> {
   return api({
-    ...{ ...spec, file: 'apps/cluster-api/dist/main.js' },
+    ...spec,
+    file: 'apps/cluster-api/dist/main.js',
     env: {
-      ...{ DEV_SIGN_IN: 'true', LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED },
-      ...{ GARDEN_FEATURES: 'control-plane-ha,adopted-nodes', ...env },
+      DEV_SIGN_IN: 'true',
+      LIMIT_PER_ADDRESS: UNLIMITED,
+      LIMIT_PER_SESSION: UNLIMITED,
+      GARDEN_FEATURES: 'control-plane-ha,adopted-nodes',
+      ...env,
     },
   });
 }
@@ -221,7 +237,8 @@ async function connectTeam(
     teamClient({ bases, team: team.slug, cookie: await signIn(bases[0] as string, emailOf(role, team.slug)) });
   const [admin, member] = [await as('admin'), await as('member')];
   const connected = await admin.insist({
-    ...{ method: 'PUT', path: `/connections/${CONNECTION_REF}/` },
+    method: 'PUT',
+    path: `/connections/${CONNECTION_REF}/`,
     body: { spec: { name: 'Project', provider: 'hcloud', token: team.providerToken } },
   });
   if (connected.status !== 201) throw new Error(`${team.slug} got no connection: ${connected.text}`);

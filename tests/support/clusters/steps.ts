@@ -14,10 +14,10 @@ export type PoolWish = Pick<NodePoolSpec, 'name' | 'machineType' | 'minimum' | '
 type Declaration = Pick<ClusterSpec, 'controlPlaneHA' | 'plan' | 'kubernetesVersion' | 'nodePools'>;
 
 export interface Step {
-  /** Of the client's clusters. */
+  /** Which of the clusters of the client. */
   readonly cluster: number;
   readonly wish: Wish;
-  /** Looks again at an operation that it was told of, before it goes on. */
+  /** Looks again at an operation that it was told of, before it continues. */
   readonly looksBack: boolean;
   readonly thinkMs: number;
 }
@@ -39,7 +39,7 @@ const wishArbitrary: fc.Arbitrary<Wish> = fc.oneof(
       spec: fc.record({
         controlPlaneHA: fc.constant(false),
         plan: fc.constantFrom('payg' as const, 'monthly' as const, 'annual' as const),
-        // Downgrades are among the wishes: they are refused, and change nothing.
+        // Downgrades are among the wishes. They are refused and change nothing.
         kubernetesVersion: fc.constantFrom('1.33', '1.33', '1.34'),
       }),
       pools: fc.uniqueArray(poolArbitrary, { selector: ({ name }) => name, maxLength: poolNames.length }),
@@ -98,34 +98,49 @@ const TOO_LONG_MS = 2_200;
 const gardenFaults: fc.Arbitrary<FaultRule> = fc.record({
   match: fc
     .constantFrom(
-      ...[{ method: 'APPLY', path: '/shoots/' }, { method: 'APPLY', path: '/shoots/' }, { method: 'APPLY' }],
-      ...[{ method: 'DELETE' }, { method: 'PATCH' }, { method: 'GET', path: '/shoots/' }, { method: 'GET' }],
-      ...[{ method: 'WATCH' }, {}],
+      { method: 'APPLY', path: '/shoots/' },
+      { method: 'APPLY', path: '/shoots/' },
+      { method: 'APPLY' },
+      { method: 'DELETE' },
+      { method: 'PATCH' },
+      { method: 'GET', path: '/shoots/' },
+      { method: 'GET' },
+      { method: 'WATCH' },
+      {},
     )
     .map((match) => ({ api: 'garden', ...match })),
   times: fc.integer({ min: 1, max: 3 }),
   effect: fc.constantFrom<FaultRule['effect']>(
-    ...[{ delayMs: 50 }, { delayMs: 300 }, { delayMs: TOO_LONG_MS }],
-    ...[
-      { status: 500, perform: true },
-      { status: 500, perform: false },
-      { status: 503, perform: false, ...html },
-      { status: 504, perform: true, ...html },
-      { status: 429, retryAfter: 1 },
-    ],
-    ...[{ reset: 'before' }, { reset: 'after' }, { reset: 'after' }, { truncate: true }, { hang: true }],
+    { delayMs: 50 },
+    { delayMs: 300 },
+    { delayMs: TOO_LONG_MS },
+    { status: 500, perform: true },
+    { status: 500, perform: false },
+    { status: 503, perform: false, ...html },
+    { status: 504, perform: true, ...html },
+    { status: 429, retryAfter: 1 },
+    { reset: 'before' },
+    { reset: 'after' },
+    { reset: 'after' },
+    { truncate: true },
+    { hang: true },
   ),
 });
 
-/** What the provider says to tokens, which are verified now and then, and to those who ask for servers. */
+/** The answers of the provider when tokens are verified now and then, and when servers are listed. */
 const providerFaults: fc.Arbitrary<FaultRule> = fc.record({
   match: fc
     .constantFrom({}, { path: '/servers' }, { path: '/servers', method: 'PUT' }, { path: '/servers', method: 'POST' })
     .map((match) => ({ api: 'hcloud', ...match })),
   times: fc.constant(1),
   effect: fc.constantFrom<FaultRule['effect']>(
-    ...[{ status: 500, perform: false }, { status: 500, perform: true }, { status: 429 }, { delayMs: 300 }],
-    ...([{ reset: 'before' }, { reset: 'after' }, { reset: 'after' }] as const),
+    { status: 500, perform: false },
+    { status: 500, perform: true },
+    { status: 429 },
+    { delayMs: 300 },
+    { reset: 'before' },
+    { reset: 'after' },
+    { reset: 'after' },
   ),
 });
 

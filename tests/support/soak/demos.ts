@@ -4,7 +4,7 @@ import { readEntries, writesIn } from '../crash-judge.js';
 import { DEMO_ZONE, type System } from '../start-system.js';
 import { findUnmatched } from '../upstream-history.js';
 
-/** The time of every demo is over that was made so long ago. */
+/** Ends the time of every demo that was created at least this long ago. */
 export async function endDemos(pool: System['pool'], seconds: number): Promise<void> {
   await pool.query(
     `UPDATE demo SET created_at = created_at - interval '1 hour', expires_at = expires_at - interval '1 hour'
@@ -14,7 +14,7 @@ export async function endDemos(pool: System['pool'], seconds: number): Promise<v
   );
 }
 
-/** Every demo ends, and what they left is deleted, whatever became of earlier tries. */
+/** Checks that every demo ends and that its remains are deleted, whatever happened to earlier tries. */
 export async function clearDemos({ gateways, reconcilers, pool, cloud }: System): Promise<void> {
   await Promise.all([...gateways, ...reconcilers].map((program) => program.untilReady()));
   await endDemos(pool, 0);

@@ -4,24 +4,24 @@ import { waitFor } from '@corral/testing';
 import type { Program } from '../program.js';
 import type { System } from '../start-system.js';
 
-/** What a process holds after its garbage was collected. */
+/** What a process holds after garbage collection. */
 export interface Holdings {
-  /** Bytes. */
+  /** In bytes. */
   readonly rss: number;
-  /** Bytes. */
+  /** In bytes. */
   readonly heapUsed: number;
-  /** Open TCP connections, and those it listens for. */
+  /** Open TCP connections and listening sockets. */
   readonly sockets: number;
 }
 
-/** For the Node.js of a program whose holdings are to be read. */
+/** Options for the Node.js of a program whose holdings are measured. */
 export const REPORTS_HOLDINGS = [
   '--expose-gc',
   '--import',
   fileURLToPath(new URL('report-memory.mjs', import.meta.url)),
 ] as const;
 
-/** Has a program, which was started with `REPORTS_HOLDINGS`, collect its garbage and tell what is left. */
+/** Makes a program that was started with `REPORTS_HOLDINGS` collect its garbage and report what is left. */
 export async function readHoldings({ pid, name, output }: Program): Promise<Holdings> {
   const reports = (): Holdings[] =>
     output()
@@ -34,11 +34,11 @@ export async function readHoldings({ pid, name, output }: Program): Promise<Hold
   return reports().at(-1) as Holdings;
 }
 
-/** Open connections, as they come and go. */
+/** The numbers of open connections, which change all the time. */
 export interface Connections {
-  /** Of one process. */
+  /** The sockets of one process. */
   readonly sockets: number;
-  /** To Postgres, of all processes. */
+  /** The connections to Postgres of all processes. */
   readonly connections: number;
 }
 
@@ -47,11 +47,11 @@ const readConnections = async (program: Program, system: System): Promise<Connec
   connections: await countConnections(system),
 });
 
-/** For so long a pool keeps a connection that nobody needs. */
+/** How long a pool keeps an unused connection. */
 const POOL_IDLE_MS = 11_000;
 const READINGS = 10;
 
-/** The most connections that are open while nobody asks for anything. */
+/** The largest number of open connections while there are no requests. */
 export async function readIdleConnections(program: Program, system: System): Promise<Connections> {
   await pause(POOL_IDLE_MS);
   let most = await readConnections(program, system);
@@ -64,7 +64,7 @@ export async function readIdleConnections(program: Program, system: System): Pro
   return most;
 }
 
-/** Of all processes to Postgres, ours not counted. */
+/** The connections of all processes to Postgres, without ours. */
 async function countConnections({ pool }: System): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM pg_stat_activity
@@ -73,7 +73,7 @@ async function countConnections({ pool }: System): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Connections that were opened for the load are closed again. */
+/** Waits until the connections that were opened for the load are closed again. */
 export const untilIdle = (program: Program, system: System, idle: Connections): Promise<Connections> =>
   waitFor(
     'the connections to be as few as before the load',
@@ -87,7 +87,7 @@ export const untilIdle = (program: Program, system: System, idle: Connections): 
 
 const SAMPLE_EVERY_MS = 4_000;
 
-/** Notes what a program holds now and then, until it is over. */
+/** Measures what a program holds now and then, until the run is over. */
 export async function sampleHoldings(program: Program, samples: Holdings[], isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     samples.push(await readHoldings(program));
@@ -110,7 +110,7 @@ export const growthOf = (samples: readonly Holdings[]): Growth => {
   return { heap: of('heapUsed'), rss: of('rss') };
 };
 
-/** The middle one of the values that lie in one third of all: 0 for the first, 2 for the last. */
+/** The median of the values in one third of all: 0 for the first, 2 for the last. */
 function medianOfThird(values: readonly number[], third: 0 | 1 | 2): number {
   const length = values.length / 3;
   const own = values.slice(Math.floor(third * length), Math.floor((third + 1) * length)).sort((a, b) => a - b);

@@ -1,6 +1,6 @@
 /**
- * Loaded before a program (`node --expose-gc --import`): upon SIGUSR2 it collects its garbage and writes a line about what
- * it holds.
+ * Loaded before a program (`node --expose-gc --import`). On SIGUSR2, it collects its garbage and writes a line with what it
+ * holds.
  */
 process.on('SIGUSR2', () => {
   globalThis.gc();

@@ -9,19 +9,19 @@ import { endDemos } from './demos.js';
 
 export interface SideLoadPlan {
   readonly seed: number;
-  /** Ends in `/v1`. */
+  /** The address, which ends in `/v1`. */
   readonly url: string;
   readonly courseCode: string;
 }
 
-/** Answers of one kind of client, by status. */
+/** The answers to one kind of client, by status. */
 export type Answers = Record<string, Record<number, number>>;
 
 const THINK_MS = 150;
-/** What a client may ask about at once. */
+/** The actions that a client may ask about at once. */
 const ACTIONS_MAX = 20;
 
-/** What clients do beside writing record sets: they list, wait for actions, and make demos and leave them behind. */
+/** What clients do besides writing record sets: they list, wait for actions, and create demos and abandon them. */
 export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: SideLoadPlan) {
   const answers: Answers = {};
   const failedActions = new Set<number>();
@@ -36,7 +36,7 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
         return answer;
       } catch (error) {
         if (error instanceof UndocumentedAnswer) problems.push(`${error.message}: ${error.cause}`);
-        else if (isTimeout(error)) problems.push(`${call.method} ${call.path} was left without an answer`);
+        else if (isTimeout(error)) problems.push(`${call.method} ${call.path} got no answer`);
         return null; // its process was killed
       }
     };
@@ -78,7 +78,8 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
       const { withCode, sets, isExtended, isDeleted } = next();
       const teamToken = teams[sets % teams.length]?.token ?? '';
       const made = await ask({
-        ...{ method: 'POST', path: '/demos' },
+        method: 'POST',
+        path: '/demos',
         ...(withCode ? { body: { course_code: courseCode, ttl: 300 } } : { token: teamToken, body: { ttl: 300 } }),
       });
       if (made?.status === 201) {
@@ -99,14 +100,14 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
 
   const timePasses = async (_chaos: ChaosSoFar, isOver: () => boolean): Promise<void> => {
     while (!isOver()) {
-      await endDemos(pool, 6).catch(() => undefined); // Postgres may be away
+      await endDemos(pool, 6).catch(() => undefined); // Postgres may be unavailable
       await pause(20 * THINK_MS);
     }
   };
 
   return {
     answers,
-    /** Of accepted writes, as those who waited for them were told. */
+    /** The actions of accepted writes, as reported to the clients that waited for them. */
     failedActions,
     run: (chaos: ChaosSoFar, isOver: () => boolean): Promise<unknown> =>
       Promise.all([

@@ -7,12 +7,12 @@ export interface SoakResult {
   readonly minutes: number;
   readonly chaos: Chaos;
   readonly judged: Judged;
-  /** Null: nothing was measured. */
+  /** Null if nothing was measured. */
   readonly held: { readonly growth: Growth; readonly idle: Connections; readonly after: Connections } | null;
   readonly beside: Answers;
 }
 
-/** What happened in a soak, one line per fact. */
+/** Summarises what happened in a soak, with one line per fact. */
 export function summaryOf({ minutes, chaos, judged, held, beside }: SoakResult): string {
   const writes: Record<number, number> = {};
   for (const { status } of chaos.answered) writes[status] = (writes[status] ?? 0) + 1;
