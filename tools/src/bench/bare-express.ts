@@ -1,6 +1,6 @@
 import express from 'express';
 
-/** The baseline of the reads: Express as it comes, sending fixed bytes by `res.send`. */
+/** The baseline of the reads: plain Express, which sends fixed bytes with `res.send`. */
 const bodies = JSON.parse(process.env.BODIES ?? '{}') as Record<string, string>;
 const app = express();
 for (const [path, body] of Object.entries(bodies)) {

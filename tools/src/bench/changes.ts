@@ -3,7 +3,7 @@ import { atRate, percentile } from './load.js';
 import { table } from './report.js';
 
 export interface ChangesBenchOptions {
-  /** Of each measurement. */
+  /** The duration of each measurement. */
   readonly seconds: number;
 }
 
@@ -11,10 +11,10 @@ const TEAMS = 10;
 const CLUSTERS = 20;
 const PER_SECOND = 50;
 const P99_MS = 100;
-/** No divisor of the number of clusters: each change is one. */
+/** Does not divide the number of clusters, so that each PUT is a change. */
 const MAXIMA = 47;
 
-/** Changes of clusters of ten teams: one at a time, and at a rate; without a reconciler, and with one that brings them about. */
+/** Changes clusters of ten teams, one at a time and at a fixed rate, without a reconciler and with one that applies them. */
 export async function benchChanges({ seconds }: ChangesBenchOptions): Promise<void> {
   const rig = await startClusterRig();
   try {
@@ -34,7 +34,7 @@ export async function benchChanges({ seconds }: ChangesBenchOptions): Promise<vo
 
 let changes = 0;
 
-/** Changes a cluster of one team after another, each time to something else. */
+/** Changes the clusters of one team one after the other, each time to something else. */
 async function change(teams: readonly Call[], index: number): Promise<void> {
   changes += 1;
   const name = `c${Math.floor(index / teams.length) % CLUSTERS}`;

@@ -12,10 +12,10 @@ export const TEAM = 'bench';
 const REF = 'main';
 const RELIST_MS = 600_000;
 
-/** Sends a request to the team's part of an API. @throws Error unless it is answered 2xx */
+/** Sends a request below the path of the team. @throws Error unless it is answered 2xx */
 export type Call = (method: string, path: string, body?: object) => Promise<{ status: number; body: unknown }>;
 
-/** A cluster API as its image runs it. */
+/** A cluster API with the options of its image. */
 export interface BenchApi {
   readonly teamUrl: string;
   readonly cookie: string;
@@ -27,28 +27,28 @@ export interface BenchApi {
 export interface ClusterRig {
   readonly pool: Pool;
   readonly databaseUrl: string;
-  /** Of the API that everything else is done by. */
+  /** The API for all other calls. */
   readonly baseUrl: string;
-  /** The benchmark's own way to the garden. */
+  /** The connection of the benchmark itself to the garden. */
   readonly garden: GardenClient;
   readonly call: Call;
-  /** Makes one more team with a connection. */
+  /** Creates one more team with a connection. */
   addTeam(slug: string): Promise<Call>;
-  /** One more API on the same database. */
+  /** Starts one more API on the same database. */
   startApi(): Promise<BenchApi>;
   startReconcilers(count: number): Promise<void>;
   stopReconcilers(): Promise<void>;
-  /** From now on reconcilers and garden get what the APIs leave of the cores: elsewhere they have machines of their own. */
+  /** From now on, reconcilers and garden only get the CPU time that the APIs leave: in production they have other machines. */
   yieldCores(): void;
-  /** Calls that the garden has seen since the last reset, by verb and route. */
+  /** The calls that the garden got since the last reset, by verb and route. */
   gardenCalls(): Promise<Record<string, number>>;
   resetCalls(): Promise<void>;
-  /** Resident memory of each process, in MiB. */
+  /** The resident memory of each process, in MiB. */
   memory(): Promise<Record<string, number>>;
   stop(): Promise<void>;
 }
 
-/** A garden that does at once what takes minutes elsewhere: what is measured is the product. */
+/** A garden that does at once what takes minutes elsewhere, so that only the product is measured. */
 export const speed = {
   LOCAL_CLOUD_GARDEN_CREATE_MS: '50',
   LOCAL_CLOUD_GARDEN_RECONCILE_MS: '50',
@@ -56,7 +56,7 @@ export const speed = {
 
 export interface ClusterRigOptions {
   readonly relistMs?: number;
-  /** Paths for another garden than that of the local cloud, each with an account of its own. */
+  /** Kubeconfig paths for a garden other than that of the local cloud, with one account for each service. */
   readonly kubeconfigs?: { readonly clusterApi: string; readonly reconciler: string };
 }
 
@@ -77,7 +77,7 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
   const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
   const dataDir = join(folder, 'local-cloud');
   const cloud = await run(
-    'apps/local-cloud/dist/main.js',
+    'tools/local-cloud/dist/main.js',
     {
       LOCAL_CLOUD_API_PORT: String(cloudPort),
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
@@ -107,10 +107,19 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
     const api = await run(
       'apps/cluster-api/dist/main.js',
       {
-        ...{ ...shared, PUBLIC_URL: baseUrl, HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: '0' },
-        ...{ LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_SESSION: UNLIMITED, CLUSTERS_PER_TEAM: UNLIMITED },
-        ...{ CONNECTIONS_MAX: UNLIMITED, CONNECTIONS_PER_ADDRESS: UNLIMITED },
-        ...{ EVENT_STREAMS_PER_SESSION: UNLIMITED, EVENT_STREAMS_PER_TEAM: UNLIMITED, EVENT_STREAMS_MAX: UNLIMITED },
+        ...shared,
+        PUBLIC_URL: baseUrl,
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        METRICS_PORT: '0',
+        LIMIT_PER_ADDRESS: UNLIMITED,
+        LIMIT_PER_SESSION: UNLIMITED,
+        CLUSTERS_PER_TEAM: UNLIMITED,
+        CONNECTIONS_MAX: UNLIMITED,
+        CONNECTIONS_PER_ADDRESS: UNLIMITED,
+        EVENT_STREAMS_PER_SESSION: UNLIMITED,
+        EVENT_STREAMS_PER_TEAM: UNLIMITED,
+        EVENT_STREAMS_MAX: UNLIMITED,
         ...env,
       },
       `${baseUrl}/readyz`,
@@ -132,17 +141,24 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
     const env = {
       ...shared,
       ...(kubeconfigs === undefined ? {} : { GARDEN_KUBECONFIG: kubeconfigs.reconciler }),
-      ...{ DNS_ZONE_NAME: 'bench.test', HCLOUD_TOKEN: token, METRICS_PORT: String(port) },
+      DNS_ZONE_NAME: 'bench.test',
+      HCLOUD_TOKEN: token,
+      METRICS_PORT: String(port),
       GARDEN_RELIST_INTERVAL_MS: String(relistMs),
     };
     reconcilers.push(await run('apps/reconciler/dist/main.js', env, `http://127.0.0.1:${port}/readyz`));
   };
   return {
-    ...{ pool, garden, call, databaseUrl, baseUrl: api.baseUrl },
+    pool,
+    garden,
+    call,
+    databaseUrl,
+    baseUrl: api.baseUrl,
     addTeam: async (slug) => (await addTeam(slug)).call,
     async startApi() {
       const { teamUrl, pid } = await startApi({
-        ...{ NODE_OPTIONS: '--max-semi-space-size=4', REQUESTS_IN_FLIGHT_MAX: UNLIMITED },
+        NODE_OPTIONS: '--max-semi-space-size=4',
+        REQUESTS_IN_FLIGHT_MAX: UNLIMITED,
       });
       return { teamUrl, cookie, call: caller(teamUrl, cookie), memory: () => residentMiB(pid) };
     },
@@ -171,7 +187,7 @@ async function fillRig(rig: Rig, { relistMs = RELIST_MS, kubeconfigs }: ClusterR
   };
 }
 
-/** What every cluster of a benchmark is declared with. */
+/** The declaration of every cluster of a benchmark. */
 export const clusterSpec = (maximum: number) => ({
   connectionRef: REF,
   region: 'hel1',
@@ -179,7 +195,7 @@ export const clusterSpec = (maximum: number) => ({
   nodePools: [{ name: 'general', machineType: 'cpx31', minimum: 1, maximum }],
 });
 
-/** Makes a team with an administrator. @returns the cookie of their session */
+/** Creates a team with an administrator. @returns the cookie of their session */
 export async function signIn(databaseUrl: string, baseUrl: string, slug: string): Promise<string> {
   const email = `${slug}@bench.test`;
   const prisma = connectPrisma(databaseUrl);

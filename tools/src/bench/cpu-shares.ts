@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processes by the name of their group. Children belong to it as well, but for those of this process. */
+/** Process IDs by the name of their group. Children belong to the group, too, except those of this process. */
 export type ProcessGroups = Readonly<Record<string, readonly number[]>>;
 
 interface Times {
-  /** Of each group, in ticks of the kernel. */
+  /** The CPU time of each group, in ticks of the kernel. */
   readonly groups: Readonly<Record<string, number>>;
   readonly busy: number;
   readonly all: number;
 }
 
 /**
- * Begins to measure who has the cores, as Linux counts it.
+ * Starts to measure which group uses the CPU, as Linux counts it.
  *
- * @returns tells the part of all there is that each group has had since, and that others had
+ * @returns a function that states the share of all CPU time that each group, and other processes, have used since
  */
 export function measureCpu(groups: ProcessGroups): () => string {
   const before = readTimes(groups);
@@ -47,15 +47,16 @@ function readTimes(groups: ProcessGroups): Times {
       .reduce((sum, { ticks }) => sum + ticks, 0);
   return {
     groups: Object.fromEntries(Object.entries(groups).map(([name, pids]) => [name, ticksOf(pids)])),
-    ...{ busy, all: busy + idle + waiting },
+    busy,
+    all: busy + idle + waiting,
   };
 }
 
-/** @returns none for a process that has ended meanwhile */
+/** @returns none if the process has ended meanwhile */
 function readProcess(pid: string): { pid: number; parent: number; ticks: number }[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program, in brackets, may hold anything.
+    // The name of the program, in brackets, may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [parent, user, system] = [fields[1], fields[11], fields[12]].map(Number) as [number, number, number];
     return [{ pid: Number(pid), parent, ticks: user + system }];
@@ -64,7 +65,7 @@ function readProcess(pid: string): { pid: number; parent: number; ticks: number 
   }
 }
 
-/** The process that a connection of Postgres is a child of. */
+/** The parent process of a Postgres connection. */
 export function parentOf(pid: number): number {
   const [found] = readProcess(String(pid));
   if (found === undefined) throw new Error(`There is no process ${pid}`);

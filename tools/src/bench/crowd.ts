@@ -1,27 +1,27 @@
 import { connect, type Socket } from 'node:net';
 import { percentile } from './load.js';
 
-/** Those who send requests for one team. */
+/** The senders of the requests of one team. */
 export interface Senders {
   readonly team: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of this machine, from which they send. */
+  /** The address of this machine from which they send. */
   readonly address: string;
   readonly connections: number;
-  /** How many they send, whatever becomes of them; null: each connection sends the next one as soon as it is answered. */
+  /** The rate of requests, whatever their outcome. Null: each connection sends the next one as soon as it is answered. */
   readonly perSecond: number | null;
 }
 
 export interface Served {
   readonly acceptedPerSecond: number;
   readonly refusedPerSecond: number;
-  /** Of those that were accepted. */
+  /** The latencies of accepted requests. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** The load goes on for a moment, until the last that counts is answered. */
+/** The load continues for a moment, until the last request that counts is answered. */
 const REST_MS = 300;
 
 interface Tally {
@@ -30,10 +30,10 @@ interface Tally {
 }
 
 /**
- * All of them at once, by bare sockets: a client that does more per request than the server does to refuse it could not send
- * enough of them.
+ * Sends the requests of all teams at once, over bare sockets: a client that spends more on each request than the server
+ * spends to refuse it could not send enough of them.
  *
- * @returns what became of them, by team, after a moment in which nothing is counted
+ * @returns the outcomes by team, after a moment in which nothing is counted
  */
 export async function crowd(all: readonly Senders[], seconds: number, warmUpSeconds = 2): Promise<Map<string, Served>> {
   const startedAt = performance.now() + warmUpSeconds * 1_000;
@@ -75,7 +75,7 @@ async function send(senders: Senders, from: number, until: number): Promise<Tall
   if (!isPaced) for (const connection of connections) connection.send(performance.now());
   else {
     idle.push(...connections);
-    // Who has no connection left does not send.
+    // A team without a free connection skips its request.
     await pace(senders.perSecond as number, until + REST_MS, () => idle.shift()?.send(performance.now()));
     for (const connection of connections) connection.end();
   }
@@ -83,7 +83,7 @@ async function send(senders: Senders, from: number, until: number): Promise<Tall
   return tally;
 }
 
-/** At random moments, as requests of many clients come. */
+/** Sends at random moments, as the requests of many clients come. */
 function pace(perSecond: number, until: number, send: () => void): Promise<void> {
   return new Promise((resolve) => {
     let next = performance.now();
@@ -128,7 +128,7 @@ async function openConnection(
     socket.setNoDelay(true).setEncoding('latin1');
     socket.on('data', take);
     socket.on('error', () => undefined);
-    // The service may end a connection with an answer: the next request needs a new one.
+    // The service may close a connection after an answer. Then the next request needs a new one.
     socket.once('close', () => {
       if (ended) allClosed();
       else open();

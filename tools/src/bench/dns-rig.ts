@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { dnsTokenStore, teamStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
-import { zoneSyncStore } from '@corral/dns-mirror';
+import { zoneSyncStore } from '@corral/dns-data';
 import { freePort, redisForTests } from '@corral/testing';
 import { type Rig, startRig, UNLIMITED } from './rig.js';
 
 export const ZONE = 'bench.test';
 const UPSTREAM_TOKEN = 'upstream-token-of-the-benchmark-0123456789';
 
-/** The request limits are out of the way: they are not what is measured. */
+/** Request limits that are never reached, as they are not measured here. */
 const gatewaySettings = {
   DNS_ZONE_NAME: ZONE,
   HCLOUD_TOKEN: UPSTREAM_TOKEN,
@@ -28,17 +28,17 @@ export interface DnsRig {
   readonly zoneId: number;
   readonly token: string;
   readonly pool: Pool;
-  /** Calls that the upstream has seen so far. */
+  /** The number of calls that the upstream has got so far. */
   upstreamCalls(): Promise<number>;
   startBareExpress(bodies: Record<string, string>): Promise<string>;
-  /** Further gateways, which share limits and budget over a Redis. Null where redis-server is not installed. */
+  /** More gateways, which share limits and budget over a Redis. Null if redis-server is not installed. */
   startReplicas(count: number): Promise<string[] | null>;
-  /** What it stands on. */
+  /** The parts that every benchmark needs. */
   readonly base: Rig;
   stop(): Promise<void>;
 }
 
-/** Real processes on a durable Postgres of their own. */
+/** Starts real processes on their own durable Postgres. */
 export async function startDnsRig(): Promise<DnsRig> {
   const rig = await startRig();
   const { folder, pool, databaseUrl, run } = rig;
@@ -46,7 +46,7 @@ export async function startDnsRig(): Promise<DnsRig> {
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   const cloudUrl = `http://127.0.0.1:${apiPort}/v1`;
   await run(
-    'apps/local-cloud/dist/main.js',
+    'tools/local-cloud/dist/main.js',
     {
       LOCAL_CLOUD_API_PORT: String(apiPort),
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
@@ -68,7 +68,13 @@ export async function startDnsRig(): Promise<DnsRig> {
   const gatewayUrl = await startGateway();
 
   return {
-    ...{ cloudUrl, zoneId, token, pool, cloudToken: UPSTREAM_TOKEN, gatewayUrl, base: rig },
+    cloudUrl,
+    zoneId,
+    token,
+    pool,
+    cloudToken: UPSTREAM_TOKEN,
+    gatewayUrl,
+    base: rig,
     upstreamCalls: async () => ((await (await fetch(`${adminUrl}/admin/calls`)).json()) as { total: number }).total,
     async startBareExpress(bodies) {
       const port = await freePort();

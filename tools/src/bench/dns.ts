@@ -21,9 +21,9 @@ const REPLICAS = 3;
 const WRITTEN_SETS = 50;
 
 export interface DnsBenchOptions {
-  /** Of each measurement. */
+  /** The duration of each measurement. */
   readonly seconds: number;
-  /** Record sets in the zone when it is large. */
+  /** The number of record sets in a large zone. */
   readonly sets: number;
 }
 
@@ -51,7 +51,7 @@ type Read = (seconds: number) => Promise<ReadResult>;
 
 const readOf = (rig: DnsRig, path: string, url = rig.gatewayUrl): Load => ({ url, headers: bearer(rig.token), path });
 
-/** Both warm, then in turns, so that what the machine does meanwhile befalls both. */
+/** Warms up both, then measures them in turns, so that other load on the machine affects both. */
 async function takeTurns(one: Read, other: Read, seconds: number): Promise<[ReadResult, ReadResult]> {
   const results: [ReadResult[], ReadResult[]] = [[], []];
   await one(WARM_UP_SECONDS);
@@ -151,7 +151,7 @@ async function compareSizes(rig: DnsRig, paths: Paths, seconds: number, sets: nu
   say('Aim: no read takes more than 1.2 times as long.\n');
 }
 
-/** One gateway on Postgres alone, and replicas that share a Redis. On a small machine they share its cores as well. */
+/** One gateway on Postgres alone, and replicas that share a Redis. On a small machine they also share its CPU. */
 async function compareReplicas(rig: DnsRig, paths: Paths, seconds: number): Promise<void> {
   const replicas = await rig.startReplicas(REPLICAS);
   if (replicas === null) return say('redis-server is not installed: no replicas that share a Redis.\n');

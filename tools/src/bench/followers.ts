@@ -2,16 +2,16 @@ import { Agent, type ClientRequest, get } from 'node:http';
 import type { BenchApi } from './cluster-rig.js';
 
 export interface Followers {
-  /** How many events have arrived on each stream, but for those of record sets: these are told of as one at times. */
+  /** The number of events on each stream, without those of record sets, several of which may be reported as one. */
   readonly counts: readonly number[];
-  /** @throws Error when a stream ended, or was answered with anything but events */
+  /** @throws Error if a stream ended, or its answer was not a stream of events */
   check(): void;
   close(): void;
 }
 
 const AT_ONCE = 50;
 
-/** Follows the team's live changes on so many streams, each on a connection of its own. */
+/** Follows the live changes of the team on this many streams, each on its own connection. */
 export async function openFollowers(
   { teamUrl, cookie }: Pick<BenchApi, 'teamUrl' | 'cookie'>,
   streams: number,
@@ -54,7 +54,7 @@ export async function openFollowers(
   };
 }
 
-/** Counts changes that are told of one by one; `ready` and heartbeats are none. Lines may come in pieces. */
+/** Counts changes that are reported one by one, without `ready` and heartbeats. Lines may arrive in parts. */
 function eventCounter(onEvent: () => void): (text: string) => void {
   let rest = '';
   return (text) => {

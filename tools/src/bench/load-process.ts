@@ -9,7 +9,7 @@ const act = async (load: Load): Promise<unknown> =>
     ? actRudely(load.name, load.team, load.seconds)
     : Object.fromEntries(await crowd(load.senders, load.seconds));
 
-// What it costs to send much is not the cost of who measures.
+// The cost of sending many requests must not disturb the measurement.
 yieldCores([process.pid]);
 EventEmitter.defaultMaxListeners = 0;
 process.stdout.write(JSON.stringify(await act(JSON.parse(process.env.LOAD ?? ''))), () => process.exit(0));

@@ -3,7 +3,7 @@ import autocannon from 'autocannon';
 
 export interface Load {
   readonly url: string;
-  /** What the server knows the caller by. */
+  /** The headers that identify the caller. */
   readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
 }
@@ -24,12 +24,12 @@ export interface WriteResult {
 
 const CONNECTIONS = 16;
 
-/** As many reads as go through on a few kept connections. */
+/** Measures the highest rate of reads on a few kept connections. */
 export async function readLoad({ url, headers, path }: Load, seconds: number): Promise<ReadResult> {
   return readShare({ url, headers, path }, seconds, CONNECTIONS);
 }
 
-/** The same from replicas that share the connections evenly. Latencies are those of the slowest. */
+/** Measures the same from replicas that share the connections evenly. Latencies are those of the slowest replica. */
 export async function readLoadOf(replicas: readonly Load[], seconds: number): Promise<ReadResult> {
   const share = Math.ceil(CONNECTIONS / replicas.length);
   const results = await Promise.all(replicas.map((load) => readShare(load, seconds, share)));
@@ -47,8 +47,8 @@ async function readShare({ url, headers, path }: Load, seconds: number, connecti
 }
 
 /**
- * The same by Node's own client, for servers that close the connection after each answer: autocannon takes that for a
- * failure.
+ * Measures the same with the client of Node.js, for servers that close the connection after each answer, which autocannon
+ * counts as a failure.
  */
 export async function plainReadLoad({ url, headers, path }: Load, seconds: number): Promise<ReadResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
@@ -77,17 +77,17 @@ export async function plainReadLoad({ url, headers, path }: Load, seconds: numbe
 }
 
 export interface WriteLoad extends Omit<Load, 'url' | 'path'> {
-  /** The n-th write goes to the n-th of these, over and over. */
+  /** The n-th write goes to the n-th of these, in a circle. */
   readonly urls: readonly string[];
   readonly perSecond: number;
   readonly seconds: number;
   /** The body of the n-th write. */
   readonly bodyOf: (index: number) => string;
-  /** Its path. */
+  /** The path of the n-th write. */
   readonly pathOf: (index: number) => string;
 }
 
-/** Writes at a steady rate. @throws Error when one is not answered 201 */
+/** Writes at a steady rate. @throws Error if one is not answered 201 */
 export async function writeLoad(load: WriteLoad): Promise<WriteResult> {
   const durations = await atRate(load.perSecond, load.seconds, async (index) => {
     const response = await fetch(`${load.urls[index % load.urls.length]}${load.pathOf(index)}`, {
@@ -102,8 +102,8 @@ export async function writeLoad(load: WriteLoad): Promise<WriteResult> {
 }
 
 /**
- * Does something at a steady rate, each time when it is due whether or not earlier ones have ended: a slow server cannot slow
- * the clock down that it is measured by. autocannon counts whole milliseconds only, too coarse for differences of one.
+ * Does something at a steady rate, and starts each time even if earlier ones have not ended, so that a slow server cannot
+ * slow down the clock that measures it. autocannon only counts whole milliseconds, which is too coarse here.
  *
  * @returns how long each took, in ms, the shortest first
  */

@@ -1,7 +1,7 @@
 import { type DnsRig, ZONE } from './dns-rig.js';
 import { bearer } from './load.js';
 
-/** Rows as a zone sync would leave them: `count` record sets of an owner. */
+/** Writes the rows that a zone sync would leave: `count` record sets of an owner. */
 export async function fillMirror({ pool, zoneId }: DnsRig, owner: string, count: number): Promise<void> {
   await pool.query(
     `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
@@ -14,7 +14,7 @@ export async function fillMirror({ pool, zoneId }: DnsRig, owner: string, count:
      ON CONFLICT DO NOTHING`,
     [zoneId, owner, count],
   );
-  // As autovacuum does in service, only at once.
+  // In production, autovacuum does this.
   await pool.query('VACUUM ANALYZE dns_rrset');
 }
 

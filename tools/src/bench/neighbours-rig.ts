@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { dnsTokenStore, teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
-import { freePort, waitFor } from '@corral/testing';
+import { freePort, redisForTests, waitFor } from '@corral/testing';
 import { clusterSpec, speed } from './cluster-rig.js';
 import { type ProcessGroups, parentOf } from './cpu-shares.js';
 import { bearer } from './load.js';
@@ -12,15 +12,15 @@ export const ZONE = 'bench.test';
 const DEMO_ZONE = 'demos.test';
 const TOKENS = 5;
 const SESSIONS = 2;
-/** What each team changes in turns. */
+/** How many clusters and record sets each team changes in turn. */
 export const [CLUSTERS, SETS] = [10, 40];
 const SETTLED_MS = 60_000;
 
-/** A team with all that it needs to use both services. What it sends comes from an address of its own. */
+/** A team with everything that it needs to use both services. Its requests come from its own address. */
 export interface Tenant {
   readonly slug: string;
   readonly address: string;
-  /** Without a path. */
+  /** The address without a path. */
   readonly gateway: string;
   readonly api: string;
   readonly tokens: readonly string[];
@@ -29,17 +29,20 @@ export interface Tenant {
 
 export interface NeighboursRig {
   readonly base: Rig;
-  /** All but the rude. */
+  /** All processes except those of the rude callers. */
   readonly processes: ProcessGroups;
-  /** @param at gives the team its address: 127.0.1.1, 127.0.1.2 … */
+  /** @param at determines the address of the team: 127.0.1.1, 127.0.1.2 … */
   startTenant(slug: string, at: number): Promise<Tenant>;
 }
 
-/** Both services and a reconciler as processes, with the limits that they have by themselves. */
+/** Starts both services and a reconciler as processes, with their default limits. */
 export async function startNeighboursRig(): Promise<NeighboursRig> {
   const base = await startRig();
   try {
-    const services = await startServices(base);
+    // As in production, where the queue and the shared limits are in Redis.
+    const redis = await redisForTests();
+    if (redis !== null) base.onStop(redis.stop);
+    const services = await startServices(base, redis === null ? {} : { REDIS_URL: redis.url });
     const { rows } = await base.pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     return {
       base,
@@ -59,10 +62,12 @@ interface Services {
   readonly processes: ProcessGroups;
 }
 
-async function startServices({ folder, databaseUrl, run }: Rig): Promise<Services> {
+const portNames = ['cloud', 'admin', 'gardenCloud', 'gardenAdmin', 'gateway', 'api', 'worker'] as const;
+
+async function startServices({ folder, databaseUrl, run }: Rig, redis: { REDIS_URL?: string }): Promise<Services> {
   const ports = Object.fromEntries(
-    await Promise.all(['cloud', 'admin', 'gateway', 'api', 'worker'].map(async (name) => [name, await freePort()])),
-  ) as Record<'cloud' | 'admin' | 'gateway' | 'api' | 'worker', number>;
+    await Promise.all(portNames.map(async (name) => [name, await freePort()])),
+  ) as Record<(typeof portNames)[number], number>;
   const at = (port: number) => `http://127.0.0.1:${port}`;
   const cloudToken = randomBytes(32).toString('hex');
   const cloud = {
@@ -70,23 +75,37 @@ async function startServices({ folder, databaseUrl, run }: Rig): Promise<Service
     LOCAL_CLOUD_ADMIN_PORT: String(ports.admin),
     LOCAL_CLOUD_TOKENS: cloudToken,
     LOCAL_CLOUD_ZONES: `${ZONE},${DEMO_ZONE}`,
-    // Teams share the upstream's budget fairly, which has simulations of its own; ten writes a second are above anybody's share.
+    // Teams share the upstream budget fairly, which has its own simulations. Ten writes a second exceed the share of any team.
     LOCAL_CLOUD_REQUESTS_PER_HOUR: UNLIMITED,
     LOCAL_CLOUD_DATA_DIR: join(folder, 'local-cloud'),
     ...speed,
   };
-  const upstream = await run('apps/local-cloud/dist/main.js', cloud, `${at(ports.admin)}/admin/calls`);
-  const shared = { DATABASE_URL: databaseUrl, HCLOUD_API_URL: `${at(ports.cloud)}/v1`, HOST: '127.0.0.1' };
+  const upstream = await run('tools/local-cloud/dist/main.js', cloud, `${at(ports.admin)}/admin/calls`);
+  // A separate process, as in production, so that it can leave the CPU to the measured processes.
+  const gardenCloud = {
+    ...cloud,
+    LOCAL_CLOUD_DATA_DIR: join(folder, 'garden'),
+    LOCAL_CLOUD_API_PORT: String(ports.gardenCloud),
+    LOCAL_CLOUD_ADMIN_PORT: String(ports.gardenAdmin),
+  };
+  const gardener = await run('tools/local-cloud/dist/main.js', gardenCloud, `${at(ports.gardenAdmin)}/admin/calls`);
+  const shared = { ...redis, DATABASE_URL: databaseUrl, HCLOUD_API_URL: `${at(ports.cloud)}/v1`, HOST: '127.0.0.1' };
   const zones = { DNS_ZONE_NAME: ZONE, HCLOUD_TOKEN: cloudToken, DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: DEMO_ZONE };
   const garden = {
-    GARDEN_KUBECONFIG: join(folder, 'local-cloud', 'garden.kubeconfig'),
+    GARDEN_KUBECONFIG: join(folder, 'garden', 'garden.kubeconfig'),
     SECRET_KEYS: `bench:${randomBytes(32).toString('base64')}`,
   };
   const reconciler = { ...shared, ...zones, ...garden, METRICS_PORT: String(ports.worker) };
   const gateway = { ...shared, ...zones, PORT: String(ports.gateway), METRICS_PORT: '0' };
   const api = {
-    ...{ ...shared, ...garden, PORT: String(ports.api), METRICS_PORT: '0', PUBLIC_URL: at(ports.api) },
-    ...{ NODE_ENV: 'development', DEV_SIGN_IN: 'true', NODE_OPTIONS: '--max-semi-space-size=4' },
+    ...shared,
+    ...garden,
+    PORT: String(ports.api),
+    METRICS_PORT: '0',
+    PUBLIC_URL: at(ports.api),
+    NODE_ENV: 'development',
+    DEV_SIGN_IN: 'true',
+    NODE_OPTIONS: '--max-semi-space-size=4',
   };
   const started = await Promise.all([
     run('apps/reconciler/dist/main.js', reconciler, `${at(ports.worker)}/readyz`),
@@ -94,8 +113,8 @@ async function startServices({ folder, databaseUrl, run }: Rig): Promise<Service
     run('apps/cluster-api/dist/main.js', api, `${at(ports.api)}/readyz`),
   ]);
   const [loop, ...services] = started.map(({ pid }) => pid) as [number, number, number];
-  yieldCores([loop]);
-  const processes = { services, reconciler: [loop], 'local cloud': [upstream.pid] };
+  yieldCores([loop, gardener.pid]);
+  const processes = { services, reconciler: [loop], 'DNS upstream': [upstream.pid], garden: [gardener.pid] };
   return { gateway: at(ports.gateway), api: at(ports.api), cloudToken, processes };
 }
 
@@ -123,7 +142,7 @@ async function startTenant(
   return tenant;
 }
 
-/** @returns its DNS tokens */
+/** @returns the DNS tokens of the team */
 async function createTeam(databaseUrl: string, slug: string, email: string): Promise<string[]> {
   const prisma = connectPrisma(databaseUrl);
   try {

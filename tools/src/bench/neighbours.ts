@@ -12,7 +12,7 @@ import { startLoad } from './start-load.js';
 const say = (line: string) => console.log(line);
 
 export interface NeighboursBenchOptions {
-  /** Of each measurement, with and without a rude caller. */
+  /** The duration of each measurement, with and without a rude caller. */
   readonly seconds: number;
   /** Part of the name of the rude callers; all of them if it is empty. */
   readonly only: string;
@@ -20,11 +20,11 @@ export interface NeighboursBenchOptions {
 
 const [WORST_MS, P95_TIMES] = [500, 3];
 const WARM_UP_SECONDS = 5;
-/** Until whatever a rude caller left waiting has been answered. */
+/** The time until everything that a rude caller left waiting has been answered. */
 const REST_MS = 12_000;
 const EVENTS_MS = 5_000;
 
-/** What a polite team has of both services while others do what they should not. */
+/** Measures what a polite team gets from both services while others misbehave. */
 export async function benchNeighbours({ seconds, only }: NeighboursBenchOptions): Promise<void> {
   const rig = await startNeighboursRig();
   try {
@@ -69,7 +69,7 @@ async function measureBeside(
     );
     return rows[0]?.count ?? 0;
   };
-  // It is opened beside the rude caller, whose streams are open already.
+  // This opens after the streams of the rude caller.
   const followers = await openFollowers({ teamUrl, cookie: polite.cookies[0] as string }, 1).catch(
     (error: Error) => error,
   );
@@ -133,6 +133,9 @@ function summary(served: readonly Served[]): Summary {
 }
 
 const cells = ({ p50Ms, p95Ms, worstMs, refused }: Summary, ratio?: number): string[] => [
-  ...[p50Ms.toFixed(1), p95Ms.toFixed(1), ratio === undefined ? '' : ratio.toFixed(1)],
-  ...[worstMs.toFixed(0), String(refused)],
+  p50Ms.toFixed(1),
+  p95Ms.toFixed(1),
+  ratio === undefined ? '' : ratio.toFixed(1),
+  worstMs.toFixed(0),
+  String(refused),
 ];

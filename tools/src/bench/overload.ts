@@ -11,31 +11,31 @@ import { startLoad } from './start-load.js';
 const say = (line: string) => console.log(line);
 const ROUNDS = 3;
 const TIMES = 5;
-/** By one team; enough to keep the service busy at all times. */
+/** The requests in flight of one team that keep the service busy at all times. */
 const SATURATING = 16;
 const PAUSELESS = 400;
-/** What the busiest team sends of all, the next one, the third, and one that sends little whatever the others do. */
+/** The shares of the busiest team, the next one, the third, and one that sends little whatever the others do. */
 const shares = [0.6, 0.25, 0.15] as const;
 const QUIET_SHARE = 0.05;
 const QUIET = 'quiet';
-/** Enough for what is measured of a team, however long each request takes. */
+/** Enough connections for the measured requests of a team, however long each takes. */
 const PROBES = 40;
 const WARM_UP_SECONDS = 2;
-/** The load has begun before what is measured beside it, and goes on after it. */
+/** The load starts before the measurement and ends after it. */
 const AROUND_SECONDS = 2;
 
 export interface OverloadBenchOptions {
-  /** Of each measurement. */
+  /** The duration of each measurement. */
   readonly seconds: number;
 }
 
-/** Where a team's requests go, and by what it is known; the last team is the quiet one. */
+/** Where the requests of a team go, and the headers that identify it. The last team is the quiet one. */
 type Teams = readonly Pick<Senders, 'team' | 'url' | 'headers'>[];
 
 /**
- * Compares what becomes of accepted requests at half the load that saturates and at five times that, in turns on one machine. How
- * long they take is measured by few requests of the busiest team and of the quiet one, from a process that does nothing else:
- * what sends the load has no time to look at its answers as they come.
+ * Compares the outcomes of requests at half the saturating load and at five times that, in turns on one machine. The
+ * latency is measured with few requests of the busiest team and of the quiet one, from a process that does nothing else:
+ * the process that sends the load has no time to look at its answers as they arrive.
  */
 export async function benchOverload({ seconds }: OverloadBenchOptions): Promise<void> {
   const dns = await startDnsRig();
@@ -77,10 +77,14 @@ async function compare(what: string, teams: Teams, seconds: number): Promise<voi
 }
 
 const row = (what: string, { acceptedPerSecond, refusedPerSecond, p50Ms, p99Ms }: Served): string[] => [
-  ...[what, acceptedPerSecond.toFixed(0), refusedPerSecond.toFixed(0), p50Ms.toFixed(1), p99Ms.toFixed(1)],
+  what,
+  acceptedPerSecond.toFixed(0),
+  refusedPerSecond.toFixed(0),
+  p50Ms.toFixed(1),
+  p99Ms.toFixed(1),
 ];
 
-/** The round whose p99 is the median. */
+/** Returns the round with the median p99. */
 function medianOf(rounds: readonly Map<string, Served>[], team: string): Served {
   const sorted = rounds.map((round) => round.get(team) as Served).sort((a, b) => a.p99Ms - b.p99Ms);
   return sorted[Math.floor(sorted.length / 2)] as Served;
@@ -110,26 +114,31 @@ async function measureBeside(
   );
 }
 
-/** What is measured: a twentieth of what saturates, by the busiest team and by one that sends no more than that. */
+/** The measured requests: a twentieth of the saturating rate, by the busiest team and by one that sends no more than that. */
 function probes(teams: Teams, saturated: number): Senders[] {
   return [teams[0], teams.at(-1)].map((team, index) => ({
-    ...{ ...(team as Teams[number]), address: `127.0.0.${20 + index}` },
-    ...{ connections: PROBES, perSecond: saturated * QUIET_SHARE },
+    ...(team as Teams[number]),
+    address: `127.0.0.${20 + index}`,
+    connections: PROBES,
+    perSecond: saturated * QUIET_SHARE,
   }));
 }
 
-/** At a rate, over many connections. The quiet team sends nothing but what is measured. */
+/** Load at a fixed rate over many connections. The quiet team only sends the measured requests. */
 function paced(teams: Teams, perSecond: number): Senders[] {
   return shares.map((share, index) => ({
-    ...{ ...(teams[index] as Teams[number]), address: `127.0.0.${10 + index}` },
-    ...{ connections: Math.ceil(PAUSELESS * share), perSecond: perSecond * share },
+    ...(teams[index] as Teams[number]),
+    address: `127.0.0.${10 + index}`,
+    connections: Math.ceil(PAUSELESS * share),
+    perSecond: perSecond * share,
   }));
 }
 
-/** The next request as soon as the last one is answered. */
+/** Load that sends the next request as soon as the last one is answered. */
 function pauseless(teams: Teams, connections: number): Senders[] {
   return paced(teams, 0).map((senders, index) => ({
-    ...{ ...senders, perSecond: null },
+    ...senders,
+    perSecond: null,
     connections: Math.ceil(connections * (shares[index] as number)),
   }));
 }

@@ -4,25 +4,25 @@ import { clusterSpec } from './cluster-rig.js';
 import { bearer } from './load.js';
 import { CLUSTERS, SETS, type Tenant, ZONE } from './neighbours-rig.js';
 
-/** What a polite team does, as the table of results names it. */
+/** What a polite team does, as named in the table of results. */
 export const politeKinds = ['DNS reads', 'DNS writes', 'cluster reads', 'cluster writes'] as const;
 export type PoliteKind = (typeof politeKinds)[number];
 
 export interface Served {
   readonly durationsMs: number[];
-  /** What was answered with anything but success, or not at all, by status; 0 for no answer. */
+  /** The number of answers other than success, by status; 0 means no answer. */
   readonly refusals: number[];
 }
 export type PoliteResult = Readonly<Record<PoliteKind, Served>>;
 
-/** As many as the limits of one team grant at length: 600 a minute. */
+/** The highest steady rate that the limits of one team allow: 600 a minute. */
 const PER_SECOND = 10;
 /** Longer than any answer may take. */
 const TIMEOUT_MS = 30_000;
 
 /**
- * Ten requests a second to each of the two services, reads and writes in turns. Each starts on time, whether or not earlier
- * ones have ended: a slow server cannot slow the clock down that it is measured by.
+ * Sends ten requests a second to each of the two services, reads and writes in turns. Each starts on time even if earlier
+ * ones have not ended, so that a slow server cannot slow down the clock that measures it.
  */
 export async function actPolitely(team: Tenant, seconds: number): Promise<PoliteResult> {
   const result = Object.fromEntries(
@@ -56,7 +56,7 @@ interface Call {
   readonly body?: object;
 }
 
-/** Changes of any two calls differ, so that each is one. */
+/** The bodies of any two calls differ, so that each call is a change. */
 function callOf(kind: PoliteKind, { gateway, api, slug, tokens, cookies }: Tenant, index: number): Call {
   const rrsets = `${gateway}/v1/zones/${ZONE}/rrsets`;
   const clusters = `${api}/api/v1/teams/${slug}/clusters/`;
@@ -81,7 +81,7 @@ function callOf(kind: PoliteKind, { gateway, api, slug, tokens, cookies }: Tenan
   }
 }
 
-/** @returns 0 when no answer came */
+/** @returns 0 if there was no answer */
 const statusOf = (agent: Agent, { method, url, headers, body }: Call): Promise<number> =>
   new Promise((resolve) => {
     const text = body === undefined ? undefined : JSON.stringify(body);

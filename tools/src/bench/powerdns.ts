@@ -12,7 +12,7 @@ const SCHEMA_FILE = '/usr/share/pdns-backend-pgsql/schema/schema.pgsql.sql';
 const KEY = 'key-of-the-benchmark';
 const DATABASE = 'powerdns';
 
-/** Reads of the same record sets from PowerDNS's HTTP API. */
+/** Reads of the same record sets through the HTTP API of PowerDNS. */
 export interface PowerDns {
   readonly version: string;
   readonly list: Load;
@@ -20,11 +20,11 @@ export interface PowerDns {
 }
 
 /**
- * Starts PowerDNS with its Postgres backend on the rig's Postgres, its settings as they come but for addresses. Its zone
- * holds the team's record sets and nothing else: its API lists whole zones, so others would slow it down.
+ * Starts PowerDNS with its Postgres backend on the Postgres of the rig, with default settings except for addresses. Its
+ * zone only holds the record sets of the team: its API lists whole zones, so more sets would slow it down.
  *
- * @param names of record sets with one address each, below the zone
- * @returns null where it is not installed (Debian: `pdns-server` and `pdns-backend-pgsql`)
+ * @param names the names, below the zone, of record sets with one address each
+ * @returns null if it is not installed (Debian: `pdns-server` and `pdns-backend-pgsql`)
  */
 export async function startPowerDns(rig: Rig, zone: string, names: readonly string[]): Promise<PowerDns | null> {
   const asked = spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' });

@@ -8,20 +8,20 @@ import { table } from './report.js';
 const say = (line: string) => console.log(line);
 
 export interface ReconcileBenchOptions {
-  /** Of the measurement of latency. */
+  /** The duration of the latency measurement. */
   readonly seconds: number;
-  /** Steady clusters in the last part. */
+  /** The number of steady clusters in the last part. */
   readonly clusters: number;
 }
 
 const CHANGES_PER_SECOND = 20;
-/** Enough that no cluster is changed again before its last change has converged. */
+/** Enough clusters that none is changed again before its last change has converged. */
 const CHANGED_CLUSTERS = 200;
 const RELIST_MS = 20_000;
 const STEADY_MS = 65_000;
 const MINUTES = 60_000;
 
-/** From a change to the garden; changes to convergence with 1, 2 and 4 workers; what steady clusters cost. */
+/** Measures the time from a change to the garden, changes to convergence with 1, 2 and 4 workers, and the cost of steady clusters. */
 export async function benchReconcile({ seconds, clusters }: ReconcileBenchOptions): Promise<void> {
   const rig = await startClusterRig({ relistMs: RELIST_MS });
   try {
@@ -37,7 +37,7 @@ export async function benchReconcile({ seconds, clusters }: ReconcileBenchOption
 
 const nameOf = (index: number): string => `c${index % CHANGED_CLUSTERS}`;
 
-/** @returns the cluster's id and the generation that the change made */
+/** @returns the ID of the cluster and the generation of the change */
 async function change(rig: ClusterRig, index: number, maximum: number): Promise<string> {
   const { status, body } = await rig.call('PUT', `/clusters/${nameOf(index)}/`, { spec: clusterSpec(maximum) });
   if (status !== 202) throw new Error(`A change of ${nameOf(index)} was answered ${status}`);
@@ -68,7 +68,7 @@ async function measureLatency(rig: ClusterRig, seconds: number): Promise<void> {
   });
   watching.abort();
   await watched;
-  // A write may even be there before the client has read its answer.
+  // A write may even arrive before the client has read its answer.
   const waits = [...answeredAt].map(([key, at]) => Math.max(0, (seenAt.get(key) as number) - at)).sort((a, b) => a - b);
   const [p50, p99] = [percentile(waits, 0.5), percentile(waits, 0.99)];
   say(
@@ -102,7 +102,7 @@ async function measureThroughput(rig: ClusterRig): Promise<void> {
   say(table([`${CHANGED_CLUSTERS} changes to convergence`, 'per second', 'ratio'], rows));
 }
 
-/** The same clusters, told to reconcile and waited for with nothing in between: what the garden itself can do. */
+/** Reconciles the same clusters directly on the garden and waits for each, which shows the limit of the garden itself. */
 async function bareLoop({ garden }: ClusterRig): Promise<number> {
   const { shoots } = await garden.listShoots({ labelSelector: 'corral.dev/managed=true' });
   const waiting = [...shoots];
@@ -156,7 +156,7 @@ async function measureSteady(rig: ClusterRig, clusters: number): Promise<void> {
   say(table([`memory at ${clusters.toLocaleString('en')} clusters`, 'MiB'], memory));
 }
 
-/** Copies of the first cluster, as accepted changes would leave them: due at once. */
+/** Copies the first cluster, as accepted changes would leave the copies: due at once. */
 async function insertClusters({ pool }: ClusterRig, count: number): Promise<void> {
   await pool.query(
     `WITH model AS (SELECT * FROM cluster WHERE name = $1),
@@ -193,7 +193,7 @@ async function databaseTime({ pool }: ClusterRig): Promise<Date> {
   return (rows[0] as { now: Date }).now;
 }
 
-/** From the first end to the last: the start of the workers does not count. */
+/** Measures from the first end to the last, without the start of the workers. */
 async function operationsPerSecond({ pool }: ClusterRig, since: Date): Promise<number> {
   const { rows } = await pool.query<{ ended: number; seconds: number }>(
     `SELECT count(*)::int AS ended, extract(epoch FROM max(finished_at) - min(finished_at))::float8 AS seconds

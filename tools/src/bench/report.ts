@@ -4,7 +4,7 @@ export function row(what: string, { perSecond, p50Ms, p99Ms }: ReadResult, ratio
   return [what, perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2), ratio === undefined ? '' : ratio.toFixed(2)];
 }
 
-/** Columns as wide as their widest cell, numbers to the right. */
+/** A table whose columns are as wide as their widest cell, with numbers on the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((cells) => (cells[column] ?? '').length)));
   const line = (cells: readonly string[]) =>

@@ -9,17 +9,17 @@ const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..
 
 export const UNLIMITED = '1000000000';
 
-/** What every benchmark stands on: a durable Postgres of its own, and real processes that log to files. */
+/** The parts of every benchmark: its own durable Postgres, and real processes that log to files. */
 export interface Rig {
-  /** Gone with the rig. */
+  /** A folder that is removed with the rig. */
   readonly folder: string;
   readonly databaseUrl: string;
   readonly pool: Pool;
-  /** Starts a built program and waits until it answers. It ends with the rig, if not before. */
+  /** Starts a built program and waits until it answers. It ends with the rig at the latest. */
   run(file: string, env: Record<string, string>, readyUrl: string): Promise<RunningProcess>;
-  /** What else ends with the rig. */
+  /** Clean-up that runs when the rig ends. */
   onStop(stop: () => Promise<unknown>): void;
-  /** Ends everything, the last first. */
+  /** Ends everything, last first. */
   stop(): Promise<void>;
 }
 
@@ -39,10 +39,12 @@ export async function startRig(): Promise<Rig> {
   });
   stops.unshift(() => pool.end());
   return {
-    ...{ folder, pool, databaseUrl: postgres.url },
+    folder,
+    pool,
+    databaseUrl: postgres.url,
     async run(file, env, readyUrl) {
       const child = await startProcess({
-        // Logs go to a file, as in service, and not through the process that makes the load.
+        // Logs go to a file, as in production, and not through the process that generates the load.
         command: 'sh',
         args: [
           '-c',
@@ -66,7 +68,7 @@ export async function startRig(): Promise<Rig> {
 
 const BEHIND_ALL = 19;
 
-/** From now on these processes get what others leave of the cores: elsewhere they have machines of their own. */
+/** From now on, these processes only get the CPU time that others leave: in production they have other machines. */
 export function yieldCores(pids: readonly number[]): void {
   for (const pid of pids) setPriority(pid, Math.min(BEHIND_ALL, getPriority() + 10));
 }

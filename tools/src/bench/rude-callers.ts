@@ -6,11 +6,11 @@ import { clusterSpec } from './cluster-rig.js';
 import { bearer } from './load.js';
 import { CLUSTERS, SETS, type Tenant, ZONE } from './neighbours-rig.js';
 
-/** What a rude caller may do until the signal comes. Nothing that it gets for an answer makes it stop. */
+/** What a rude caller does until the signal comes. No answer makes it stop. */
 interface Rudeness {
   readonly team: Tenant;
   readonly signal: AbortSignal;
-  /** Sends a request from the team's address. @returns its status, or 0 for none */
+  /** Sends a request from the address of the team. @returns its status, or 0 if there is none */
   readonly send: (call: RudeCall) => Promise<number>;
 }
 
@@ -19,16 +19,16 @@ interface RudeCall {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
-  /** Default: the team's. */
+  /** The default is the address of the team. */
   readonly from?: string;
-  /** What is done with an answer that never ends. Default: it is read to its end. */
+  /** Handles an answer that never ends. By default, the answer is read to its end. */
   readonly follow?: boolean;
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const AT_ONCE = 290;
 const MiB = 1_048_576;
-/** Below what one address may have open, so that it is the requests that are too many. */
+/** Fewer connections than one address may have, so that the number of requests is the problem. */
 const SOCKETS = 250;
 
 const rrsetsOf = ({ gateway }: Tenant) => `${gateway}/v1/zones/${ZONE}/rrsets`;
@@ -37,7 +37,7 @@ const tokenOf = ({ tokens }: Tenant, index: number) => bearer(tokens[index % tok
 const cookieOf = ({ cookies }: Tenant, index: number) => ({ cookie: cookies[index % cookies.length] as string });
 const randomAddress = () => `10.${[0, 0, 0].map(() => Math.floor(Math.random() * 256)).join('.')}`;
 
-/** Does something again and again, with so little a pause that other requests of this process are sent, too. */
+/** Repeats something with a pause so short that other requests of this process are just sent, too. */
 async function again(signal: AbortSignal, work: () => Promise<unknown>, everyMs = 5): Promise<void> {
   while (!signal.aborted) {
     await work();
@@ -49,19 +49,22 @@ const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T
 
 const putCluster = ({ team, send }: Rudeness, index: number): Promise<number> =>
   send({
-    ...{ method: 'PUT', url: `${clustersOf(team)}c${index % CLUSTERS}/` },
+    method: 'PUT',
+    url: `${clustersOf(team)}c${index % CLUSTERS}/`,
     headers: { ...cookieOf(team, 0), ...JSON_TYPE },
     body: JSON.stringify({ spec: clusterSpec(2 + Math.floor(Math.random() * 50)) }),
   });
 
 const setRecords = ({ team, send }: Rudeness, index: number, token = index, from = team.address): Promise<number> =>
   send({
-    ...{ method: 'POST', url: `${rrsetsOf(team)}/w${index % SETS}.${team.slug}/A/actions/set_records`, from },
+    method: 'POST',
+    url: `${rrsetsOf(team)}/w${index % SETS}.${team.slug}/A/actions/set_records`,
+    from,
     headers: { ...tokenOf(team, token), ...JSON_TYPE },
     body: JSON.stringify({ records: [{ value: randomAddress() }] }),
   });
 
-/** Bodies of a kilobyte or less that are nothing but depth, the first of them packed. */
+/** Bodies of a kilobyte or less that only consist of nesting. The first one is compressed. */
 const nestedBodies = [
   { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: gzipSync('['.repeat(MiB)) },
   { headers: JSON_TYPE, body: '['.repeat(4_000) },
@@ -79,7 +82,7 @@ async function createAndRead({ team, send, signal }: Rudeness, name: string): Pr
   await send({ method: 'DELETE', url: `${url}/${name}/A`, headers });
 }
 
-/** Says that it will send a thousand bytes, and sends one every three seconds. */
+/** Announces a thousand bytes, and sends one every three seconds. */
 function sendSlowly(url: string, from: string, signal: AbortSignal): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
@@ -125,7 +128,9 @@ export const rudeCallers = {
     times(4, () =>
       again(signal, () =>
         send({
-          ...{ method: 'PUT', url: `${clustersOf(team)}c0/`, body: wideBody },
+          method: 'PUT',
+          url: `${clustersOf(team)}c0/`,
+          body: wideBody,
           headers: { ...cookieOf(team, 0), ...JSON_TYPE },
         }),
       ),
@@ -140,7 +145,9 @@ export const rudeCallers = {
         signal,
         () =>
           send({
-            ...{ method: 'GET', url: `${team.api}/api/v1/teams/${team.slug}/events/`, follow: true },
+            method: 'GET',
+            url: `${team.api}/api/v1/teams/${team.slug}/events/`,
+            follow: true,
             headers: cookieOf(team, index),
           }),
         1_000,
@@ -177,7 +184,7 @@ export const rudeCallers = {
 } as const satisfies Record<string, (rude: Rudeness) => Promise<unknown>>;
 export type RudeName = keyof typeof rudeCallers;
 
-/** @returns how often each status was answered; 0 stands for no answer */
+/** @returns how often each status was answered; 0 means no answer */
 export async function actRudely(name: RudeName, team: Tenant, seconds: number): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
   const agents = new Map<string, Agent>();

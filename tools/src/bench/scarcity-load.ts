@@ -3,16 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { bearer } from './load.js';
 import { type Team, ZONE } from './scarcity-rig.js';
 
-/** What became of a team's requests. */
+/** The outcomes of the requests of one team. */
 export interface Tally {
   readonly team: string;
-  /** When writes were accepted. */
+  /** The times at which writes were accepted. */
   readonly acceptedAt: number[];
   readonly refusals: Refusal[];
-  /** Requests that came when they were told to, and what came of them. */
+  /** Requests that came when they were told to, and their outcomes. */
   kept: number;
   broken: number;
-  /** Answers that were neither 201 nor 429. */
+  /** Answers other than 201 and 429. */
   readonly others: number[];
 }
 
@@ -22,7 +22,7 @@ export interface Refusal {
   readonly isShare: boolean;
 }
 
-/** Asks until then; the interval may change meanwhile. */
+/** The end of the load. The interval may change until then. */
 export interface Pace {
   readonly until: number;
   readonly everyMs: () => number;
@@ -36,7 +36,7 @@ interface Answer {
 
 const TIMEOUT_MS = 30_000;
 
-/** Those who ask: each write goes to another of the gateways, and makes a record set of its own. */
+/** The senders: each write goes to another of the gateways, and creates its own record set. */
 export function askers(gateways: readonly string[]) {
   const agent = new Agent({ keepAlive: true });
   let sets = 0;
@@ -69,7 +69,7 @@ export function askers(gateways: readonly string[]) {
   };
 
   return {
-    /** One write at a time, at its pace where that is granted. Who is refused comes when it was told to. */
+    /** Sends one write at a time, at its rate if that is granted. After a refusal, it comes back when it was told to. */
     async askPolitely(team: Team, { until, everyMs }: Pace): Promise<Tally> {
       const tally = newTally(team);
       let dueAt = performance.now() + Math.random() * everyMs();
@@ -87,7 +87,7 @@ export function askers(gateways: readonly string[]) {
       return tally;
     },
 
-    /** At a steady rate, whatever becomes of it and whatever it is told. */
+    /** Sends at a steady rate, whatever the answers are. */
     async flood(team: Team, { until, everyMs }: Pace): Promise<Tally> {
       const tally = newTally(team);
       const sent: Promise<void>[] = [];
@@ -104,5 +104,10 @@ export function askers(gateways: readonly string[]) {
 }
 
 const newTally = ({ slug }: Team): Tally => ({
-  ...{ team: slug, acceptedAt: [], refusals: [], kept: 0, broken: 0, others: [] },
+  team: slug,
+  acceptedAt: [],
+  refusals: [],
+  kept: 0,
+  broken: 0,
+  others: [],
 });

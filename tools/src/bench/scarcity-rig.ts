@@ -6,20 +6,20 @@ import { freePort, redisForTests, waitFor } from '@corral/testing';
 import { startRig, UNLIMITED } from './rig.js';
 
 export const ZONE = 'bench.test';
-/** Time goes so many times as fast as in service: an hour's budget comes in three minutes, and nobody waits for as long. */
+/** Time runs this many times faster than in production, so that an hourly budget takes three minutes. */
 export const SPEED = 20;
 const REQUESTS_PER_HOUR = 3_600 * SPEED;
 const GATEWAYS = 3;
-/** What a request may wait for the budget, 8 s in service, would be too short to wait for anything. */
+/** The time that a request may wait for the budget. The production value of 8 s would be too short at this speed. */
 const UPSTREAM_WAIT = '1s';
 const WRITE_WAIT = '2s';
 
-/** The upstream's own account of its budget. */
+/** The budget as the upstream itself counts it. */
 export interface UpstreamBudget {
   readonly remaining: number;
-  /** Requests so far that it answered 429. */
+  /** The number of requests so far that it answered with 429. */
   readonly refused: number;
-  /** Requests so far. */
+  /** The number of requests so far. */
   readonly calls: number;
 }
 
@@ -31,14 +31,14 @@ export interface Team {
 export interface ScarcityRig {
   readonly gateways: readonly string[];
   readonly teams: readonly Team[];
-  /** Whether the replicas share the budget over a Redis; else they do over Postgres. */
+  /** Whether the replicas share the budget over a Redis; otherwise they use Postgres. */
   readonly hasRedis: boolean;
   leave(remaining: number): Promise<void>;
   budget(): Promise<UpstreamBudget>;
   stop(): Promise<void>;
 }
 
-/** Three gateways and a reconciler as processes, before an upstream that grants as documented, only faster. */
+/** Three gateways and a reconciler as processes, with an upstream that grants as documented, only faster. */
 export async function startScarcityRig(teamCount: number, withRedis: boolean): Promise<ScarcityRig> {
   const rig = await startRig();
   try {
@@ -55,17 +55,25 @@ export async function startScarcityRig(teamCount: number, withRedis: boolean): P
       LOCAL_CLOUD_REQUESTS_PER_HOUR: String(REQUESTS_PER_HOUR),
       LOCAL_CLOUD_DATA_DIR: join(rig.folder, 'local-cloud'),
     };
-    await rig.run('apps/local-cloud/dist/main.js', cloud, `${adminUrl}/calls`);
+    await rig.run('tools/local-cloud/dist/main.js', cloud, `${adminUrl}/calls`);
     const shared = {
-      ...{ DATABASE_URL: rig.databaseUrl, DNS_ZONE_NAME: ZONE, HOST: '127.0.0.1' },
+      DATABASE_URL: rig.databaseUrl,
+      DNS_ZONE_NAME: ZONE,
+      HOST: '127.0.0.1',
       ...(redis === null ? {} : { REDIS_URL: redis.url }),
-      ...{ HCLOUD_API_URL: `http://127.0.0.1:${api}/v1`, HCLOUD_TOKEN: cloudToken, UPSTREAM_WAIT_MS: UPSTREAM_WAIT },
+      HCLOUD_API_URL: `http://127.0.0.1:${api}/v1`,
+      HCLOUD_TOKEN: cloudToken,
+      UPSTREAM_WAIT_MS: UPSTREAM_WAIT,
     };
-    // Of what limits a team only the upstream's budget is measured.
+    // Of the limits of a team, only the upstream budget is measured.
     const unlimited = { LIMIT_PER_ADDRESS: UNLIMITED, LIMIT_PER_TOKEN: UNLIMITED, LIMIT_PER_TEAM: UNLIMITED };
     const gateway = {
-      ...{ ...shared, ...unlimited, WRITE_WAIT_MS: WRITE_WAIT, METRICS_PORT: '0' },
-      ...{ CONNECTIONS_PER_ADDRESS: UNLIMITED, DNS_RECORDS_PER_TEAM: '1000000' },
+      ...shared,
+      ...unlimited,
+      WRITE_WAIT_MS: WRITE_WAIT,
+      METRICS_PORT: '0',
+      CONNECTIONS_PER_ADDRESS: UNLIMITED,
+      DNS_RECORDS_PER_TEAM: '1000000',
     };
     const startWorker = { ...shared, METRICS_PORT: String(worker) };
     await rig.run('apps/reconciler/dist/main.js', startWorker, `http://127.0.0.1:${worker}/readyz`);
@@ -86,7 +94,9 @@ export async function startScarcityRig(teamCount: number, withRedis: boolean): P
       return (await (await fetch(`${adminUrl}/${path}`, post)).json()) as T;
     };
     return {
-      ...{ gateways, teams: await createTeams(rig.databaseUrl, teamCount), hasRedis: redis !== null },
+      gateways,
+      teams: await createTeams(rig.databaseUrl, teamCount),
+      hasRedis: redis !== null,
       leave: (remaining) => ask('budget', { remaining }),
       async budget() {
         const { remaining, refused } = await ask<UpstreamBudget>('budget');

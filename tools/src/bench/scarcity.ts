@@ -7,26 +7,26 @@ import { type ScarcityRig, SPEED, startScarcityRig, type UpstreamBudget } from '
 const say = (line: string) => console.log(line);
 
 export interface ScarcityBenchOptions {
-  /** From when the budget begins to fall to when nobody floods any more. */
+  /** The time from when the budget starts to fall to the end of the flood. */
   readonly seconds: number;
-  /** Whether the budget is shared over a Redis, where `redis-server` is installed; else over Postgres. */
+  /** Whether the budget is shared over a Redis, if `redis-server` is installed, instead of over Postgres. */
   readonly withRedis: boolean;
 }
 
 const TEAMS = 200;
-/** What is left for everybody at the beginning: some seconds of what they ask for. */
+/** What everybody has left at the start: some seconds of what they ask for. */
 const LEFT = 800;
-/** Of a team's share of the refill, which is the same for all. */
+/** Rates, relative to the share of a team in the refill, which is the same for all. */
 const [EAGER, MODEST, FLOOD] = [1.5, 0.5, 100];
 const SHARE_MS = (TEAMS * 1_000) / SPEED;
-/** The same part of `seconds` once more: what they ask for is less than what flows in. */
+/** The same part of `seconds` again: the teams ask for less than what flows in. */
 const REST = 1 / 3;
 
 const [JAIN_MIN, USE_MIN] = [0.98, 0.95];
 
 /**
- * All teams want more than there is, and one of them a hundred times its share: the budget falls to nothing and stays
- * there. Then the flood ends and the others want less than there is: it comes back.
+ * All teams want more than there is, and one of them wants a hundred times its share: the budget falls to nothing and stays
+ * there. Then the flood ends and the others want less than there is, so the budget recovers.
  *
  * @returns whether the aims were reached
  */
@@ -52,7 +52,7 @@ interface Measured {
 async function measure(rig: ScarcityRig, seconds: number): Promise<Measured> {
   const { askPolitely, flood, close } = askers(rig.gateways);
   const [flooder, ...teams] = rig.teams as [(typeof rig.teams)[0]];
-  // Whatever was lent before it was known that little is left.
+  // Allows for requests that were lent before the gateways knew that little is left.
   await Promise.all(
     rig.gateways.map(() => askPolitely(flooder, { until: performance.now() + 100, everyMs: () => 50 })),
   );
@@ -114,7 +114,7 @@ function aimsOf({ others, flood, scarceUntil, endedAt, before, scarce, after }: 
   const use = used / (used + scarce.remaining);
   const jain = jainIndex(others.map((tally) => acceptedBefore(tally, scarceUntil)));
   const [kept, broken] = [sum(others.map((each) => each.kept)), sum(others.map((each) => each.broken))];
-  // Whoever was told to come back in the scarcity has come by then.
+  // By then, every request that was told to come back during the scarcity has come.
   const backAt = scarceUntil + (endedAt - scarceUntil) / 2;
   const late = others.flatMap((each) => each.refusals).filter(({ at }) => at >= backAt);
   const unexpected = [...new Set([...others, flood].flatMap((each) => each.others))];
@@ -128,7 +128,9 @@ function aimsOf({ others, flood, scarceUntil, endedAt, before, scarce, after }: 
     none('upstream 429s', after.refused - before.refused),
     {
       what: 'came when told to, and had their turn',
-      ...{ measured: `${kept} of ${kept + broken}`, aim: 'all', isReached: broken === 0 && kept > 0 },
+      measured: `${kept} of ${kept + broken}`,
+      aim: 'all',
+      isReached: broken === 0 && kept > 0,
     },
     none('refused once the budget is back', late.length),
     none(`other answers than 201 and 429 ${unexpected.join(', ')}`.trim(), unexpected.length),
@@ -138,7 +140,7 @@ function aimsOf({ others, flood, scarceUntil, endedAt, before, scarce, after }: 
 const acceptedBefore = ({ acceptedAt }: Tally, until: number): number => acceptedAt.filter((at) => at < until).length;
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** 1 when all have the same, 1/n when one has everything. */
+/** 1 if all have the same, 1/n if one has everything. */
 function jainIndex(values: readonly number[]): number {
   const squares = sum(values.map((value) => value * value));
   return squares === 0 ? 1 : sum(values) ** 2 / (values.length * squares);

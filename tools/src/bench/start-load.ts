@@ -4,14 +4,14 @@ import type { Senders } from './crowd.js';
 import type { Tenant } from './neighbours-rig.js';
 import type { RudeName } from './rude-callers.js';
 
-/** What a process of its own does for some seconds. */
+/** The work of a load process, which lasts for some seconds. */
 export type Load =
   | { readonly kind: 'rude'; readonly name: RudeName; readonly team: Tenant; readonly seconds: number }
   | { readonly kind: 'crowd'; readonly senders: readonly Senders[]; readonly seconds: number };
 
 const program = fileURLToPath(new URL('./load-process.js', import.meta.url));
 
-/** @returns its process, and what it said when it had ended, as JSON */
+/** @returns the process, and its output as JSON once it has ended */
 export async function startLoad(load: Load): Promise<{ pid: number; ended: Promise<string> }> {
   const started = await startProcess({
     command: process.execPath,

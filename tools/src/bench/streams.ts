@@ -7,16 +7,16 @@ import { table } from './report.js';
 const say = (line: string) => console.log(line);
 
 export interface StreamsBenchOptions {
-  /** For how long things change. */
+  /** How long changes are made. */
   readonly seconds: number;
-  /** Of one replica. */
+  /** The number of streams of one replica. */
   readonly streams: number;
 }
 
 const CHANGES_PER_SECOND = 2;
 const WARM_UP_SECONDS = 10;
 const CHANGED_CLUSTERS = 20;
-/** More than two heartbeats: whatever a connection leaves behind has been let go of. */
+/** More than two heartbeats, after which everything that a connection left behind has been released. */
 const REST_MS = 35_000;
 const SAMPLE_MS = 250;
 const MINUTE_MS = 60_000;
@@ -26,7 +26,8 @@ const AIM_MIB = 286;
 type Pair = readonly [without: number, withStreams: number];
 
 /**
- * What open streams cost a replica: two do the same work, each every other change, and one of them has all the streams.
+ * Measures what open streams cost a replica: two replicas do the same work, each every other change, and one of them has
+ * all the streams.
  */
 export async function benchStreams({ seconds, streams }: StreamsBenchOptions): Promise<void> {
   const rig = await startClusterRig();
@@ -60,9 +61,13 @@ async function measure(
   followers.close();
   await pause(REST_MS);
   const closed = memoryOf(apis);
-  // Two processes that do the same differ by what their start left behind: what each has grown by can be compared.
+  // Two processes with the same work differ by the state after their start, so their growth is compared.
   const row = (what: string, [without, withStreams]: Pair) => [
-    ...[what, String(without), signed(without - before[0]), String(withStreams), signed(withStreams - before[1])],
+    what,
+    String(without),
+    signed(without - before[0]),
+    String(withStreams),
+    signed(withStreams - before[1]),
   ];
   say(
     table(
@@ -99,7 +104,7 @@ function sampleHighest(apis: readonly [BenchApi, BenchApi]): { end(): Pair } {
   };
 }
 
-/** At a steady rate, by both in turns. */
+/** Makes changes at a steady rate, through both in turns. */
 async function changeFor(apis: readonly BenchApi[], seconds: number): Promise<void> {
   const startedAt = performance.now();
   for (let index = 0; index < seconds * CHANGES_PER_SECOND; index += 1) {

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 const FILES = ['go.mod', 'go.sum', 'main.go'];
 
 /**
- * Builds a kube-apiserver from the Go module proxy, once per change of `tools/conformance/kube-apiserver`. It takes some
- * six minutes of a processor, one at a time and politely: others may be at work on this machine.
+ * Builds a kube-apiserver from the Go module proxy, once per change of `tools/conformance/kube-apiserver`. It takes about
+ * six minutes of CPU time, with one build at a time at low priority, as others may be using this machine.
  *
  * @returns the path of the program
- * @throws Error with the words of Go
+ * @throws Error with the output of Go
  */
 export async function buildApiServer(repository: string, say: (line: string) => void): Promise<string> {
   const folder = join(repository, 'tools', 'conformance', 'kube-apiserver');
@@ -27,7 +27,7 @@ export async function buildApiServer(repository: string, say: (line: string) => 
   return program;
 }
 
-/** Where a program is; null when this machine does not have it. */
+/** The path of a program, or null if this machine does not have it. */
 export async function findProgram(name: string, ...args: string[]): Promise<string | null> {
   return run(name, args, '.').then(
     () => name,

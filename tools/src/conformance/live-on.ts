@@ -17,7 +17,7 @@ interface Living {
 }
 
 interface Stage {
-  /** Completes "They …". */
+  /** Completes the sentence "They …". */
   readonly name: string;
   readonly expected: string;
   run(living: Living): Promise<string>;
@@ -31,7 +31,7 @@ export interface Lived {
 const NAME = 'life';
 const PROFILE = '/apis/core.gardener.cloud/v1beta1/cloudprofiles';
 const patient = { timeoutMs: 120_000 };
-/** What comes so soon after a declaration counts as before it: the reconciler's tolerance, and a second of the garden's clock. */
+/** A change so soon after a declaration counts as before it: the tolerance of the reconciler, and a second of the garden clock. */
 const CLOCK_DOUBT_MS = 4_000;
 
 const declare = async ({ rig }: Living, maximum: number): Promise<void> => {
@@ -82,7 +82,7 @@ const maximumIn = async (living: Living): Promise<number | undefined> =>
 
 const stages: readonly Stage[] = [
   {
-    name: 'bring about what is declared',
+    name: 'apply a declaration',
     expected: 'succeeded, maximum 3',
     async run(living) {
       await declare(living, 3);
@@ -90,7 +90,7 @@ const stages: readonly Stage[] = [
     },
   },
   {
-    name: 'tell who has changed it, and keep that',
+    name: 'report who changed a field, and keep the change',
     expected: 'Drifted: maximum of node pool general (kubectl-edit), maximum 9',
     async run(living) {
       await editPools(living.target, await presentShoot(living), (pools) =>
@@ -116,7 +116,7 @@ const stages: readonly Stage[] = [
     },
   },
   {
-    name: 'tell who has added a pool, and keep it over a change',
+    name: 'report who added a pool, and keep the pool after a change',
     expected: 'Drifted: node pool batch (kubectl-edit), succeeded, with batch',
     async run(living) {
       await setTimeout(CLOCK_DOUBT_MS);
@@ -135,7 +135,7 @@ const stages: readonly Stage[] = [
     },
   },
   {
-    name: 'go on over a restart of the API server',
+    name: 'continue after a restart of the API server',
     expected: 'succeeded, maximum 6',
     async run(living) {
       const restarting = living.target.restart?.();
@@ -146,7 +146,7 @@ const stages: readonly Stage[] = [
     },
   },
   {
-    name: 'take hold again of what a restore has forgotten',
+    name: 'take over again the fields that a restore has forgotten',
     expected: 'held, then succeeded, maximum 7',
     async run(living) {
       const { namespace, name } = (await presentShoot(living)).metadata;
@@ -164,7 +164,7 @@ const stages: readonly Stage[] = [
     },
   },
   {
-    name: 'remove what is deleted, once its finalizers have gone',
+    name: 'remove a deleted cluster once its finalizers are gone',
     expected: 'succeeded, absent',
     async run(living) {
       await living.rig.call('DELETE', `/clusters/${NAME}/`);
@@ -191,7 +191,7 @@ export async function liveOn(target: Target): Promise<Lived[]> {
     await rig.startReconcilers(1);
     let place: { namespace: string; name: string } | undefined;
     const readShoot = async (): Promise<Shoot | null> => {
-      // The row goes with the cluster, and whether the Shoot went as well is asked after that.
+      // The row goes with the cluster, and the Shoot is checked after that.
       place ??= await placeOf(rig);
       return garden.readShoot(place);
     };
@@ -219,10 +219,12 @@ async function placeOf(rig: ClusterRig): Promise<{ namespace: string; name: stri
   return { namespace: rows[0].project_namespace, name: rows[0].shoot_name };
 }
 
-/** A catalogue of what the cluster asks for. */
+/** A catalogue with what the cluster needs. */
 function offered(): object {
   return {
-    ...{ apiVersion: 'core.gardener.cloud/v1beta1', kind: 'CloudProfile', metadata: { name: 'hcloud' } },
+    apiVersion: 'core.gardener.cloud/v1beta1',
+    kind: 'CloudProfile',
+    metadata: { name: 'hcloud' },
     spec: {
       type: 'hcloud',
       kubernetes: { versions: [{ version: '1.34.3', classification: 'supported' }] },

@@ -15,7 +15,7 @@ import { connect, type Target } from './target.js';
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const atEnd: (() => Promise<void>)[] = [];
-/** In the order in which they run: the last ones look at Shoots of those before them. */
+/** In the order in which they run: the last ones read the Shoots of the earlier ones. */
 const probes: readonly Probe[] = [...probesOfShoots, ...probesOfPools, ...probesOfAccess, ...probesOfReads];
 const say = (line: string) => console.error(line);
 
@@ -27,7 +27,7 @@ await startOrExit('npm run conformance', async () => {
   process.exit(code);
 });
 
-/** @returns the exit code: 1 when the real API server does not do what Corral relies on */
+/** @returns the exit code: 1 if the real API server does not do what Corral relies on */
 async function compareGardens(): Promise<number> {
   const [etcd, go] = [
     await findProgram(process.env.CORRAL_ETCD ?? 'etcd', '--version'),
@@ -61,7 +61,7 @@ async function outcomesOn(target: Target, projectToken: string): Promise<Outcome
     return { target: target.name, outcomes };
   } finally {
     await garden.close();
-    // What runs never outlives us; an end in order only leaves no folders.
+    // No process outlives this one. An orderly end also removes the folders.
     atEnd.push(() => target.stop());
   }
 }
@@ -88,7 +88,7 @@ function report(real: Outcomes, local: Outcomes, lived: readonly Lived[]): numbe
     differing += 1;
     console.log(`     differs\n       ${real.target}: ${onReal}\n       ${local.target}: ${onLocal}`);
   }
-  console.log('\nCluster API and reconciler on it, with Gardener’s controllers played:');
+  console.log('\nCluster API and reconciler on it, with simulated Gardener controllers:');
   for (const { stage, outcome } of lived) {
     const isFine = outcome === stage.expected;
     console.log(`${isFine ? 'ok  ' : 'FAIL'} They ${stage.name}: ${outcome}`);

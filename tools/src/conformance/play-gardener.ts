@@ -17,12 +17,12 @@ interface Item {
   readonly status?: { readonly phase?: string; readonly observedGeneration?: number };
 }
 
-/** Does what Gardener's controllers would: Projects get a namespace, Shoots succeed at once, and go when they are to. */
+/** Simulates the controllers of Gardener: Projects get a namespace, Shoots succeed at once, and are removed when deleted. */
 export function playGardener({ admin, settleProject }: Target): { stop(): Promise<void> } {
   let isStopped = false;
   const playing = (async () => {
     while (!isStopped) {
-      // The server is restarted meanwhile, and others write in between: the next round makes up for it.
+      // The server restarts meanwhile, and others write at the same time. The next round corrects what failed.
       await playOnce(admin, settleProject).catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
@@ -58,11 +58,16 @@ async function reconcile(admin: Caller, { metadata, spec, status }: Item): Promi
   const wellNow = { status: 'True', reason: 'Well', message: '', lastTransitionTime: lastUpdateTime, lastUpdateTime };
   const types = ['APIServerAvailable', 'ControlPlaneHealthy', 'EveryNodeReady', 'SystemComponentsHealthy'];
   const reached = {
-    ...{ observedGeneration: generation, seedName: 'seed', hibernated: spec.hibernation?.enabled === true },
+    observedGeneration: generation,
+    seedName: 'seed',
+    hibernated: spec.hibernation?.enabled === true,
     conditions: types.map((type) => ({ type, ...wellNow })),
     lastOperation: {
-      ...{ type: status?.observedGeneration === undefined ? 'Create' : 'Reconcile', state: 'Succeeded' },
-      ...{ progress: 100, description: '', lastUpdateTime },
+      type: status?.observedGeneration === undefined ? 'Create' : 'Reconcile',
+      state: 'Succeeded',
+      progress: 100,
+      description: '',
+      lastUpdateTime,
     },
   };
   await must(admin, 'PATCH', `${path}/status?fieldManager=gardenlet`, { status: reached }, mergeType);

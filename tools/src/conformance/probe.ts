@@ -3,21 +3,21 @@ import { waitFor } from '@corral/testing';
 import { mergeType, must, type RestAnswer } from './rest.js';
 import type { Target } from './target.js';
 
-/** What a probe works with. Each has Shoots of its own. */
+/** The tools of a probe. Each probe has its own Shoots. */
 export interface Probing {
   readonly target: Target;
-  /** As the reconciler, with its rights. */
+  /** A client with the account and the rights of the reconciler. */
   readonly garden: GardenClient;
   readonly namespace: string;
   readonly projectToken: string;
 }
 
 export interface Probe {
-  /** Completes "The garden …". */
+  /** Completes the sentence "The garden …". */
   readonly name: string;
-  /** What Corral relies on. */
+  /** The behaviour that Corral relies on. */
   readonly expected: string | RegExp;
-  /** @returns what happened, without what differs from run to run */
+  /** @returns what happened, without details that differ from run to run */
   run(probing: Probing): Promise<string>;
 }
 
@@ -25,7 +25,11 @@ const PROVIDER = 'hcloud.provider.extensions.gardener.cloud/v1alpha1';
 export const WORKER = '.spec.provider.workers[name="p1"]';
 
 export const worker = (more: object = {}) => ({
-  ...{ name: 'p1', minimum: 1, maximum: 3, machine: { type: 'cpx31' }, zones: ['hel1-dc2'] },
+  name: 'p1',
+  minimum: 1,
+  maximum: 3,
+  machine: { type: 'cpx31' },
+  zones: ['hel1-dc2'],
   labels: { 'corral.dev/pool': 'general' },
   ...more,
 });
@@ -48,7 +52,8 @@ export const aShoot = (
     provider: {
       type: 'hcloud',
       infrastructureConfig: {
-        ...{ apiVersion: PROVIDER, kind: 'InfrastructureConfig' },
+        apiVersion: PROVIDER,
+        kind: 'InfrastructureConfig',
         networks: { workersConfiguration: { cidr: '10.250.0.0/16' } },
       },
       controlPlaneConfig: { apiVersion: PROVIDER, kind: 'ControlPlaneConfig', zone: 'hel1-dc2' },
@@ -99,7 +104,7 @@ export const shownPools = (shoot: Shoot): string =>
     .map(({ name, maximum }) => `${name}=${maximum}`)
     .join(' ');
 
-/** How a call ends, as Corral understands it. */
+/** The outcome of a call, as Corral understands it. */
 export async function endOf(made: Promise<unknown>): Promise<string> {
   try {
     await made;
@@ -117,7 +122,7 @@ export async function endOf(made: Promise<unknown>): Promise<string> {
 export const saidOf = ({ status, body }: RestAnswer): string =>
   `${status} ${body?.reason ?? ''}: ${body?.message ?? ''}`;
 
-/** A Shoot that nobody works on. @throws Error while somebody does */
+/** Returns a Shoot that nobody works on. @throws Error while somebody does */
 export async function resting({ target, garden, namespace }: Probing, name: string): Promise<Shoot> {
   const shoot = await present(garden, namespace, name);
   const { lastOperation, observedGeneration } = shoot.status;
@@ -127,7 +132,7 @@ export async function resting({ target, garden, namespace }: Probing, name: stri
   return shoot;
 }
 
-/** Makes Project and credentials, as the reconciler does. */
+/** Creates the Project and the credentials, as the reconciler does. */
 export async function prepare(target: Target, garden: GardenClient, projectToken: string): Promise<string> {
   const project = { name: 'tconform', labels: {}, annotations: {}, description: 'conformance' };
   await garden.ensureProject(project);

@@ -3,10 +3,10 @@ import { aShoot, endOf, type Probe, saidOf, shootPath } from './probe.js';
 import { call, mergeType, must } from './rest.js';
 import { connect } from './target.js';
 
-/** What is kept from whom. In the order in which they run. */
+/** Permissions, in the order in which the probes run. */
 export const probesOfAccess: readonly Probe[] = [
   {
-    name: 'lets credentials be taken over from somebody else',
+    name: 'allows a takeover of credentials from somebody else',
     expected: 'conflict, 409, .data.hcloudToken of kubectl, then ok',
     async run({ target, garden, namespace, projectToken }) {
       const theirs = { data: { hcloudToken: Buffer.from('x'.repeat(64)).toString('base64') } };
@@ -18,7 +18,7 @@ export const probesOfAccess: readonly Probe[] = [
     },
   },
   {
-    name: 'refuses a Secret beyond a quota, and takes it when that is lifted',
+    name: 'refuses a Secret over a quota, and accepts it once the quota is lifted',
     expected: 'quota_exceeded, 403, then ok',
     async run({ target, garden, namespace, projectToken }) {
       const apply = () => endOf(garden.applyCredentials({ namespace, name: 'more', token: projectToken, labels: {} }));
@@ -35,7 +35,7 @@ export const probesOfAccess: readonly Probe[] = [
     },
   },
   {
-    name: 'lets each account do what its manifest grants, and nothing else',
+    name: 'allows each account what its manifest grants, and nothing else',
     expected: 'reconciler lists namespaces: 403; cluster-api reads a Shoot: ok; writes a Shoot: rbac, 403',
     async run({ target, namespace }) {
       const namespaces = await call(target.accounts.reconciler, 'GET', '/api/v1/namespaces');
@@ -47,7 +47,7 @@ export const probesOfAccess: readonly Probe[] = [
     },
   },
   {
-    name: 'says what right is missing',
+    name: 'names the missing permission',
     expected:
       /^403 Forbidden: .* User "system:serviceaccount:garden:corral-cluster-api" cannot delete resource "shoots" in API group "core.gardener.cloud" in the namespace "…"$/,
     run: async ({ target, namespace }) =>
@@ -57,7 +57,7 @@ export const probesOfAccess: readonly Probe[] = [
       ),
   },
   {
-    name: 'answers 401 to a token that it does not know',
+    name: 'answers 401 to an unknown token',
     expected: 'credentials, 401',
     async run({ target, namespace }) {
       const stranger = connect({ ...target.admin, token: 'nobody-knows-it' });
@@ -67,7 +67,7 @@ export const probesOfAccess: readonly Probe[] = [
     },
   },
   {
-    name: 'calls somebody without a token system:anonymous',
+    name: 'names a caller without a token system:anonymous',
     expected: /^403 Forbidden: .*User "system:anonymous" cannot get resource "shoots"/,
     run: async ({ target, namespace }) =>
       saidOf(await call({ ...target.admin, token: null }, 'GET', shootPath(namespace, 'make'))).replace(namespace, '…'),

@@ -15,7 +15,7 @@ import {
   worker,
 } from './probe.js';
 
-/** Who holds fields and pools, and what becomes of those that an apply leaves out. In the order in which they run. */
+/** The owners of fields and pools, and what an apply does with those that it leaves out. In the order in which they run. */
 export const probesOfPools: readonly Probe[] = [
   {
     name: 'removes what an apply leaves out',
@@ -37,7 +37,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'tells who holds a field, and the time',
+    name: 'names the manager of a field, and the time',
     expected: 'kubectl-edit, with times',
     async run({ garden, namespace }) {
       const held = await garden.readHeld({ namespace, name: 'held' });
@@ -47,7 +47,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'refuses a forced apply on what is old, and takes fields over on what is not',
+    name: 'refuses a forced apply on an old version, and takes over fields on the current one',
     expected: 'conflict, 409, then p1=5 held by nobody else',
     async run({ garden, namespace }) {
       const { metadata } = await present(garden, namespace, 'held');
@@ -70,7 +70,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'keeps what an apply leaves to whoever holds it',
+    name: 'keeps fields that an apply leaves out and others hold',
     expected: 'p1=8',
     async run(probing) {
       const { garden, namespace } = probing;
@@ -82,7 +82,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'removes a pool that an apply leaves out, though somebody else holds a field in it',
+    name: 'removes a pool that an apply leaves out even if somebody else holds a field in it',
     expected: 'p0=3',
     async run(probing) {
       const { garden, namespace } = probing;
@@ -93,7 +93,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'keeps a pool that somebody else has added, over an apply that does not know it',
+    name: 'keeps a pool that somebody else added after an apply that does not know it',
     expected: 'p1=5 p9=3',
     async run(probing) {
       const { garden, namespace } = probing;
@@ -104,7 +104,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'tells who has added a pool, and that nobody else holds the others',
+    name: 'names who added a pool, and shows that nobody else holds the others',
     expected: 'p9 of kubectl-edit, p1 of nobody else',
     async run({ garden, namespace }) {
       const { managers } = await present(garden, namespace, 'joined');
@@ -116,7 +116,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'gives to before-first-apply what a restore has forgotten',
+    name: 'assigns to before-first-apply the fields that a restore has forgotten',
     expected: new RegExp(`^conflict, 409, .*${'maximum'} of before-first-apply`),
     async run(probing) {
       const { target, garden, namespace } = probing;
@@ -147,7 +147,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'refuses a field that it does not have, by name',
+    name: 'refuses an unknown field, and names it',
     expected: 'refused, 500, spec.unheardOf',
     async run({ garden, namespace }) {
       const manifest = aShoot(namespace, 'newer');
@@ -155,7 +155,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'refuses a field that a pool does not have, by name',
+    name: 'refuses an unknown field of a pool, and names it',
     expected: `refused, 500, ${WORKER.slice(1)}.unheardOf`,
     async run({ garden, namespace }) {
       return endOf(garden.applyShoot(aShoot(namespace, 'newer', [worker({ unheardOf: 1 })])));

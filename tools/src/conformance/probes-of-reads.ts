@@ -2,10 +2,10 @@ import { waitFor } from '@corral/testing';
 import { aShoot, endOf, type Probe, present } from './probe.js';
 import { call, must } from './rest.js';
 
-/** How all Shoots are followed, also over a restart. In the order in which they run. */
+/** How Corral follows all Shoots, also over a restart. In the order in which they run. */
 export const probesOfReads: readonly Probe[] = [
   {
-    name: 'tells a watch that its past is gone',
+    name: 'tells a watch that its resource version is too old',
     expected: 'ERROR 410 Expired',
     async run({ target }) {
       await target.expireHistory();
@@ -19,7 +19,7 @@ export const probesOfReads: readonly Probe[] = [
     },
   },
   {
-    name: 'lists in pages of one moment',
+    name: 'lists in pages of one snapshot',
     expected: 'pages, all',
     async run({ garden, target }) {
       const selector = { labelSelector: 'corral.dev/managed=true' };
@@ -35,7 +35,7 @@ export const probesOfReads: readonly Probe[] = [
     },
   },
   {
-    name: 'has lost nothing after a restart, and meanwhile is away and nothing else',
+    name: 'has lost nothing after a restart, and is only unreachable meanwhile',
     expected: /^(not done here|away only, then unchanged)$/,
     async run({ target, garden, namespace }) {
       if (target.restart === null) return 'not done here';

@@ -2,10 +2,10 @@ import { waitFor } from '@corral/testing';
 import { aShoot, endOf, type Probe, present, resting, shootPath, worker } from './probe.js';
 import { mergeType, must } from './rest.js';
 
-/** What a Shoot is made, meant and deleted by. In the order in which they run. */
+/** How a Shoot is created, identified and deleted. In the order in which they run. */
 export const probesOfShoots: readonly Probe[] = [
   {
-    name: 'makes a Shoot by an apply, and says so',
+    name: 'creates a Shoot with an apply, and says so',
     expected: 'created, then not',
     async run({ garden, namespace }) {
       const first = await garden.applyShoot(aShoot(namespace, 'make'));
@@ -14,12 +14,12 @@ export const probesOfShoots: readonly Probe[] = [
     },
   },
   {
-    name: 'counts generations by the specification, not by annotations',
+    name: 'raises the generation for changes of the specification, not of annotations',
     expected: 'spec +1, annotation +0',
     async run(probing) {
       const { garden, namespace } = probing;
       await garden.applyShoot(aShoot(namespace, 'count'));
-      // Whoever binds it to a seed raises it as well, once.
+      // The scheduler also raises it once, when it binds the Shoot to a seed.
       const before = await waitFor('the Shoot to rest', () => resting(probing, 'count'));
       const { shoot } = await garden.applyShoot(aShoot(namespace, 'count', [worker({ maximum: 4 })]));
       const { uid } = shoot.metadata;
@@ -34,7 +34,7 @@ export const probesOfShoots: readonly Probe[] = [
     },
   },
   {
-    name: 'takes another uid in a patch for a change of it',
+    name: 'treats another uid in a patch as a change of the uid',
     expected: 'merge: conflict, 422, another uid; apply: conflict, 422, another uid',
     async run({ garden, namespace }) {
       await garden.applyShoot(aShoot(namespace, 'meant'));
@@ -45,7 +45,7 @@ export const probesOfShoots: readonly Probe[] = [
     },
   },
   {
-    name: 'makes nothing anew that an apply names by uid',
+    name: 'does not recreate an object that an apply names by uid',
     expected: 'conflict, 409, another uid',
     async run({ garden, namespace }) {
       const uid = '00000000-0000-4000-8000-000000000000';
@@ -53,7 +53,7 @@ export const probesOfShoots: readonly Probe[] = [
     },
   },
   {
-    name: 'sets nothing on a version that is old',
+    name: 'refuses a patch of an old version',
     expected: 'conflict, 409',
     async run({ garden, namespace }) {
       const { uid } = (await garden.applyShoot(aShoot(namespace, 'slot'))).shoot.metadata;
@@ -62,7 +62,7 @@ export const probesOfShoots: readonly Probe[] = [
     },
   },
   {
-    name: 'deletes nothing of another uid, and what is meant after its finalizers',
+    name: 'refuses to delete with another uid, and deletes with the right one after the finalizers',
     expected: 'conflict, 422, another uid; going; gone',
     async run({ target, garden, namespace }) {
       await garden.applyShoot(aShoot(namespace, 'going'));

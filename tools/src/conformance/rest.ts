@@ -1,25 +1,25 @@
 import { Agent, request } from 'node:https';
 
-/** A server of the Kubernetes API, and who asks. */
+/** The address of a Kubernetes API server, and the caller. */
 export interface Caller {
   readonly url: string;
-  /** PEM. */
+  /** In PEM format. */
   readonly authority: string;
-  /** Null asks without a name. */
+  /** Null sends no token. */
   readonly token: string | null;
 }
 
 export interface RestAnswer {
   readonly status: number;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape are picked apart by probes
+  // biome-ignore lint/suspicious/noExplicitAny: probes read bodies of every shape
   readonly body: any;
 }
 
 export const applyType = 'application/apply-patch+yaml';
 export const mergeType = 'application/merge-patch+json';
 
-/** Makes one call as bare HTTPS. @throws Error when there is no answer within 10 s */
+/** Makes one call over plain HTTPS. @throws Error if there is no answer within 10 s */
 export function call(
   { url, authority, token }: Caller,
   method: string,
@@ -32,7 +32,7 @@ export function call(
     ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
     ...(text === undefined ? {} : { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) }),
   };
-  // A server that was restarted must not be asked over a connection to the one before.
+  // A restarted server must not be asked over a connection to the one before.
   const agent = new Agent({ ca: authority, keepAlive: false });
   return new Promise((resolve, reject) => {
     const sent = request(`${url}${path}`, { method, agent, headers, timeout: 10_000 }, (response) => {

@@ -2,8 +2,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { issueServerCertificate, makeAuthority } from '@corral/pki';
 import { freePort, type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
 import { applyType, type Caller, call, mergeType, must } from './rest.js';
 import type { AccountName, Target } from './target.js';
 
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const LOOPBACK = '127.0.0.1';
 const PROJECTS = '/apis/core.gardener.cloud/v1beta1/projects';
 
-/** Starts etcd and a real API server with the kinds of Gardener, and makes the published accounts in it. */
+/** Starts etcd and a real API server with the kinds of Gardener, and creates the published accounts in it. */
 export async function startKube({
   etcd,
   apiServer,
@@ -36,9 +36,18 @@ export async function startKube({
     const store = await startProcess({
       command: etcd,
       args: [
-        ...['--data-dir', join(folder, 'etcd'), '--listen-client-urls', etcdUrl, '--advertise-client-urls', etcdUrl],
-        ...['--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl],
-        ...['--initial-cluster', `default=${peerUrl}`],
+        '--data-dir',
+        join(folder, 'etcd'),
+        '--listen-client-urls',
+        etcdUrl,
+        '--advertise-client-urls',
+        etcdUrl,
+        '--listen-peer-urls',
+        peerUrl,
+        '--initial-advertise-peer-urls',
+        peerUrl,
+        '--initial-cluster',
+        `default=${peerUrl}`,
       ],
       env: { ETCD_UNSUPPORTED_ARCH: undefined },
       readyUrl: `${etcdUrl}/health`,
@@ -51,21 +60,38 @@ export async function startKube({
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const tokens = { admin: newToken(), reconciler: newToken(), 'cluster-api': newToken() };
     const args = [
-      ...['--etcd-servers', etcdUrl, '--bind-address', LOOPBACK, '--secure-port', String(port)],
-      ...['--tls-cert-file', file('server.crt', server.certificate)],
-      ...['--tls-private-key-file', file('server.key', server.key)],
-      ...['--service-account-issuer', 'https://kubernetes.default.svc'],
+      '--etcd-servers',
+      etcdUrl,
+      '--bind-address',
+      LOOPBACK,
+      '--secure-port',
+      String(port),
+      '--tls-cert-file',
+      file('server.crt', server.certificate),
+      '--tls-private-key-file',
+      file('server.key', server.key),
+      '--service-account-issuer',
+      'https://kubernetes.default.svc',
       '--service-account-signing-key-file',
       file('accounts.key', privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()),
       '--service-account-key-file',
       file('accounts.pub', publicKey.export({ type: 'spki', format: 'pem' }).toString()),
-      ...['--token-auth-file', file('tokens.csv', tokenFile(tokens))],
-      ...['--authorization-mode', 'RBAC', '--service-cluster-ip-range', '10.0.0.0/24'],
-      // No controller runs here that would make the default accounts and the endpoints.
-      ...['--disable-admission-plugins', 'ServiceAccount', '--endpoint-reconciler-type', 'none'],
+      '--token-auth-file',
+      file('tokens.csv', tokenFile(tokens)),
+      '--authorization-mode',
+      'RBAC',
+      '--service-cluster-ip-range',
+      '10.0.0.0/24',
+      // No controller runs here that would create the default accounts and the endpoints.
+      '--disable-admission-plugins',
+      'ServiceAccount',
+      '--endpoint-reconciler-type',
+      'none',
     ];
     const callerOf = (token: string): Caller => ({
-      ...{ url: `https://${LOOPBACK}:${port}`, authority: authority.certificate, token },
+      url: `https://${LOOPBACK}:${port}`,
+      authority: authority.certificate,
+      token,
     });
     const admin = callerOf(tokens.admin);
     let running: RunningProcess | undefined;
@@ -86,7 +112,7 @@ export async function startKube({
       async forgetManagers(path) {
         await must(admin, 'PATCH', path, { metadata: { managedFields: [{}] } }, mergeType);
       },
-      // Its cache of a kind begins when the kind is there, so what came before is gone.
+      // Its cache of a kind begins when the kind is created, so that earlier events are gone.
       expireHistory: async () => undefined,
       async restart() {
         await running?.stop();
@@ -102,7 +128,7 @@ export async function startKube({
 
 const newToken = (): string => randomBytes(24).toString('hex');
 
-/** Tokens whose users and groups are those that service accounts have. */
+/** Tokens whose users and groups are those of service accounts. */
 function tokenFile(tokens: Record<AccountName | 'admin', string>): string {
   const accounts = (['reconciler', 'cluster-api'] as const).map(
     (name) =>
@@ -175,7 +201,7 @@ async function limitSecrets(admin: Caller, namespace: string, max: number | null
   const hard = { 'count/secrets': String(max) };
   const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'gardener', namespace }, spec: { hard } };
   await must(admin, 'PATCH', `${path}?fieldManager=operator`, quota, applyType);
-  // What the quota controller would count.
+  // The usage that the quota controller would count.
   const status = { hard, used: { 'count/secrets': String(max) } };
   await must(admin, 'PATCH', `${path}/status`, { status }, mergeType);
 }

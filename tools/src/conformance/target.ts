@@ -2,30 +2,30 @@ import { connectGarden, type GardenClient } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import type { Caller } from './rest.js';
 
-/** A garden to be probed: the real API server, or the local cloud. */
+/** A garden to probe: the real API server, or the local cloud. */
 export interface Target {
   readonly name: string;
-  /** May do everything. */
+  /** The credentials of an administrator. */
   readonly admin: Caller;
   readonly accounts: Readonly<Record<AccountName, Caller>>;
-  /** Scheduler and gardenlet are there, and work on Shoots. */
+  /** Whether a scheduler and a gardenlet work on Shoots. */
   readonly hasControllers: boolean;
-  /** Does what Gardener's controllers do with a new Project, where nobody else does. */
+  /** Does the work of the Gardener controllers for a new Project, if nothing else does. */
   settleProject(name: string): Promise<void>;
-  /** @param max Secrets in the namespace; null for no quota */
+  /** @param max the number of Secrets in the namespace; null for no quota */
   limitSecrets(namespace: string, max: number | null): Promise<void>;
-  /** As a restore from a backup by other means. */
+  /** Makes an object forget its field managers, like a restore from a backup by other means. */
   forgetManagers(path: string): Promise<void>;
-  /** No watch can go on from the past. */
+  /** Makes it impossible for watches to continue from an older version. */
   expireHistory(): Promise<void>;
-  /** Starts the server anew, and does not wait for it. Null where that cannot be done. */
+  /** Restarts the server without waiting for it. Null if that is impossible. */
   restart: (() => Promise<void>) | null;
   stop(): Promise<void>;
 }
 
 export type AccountName = 'reconciler' | 'cluster-api';
 
-/** The kubeconfig of a caller, as JSON, which is YAML. */
+/** The kubeconfig of a caller as JSON, which is also YAML. */
 export function kubeconfigOf({ url, authority, token }: Caller): string {
   return JSON.stringify({
     apiVersion: 'v1',

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 
-/** One run of `npm test`, with what it is told. */
+/** One run of `npm test`, with its arguments and environment. */
 export interface LongRun {
-  /** Arguments of `npm test`. */
+  /** The arguments of `npm test`. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** Whether it draws its choices from `CORRAL_CRASH_SEED`. */
@@ -11,17 +11,17 @@ export interface LongRun {
 
 export interface LongTest {
   readonly run: LongRun;
-  /** One after the other, each with a seed of its own. */
+  /** The number of runs, one after the other, each with its own seed. */
   readonly times: number;
 }
 
 const MINUTES = { crash: 30, soak: 9 };
 const TIMES = { crash: 1, soak: 1, orders: 3, images: 1, stalls: 1, terraform: 1 };
-/** A week: what runs for longer is an installation. */
+/** A week. Anything longer is an installation. */
 const MINUTES_MAX = 10_080;
 const TIMES_MAX = 1_000;
 
-/** Of test files, for each product whose processes are killed. */
+/** The test files for each product whose processes are killed. */
 const CRASHES: Readonly<Record<string, string>> = {
   clusters: 'system/cluster-crash',
   dns: 'system/dns-crash',
@@ -48,7 +48,7 @@ export const usage = `Usage: npm run test:long -- <part> [options]
 
 Each run has its own seed, which is printed. Set CORRAL_CRASH_SEED to repeat the random choices of a crash or soak run.`;
 
-/** @throws Error with what is wrong and the usage */
+/** @throws Error with the mistake and the usage */
 export function parseLongArguments([part, ...args]: readonly string[]): LongTest {
   switch (part) {
     case 'crash': {

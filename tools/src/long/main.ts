@@ -1,4 +1,4 @@
-/** `npm run test:long`: what takes longer than `npm test` may, each part by itself. */
+/** `npm run test:long`: the tests that take longer than `npm test` may, each part on its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +18,7 @@ try {
   process.exitCode = 1;
 }
 
-/** Up to the first that fails: the next one would replace what it left to be read. */
+/** Stops at the first run that fails, as the next one would replace its results. */
 async function runTimes({ run, times }: LongTest): Promise<number> {
   for (let time = 1; time <= times; time += 1) {
     const env = { ...process.env, ...run.env, ...(run.isSeeded ? seedOf() : {}) };

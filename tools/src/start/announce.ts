@@ -2,14 +2,14 @@ import { UPSTREAM_NAME } from './dev-certificate.js';
 import type { DevFile, DevTeam } from './dev-file.js';
 
 export interface Running extends DevFile {
-  /** Null without demos. */
+  /** Null if there are no demos. */
   readonly courseCode: string | null;
   readonly logs: string;
-  /** Null when it is `.corral/`. */
+  /** Null if it is `.corral/`. */
   readonly stateDir: string | null;
 }
 
-/** What a person needs to go on: addresses, tokens, and commands to try as they stand. */
+/** Prints what a person needs to continue: addresses, tokens, and commands that work as they are. */
 export function announcement(running: Running): string {
   const { dnsUrl, dnsTlsUrl, baseUrl, zoneName, demoZoneName, courseCode, teams, upstream, logs, stateDir } = running;
   return [
@@ -63,7 +63,7 @@ function dnsCommands({ dnsUrl, zoneName, dnsServerPort, courseCode, teams: [team
   ];
 }
 
-/** For clients whose address cannot be set: they trust our authority, and the name of the upstream leads to us. */
+/** For clients with a built-in address: they trust our authority, and the name of the upstream leads to us. */
 function builtInCommands({ dnsTlsUrl, caFile }: Running): string[] {
   const { host } = new URL(dnsTlsUrl);
   return [
@@ -81,7 +81,8 @@ function clusterCommands({ baseUrl, upstream, defaults, teams: [team] }: Running
   const { region, kubernetesVersion, machineType } = defaults;
   const spec = {
     connectionRef: team.connectionRef,
-    ...{ region, kubernetesVersion },
+    region,
+    kubernetesVersion,
     nodePools: [{ name: 'general', machineType, minimum: 2, maximum: 3 }],
   };
   return [

@@ -2,7 +2,7 @@ import { portOrFree, secret, text, url } from '@corral/service';
 
 const freePort = 'Default: any free port.';
 
-/** What can be set in the environment of `npm start`. */
+/** The environment variables of `npm start`. */
 export const startConfig = {
   DNS_ZONE_NAME: text({ default: 'example.test', desc: 'Zone to serve.' }),
   DEMO_ZONE_NAME: text({

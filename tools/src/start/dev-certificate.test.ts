@@ -14,13 +14,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** What a start finds or makes so many days from now. */
+/** The files that a start finds or creates this many days from now. */
 const startIn = (days: number) => devCertificate(stateFolder(root), Date.now() + days * DAY_MS);
 const readAll = (files: DevCertificate): string[] => Object.values(files).map((file) => readFileSync(file, 'utf8'));
 const read = (file: string) => new X509Certificate(readFileSync(file));
 
 describe('the certificate of npm start', () => {
-  it('is for the upstream’s name and this machine, and nobody else can read it', async () => {
+  it('is for the name of the upstream and this machine, and only its user can read it', async () => {
     const { caFile, certFile, keyFile } = await startIn(0);
 
     expect(read(certFile).subjectAltName).toBe('DNS:api.hetzner.cloud, DNS:localhost, IP Address:127.0.0.1');
@@ -42,15 +42,18 @@ describe('the certificate of npm start', () => {
     expect(Date.parse(read(join(root, 'tls', 'tls.crt')).validTo)).toBeGreaterThan(Date.now() + 700 * DAY_MS);
   });
 
-  it.each(['caFile', 'certFile', 'keyFile'] as const)('is made anew when its %s belongs to another', async (name) => {
-    const before = readAll(await startIn(0));
-    const files = await startIn(340);
-    const index = ['caFile', 'certFile', 'keyFile'].indexOf(name);
-    writeFileSync(files[name], before[index] as string);
+  it.each(['caFile', 'certFile', 'keyFile'] as const)(
+    'is created again when its %s belongs to another certificate',
+    async (name) => {
+      const before = readAll(await startIn(0));
+      const files = await startIn(340);
+      const index = ['caFile', 'certFile', 'keyFile'].indexOf(name);
+      writeFileSync(files[name], before[index] as string);
 
-    const { caFile, certFile } = await startIn(340);
+      const { caFile, certFile } = await startIn(340);
 
-    expect(read(certFile).verify(read(caFile).publicKey)).toBe(true);
-    expect(readAll(files)[index]).not.toBe(before[index]);
-  });
+      expect(read(certFile).verify(read(caFile).publicKey)).toBe(true);
+      expect(readAll(files)[index]).not.toBe(before[index]);
+    },
+  );
 });

@@ -1,12 +1,12 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { issueServerCertificate, makeAuthority } from '@corral/pki';
+import { issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
 import type { StateFolder } from './state-folder.js';
 
-/** What the gateway presents to clients that have the upstream's address built in: files with PEM. */
+/** The certificate that the gateway presents to clients with the upstream address built in: files in PEM format. */
 export interface DevCertificate {
-  /** Of the authority that such clients have to trust. */
+  /** The certificate of the authority that these clients must trust. */
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
@@ -20,11 +20,11 @@ const VALID_DAYS = 365;
 const RENEWED_DAYS_BEFORE = 30;
 
 /**
- * The certificate of the last run; another one, of another authority, when there is none or it ends soon. The key of the
- * authority is not kept: whoever trusts it is safe from certificates for any other name.
+ * Returns the certificate of the last run, or a new one from a new authority if there is none or it expires soon. The key
+ * of the authority is not kept, so that nobody can issue certificates for other names to those who trust it.
  */
 export async function devCertificate(folder: StateFolder, now = Date.now()): Promise<DevCertificate> {
-  const place = resolve(folder.path('tls')); // clients are told of it, wherever they run
+  const place = resolve(folder.path('tls')); // clients get this path, wherever they run
   const files = {
     caFile: join(place, 'ca.pem'),
     certFile: join(place, 'tls.crt'),
@@ -41,7 +41,7 @@ export async function devCertificate(folder: StateFolder, now = Date.now()): Pro
   return files;
 }
 
-/** Whatever is wrong with the files, such as a run that ended between two of them: they are made anew. */
+/** If anything is wrong with the files, such as a run that ended between two of them, new ones are created. */
 function isGood({ caFile, certFile, keyFile }: DevCertificate, now: number): boolean {
   try {
     const ca = new X509Certificate(readFileSync(caFile));

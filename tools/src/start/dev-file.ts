@@ -1,23 +1,23 @@
-/** What `dev.json` in the state folder tells tools and tests. */
+/** The content of `dev.json` in the state folder, for tools and tests. */
 export interface DevFile {
   readonly dnsUrl: string;
-  /** The same over TLS, with a certificate for the name of the upstream as well. */
+  /** The same over TLS, also with a certificate for the name of the upstream. */
   readonly dnsTlsUrl: string;
-  /** Certificate of the authority behind it, PEM. */
+  /** The certificate of its authority, in PEM format. */
   readonly caFile: string;
   readonly zoneName: string;
   readonly demoZoneName: string;
-  /** Null when another DNS upstream is used. */
+  /** Null if another DNS upstream is used. */
   readonly dnsServerPort: number | null;
-  /** The cluster API. */
+  /** The address of the cluster API. */
   readonly baseUrl: string;
   readonly upstream: {
     readonly hcloudUrl: string;
     readonly hcloudToken: string;
-    /** Null when another garden is used. */
+    /** Null if another garden is used. */
     readonly gardenUrl: string | null;
     readonly gardenKubeconfig: string;
-    /** Null when nothing of the local cloud is used. */
+    /** Null if nothing of the local cloud is used. */
     readonly adminUrl: string | null;
   };
   readonly teams: readonly DevTeam[];
@@ -28,9 +28,9 @@ export interface DevFile {
 export interface DevTeam {
   readonly slug: string;
   readonly dnsToken: string;
-  /** Null when another provider than the local cloud is used: its token is not ours to make. */
+  /** Null if another provider than the local cloud is used, as we cannot create its tokens. */
   readonly connectionRef: string | null;
-  /** In the team's cloud project, as they are adopted. None with another provider than the local cloud. */
+  /** Servers in the cloud project of the team, as the team adopts them. None with another provider than the local cloud. */
   readonly servers: readonly DevServer[];
   readonly admin: DevPerson;
   readonly member: DevPerson;

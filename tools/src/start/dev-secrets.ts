@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { DEV_SLUGS } from './dev-teams.js';
 import type { StateFolder } from './state-folder.js';
 
-/** Made at the first start and kept: what was sealed with a key shall open again. */
+/** Created at the first start and kept, so that secrets that were sealed with a key can be opened again. */
 export interface DevSecrets {
-  /** As the variable SECRET_KEYS takes them. */
+  /** In the format of the variable SECRET_KEYS. */
   readonly secretKeys: string;
-  /** Of the local cloud's DNS project. */
+  /** The token of the DNS project of the local cloud. */
   readonly hcloudToken: string;
-  /** Of each team's cloud project, by slug. */
+  /** The tokens of the cloud projects of the teams, by slug. */
   readonly projectTokens: Readonly<Record<string, string>>;
 }
 
 const FILE = 'secrets.json';
-/** The length of the provider's own tokens. */
+/** The length of the tokens of the provider itself. */
 const mintToken = (): string => randomBytes(32).toString('hex');
 
 export function devSecrets(folder: StateFolder): DevSecrets {

@@ -2,11 +2,11 @@ import { serverLabels } from '@corral/contracts';
 import type { DevServer } from './dev-file.js';
 
 export interface DevServersOptions {
-  /** The provider's API, with its version. */
+  /** The API of the provider, with its version. */
   readonly hcloudUrl: string;
-  /** Of the local cloud, which makes servers by hand. */
+  /** The admin address of the local cloud, through which the servers are created. */
   readonly adminUrl: string;
-  /** Of the project that the servers are to be in. */
+  /** A token of the project for the servers. */
   readonly token: string;
 }
 
@@ -16,7 +16,7 @@ const wanted = [
   { name: 'old-worker', serverType: 'cax11', location: 'fsn1', architecture: 'arm' },
 ];
 
-/** Two servers in a project of the local cloud, to try with what an adoption does. Those of the last run stay. */
+/** Two servers in a project of the local cloud, to try out an adoption. Those of the last run are kept. */
 export async function ensureDevServers({ hcloudUrl, adminUrl, token }: DevServersOptions): Promise<DevServer[]> {
   const present = await readServers(hcloudUrl, token);
   if (present.length > 0) return present;
@@ -44,7 +44,10 @@ async function readServers(hcloudUrl: string, token: string): Promise<DevServer[
   const { servers } = (await answer.json()) as { servers: ListedServer[] };
   const ofNoCluster = servers.filter(({ labels }) => !Object.hasOwn(labels, serverLabels.clusterNode));
   return ofNoCluster.map(({ id, server_type: type, location }) => ({
-    ...{ serverID: id, serverType: type.name, location: location.name, serverKind: 'cloud' },
+    serverID: id,
+    serverType: type.name,
+    location: location.name,
+    serverKind: 'cloud',
     architecture: type.architecture === 'arm' ? 'arm64' : 'amd64',
   }));
 }

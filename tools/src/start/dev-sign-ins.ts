@@ -6,15 +6,15 @@ const CONNECTION_REF = 'main';
 export interface DevSignInOptions {
   readonly baseUrl: string;
   readonly teams: readonly DevTeamRows[];
-  /** Sessions of the last run that still hold are kept. */
+  /** Sessions of the last run that are still valid are kept. */
   readonly lastRun: readonly DevTeam[];
-  /** By slug; a team without one gets no connection. */
+  /** By slug. A team without a token gets no connection. */
   readonly projectTokens: Readonly<Record<string, string>>;
 }
 
 export type SignedInTeam = Omit<DevTeam, 'servers'>;
 
-/** Signs everybody in and connects each team to its cloud project, through the API as anybody else would. */
+/** Signs everybody in and connects each team to its cloud project, through the API like any other client. */
 export function devSignIns({ baseUrl, teams, lastRun, projectTokens }: DevSignInOptions): Promise<SignedInTeam[]> {
   return Promise.all(
     teams.map(async ({ slug, dnsToken, adminEmail, memberEmail }) => {

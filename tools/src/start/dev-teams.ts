@@ -1,7 +1,7 @@
 import { type DnsTokenStore, dnsTokenStore, type TeamRecord, teamStore, userStore } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
 import { connectPrisma } from '@corral/database';
-import { courseStore } from '@corral/demos';
+import { courseStore } from '@corral/dns-data';
 import type { DevTeam } from './dev-file.js';
 
 /** What a team has before anybody signs in. */
@@ -11,13 +11,13 @@ export type DevTeamRows = Pick<DevTeam, 'slug' | 'dnsToken'> & {
 };
 
 export const DEV_SLUGS = ['acme', 'globex'] as const;
-/** With it demos are made without a token. */
+/** The code for creating demos without a token. */
 export const DEV_COURSE_CODE = 'WORKSHOP';
 const TOKEN_NAME = 'npm start';
 
 /**
- * The two teams to try things with, each with two people, and a course code. A token of the last run that is still in
- * force stays.
+ * Creates the two teams for trying things out, each with two people, and a course code. A token of the last run that is
+ * still valid is kept.
  */
 export async function ensureDevTeams(
   databaseUrl: string,

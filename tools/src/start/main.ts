@@ -26,7 +26,7 @@ const say = (line: string) => console.log(line);
 /** Values that the local garden accepts. */
 const defaults = { region: 'hel1', kubernetesVersion: '1.34', machineType: 'cpx31' };
 
-/** What ends when we end, in the order in which it was started. */
+/** The clean-up when we end, in the order in which things were started. */
 const started: { stop(): Promise<unknown> }[] = [];
 let ending: Promise<void> | undefined;
 
@@ -125,7 +125,12 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
     dnsTlsUrl: `https://${LOOPBACK}:${ports.dnsGatewayTls}/v1`,
     caFile: certificate.caFile,
     dnsServerPort: ownDns ? null : ports.cloudDns,
-    ...{ zoneName, demoZoneName, baseUrl, upstream, teams, defaults },
+    zoneName,
+    demoZoneName,
+    baseUrl,
+    upstream,
+    teams,
+    defaults,
   };
   folder.write('dev.json', devFile);
   say(
@@ -138,7 +143,7 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
   );
 }
 
-/** An option that is not given is left out. */
+/** Leaves out options that are not given. */
 function given<K extends string, V>(key: K, value: V | undefined): { [k in K]?: V } {
   return (value === undefined ? {} : { [key]: value }) as { [k in K]?: V };
 }

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startPostgres } from '@corral/testing';
 import type { DevCertificate } from './dev-certificate.js';
@@ -11,10 +11,10 @@ export interface Run {
   readonly folder: StateFolder;
   readonly ports: Ports;
   readonly secrets: DevSecrets;
-  /** The checkout. */
+  /** The path of the checkout. */
   readonly repository: string;
   readonly say: (line: string) => void;
-  /** What is added here ends with the run, the last first. */
+  /** The clean-up at the end of the run, last first. */
   readonly started: { stop(): Promise<unknown> }[];
 }
 
@@ -22,7 +22,7 @@ export const LOOPBACK = '127.0.0.1';
 
 const POSTGRES_RESTART_MS = 500;
 
-/** Like the services it is started again, at the same address, whenever it ends by itself. */
+/** Starts Postgres, and restarts it at the same address whenever it ends by itself, like the services. */
 export async function startEmbeddedPostgres({ folder, say, started }: Run): Promise<string> {
   const dataDir = folder.path('postgres');
   const stopping = new AbortController();
@@ -55,7 +55,7 @@ export async function startEmbeddedPostgres({ folder, say, started }: Run): Prom
       stopping.abort();
       await running.stop();
       await runs;
-      // It may have been on its way up when the end was told.
+      // It may have been starting when the run was asked to end.
       await running.stop();
     },
   });
@@ -74,7 +74,7 @@ export async function startLocalCloud(run: Run, zoneNames: readonly string[]): P
   const { folder, ports, secrets } = run;
   const adminUrl = `http://${LOOPBACK}:${ports.cloudAdmin}`;
   const dataDir = folder.path('local-cloud');
-  await runProgram(run, 'local-cloud', `${adminUrl}/admin/calls`, {
+  await runProgram(run, 'tools/local-cloud', `${adminUrl}/admin/calls`, {
     LOCAL_CLOUD_API_PORT: String(ports.cloudApi),
     LOCAL_CLOUD_DNS_PORT: String(ports.cloudDns),
     LOCAL_CLOUD_ADMIN_PORT: String(ports.cloudAdmin),
@@ -98,10 +98,10 @@ export async function startLocalCloud(run: Run, zoneNames: readonly string[]): P
   };
 }
 
-/** What the garden of the local cloud can do. */
+/** The capabilities of the garden of the local cloud. */
 const localGardenFeatures = 'control-plane-ha,adopted-nodes';
 
-/** Paths: each service has an account of its own on the garden. */
+/** Paths of kubeconfigs: each service has its own account on the garden. */
 export interface ServiceKubeconfigs {
   readonly clusterApi: string;
   readonly reconciler: string;
@@ -111,21 +111,21 @@ export interface ServiceSettings {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
   readonly zoneName: string;
-  /** Null for no demos. */
+  /** Null if there are no demos. */
   readonly demoZone: string | null;
   readonly hcloudUrl: string;
   readonly hcloudToken: string;
   readonly serviceKubeconfigs: ServiceKubeconfigs;
-  /** Null when the garden is none of the local cloud. */
+  /** Null if the garden is not that of the local cloud. */
   readonly gardenUrl: string | null;
-  /** The environment names a mail server. */
+  /** Whether the environment names a mail server. */
   readonly ownMail: boolean;
-  /** Null when nothing of the local cloud is used: then there is no mail server to play with. */
+  /** Null if nothing of the local cloud is used, so that there is no mail server to try. */
   readonly adminUrl: string | null;
   readonly certificate: DevCertificate;
 }
 
-/** All at the same time: the gateway, for one, is ready only once the reconciler has read the zone. */
+/** Starts all at the same time, as the gateway, for example, is only ready once the reconciler has read the zone. */
 export async function startServices(run: Run, settings: ServiceSettings): Promise<void> {
   const { ports, secrets } = run;
   const { databaseUrl, redisUrl, hcloudUrl, serviceKubeconfigs, certificate } = settings;
@@ -150,14 +150,20 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
           MAIL_FROM: 'Corral <corral@localhost>',
         };
   await Promise.all([
-    runProgram(run, 'reconciler', `${address(ports.reconcilerMetrics)}/readyz`, {
-      ...{ ...installation, ...zone, ...demos, ...garden('reconciler'), ...mail },
+    runProgram(run, 'apps/reconciler', `${address(ports.reconcilerMetrics)}/readyz`, {
+      ...installation,
+      ...zone,
+      ...demos,
+      ...garden('reconciler'),
+      ...mail,
       CLUSTER_API_URL: address(ports.clusterApi),
       HOST: LOOPBACK,
       METRICS_PORT: String(ports.reconcilerMetrics),
     }),
-    runProgram(run, 'dns-gateway', `${address(ports.dnsGateway)}/readyz`, {
-      ...{ ...installation, ...zone, ...demos },
+    runProgram(run, 'apps/dns-gateway', `${address(ports.dnsGateway)}/readyz`, {
+      ...installation,
+      ...zone,
+      ...demos,
       HOST: LOOPBACK,
       PORT: String(ports.dnsGateway),
       METRICS_PORT: String(ports.gatewayMetrics),
@@ -166,23 +172,26 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
       TLS_CERT_FILE: certificate.certFile,
       TLS_KEY_FILE: certificate.keyFile,
     }),
-    runProgram(run, 'cluster-api', `${address(ports.clusterApi)}/readyz`, {
-      ...{ ...installation, ...garden('clusterApi') },
+    runProgram(run, 'apps/cluster-api', `${address(ports.clusterApi)}/readyz`, {
+      ...installation,
+      ...garden('clusterApi'),
       HOST: LOOPBACK,
       PORT: String(ports.clusterApi),
       METRICS_PORT: String(ports.clusterApiMetrics),
       PUBLIC_URL: address(ports.clusterApi),
-      // As in the image: what many open streams leave behind is collected early.
+      // As in the image: the garbage of many open streams is collected early.
       NODE_OPTIONS: '--max-semi-space-size=4',
       DEV_SIGN_IN: 'true',
     }),
   ]);
 }
 
-async function runProgram(run: Run, name: string, readyUrl: string, env: Record<string, string>): Promise<void> {
+/** @param folder of its package: `apps/reconciler` is the program `reconciler` */
+async function runProgram(run: Run, folder: string, readyUrl: string, env: Record<string, string>): Promise<void> {
+  const name = basename(folder);
   const spec: ProgramSpec = {
     name,
-    file: join(run.repository, 'apps', name, 'dist', 'main.js'),
+    file: join(run.repository, folder, 'dist', 'main.js'),
     env,
     readyUrl,
     logFile: run.folder.path('logs', `${name}.log`),

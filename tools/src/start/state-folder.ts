@@ -6,11 +6,11 @@ import { freePort } from '@corral/testing';
 export interface StateFolder {
   path(...parts: string[]): string;
   read<T>(file: string): T | null;
-  /** Mode 0600: these files hold tokens. Readers see the old file or the new one, never half of it. */
+  /** Mode 0600, as these files contain tokens. Readers see the old file or the new one, never a part of it. */
   write(file: string, value: unknown): void;
 }
 
-/** `.corral/`: all that `npm start` keeps between runs. */
+/** `.corral/`: everything that `npm start` keeps between runs. */
 export function stateFolder(root: string): StateFolder {
   mkdirSync(join(root, 'logs'), { recursive: true, mode: 0o700 });
   return {
@@ -31,15 +31,24 @@ export function stateFolder(root: string): StateFolder {
 }
 
 const portNames = [
-  ...(['dnsGateway', 'dnsGatewayTls', 'gatewayMetrics'] as const),
-  ...(['clusterApi', 'clusterApiMetrics', 'reconcilerMetrics'] as const),
-  ...(['cloudApi', 'cloudDns', 'cloudAdmin', 'cloudSmtp', 'cloudGarden', 'cloudShoots'] as const),
+  'dnsGateway',
+  'dnsGatewayTls',
+  'gatewayMetrics',
+  'clusterApi',
+  'clusterApiMetrics',
+  'reconcilerMetrics',
+  'cloudApi',
+  'cloudDns',
+  'cloudAdmin',
+  'cloudSmtp',
+  'cloudGarden',
+  'cloudShoots',
 ] as const;
 export type Ports = Record<(typeof portNames)[number], number>;
 
 /**
- * Ports for all parts: those that are set, else those of the last run, so that clients configured then still work, else
- * free ones. A part that is started again gets the same port.
+ * Ports for all parts: those that are set, otherwise those of the last run, so that clients configured then still work,
+ * otherwise free ones. A part that is restarted gets the same port.
  */
 export async function choosePorts(folder: StateFolder, set: Partial<Ports>): Promise<Ports> {
   const last = folder.read<Partial<Ports>>('ports.json') ?? {};

@@ -4,9 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { endWithUs, waitFor } from '@corral/testing';
 
 export interface ProgramSpec {
-  /** Also the name of its log file. */
+  /** The name, which is also that of its log file. */
   readonly name: string;
-  /** The built program. */
+  /** The path of the built program. */
   readonly file: string;
   readonly env: Readonly<Record<string, string>>;
   readonly readyUrl: string;
@@ -14,7 +14,7 @@ export interface ProgramSpec {
 }
 
 export interface Supervised {
-  /** Resolves when the program first answered at `readyUrl`. @throws Error with the log file's name when it does not */
+  /** Resolves when the program first answers at `readyUrl`. @throws Error with the name of the log file if it does not */
   readonly ready: Promise<void>;
   stop(): Promise<void>;
 }
@@ -23,7 +23,7 @@ const READY_MS = 60_000;
 const RESTART_MS = 1_000;
 const STOP_MS = 15_000;
 
-/** Runs a program until it is stopped, and starts it again whenever it ends by itself. It never outlives us. */
+/** Runs a program until it is stopped, and restarts it whenever it ends by itself. It never outlives us. */
 export function supervise(spec: ProgramSpec, say: (line: string) => void): Supervised {
   const stopping = new AbortController();
   let child: ChildProcess | undefined;

@@ -11,13 +11,13 @@ const report = (changes: Partial<JestReport> = {}): JestReport => ({
 });
 
 describe('addUp', () => {
-  it('takes the numbers of the report', () => {
+  it('uses the numbers of the report', () => {
     const totals = addUp(report({ numPassedTests: 7, numPendingTests: 1, numTodoTests: 1 }), '/corral');
 
     expect(totals).toEqual({ passed: 7, failed: 0, skipped: 2, failures: [] });
   });
 
-  it('leaves out of the skipped tests those that want what few machines have', () => {
+  it('does not count skipped tests that need something rare', () => {
     const skips = [
       { what: 'the hcloud CLI', how: 'put it on PATH', isRare: true, tests: 14, lesser: 0 },
       { what: 'Redis', how: 'install it', tests: 2, lesser: 0 },
@@ -28,7 +28,7 @@ describe('addUp', () => {
     expect(totals).toMatchObject({ passed: 7, skipped: 2 });
   });
 
-  it('calls it no failure that nothing ran when it is told why', () => {
+  it('does not fail when nothing ran for a known reason', () => {
     const skips = [{ what: 'the hcloud CLI', how: 'put it on PATH', isRare: true, tests: 14, lesser: 0 }];
 
     expect(addUp(report({ numPendingTests: 14 }), '/corral', skips)).toMatchObject({ failed: 0, skipped: 0 });
@@ -69,9 +69,9 @@ describe('addUp', () => {
 
   it.each<[string, JestReport | null]>([
     ['Jest left no report', null],
-    ['Jest failed for no test', report({ success: false, numPassedTests: 5 })],
+    ['Jest failed without a failed test', report({ success: false, numPassedTests: 5 })],
     ['no test ran', report()],
-  ])('does not call it a success when %s', (_what, given) => {
+  ])('reports no success when %s', (_what, given) => {
     expect(addUp(given, '/corral')).toMatchObject({ failed: 1 });
   });
 });
@@ -80,7 +80,7 @@ describe('summaryLine', () => {
   it.each([
     [{ passed: 12, failed: 0, skipped: 0, failures: [] }, '12 passed, 0 failed'],
     [{ passed: 12, failed: 1, skipped: 3, failures: [] }, '12 passed, 1 failed, 3 skipped'],
-  ])('mentions skipped tests only where there are some', (totals, line) => {
+  ])('mentions skipped tests only if there are some', (totals, line) => {
     expect(summaryLine(totals)).toBe(line);
   });
 });

@@ -1,7 +1,7 @@
 import type { SkipNote } from '@corral/testing';
 import { countRare } from './skips.js';
 
-/** What we read of Jest's report in JSON. */
+/** The fields of the JSON report of Jest that we read. */
 export type JestReport = {
   success: boolean;
   numPassedTests: number;
@@ -23,11 +23,11 @@ export type Totals = {
 };
 
 /**
- * Takes the numbers from Jest's report. What could not run counts as one failure each, so that it cannot go unseen.
+ * Computes the totals from the report of Jest. A file that could not run counts as one failure, so that it is noticed.
  *
- * @param report null when there is none: nothing ran
- * @param root of the repository: files are named from there
- * @param skips what tests noted of what they skip
+ * @param report null if there is none because nothing ran
+ * @param root the root of the repository, to which file names are relative
+ * @param skips what tests recorded about skipped tests
  */
 export function addUp(report: JestReport | null, root: string, skips: readonly SkipNote[] = []): Totals {
   if (report === null) return { passed: 0, failed: 1, skipped: 0, failures: ['Jest ended without a report'] };

@@ -1,4 +1,4 @@
-/** `npm run test:database`: the databases that failed tests have left, until Ctrl-C. */
+/** `npm run test:database`: serves the databases of failed tests until Ctrl-C. */
 import { once } from 'node:events';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';

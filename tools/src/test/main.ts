@@ -12,7 +12,7 @@ import { readSkipNotes, skipLines } from './skips.js';
 
 const INTERRUPTED = 130;
 
-/** Tests of the whole system wait for processes more than they compute, so there are two workers more than there are cores. */
+/** System tests wait for processes more than they compute, so there are two more workers than CPU cores. */
 const WORKERS = availableParallelism() + 2;
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -46,7 +46,9 @@ async function runTests(): Promise<JestReport | null> {
   try {
     if (isInterrupted) return null;
     jest = await startJest({
-      ...{ folders: chosen.map(({ folder }) => join(root, folder)), patterns, workers: WORKERS },
+      folders: chosen.map(({ folder }) => join(root, folder)),
+      patterns,
+      workers: WORKERS,
       resultsDir,
       env: { ...(postgres === null ? {} : ownServer(postgres)), ...order.env },
       flags: [...order.flags, ...(options.testNamePattern ? [`--testNamePattern=${options.testNamePattern}`] : [])],
@@ -67,7 +69,7 @@ async function end(postgres: PostgresServer): Promise<void> {
   if (keepData) await keepServer(postgres.dataDir, 'run', resultsDir);
 }
 
-/** Of files, and of the tests in each. */
+/** The order of files, and of the tests in each. */
 function randomOrder(): { seed?: string; env: Record<string, string>; flags: string[] } {
   if (!options['random-order']) return { env: {}, flags: [] };
   const seed = options.seed ?? String(randomInt(1, 2 ** 31 - 1));

@@ -8,15 +8,15 @@ const all = [
 const [auth] = all;
 
 describe('chooseTests', () => {
-  it.each(['auth', '@corral/auth', 'packages/auth', 'packages/auth/'])('takes %s for the package', (word) => {
+  it.each(['auth', '@corral/auth', 'packages/auth', 'packages/auth/'])('recognises %s as the package', (word) => {
     expect(chooseTests(all, [word])).toEqual({ chosen: [auth], patterns: [] });
   });
 
-  it('takes every package when no word names one, and the words for patterns', () => {
+  it('chooses every package when no word names one, and uses the words as patterns', () => {
     expect(chooseTests(all, ['zones'])).toEqual({ chosen: all, patterns: ['zones'] });
   });
 
-  it('takes a pattern within a package', () => {
+  it('accepts a pattern within a package', () => {
     expect(chooseTests(all, ['auth', 'tokens'])).toEqual({ chosen: [auth], patterns: ['tokens'] });
   });
 });

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** `folder` is relative to the root of the repository: `apps/admin`. */
+/** `folder` is relative to the root of the repository, such as `apps/admin`. */
 export type Package = { name: string; folder: string };
 
 export async function listPackages(root: string): Promise<Package[]> {
   const folders = ['tools', 'tests'];
-  for (const parent of ['apps', 'packages']) {
+  for (const parent of ['apps', 'packages', 'tools']) {
     for (const name of await readdir(join(root, parent))) folders.push(`${parent}/${name}`);
   }
   const packages: Package[] = [];
@@ -20,7 +20,7 @@ export async function listPackages(root: string): Promise<Package[]> {
   return packages;
 }
 
-/** `auth`, `@corral/auth` and `packages/auth` name a package; whatever names none is a pattern for paths of test files. */
+/** `auth`, `@corral/auth` and `packages/auth` name a package. Any other word is a pattern for paths of test files. */
 export function chooseTests(all: Package[], words: string[]): { chosen: Package[]; patterns: string[] } {
   const isNamedBy = ({ name, folder }: Package, word: string): boolean =>
     [name, name.replace('@corral/', ''), folder].includes(word.replace(/\/$/, ''));

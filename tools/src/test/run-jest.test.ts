@@ -21,7 +21,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const resultsDir = (): string => join(folder, 'test-results');
 
-/** Runs a test file, or several of the same contents, in a project of its own and in one worker, as `npm test` would. */
+/** Runs a test file, or several with the same contents, in its own project and in one worker, as `npm test` would. */
 async function run(
   contents: string,
   { files = ['sample'] } = {},
@@ -31,19 +31,17 @@ async function run(
     import { createEmptyDatabase, describeNeeding, explainFailures, startProcess } from '${library}';\n`;
   for (const name of files) await writeFile(join(folder, 'src', `${name}.test.ts`), imports + contents);
   const stderr = openSync(join(folder, 'stderr'), 'w');
-  // The database of this very test names the server that the run is to use.
+  // The database of this test itself shows which server the run must use.
   const database = await createEmptyDatabase();
   const env = { CORRAL_TEST_POSTGRES_URL: database.url, CORRAL_TEST_KEEPS_DATABASES: '1' };
   const jest = await startJest({
-    ...{
-      folders: [folder],
-      patterns: [],
-      workers: 1,
-      env,
-      flags: [],
-      resultsDir: resultsDir(),
-      stderr,
-    },
+    folders: [folder],
+    patterns: [],
+    workers: 1,
+    env,
+    flags: [],
+    resultsDir: resultsDir(),
+    stderr,
   });
   const report = await jest.ended;
   closeSync(stderr);
@@ -59,7 +57,7 @@ async function dropDatabase(name: string, url: string): Promise<void> {
   await client.end();
 }
 
-it('a test that fails is told before the clean-up, with its processes, and its database is kept', async () => {
+it('a test that fails is reported before the clean-up, with its processes, and its database is kept', async () => {
   const { report, said } = await run(`
     let state = 'as it was';
     explainFailures('state', () => state);
@@ -85,7 +83,7 @@ it('a test that fails is told before the clean-up, with its processes, and its d
   expect(await readFile(join(resultsDir(), 'src.sample', 'node.log'), 'utf8')).toBe('up\ndown\n');
 });
 
-it('a hook that fails, and a file that cannot be loaded, are told once', async () => {
+it('a hook that fails, and a file that cannot be loaded, are reported once', async () => {
   const hook = await run(`
     explainFailures('seed', () => 'SEED=7');
     describe('a group', () => {
@@ -102,7 +100,7 @@ it('a hook that fails, and a file that cannot be loaded, are told once', async (
   expect(load.said).toContain('seed: SEED=7');
 });
 
-it('tests that pass say nothing and leave nothing but what they skipped', async () => {
+it('tests that pass print nothing, and leave only a record of skipped tests', async () => {
   const { report, said } = await run(`
     explainFailures('seed', () => 'SEED=7');
     const missing = { what: 'a thing', how: 'put it there' };
@@ -120,7 +118,7 @@ it('tests that pass say nothing and leave nothing but what they skipped', async 
   expect(existsSync(join(resultsDir(), 'src.sample'))).toBe(false);
 });
 
-it('what the framework attaches to asynchronous work does not grow with each file that a worker runs', async () => {
+it('the data that the framework attaches to asynchronous work does not grow with each file of a worker', async () => {
   const { report, said } = await run(
     `
     import { AsyncResource } from 'node:async_hooks';

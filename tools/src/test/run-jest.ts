@@ -8,34 +8,34 @@ import { endWithUs, removeKeptServers } from '@corral/testing';
 import type { JestReport } from './add-up.js';
 
 const CONFIG = fileURLToPath(new URL('../../jest/jest.config.mjs', import.meta.url));
-/** Something that a test left open keeps Jest from ending. That is a failure, and none to wait for. */
+/** Something that a test left open can keep Jest from ending. That is a failure, and Jest is stopped after this time. */
 const END_MS = 30_000;
 
 export type JestRun = {
   /** Absolute paths. */
   folders: string[];
-  /** Of paths of test files; none: all of them. */
+  /** Patterns for paths of test files. Without any, all files run. */
   patterns: string[];
   workers: number;
   env: Record<string, string>;
-  /** Further arguments for Jest. */
+  /** More arguments for Jest. */
   flags: string[];
-  /** Where its messages go. Default: to our stderr. */
+  /** Where its messages go. The default is our stderr. */
   stderr?: number;
-  /** Where the report, and all that tests leave to be read, is kept. Emptied first. */
+  /** The folder for the report and the files that tests leave. It is emptied first. */
   resultsDir: string;
 };
 
 export type StartedJest = {
   interrupt(): void;
-  /** @returns the report, or null when Jest ended before it wrote one */
+  /** @returns the report, or null if Jest ended before it wrote one */
   ended: Promise<JestReport | null>;
 };
 
 export async function startJest(run: JestRun): Promise<StartedJest> {
   const { folders, patterns, workers, env, flags, resultsDir, stderr = 'inherit' } = run;
   await removeKeptServers(resultsDir);
-  await rm(resultsDir, { recursive: true, force: true }); // a run that dies must not show an older one's numbers
+  await rm(resultsDir, { recursive: true, force: true }); // a run that crashes must not show the numbers of an older one
   await mkdir(resultsDir, { recursive: true });
   const reportFile = join(resultsDir, 'jest.json');
   const bin = join(createRequire(import.meta.url).resolve('jest/package.json'), '../bin/jest.js');
@@ -53,7 +53,7 @@ export async function startJest(run: JestRun): Promise<StartedJest> {
     // The report is in the file.
     stdio: ['ignore', 'ignore', stderr],
     env: { ...process.env, CORRAL_TEST_RESULTS_DIR: resultsDir, ...env },
-    // Ctrl-C at the terminal reaches us only, and we end Jest before Postgres.
+    // Ctrl-C in the terminal reaches only us, and we end Jest before Postgres.
     detached: true,
   });
   const callOff =

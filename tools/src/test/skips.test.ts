@@ -3,12 +3,15 @@ import { describe, expect, it } from '@jest/globals';
 import { skipLines } from './skips.js';
 
 const note = (changes: Partial<SkipNote> = {}): SkipNote => ({
-  ...{ what: 'Redis', how: 'install redis-server', tests: 2, lesser: 0 },
+  what: 'Redis',
+  how: 'install redis-server',
+  tests: 2,
+  lesser: 0,
   ...changes,
 });
 
 describe('skipLines', () => {
-  it('makes one line of all that lacks the same thing', () => {
+  it('creates one line for all tests that need the same missing thing', () => {
     const curl = note({ what: 'curl', how: 'put curl on PATH', tests: 1 });
 
     expect(skipLines([note(), curl, note({ tests: 4 })])).toEqual([
@@ -17,7 +20,7 @@ describe('skipLines', () => {
     ]);
   });
 
-  it('gives the reason where somebody tried', () => {
+  it('gives the reason if there is one', () => {
     const go = note({ what: 'hcloud-go', how: 'let Go reach a module proxy', why: '`go build` failed: no route' });
 
     expect(skipLines([go])).toEqual([
@@ -25,7 +28,7 @@ describe('skipLines', () => {
     ]);
   });
 
-  it('tells of tests that ran and showed less', () => {
+  it('reports tests that ran and checked less', () => {
     expect(skipLines([note({ tests: 0, lesser: 1 })])).toEqual(['reduced: 1 test needs Redis: install redis-server.']);
     expect(skipLines([note(), note({ tests: 0, lesser: 1 })])).toEqual([
       'skipped: 2 tests need Redis, one more checks less: install redis-server.',

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SKIP_NOTES_FILE, type SkipNote } from '@corral/testing';
 
-/** @returns what the tests of a run noted; nothing when they noted nothing */
+/** @returns what the tests of a run recorded, if anything */
 export async function readSkipNotes(resultsDir: string): Promise<SkipNote[]> {
   const text = await readFile(join(resultsDir, SKIP_NOTES_FILE), 'utf8').catch(() => '');
   const lines = text.split('\n').filter(Boolean);
   return lines.map((line) => JSON.parse(line) as SkipNote);
 }
 
-/** One line for each thing that the machine lacks, whoever wanted it. */
+/** One line for each thing that this machine does not have, whichever tests need it. */
 export function skipLines(notes: readonly SkipNote[]): string[] {
   const things = new Map<string, SkipNote[]>();
   for (const note of notes) {
@@ -32,6 +32,6 @@ function lineFor(notes: readonly SkipNote[]): string {
 
 const wanting = (count: number): string => (count === 1 ? '1 test needs' : `${count} tests need`);
 
-/** Of the tests that Jest counts as skipped, how many we do not. */
+/** The number of tests that Jest counts as skipped and we do not. */
 export const countRare = (notes: readonly SkipNote[]): number =>
   notes.reduce((sum, { isRare = false, tests }) => sum + (isRare ? tests : 0), 0);
