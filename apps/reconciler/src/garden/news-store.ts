@@ -17,6 +17,8 @@ export interface WaitingShoot {
   /** Null until the Project is ready. */
   readonly namespace: string | null;
   readonly name: string;
+  /** Since when the one waits that started last, of all that wait: an ISO 8601 time. */
+  readonly newestSince: string;
 }
 
 /** Makes a row due now, and never later than before. */
@@ -72,7 +74,8 @@ export const newsStore = (pool: Pool) => ({
   /** Any cluster whose last pass failed for one of these reasons, or null. */
   async findWaiting(reasons: readonly string[]): Promise<WaitingShoot | null> {
     const { rows } = await pool.query<WaitingShoot>(
-      `SELECT team.project_namespace AS namespace, cluster.shoot_name AS name
+      `SELECT team.project_namespace AS namespace, cluster.shoot_name AS name,
+              max(cluster.waiting->>'since') OVER () AS "newestSince"
        FROM cluster JOIN team ON team.id = cluster.team_id
        WHERE cluster.waiting->>'reason' = ANY ($1) ORDER BY random() LIMIT 1`,
       [reasons],

@@ -9,12 +9,15 @@ afterEach(() => void jest.useRealTimers());
 
 type Answer = 'ok' | GardenErrorKind | 'hangs';
 
+type Waiting = Omit<WaitingShoot, 'newestSince'> & Partial<WaitingShoot>;
+
 /** Runs a probe with fake timers for this many seconds. */
 async function probe(
-  world: { readonly waiting?: (ms: number) => WaitingShoot | null; readonly answer: (ms: number) => Answer },
+  world: { readonly waiting?: (ms: number) => Waiting | null; readonly answer: (ms: number) => Answer },
   seconds: number,
 ) {
   const { waiting = () => ({ namespace: 'garden-acme', name: 'web' }), answer } = world;
+  const withSince = (found: Waiting | null) => found && { newestSince: '2026-01-01T00:00:00.000Z', ...found };
   const asked: { ms: number; what: string }[] = [];
   const returns: number[] = [];
   const ask = async (what: string, signal?: AbortSignal): Promise<unknown> => {
@@ -32,7 +35,7 @@ async function probe(
       readShoot: async ({ name }, signal) => (await ask(name, signal)) as Shoot,
       listShoots: async (_, signal) => (await ask('a list', signal)) as never,
     },
-    news: { findWaiting: async () => waiting(Date.now()) },
+    news: { findWaiting: async () => withSince(waiting(Date.now())) },
     onReturn: async () => void returns.push(Date.now()),
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     log: silentLog,
@@ -83,6 +86,19 @@ describe('the garden probe', () => {
 
     expect(returns).toHaveLength(1);
     expect(asked.length).toBeLessThan(22);
+  });
+
+  it('reports an outage that began and ended between two probes', async () => {
+    const newestSince = (ms: number) => new Date(ms < 12_000 ? 0 : 12_000).toISOString();
+    const { returns } = await probe(
+      {
+        waiting: (ms) => ({ namespace: 'garden-acme', name: 'web', newestSince: newestSince(ms) }),
+        answer: (ms) => (ms > 11_000 && ms < 14_000 ? 'unreachable' : 'ok'),
+      },
+      60,
+    );
+
+    expect(returns).toEqual([0, 15_000]);
   });
 
   it('counts every refusal about the Shoot as an answer', async () => {

@@ -33,19 +33,24 @@ const ANSWER_MS_MAX = 1_500;
 export const probeGarden =
   ({ garden, news, onReturn, log, pause = sleep }: ProbeDeps) =>
   async (signal: AbortSignal): Promise<void> => {
-    let wasWell = false;
+    /** The newest wait at the last look that found the garden well. Empty when the last look found anything else. */
+    let wokenUpTo = '';
     while (!signal.aborted) {
       const state = await look();
-      if (state === 'well' && !wasWell) await onReturn();
-      wasWell = state === 'well';
       await pause({ away: AWAY_MS, well: WELL_MS, idle: NOBODY_WAITS_MS }[state], signal);
     }
 
     async function look(): Promise<'away' | 'well' | 'idle'> {
+      const known = wokenUpTo;
+      wokenUpTo = '';
       try {
         const waiting = await news.findWaiting(waitsForGarden);
         if (waiting === null) return 'idle';
-        return (await isAnswering(waiting)) ? 'well' : 'away';
+        if (!(await isAnswering(waiting))) return 'away';
+        // A newer wait than at the last look means an outage between the two that no probe saw.
+        if (waiting.newestSince > known) await onReturn();
+        wokenUpTo = waiting.newestSince;
+        return 'well';
       } catch (error) {
         log.warn('garden not probed', { error });
         return 'idle';

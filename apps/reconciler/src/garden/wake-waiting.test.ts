@@ -3,7 +3,12 @@ import { silentLog } from '@corral/service';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type Waiters, type Woken, wakeWaiting } from './wake-waiting.js';
 
-beforeEach(() => void jest.useFakeTimers({ now: 0 }));
+let clockIsLateMs = 0;
+const now = () => Date.now() - clockIsLateMs;
+beforeEach(() => {
+  clockIsLateMs = 0;
+  jest.useFakeTimers({ now: 0 });
+});
 afterEach(() => void jest.useRealTimers());
 
 describe('the return of the garden', () => {
@@ -11,7 +16,7 @@ describe('the return of the garden', () => {
     const woken: [string, number][] = [];
     const wake = async (id: string, inMs: number) => void woken.push([id, inMs]);
     const waiters = marks.map((mark) => ({ mark, wake }));
-    return { woken, wake: wakeWaiting({ waiters, log: silentLog, now: () => Date.now() }) };
+    return { woken, wake: wakeWaiting({ waiters, log: silentLog, now }) };
   }
   const counted = () => {
     const calls = { count: 0 };
@@ -50,6 +55,18 @@ describe('the return of the garden', () => {
     expect(calls.count).toBe(2);
 
     await jest.advanceTimersByTimeAsync(60_000);
+    expect(calls.count).toBe(2);
+  });
+
+  it('is processed after the window although the timer fires before the clock shows its end', async () => {
+    const { calls, mark } = counted();
+    const { wake } = aWaker(mark);
+
+    await wake();
+    await wake();
+    clockIsLateMs = 0.5;
+    await jest.advanceTimersByTimeAsync(2_000);
+
     expect(calls.count).toBe(2);
   });
 

@@ -45,16 +45,16 @@ export function wakeWaiting({ waiters, log, now = () => performance.now() }: Wak
       log.warn('waiting rows not woken', { error });
     }
   };
-  const wake = async (): Promise<void> => {
-    const waitMs = againAt - now();
-    if (waitMs > 0) {
-      timer ??= setTimeout(() => void wake(), waitMs).unref();
-      return;
-    }
+  const wakeNow = async (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
     againAt = now() + WITHIN_MS;
     await Promise.all(waiters.map(wakeAll));
   };
-  return wake;
+  return async (): Promise<void> => {
+    const waitMs = againAt - now();
+    // The timer does not ask the clock again: it may fire a fraction of a millisecond early.
+    if (waitMs > 0) timer ??= setTimeout(() => void wakeNow(), waitMs).unref();
+    else await wakeNow();
+  };
 }

@@ -110,20 +110,24 @@ describe('a list of all Shoots', () => {
 });
 
 describe('the return of the garden', () => {
-  const waitsFor = async (reason: string, dueIn: string) => {
+  const waitsFor = async (reason: string, dueIn: string, since = '2026-01-01T00:00:00.000Z') => {
     const { id } = await at.declare(acme, await at.addConnection(acme, `w-${randomUUID().slice(0, 8)}`));
     await at.pool.query(
-      `UPDATE cluster SET waiting = jsonb_build_object('reason', $2::text), due_at = now() + $3::interval WHERE id = $1`,
-      [id, reason, dueIn],
+      `UPDATE cluster SET waiting = jsonb_build_object('reason', $2::text, 'since', $4::text), due_at = now() + $3::interval
+       WHERE id = $1`,
+      [id, reason, dueIn, since],
     );
     return id;
   };
 
   it('makes only waiting clusters due, spread over the given time', async () => {
     const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
+    const newestSince = '2026-01-01T00:00:01.000Z';
+    waiting.push(await waitsFor('GardenUnavailable', '1 minute', newestSince));
     expect(await newsStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
       namespace: null,
       name: expect.stringMatching(/^c/),
+      newestSince,
     });
     expect(await newsStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
     await waitsFor('UpstreamThrottled', '1 minute');
