@@ -23,6 +23,8 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number;
   /** Longest wait for a locked row in ms (`isLockTimeout`). Default: unlimited within the statement timeout. */
   readonly lockTimeoutMs?: number;
+  /** Longest pause between two statements of a transaction in ms. */
+  readonly idleInTransactionMs?: number;
   /** Called when an idle connection breaks. The pool replaces it. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -38,7 +40,7 @@ export function connectPool(options: PoolOptions): Pool {
     statement_timeout: options.statementTimeoutMs ?? 5_000,
     ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
     query_timeout: (options.statementTimeoutMs ?? 5_000) + 1_000,
-    idle_in_transaction_session_timeout: 10_000,
+    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 10_000,
     keepAlive: true,
     // Sends statements of one connection without waiting for earlier results. Transactions benefit most.
     pipeline: true,

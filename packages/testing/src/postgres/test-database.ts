@@ -67,7 +67,12 @@ const startServer = async (): Promise<string> => (await startPostgres()).url;
  * Timeouts for pools in tests, which share a busy machine. Production timeouts would fail tests that are about
  * something else.
  */
-export const patientPool = { connectTimeoutMs: 30_000, statementTimeoutMs: 30_000 } as const;
+export const patientPool = {
+  connectTimeoutMs: 30_000,
+  statementTimeoutMs: 30_000,
+  // A test that holds a lock may start a process meanwhile.
+  idleInTransactionMs: 120_000,
+} as const;
 
 /** The same for Prisma's transactions, which wait for each other's locks. */
 export const patientTransactions = { maxWait: 30_000, timeout: 30_000 } as const;
