@@ -3,6 +3,7 @@ export type { BodyLimits } from './body-limits.js';
 export * from './cluster/adopted-server.js';
 export * from './cluster/answers.js';
 export * from './cluster/audit-entry.js';
+export type { CatalogueBody } from './cluster/catalogue.js';
 export * from './cluster/connection-standing.js';
 export * from './cluster/cost.js';
 export * from './cluster/dns-token.js';

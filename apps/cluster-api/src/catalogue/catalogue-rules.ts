@@ -1,13 +1,5 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
-import {
-  type CatalogueVersion,
-  type CloudProfile,
-  type GardenFeature,
-  isUsable,
-  type MachineType,
-  newestPatch,
-  usableVersions,
-} from '@corral/garden';
+import { type CloudProfile, type GardenFeature, type MachineType, usableVersions } from '@corral/garden';
 import semver from 'semver';
 import { hasWorkers, isManaged } from '../clusters/complete-spec.js';
 import { nodesOf } from '../clusters/quotas.js';
@@ -15,6 +7,7 @@ import type { ClusterRecord } from '../clusters/record.js';
 import type { Places } from '../clusters/refusals.js';
 import { lacksFeature } from '../clusters/refusals.js';
 import { invalidField } from '../problem.js';
+import { isAvailableIn, offeredImageVersions, offeredMachines, resolveVersion, runsOn } from './offers.js';
 
 export interface CatalogueContext {
   readonly catalogue: CloudProfile;
@@ -121,9 +114,7 @@ function checkVersion(
 function checkMachine(pool: NodePoolSpec, place: string, region: string, context: CatalogueContext): void {
   const { catalogue, features } = context;
   const pointer = `${place}/machineType`;
-  const offered = catalogue.machineTypes.filter(
-    (type) => type.usable && (type.architecture !== 'arm64' || features.has('arm64')),
-  );
+  const offered = offeredMachines(catalogue, features);
   const machine = catalogue.machineTypes.find(({ name }) => name === pool.machineType);
   if (machine === undefined || !machine.usable) {
     const names = listed(offered.map(({ name }) => name));
@@ -132,11 +123,7 @@ function checkMachine(pool: NodePoolSpec, place: string, region: string, context
   if (!offered.includes(machine)) {
     throw lacksFeature('arm64', pointer, 'is a machine type of the unsupported architecture arm64. Choose another one');
   }
-  const zones = catalogue.regions.find(({ name }) => name === region)?.zones ?? [];
-  if (
-    zones.length > 0 &&
-    zones.every(({ unavailableMachineTypes }) => unavailableMachineTypes.includes(machine.name))
-  ) {
+  if (!isAvailableIn(region, machine, catalogue)) {
     throw invalidField('invalid_node_pool', pointer, `is not available in ${region}. Choose another machine type`);
   }
   checkImage(pool, machine, place, context);
@@ -154,9 +141,7 @@ function checkImage(
     const names = listed(catalogue.images.map(({ name }) => name));
     throw invalidField('invalid_node_pool', `${place}/image/name`, `must be an available image: ${names}`);
   }
-  const usable = offered.versions.filter(
-    (version) => isUsable(version, now) && version.architectures.includes(machine.architecture),
-  );
+  const usable = offeredImageVersions(offered, now).filter((version) => runsOn(version, machine));
   if (usable.some(({ version }) => image.version === undefined || version === image.version)) return;
   const versions = listed(usable.map(({ version }) => version));
   if (image.version === undefined) {
@@ -173,18 +158,6 @@ function checkImage(
 function listed(names: readonly string[]): string {
   if (names.length === 0) return 'none currently';
   return names.length > 20 ? `${names.slice(0, 20).join(', ')} …` : names.join(', ');
-}
-
-/**
- * Resolves a declared version: a full version stands for itself, a minor version for its newest patch. Previews must be
- * named in full.
- *
- * @param declared such as `1.34` or `1.34.3`
- * @returns the full version, or null when the catalogue offers none
- */
-export function resolveVersion(declared: string, catalogue: readonly CatalogueVersion[], now: Date): string | null {
-  const isOffered = usableVersions(catalogue, now).includes(declared);
-  return isOffered ? declared : newestPatch(declared, catalogue, now);
 }
 
 /**

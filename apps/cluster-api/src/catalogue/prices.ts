@@ -41,6 +41,13 @@ export function nodePriceOf(
   };
 }
 
+/** The price of a node's public address. */
+export function publicAddressPriceOf(region: string, known: KnownPrices | null): NodePrice {
+  const address = known === null ? null : ownOf(known.prices.primaryIpv4, region);
+  if (address === null) return { kind: 'unknown', reason: `The price list has no public address in ${region}.` };
+  return { kind: 'known', hourly: new Big(address.hourly), monthly: monthOf(address), reason: null };
+}
+
 const free = { hourly: '0', monthly: '0' };
 
 /** The provider bills each resource by the hour, up to its monthly price. */

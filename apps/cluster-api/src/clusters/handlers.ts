@@ -5,6 +5,8 @@ import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { Queue } from '@corral/queue';
 import type { Log } from '@corral/service';
 import { cachedCatalogue } from '../catalogue/cached-catalogue.js';
+import { catalogueRoutes } from '../catalogue/routes.js';
+import { catalogueStore } from '../catalogue/store.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { kubeconfigService } from '../kubeconfigs/kubeconfigs.js';
 import { kubeconfigRoutes } from '../kubeconfigs/routes.js';
@@ -29,6 +31,7 @@ export interface ClusterConfig {
   readonly subscriptionRequired: boolean;
   /** Optional features that the garden supports. */
   readonly gardenFeatures: ReadonlySet<GardenFeature>;
+  readonly adoptedServersPerTeam: number;
 }
 
 export interface ClusterHandlerDeps {
@@ -49,7 +52,7 @@ const CATALOGUE_MS_MAX = 5_000;
 
 const newOperationId = () => asOperationId(randomUUID());
 
-/** Builds the handlers for clusters, node pools, operations and kubeconfigs. */
+/** Builds the handlers for clusters, node pools, operations, kubeconfigs and the catalogue. */
 export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden, now, log }: ClusterHandlerDeps) {
   const { publicUrl } = config;
   const store = clusterStore(prisma, changeTeam);
@@ -76,5 +79,12 @@ export function buildClusterHandlers({ config, prisma, changeTeam, queue, garden
     ...nodePoolRoutes({ nodePools: nodePoolService({ changeSpec }), store, publicUrl }),
     ...operationRoutes({ store: operationStore(prisma), publicUrl }),
     ...kubeconfigRoutes({ kubeconfigs }),
+    ...catalogueRoutes({
+      catalogue,
+      store: catalogueStore(prisma),
+      quotas: config.quotas,
+      adoptedServersPerTeam: config.adoptedServersPerTeam,
+      features: config.gardenFeatures,
+    }),
   };
 }

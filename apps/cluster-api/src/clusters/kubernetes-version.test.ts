@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aCatalogue, NOW } from '../../test/support/a-cluster.js';
-import { resolveVersion, upgradeObstacle } from '../catalogue/catalogue-rules.js';
+import { upgradeObstacle } from '../catalogue/catalogue-rules.js';
+import { resolveVersion } from '../catalogue/offers.js';
 
 const { kubernetesVersions } = aCatalogue();
 

@@ -3,6 +3,7 @@ import { rrsetSchema } from '../dns/answers.js';
 import { parserFor } from '../parser-for.js';
 import { adoptedServerSchema, joinCommandSchema } from './adopted-server.js';
 import { auditEntrySchema } from './audit-entry.js';
+import { catalogueSchema } from './catalogue.js';
 import { connectionProjectSchema } from './connection-standing.js';
 import { costDifferenceSchema, costSchema } from './cost.js';
 import { createdDnsTokenSchema, dnsTokenSchema } from './dns-token.js';
@@ -244,6 +245,7 @@ export const clusterAnswerSchemas = {
   dnsToken: dnsTokenSchema,
   createdDnsToken: createdDnsTokenSchema,
   dnsTokenList: list(dnsTokenSchema),
+  catalogue: catalogueSchema,
   dnsUsage: dnsUsageSchema,
   auditEntry: auditEntrySchema,
   auditLog: list(auditEntrySchema),

@@ -274,6 +274,22 @@ export const clusterRoutes = [
     idempotent: true,
   },
   ...adoptedServerRoutes,
+  {
+    operationId: 'getCatalogue',
+    method: 'get',
+    path: `${team}/catalogue/`,
+    summary: 'Show what the team may declare now: regions, versions, machine types with prices, images and limits',
+    access: 'member',
+    answers: { 200: 'catalogue' },
+    problems: ['upstream_unavailable'],
+    query: [
+      {
+        name: 'connection',
+        type: 'string',
+        description: 'Ref of a connection of the team. Its prices are shown; without it all prices are null.',
+      },
+    ],
+  },
   ...eventRoutes,
   ...teamDnsRoutes,
   ...teamRoutes,

@@ -17,6 +17,7 @@ const tagOfWord: Readonly<Record<string, Tag>> = {
   operations: { name: 'Operations', description: 'State and outcome of accepted changes.' },
   connections: { name: 'Connections', description: 'Cloud projects in which clusters are created.' },
   'adopted-servers': { name: 'Adopted servers', description: 'Servers of a team that node pools can use.' },
+  catalogue: { name: 'Catalogue', description: 'What a team may declare.' },
   'dns-tokens': dns,
   'dns-usage': dns,
   audit: { name: 'Audit', description: 'Audit log of both APIs.' },

@@ -1,4 +1,5 @@
 import type { Examples } from '../../openapi-parts.js';
+import { catalogueExample } from '../catalogue.js';
 import { apiVersion } from '../states.js';
 import { clusterThingExamples } from './answer-examples.js';
 import { peopleAnswerExamples } from './people-examples.js';
@@ -99,6 +100,7 @@ export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
     repeated: { summary: 'Repeated with the same `Idempotency-Key`', value: { ...dnsToken, token: null } },
   },
   dnsTokenList: page('The tokens', dnsToken),
+  catalogue: one('With the prices of a connection', catalogueExample),
   dnsUsage: one('Usage', {
     records: { used: 12, reserved: 0, limit: 200 },
     tokens: { active: 1, limit: 5 },
