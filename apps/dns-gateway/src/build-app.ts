@@ -17,6 +17,7 @@ import {
   dnsZoneRoutes,
 } from '@corral/contracts';
 import {
+  allowOrigins,
   docsRouter,
   errorHandler,
   flightBound,
@@ -40,6 +41,8 @@ export interface AppConfig extends HandlerConfig {
   /** Express' setting of the same name. */
   readonly trustProxy: TrustProxy;
   readonly limits: RateLimits;
+  /** Origins whose scripts may call the API. */
+  readonly consoleOrigins: readonly string[];
   /** See `FlightBoundOptions.max`. */
   readonly requestsInFlightMax: number;
   /** In all. As many requests are worked on at once. */
@@ -79,7 +82,13 @@ export function buildApp(deps: AppDeps): Express {
   const { zones, demos } = buildHandlers({ ...deps, limits, clock, places, draining: health.draining });
   const served: readonly DnsRoute[] = demos === null ? dnsZoneRoutes : dnsRoutes;
 
-  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights });
+  const crossOrigin = allowOrigins({
+    origins: config.consoleOrigins,
+    methods: ['GET', 'POST', 'PUT', 'DELETE'],
+    requestHeaders: ['Authorization', 'Content-Type'],
+    answerHeaders: readableHeaders,
+  });
+  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights, crossOrigin });
   app.use(['/v1', '/openapi.json', '/docs'], limits.perAddress);
   app.use('/v1', tokenCheck(deps));
   app.use(
@@ -95,6 +104,15 @@ export function buildApp(deps: AppDeps): Express {
   app.use(errorHandler(dnsErrors, log));
   return app;
 }
+
+/** The answer headers that a browser hides from scripts of other origins unless they are listed. */
+const readableHeaders = [
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'Retry-After',
+  'X-Correlation-Id',
+];
 
 const bodyOf = (row: DnsRoute): RequestHandler[] => (row.kind === 'write' ? [rawBody(dnsBodyLimitsOf(row))] : []);
 

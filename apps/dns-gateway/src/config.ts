@@ -5,6 +5,7 @@ import {
   flag,
   installationVariables,
   integer,
+  origins,
   portOrFree,
   text,
   trustProxy,
@@ -30,6 +31,11 @@ export const dnsGatewayConfig = {
     default: false,
     desc: 'Proxies that are trusted to state the client’s address.',
     example: '10.0.0.0/8',
+  }),
+  CONSOLE_ORIGINS: origins({
+    default: [],
+    desc: 'Origins whose scripts may call the API: those of the web console. Comma-separated list.',
+    example: 'https://cloud.example.org',
   }),
   ...drainVariables,
 

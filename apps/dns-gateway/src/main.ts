@@ -112,6 +112,7 @@ await startOrExit(SERVICE, async () => {
       demos,
       publicUrl: config.PUBLIC_URL ?? '/v1',
       trustProxy: config.TRUST_PROXY,
+      consoleOrigins: config.CONSOLE_ORIGINS,
       limits: {
         perAddressPerMinute: config.LIMIT_PER_ADDRESS,
         perTokenPerMinute: config.LIMIT_PER_TOKEN,

@@ -1,3 +1,4 @@
+export { allowOrigins, type CrossOriginOptions } from './cross-origin.js';
 export {
   type ApiError,
   type BodyFault,

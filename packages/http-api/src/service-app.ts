@@ -13,6 +13,8 @@ export interface ServiceAppOptions {
   readonly metrics: Metrics;
   /** What is refused by it is neither logged nor timed: a line would be more work than the refusal. */
   readonly flights: Pick<FlightBound, 'check'>;
+  /** Which origins may read answers. Preflight requests that it answers count against no limit. Default: none. */
+  readonly crossOrigin?: RequestHandler;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface ServiceAppOptions {
  * logged, counted, and have one host and one spelling of their address; answers guard whoever looks at them; Express adds no
  * header of its own and reads no query.
  */
-export function serviceApp({ trustProxy, log, metrics, flights }: ServiceAppOptions): Express {
+export function serviceApp({ trustProxy, log, metrics, flights, crossOrigin }: ServiceAppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -29,6 +31,7 @@ export function serviceApp({ trustProxy, log, metrics, flights }: ServiceAppOpti
   app.set('trust proxy', trustProxy);
   app.use(requestId());
   app.use(securityHeaders());
+  if (crossOrigin !== undefined) app.use(crossOrigin);
   app.use(flights.check);
   app.use(requestLog(log, metrics));
   app.use(oneHost);

@@ -160,6 +160,20 @@ export function wordsOf<const T extends string>(choices: readonly T[], spec: Dec
   );
 }
 
+/** A comma-separated list of web origins, such as `https://cloud.example.org`. */
+export function origins(spec: Required<readonly string[]>): RequiredVariable<readonly string[]> {
+  const expected = 'a comma-separated list of origins such as https://cloud.example.org, without a path';
+  return variable<readonly string[]>(spec, { type: 'list', expected, hidden: false }, (input) =>
+    splitList(input).map((word) => {
+      const { origin, protocol } = URL.canParse(word)
+        ? new URL(word)
+        : refuseValue('has an entry that is not an origin');
+      const isWeb = protocol === 'http:' || protocol === 'https:';
+      return isWeb && origin === word ? origin : refuseValue('has an entry that is not an origin');
+    }),
+  );
+}
+
 function splitList(input: string): readonly string[] {
   return input
     .split(',')

@@ -14,6 +14,7 @@ export {
   list,
   type OptionalVariable,
   oneOf,
+  origins,
   portOrFree,
   type RequiredVariable,
   refuseValue,

@@ -141,6 +141,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       demos: { zoneName: DEMO_ZONE, perTeam: dnsLimits.demosPerTeam },
       publicUrl: '/v1',
       trustProxy: false,
+      consoleOrigins: [],
       limits: { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 },
       requestsInFlightMax: 1_000,
       databaseConnections: 1_000,
