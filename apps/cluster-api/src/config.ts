@@ -157,6 +157,16 @@ export const clusterApiConfig = {
     min: 1,
     desc: 'Maximum number of DNS records per team, shown with the usage. Set it to the value of the DNS gateways.',
   }),
+  DNS_API_URL: url({
+    default: undefined,
+    desc: 'Public URL of the DNS API (PUBLIC_URL of the DNS gateway). Without it, signed-in users get no DNS token for their session.',
+    example: 'https://dns.example.org/v1',
+  }),
+  DNS_ZONE_NAME: {
+    ...installationVariables.DNS_ZONE_NAME,
+    default: undefined,
+    requiredWhen: (config: Record<string, unknown>) => config.DNS_API_URL !== undefined,
+  },
 
   ...gardenVariables,
   GARDEN_KUBECONFIG: {

@@ -5,11 +5,11 @@ import { connectProjects, verifyToken } from '@corral/hcloud';
 import { clientErrorRenderer, serve, serverOptionsOf } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
 import { connectBuckets } from '@corral/rate-limit';
-import { createHealth, createLog, createMetrics, onShutdown, startOrExit } from '@corral/service';
+import { type Config, createHealth, createLog, createMetrics, onShutdown, startOrExit } from '@corral/service';
 import { connectBudgetStore } from '@corral/upstream-budget';
 import { buildApp } from './build-app.js';
 import { changeDefaults } from './changes/change-turns.js';
-import { readClusterApiConfig } from './config.js';
+import { type clusterApiConfig, readClusterApiConfig } from './config.js';
 import { connectDatabase } from './connect-database.js';
 import { eventDefaults, listenToTeamEvents } from './events/handlers.js';
 import { problemShape } from './http/error-shape.js';
@@ -111,6 +111,7 @@ await startOrExit(SERVICE, async () => {
       changes: changeDefaults,
       gardenFeatures: new Set(config.GARDEN_FEATURES),
       dnsRecordsPerTeam: config.DNS_RECORDS_PER_TEAM,
+      dnsApi: dnsApiOf(config),
       adoptedServersPerTeam: config.ADOPTED_SERVERS_PER_TEAM,
       consoleUrl: config.CONSOLE_URL?.replace(/\/+$/, '') ?? null,
       billingSecrets: config.BILLING_WEBHOOK_SECRETS,
@@ -144,3 +145,7 @@ await startOrExit(SERVICE, async () => {
     { name: 'database', close: () => Promise.all([database.close(), readiness.end()]) },
   ]);
 });
+
+function dnsApiOf({ DNS_API_URL: url, DNS_ZONE_NAME: zone }: Config<typeof clusterApiConfig>) {
+  return url === undefined || zone === undefined ? null : { endpoint: url.replace(/\/+$/, ''), zone };
+}

@@ -69,6 +69,9 @@ export const inForce = (now: Date) => ({
   OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
 });
 
+/** Prisma condition for tokens that were issued to be kept. The others belong to a session and are in no list. */
+export const isKept = { sessionId: null } as const;
+
 /**
  * Issues a token within the caller's transaction, with its audit entry. The token's text is only in the result.
  *
@@ -83,7 +86,7 @@ export async function issueDnsToken(
   // Counts and inserts under the team's lock, so two concurrent issues cannot both be the fifth.
   const now = await lockTeamChanges(tx, team.id);
   checkNewDnsToken(team, wanted, now);
-  const active = await tx.dnsToken.count({ where: { teamId: team.id, ...inForce(now) } });
+  const active = await tx.dnsToken.count({ where: { teamId: team.id, ...isKept, ...inForce(now) } });
   if (active >= dnsLimits.activeTokensPerTeam) {
     const held = `Team "${team.slug}" has ${active} active tokens, which is the limit per team`;
     throw new DnsTokenRefused(null, `${held}. Revoke one first`);
@@ -125,7 +128,7 @@ export async function revokeDnsToken(
   by: DnsTokenActor,
 ): Promise<boolean> {
   const [revoked] = await tx.dnsToken.updateManyAndReturn({
-    where: { teamId: team.id, id: tokenId, revokedAt: null },
+    where: { teamId: team.id, id: tokenId, ...isKept, revokedAt: null },
     data: { revokedAt: await readClock(tx) },
     select: { id: true, name: true },
   });
@@ -158,7 +161,7 @@ export async function leaveDnsTokens(
     ORDER BY id FOR NO KEY UPDATE`;
   const now = await readClock(tx);
   const left = await tx.dnsToken.updateManyAndReturn({
-    where: { teamId: team.id, createdById, ...inForce(now) },
+    where: { teamId: team.id, createdById, ...isKept, ...inForce(now) },
     data: fate === 'revoke' ? { revokedAt: now } : { createdById: null },
     select: { id: true, name: true },
   });
@@ -193,13 +196,13 @@ export const dnsTokenStore = (prisma: Prisma) => ({
     prisma.$transaction((tx) => issueDnsToken(tx, team, wanted, operator)),
 
   async listTokens(team: Team): Promise<DnsTokenRecord[]> {
-    const where = { teamId: team.id };
+    const where = { teamId: team.id, ...isKept };
     const rows = await prisma.dnsToken.findMany({ where, orderBy: { createdAt: 'asc' }, select: shownOfDnsToken });
     return rows.map(dnsTokenRecordOf);
   },
 
   async countActive(team: Pick<TeamRecord, 'id'>): Promise<number> {
-    return prisma.dnsToken.count({ where: { teamId: team.id, ...inForce(await readClock(prisma)) } });
+    return prisma.dnsToken.count({ where: { teamId: team.id, ...isKept, ...inForce(await readClock(prisma)) } });
   },
 
   /** Whether the text is an active token of the team. */

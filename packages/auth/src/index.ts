@@ -1,4 +1,5 @@
 export { callerRoot, DNS_SCOPE, type DnsCaller, maySee, mayWriteType } from './dns-caller.js';
+export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns-session-store.js';
 export { DnsTokenRefused, hashDnsToken, isWellFormedDnsToken, mintDnsToken, type NewDnsToken } from './dns-token.js';
 export {
   bearerToken,
@@ -16,6 +17,7 @@ export {
   dnsTokenRecordOf,
   dnsTokenStore,
   inForce,
+  isKept,
   issueDnsToken,
   type LeftDnsToken,
   leaveDnsTokens,

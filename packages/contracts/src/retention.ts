@@ -19,6 +19,8 @@ export const retentionLimits = {
   invitationDays: 30,
   /** After the last operation of a deleted cluster, server or connection. */
   operationDays: 90,
+  /** After the end of a DNS token of a session, unless the audit log refers to it. */
+  sessionTokenDays: 1,
   syncRunDays: 30,
   /** A request repeated after this time is a new one. */
   idempotencyKeyHours: 48,

@@ -26,5 +26,6 @@ it('lists all routes whose answers contain a secret', () => {
     'createDnsToken',
     'issueJoinCommand',
     'issueKubeconfig',
+    'startDnsSession',
   ]);
 });

@@ -168,6 +168,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
       PORT: String(ports.dnsGateway),
       METRICS_PORT: String(ports.gatewayMetrics),
       PUBLIC_URL: `${address(ports.dnsGateway)}/v1`,
+      CONSOLE_ORIGINS: address(ports.clusterApi),
       TLS_PORT: String(ports.dnsGatewayTls),
       TLS_CERT_FILE: certificate.certFile,
       TLS_KEY_FILE: certificate.keyFile,
@@ -179,6 +180,8 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
       PORT: String(ports.clusterApi),
       METRICS_PORT: String(ports.clusterApiMetrics),
       PUBLIC_URL: address(ports.clusterApi),
+      DNS_API_URL: `${address(ports.dnsGateway)}/v1`,
+      DNS_ZONE_NAME: settings.zoneName,
       // As in the image: the garbage of many open streams is collected early.
       NODE_OPTIONS: '--max-semi-space-size=4',
       DEV_SIGN_IN: 'true',

@@ -1,5 +1,5 @@
-import type { AuditActorKind, AuditOutcome } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import { type AuditActorKind, type AuditOutcome, normalEmail } from '@corral/contracts';
+import { type Prisma, sql } from '@corral/database';
 import { isId } from '../pages.js';
 import type { AuditQuery, AuditRecord, CutBody, DnsAuditRecord, ReadLog } from './log.js';
 
@@ -16,6 +16,9 @@ interface Row
   readonly actor: AuditActorKind;
   readonly tokenId: string | null;
   readonly tokenName: string | null;
+  /** Of the person whose session the token belongs to, otherwise null. */
+  readonly userNumber: number | null;
+  readonly email: string | null;
   readonly requestId: string | null;
   readonly operation: string;
   readonly state: AuditOutcome;
@@ -37,9 +40,11 @@ export const dnsAudit =
 function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery): Promise<Row[]> {
   const { action, outcome, name, type, token, actor, from, to } = filters;
   const tokenId = token !== null && isId(token) ? token : null;
+  const ofSessions = sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND session_id IS NOT NULL`;
   return prisma.$queryRaw<Row[]>`
     SELECT entry.id, entry.created_at AS "createdAt", entry.actor::text AS actor, entry.operation,
-           entry.state::text AS state, token.id AS "tokenId", token.name AS "tokenName", zone.name AS zone,
+           entry.state::text AS state, token.id AS "tokenId", token.name AS "tokenName",
+           app_user.number AS "userNumber", app_user.email, zone.name AS zone,
            entry.name, entry.type, entry.request_body AS "requestBody",
            entry.request_bytes AS "requestBytes", encode(entry.request_sha256, 'hex') AS "requestSha256",
            entry.upstream_bytes AS "upstreamBytes", encode(entry.upstream_sha256, 'hex') AS "upstreamSha256",
@@ -64,7 +69,11 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
           AND (${outcome}::text IS NULL OR state::text = ${outcome}::text)
           AND (${name}::text IS NULL OR name = ${name}::text)
           AND (${type}::text IS NULL OR type = ${type}::text)
-          AND (${actor}::text IS NULL OR actor::text = ${actor}::text)
+          AND CASE WHEN ${actor}::text IS NULL THEN true
+                   WHEN ${actor}::text IN ('token', 'upstream', 'course', 'service')
+                   THEN actor::text = ${actor}::text AND NOT coalesce(token_id IN (${ofSessions}), false)
+                   ELSE token_id IN (${ofSessions} AND (${actor}::text = 'user' OR created_by =
+                     (SELECT id FROM app_user WHERE email = ${actor === null ? null : normalEmail(actor)}::text))) END
           AND (${token}::text IS NULL OR token_id IN (
             SELECT id FROM dns_token
             WHERE id = ${tokenId}::uuid OR (team_id = ${teamId}::uuid AND name = ${token}::text)))
@@ -74,12 +83,13 @@ function readRows(prisma: Prisma, { teamId, filters, after, limit }: AuditQuery)
     JOIN dns_audit_entry AS entry ON entry.id = page.id
     JOIN dns_zone AS zone ON zone.id = entry.zone_id
     LEFT JOIN dns_token AS token ON token.id = entry.token_id
+    LEFT JOIN app_user ON token.session_id IS NOT NULL AND app_user.id = token.created_by
     WHERE bytes_before < ${PAGE_BYTES_MAX}
     ORDER BY entry.created_at DESC, entry.id DESC`;
 }
 
 function recordOf(row: Row): AuditRecord {
-  const { id, createdAt, actor, tokenId, tokenName, operation, state } = row;
+  const { id, createdAt, operation, state } = row;
   const dns = dnsOf(row);
   return {
     source: 'dns',
@@ -88,12 +98,18 @@ function recordOf(row: Row): AuditRecord {
     kind: 'dns',
     action: `dns.${operation}`,
     outcome: state,
-    actor: { kind: actor, id: tokenId, name: tokenName },
+    actor: actorOf(row),
     target: targetOf(dns),
     requestId: row.requestId,
     detail: {},
     dns,
   };
+}
+
+/** A person who writes with the token of their session acts in person. */
+function actorOf({ actor, tokenId, tokenName, userNumber, email }: Row): AuditRecord['actor'] {
+  if (userNumber !== null) return { kind: 'user', id: String(userNumber), name: email };
+  return { kind: actor, id: tokenId, name: tokenName };
 }
 
 function dnsOf(row: Row): DnsAuditRecord {

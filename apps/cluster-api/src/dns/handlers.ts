@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { countRequests, dnsTokenStore as issuedTokens } from '@corral/auth';
+import { countRequests, dnsTokenStore as issuedTokens, startDnsSession } from '@corral/auth';
 import { dnsLimits } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { auditLog as dnsLog } from '@corral/dns-data';
@@ -10,6 +10,7 @@ import { dnsAudit } from '../audit/dns-entries.js';
 import { auditLog } from '../audit/log.js';
 import { auditRoutes } from '../audit/routes.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
+import { type DnsApi, dnsSessionRoutes } from './session-routes.js';
 import { dnsTokenRoutes } from './token-routes.js';
 import { dnsTokenStore } from './token-store.js';
 import { dnsTokenService } from './tokens.js';
@@ -21,6 +22,8 @@ const BUDGET_MS_MAX = 1_000;
 export interface DnsConfig {
   /** The quota of records per team, as configured in the gateways. */
   readonly dnsRecordsPerTeam: number;
+  /** Null when the installation does not state where its DNS API is: people then get no DNS token for their session. */
+  readonly dnsApi: DnsApi | null;
 }
 
 export interface DnsHandlerDeps {
@@ -38,6 +41,7 @@ export function buildDnsHandlers({ config, prisma, changeTeam, budgets, log }: D
   const [mirror, issued] = [dnsLog(prisma), issuedTokens(prisma)];
   return {
     ...dnsTokenRoutes({ store: tokens, tokens: dnsTokenService({ store: tokens, newId: randomUUID }) }),
+    ...dnsSessionRoutes({ start: (owner) => startDnsSession(prisma, owner), dnsApi: config.dnsApi }),
     ...dnsUsageRoutes({
       async readUse(team) {
         const [held, activeTokens, requestsLastHour] = await Promise.all([

@@ -1,4 +1,4 @@
-import { dnsTokenRecordOf, inForce, issueDnsToken, revokeDnsToken, shownOfDnsToken } from '@corral/auth';
+import { dnsTokenRecordOf, inForce, isKept, issueDnsToken, revokeDnsToken, shownOfDnsToken } from '@corral/auth';
 import type { DnsTokenState } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
@@ -53,6 +53,7 @@ async function find(db: Pick<Transaction, 'dnsToken'>, caller: Caller, id: strin
 
 const visibleTo = ({ team, role, userId }: Caller) => ({
   teamId: team.id,
+  ...isKept,
   ...(role === 'admin' ? {} : { createdById: userId }),
 });
 

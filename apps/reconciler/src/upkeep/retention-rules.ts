@@ -159,6 +159,15 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     when: `demo_id IS NOT NULL AND ${none('dns_audit_entry WHERE token_id = dns_token.id')}`,
   },
   {
+    name: 'session_tokens',
+    table: 'dns_token',
+    key: ['id'],
+    since: 'expires_at',
+    days: retentionLimits.sessionTokenDays,
+    limit: 500,
+    when: `session_id IS NOT NULL AND ${none('dns_audit_entry WHERE token_id = dns_token.id')}`,
+  },
+  {
     name: 'demos',
     table: 'demo',
     key: ['id'],

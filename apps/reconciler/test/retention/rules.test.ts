@@ -70,6 +70,17 @@ const cases: Record<string, Aged> = {
     insert: (age) =>
       add('INSERT INTO billing_event (id, received_at) VALUES ($1, now() - $2::interval)', [randomUUID(), age]),
   },
+  session_tokens: {
+    table: 'dns_token',
+    what: 'a day after they expired',
+    ages: ['25 hours', '23 hours'],
+    insert: (age) =>
+      add(
+        `INSERT INTO dns_token (team_id, created_by, session_id, name, hash, scopes, within_types, expires_at)
+         VALUES ($1, $2, gen_random_uuid(), 'session', $3, '{dns}', '{}', now() - $4::interval)`,
+        [teamId, userId, randomBytes(32), age],
+      ),
+  },
   audit_entries: {
     table: 'audit_entry',
     what: 'after the retention of the audit log',

@@ -6,7 +6,7 @@ import { auditEntrySchema } from './audit-entry.js';
 import { catalogueSchema } from './catalogue.js';
 import { connectionProjectSchema } from './connection-standing.js';
 import { costDifferenceSchema, costSchema } from './cost.js';
-import { createdDnsTokenSchema, dnsTokenSchema } from './dns-token.js';
+import { createdDnsTokenSchema, dnsSessionSchema, dnsTokenSchema } from './dns-token.js';
 import { dnsUsageSchema } from './dns-usage.js';
 import { problemCodes } from './problem-codes.js';
 import { clusterSpecSchema, nodePoolSpecSchema, poolNameSchema, refSchema, roleSchema } from './requests.js';
@@ -245,6 +245,7 @@ export const clusterAnswerSchemas = {
   dnsToken: dnsTokenSchema,
   createdDnsToken: createdDnsTokenSchema,
   dnsTokenList: list(dnsTokenSchema),
+  dnsSession: dnsSessionSchema,
   catalogue: catalogueSchema,
   dnsUsage: dnsUsageSchema,
   auditEntry: auditEntrySchema,

@@ -89,6 +89,19 @@ export const createdDnsTokenSchema = exactly({
   },
 });
 
+/** The DNS token of a signed-in person, for the DNS API. */
+export const dnsSessionSchema = exactly({
+  endpoint: { ...filled, description: 'Base URL of the DNS API.' },
+  zone: { ...filled, description: 'Name of the zone in which the team has its name.' },
+  token: {
+    type: 'string',
+    pattern: '^[A-Za-z0-9]{64}$',
+    description: 'Covers all names of the team. Ends with the session, and with the membership in the team.',
+  },
+  expiresAt: { ...time, description: 'At most 15 minutes from now. Request another one before then.' },
+});
+export type DnsSessionBody = FromSchema<typeof dnsSessionSchema>;
+
 /** The requested token, with defaults. */
 export interface DnsTokenWish {
   readonly name: string;

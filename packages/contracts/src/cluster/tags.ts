@@ -19,6 +19,7 @@ const tagOfWord: Readonly<Record<string, Tag>> = {
   'adopted-servers': { name: 'Adopted servers', description: 'Servers of a team that node pools can use.' },
   catalogue: { name: 'Catalogue', description: 'What a team may declare.' },
   'dns-tokens': dns,
+  'dns-session': dns,
   'dns-usage': dns,
   audit: { name: 'Audit', description: 'Audit log of both APIs.' },
   events: { name: 'Events', description: 'Live changes.' },

@@ -62,6 +62,15 @@ export const teamDnsRoutes = [
     problems: [],
   },
   {
+    operationId: 'startDnsSession',
+    method: 'post',
+    path: `${team}/dns-session/`,
+    summary: 'Issue a DNS token of 15 minutes that belongs to the caller’s session',
+    access: 'member',
+    answers: { 201: 'dnsSession' },
+    problems: [],
+  },
+  {
     operationId: 'getDnsUsage',
     method: 'get',
     path: `${team}/dns-usage/`,

@@ -11,6 +11,10 @@ export const dnsLimits = {
   /** Length of one record value in Unicode code points. */
   valueCharacters: 4096,
   activeTokensPerTeam: 5,
+  /** Lifetime of the token of a signed-in person. */
+  sessionTokenSeconds: 900,
+  /** Of one session in one team: one per window of a browser, and those about to expire. */
+  activeTokensPerSession: 10,
   requestsPerTokenPerMinute: 120,
   requestsPerTeamPerMinute: 600,
   /** Charged before the token is checked, and given back for a valid token. */

@@ -101,6 +101,12 @@ export const clusterAnswerExamples: Readonly<Record<string, Examples>> = {
   },
   dnsTokenList: page('The tokens', dnsToken),
   catalogue: one('With the prices of a connection', catalogueExample),
+  dnsSession: one('A token for the session', {
+    endpoint: 'https://dns.example.org/v1',
+    zone: 'example.org',
+    token: 'QSDt7DAB9K6Qba2ditnBOdl0qpugfNTHQSDt7DAB9K6Qba2ditnBOdl0qpugfNTH',
+    expiresAt: at,
+  }),
   dnsUsage: one('Usage', {
     records: { used: 12, reserved: 0, limit: 200 },
     tokens: { active: 1, limit: 5 },
