@@ -25,7 +25,7 @@ export interface Health {
   readonly draining: AbortSignal;
   /** Becomes not ready permanently. Requests are still served. */
   retire(): void;
-  /** As `notReady`, and ends long answers. */
+  /** As `retire`, and ends long answers. */
   drain(): void;
 }
 
