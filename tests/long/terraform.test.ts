@@ -3,12 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding, freePort } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { builtInAddress, certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../support/built-in-name.js';
-import { hcloudGo, lego, missingOf } from '../support/clients.js';
-import { type ForwardProxy, startForwardProxy } from '../support/forward-proxy.js';
-import type { UpstreamRrset } from '../support/local-cloud.js';
-import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
-import { walk } from '../support/walk.js';
+import {
+  builtInAddress,
+  certifyUpstreamName,
+  tlsOfUpstreamName,
+  UPSTREAM_NAME,
+} from '../support/clients/built-in-name.js';
+import { hcloudGo, lego, missingOf } from '../support/clients/client-programs.js';
+import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
+import { walk } from '../support/clients/walk.js';
+import type { UpstreamRrset } from '../support/system/local-cloud.js';
+import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 
 /*
  * The calls of Terraform for many record sets, made with the library of its provider, under the default limits and waits

@@ -1,6 +1,10 @@
 import type { BillingEvent, BillingOutcome } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { type Delivery, findBillingContradictions, type ShownSubscription } from '../support/clusters/judge-billing.js';
+import {
+  type Delivery,
+  findBillingContradictions,
+  type ShownSubscription,
+} from '../support/cluster-crashes/judge-billing.js';
 import type { RowChange } from '../support/clusters/row-history.js';
 
 /** The judge of the billing webhook in the crash test must find the faults that it looks for. */

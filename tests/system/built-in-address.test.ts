@@ -5,14 +5,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding, freePort, startProcess } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { askNameServer } from '../support/ask-name-server.js';
-import { builtInAddress, certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../support/built-in-name.js';
-import { hcloudGo, hcloudPython, lego, lexicon, missingCurl, missingOf, missingOpenssl } from '../support/clients.js';
-import { type ForwardProxy, startForwardProxy } from '../support/forward-proxy.js';
-import { builtFile } from '../support/program.js';
-import { runCommand } from '../support/run-command.js';
-import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
-import { walk } from '../support/walk.js';
+import { askNameServer } from '../support/clients/ask-name-server.js';
+import {
+  builtInAddress,
+  certifyUpstreamName,
+  tlsOfUpstreamName,
+  UPSTREAM_NAME,
+} from '../support/clients/built-in-name.js';
+import {
+  hcloudGo,
+  hcloudPython,
+  lego,
+  lexicon,
+  missingCurl,
+  missingOf,
+  missingOpenssl,
+} from '../support/clients/client-programs.js';
+import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
+import { runCommand } from '../support/clients/run-command.js';
+import { walk } from '../support/clients/walk.js';
+import { builtFile } from '../support/system/program.js';
+import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];
 const [legoChallenge, lexiconRecords] = [await lego(), await lexicon()];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Told as Answered, type Belief, learn } from '../support/clusters/belief.js';
-import type { Wish } from '../support/clusters/steps.js';
+import { type Told as Answered, type Belief, learn } from '../support/cluster-crashes/belief.js';
+import type { Wish } from '../support/cluster-crashes/steps.js';
 
 describe('the conclusions of the only client of a cluster', () => {
   const surroundings = { name: 'web', connectionRef: 'main', region: 'hel1' };

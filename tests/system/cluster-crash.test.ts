@@ -1,17 +1,17 @@
 import { isRedisInstalled, missingRedisServer, showsLessWithout } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { adoptionEnv, adoptions } from '../support/clusters/adoptions.js';
-import { billingEnv, billingSystem } from '../support/clusters/billing-system.js';
-import { runClusterChaos } from '../support/clusters/chaos.js';
-import { keyRotation } from '../support/clusters/key-rotation.js';
+import { adoptionEnv, adoptions } from '../support/cluster-crashes/adoptions.js';
+import { billingEnv, billingSystem } from '../support/cluster-crashes/billing-system.js';
+import { runClusterChaos } from '../support/cluster-crashes/chaos.js';
+import { keyRotation } from '../support/cluster-crashes/key-rotation.js';
+import { newKey, serviceKeys } from '../support/cluster-crashes/service-keys.js';
+import { findContradictions, untilSettled } from '../support/cluster-crashes/settled.js';
 import { recordRowChanges } from '../support/clusters/row-history.js';
-import { newKey, serviceKeys } from '../support/clusters/service-keys.js';
-import { findContradictions, untilSettled } from '../support/clusters/settled.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import { readCrashPlan } from '../support/crash-plan.js';
-import { type Disturbance, forgetfulRedis, restartedPostgres } from '../support/disturb.js';
-import { restartablePostgres } from '../support/postgres.js';
-import { restartableRedis } from '../support/redis.js';
+import { readCrashPlan } from '../support/crashes/crash-plan.js';
+import { type Disturbance, forgetfulRedis, restartedPostgres } from '../support/crashes/disturb.js';
+import { restartablePostgres } from '../support/system/postgres.js';
+import { restartableRedis } from '../support/system/redis.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
 const KILLS_MIN = 16;

@@ -1,6 +1,7 @@
 import type { Cluster } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { findShootDifferences } from '../support/cluster-crashes/judge-garden.js';
 import { operationIdOf, type TeamClient } from '../support/clusters/client.js';
 import {
   aCluster,
@@ -14,10 +15,9 @@ import {
   untilCluster,
   untilPhase,
 } from '../support/clusters/journey.js';
-import { findShootDifferences } from '../support/clusters/judge-garden.js';
 import { type RowChange, readRowChanges, recordRowChanges } from '../support/clusters/row-history.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import type { FaultRule } from '../support/local-cloud.js';
+import type { FaultRule } from '../support/system/local-cloud.js';
 
 let system: ClusterSystem;
 let team: ClusterTeam;

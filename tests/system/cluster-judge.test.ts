@@ -1,6 +1,6 @@
 import type { Cluster } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { findDoubleCreations, findShootDifferences, type HeldShoot } from '../support/clusters/judge-garden.js';
+import { findDoubleCreations, findShootDifferences, type HeldShoot } from '../support/cluster-crashes/judge-garden.js';
 import {
   type AuditRow,
   type ClusterRow,
@@ -11,7 +11,7 @@ import {
   findUnfoundedEnds,
   type OperationRow,
   rowsAtEnd,
-} from '../support/clusters/judge-rows.js';
+} from '../support/cluster-crashes/judge-rows.js';
 import type { RowChange } from '../support/clusters/row-history.js';
 
 /** The judge of the crash test must find the faults that it looks for: a judge that sees nothing would always pass. */

@@ -1,5 +1,14 @@
 import type { Cluster, Operation } from '@corral/contracts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { findShootDifferences } from '../support/cluster-crashes/judge-garden.js';
+import {
+  type ClusterRow,
+  findAuditGaps,
+  findBrokenClusters,
+  findBrokenOperations,
+  findRivalOperations,
+  findUnfoundedEnds,
+} from '../support/cluster-crashes/judge-rows.js';
 import type { TeamClient } from '../support/clusters/client.js';
 import {
   aCluster,
@@ -13,15 +22,6 @@ import {
   untilCluster,
   untilPhase,
 } from '../support/clusters/journey.js';
-import { findShootDifferences } from '../support/clusters/judge-garden.js';
-import {
-  type ClusterRow,
-  findAuditGaps,
-  findBrokenClusters,
-  findBrokenOperations,
-  findRivalOperations,
-  findUnfoundedEnds,
-} from '../support/clusters/judge-rows.js';
 import { nodesOf } from '../support/clusters/nodes-of.js';
 import { readRowChanges, recordRowChanges } from '../support/clusters/row-history.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';

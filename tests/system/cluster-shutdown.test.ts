@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { operationIdOf, type TeamClient } from '../support/clusters/client.js';
 import { aCluster, aPool, change, getCluster, getShoot, untilPhase } from '../support/clusters/journey.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import { restartablePostgres } from '../support/postgres.js';
-import type { Program } from '../support/program.js';
-import { restartableRedis } from '../support/redis.js';
+import { restartablePostgres } from '../support/system/postgres.js';
+import type { Program } from '../support/system/program.js';
+import { restartableRedis } from '../support/system/redis.js';
 
 const ends: (() => Promise<unknown>)[] = [];
 let postgres: Awaited<ReturnType<typeof restartablePostgres>>;

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Cluster, Connection } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runCommand } from '../support/clients/run-command.js';
 import {
   aCluster,
   aPool,
@@ -15,7 +16,6 @@ import {
   untilPhase,
 } from '../support/clusters/journey.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import { runCommand } from '../support/run-command.js';
 
 const adminProgram = fileURLToPath(new URL('../../apps/admin/dist/main.js', import.meta.url));
 const keyNamed = (name: string) => `${name}:${randomBytes(32).toString('base64')}`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { UpstreamWrite } from '../support/local-cloud.js';
-import { anEntry, aWrite, settled, type TrueHistory, trueHistories } from '../support/true-history.js';
-import { type AuditEntry, findUnmatched, replay } from '../support/upstream-history.js';
+import { anEntry, aWrite, settled, type TrueHistory, trueHistories } from '../support/crashes/true-history.js';
+import { type AuditEntry, findUnmatched, replay } from '../support/crashes/upstream-history.js';
+import type { UpstreamWrite } from '../support/system/local-cloud.js';
 
 /** The judge of the crash test must find the faults that it looks for: a judge that sees nothing would always pass. */
 

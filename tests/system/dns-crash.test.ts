@@ -1,17 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describeNeeding, isRedisInstalled, missingRedisServer, showsLessWithout, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Load, startLoad } from '../support/background-load.js';
-import { type AnsweredWrite, countAccepted, runChaos } from '../support/chaos.js';
-import { expectNothingLostOrInvented } from '../support/crash-judge.js';
-import { readCrashPlan } from '../support/crash-plan.js';
-import { type Disturbance, forgetfulRedis, restartedPostgres, seldomAway } from '../support/disturb.js';
-import { callDns } from '../support/dns-api.js';
-import { type Killer, killAgainAndAgain, killInTurns, lifetimesOf } from '../support/killer.js';
-import { restartablePostgres } from '../support/postgres.js';
-import type { Program } from '../support/program.js';
-import { restartableRedis } from '../support/redis.js';
-import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
+import { type Load, startLoad } from '../support/clients/background-load.js';
+import { callDns } from '../support/clients/dns-api.js';
+import { type AnsweredWrite, countAccepted, runChaos } from '../support/crashes/chaos.js';
+import { expectNothingLostOrInvented } from '../support/crashes/crash-judge.js';
+import { readCrashPlan } from '../support/crashes/crash-plan.js';
+import { type Disturbance, forgetfulRedis, restartedPostgres, seldomAway } from '../support/crashes/disturb.js';
+import { type Killer, killAgainAndAgain, killInTurns, lifetimesOf } from '../support/crashes/killer.js';
 import { clearDemos, expectDemosAreGone } from '../support/soak/demos.js';
 import {
   growthOf,
@@ -23,8 +19,12 @@ import {
 } from '../support/soak/holdings.js';
 import { type Answers, sideLoad } from '../support/soak/side-load.js';
 import { summaryOf } from '../support/soak/summary.js';
-import { type System, shortLeases, startSystem, type Team, ZONE } from '../support/start-system.js';
-import { untilSettled } from '../support/whole.js';
+import { untilSettled } from '../support/system/mirror.js';
+import { restartablePostgres } from '../support/system/postgres.js';
+import type { Program } from '../support/system/program.js';
+import { restartableRedis } from '../support/system/redis.js';
+import { type RoundRobin, startRoundRobin } from '../support/system/round-robin.js';
+import { type System, shortLeases, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 
 /** Set by `npm run test:long -- soak`: kills and outages are rarer, so that there is steady work in between. */
 const soakMinutes = process.env.CORRAL_SOAK_MINUTES;

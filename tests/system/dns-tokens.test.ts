@@ -1,10 +1,10 @@
 import { type FlakyProxy, startFlakyProxy, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Answer } from '../support/answer.js';
+import type { Answer } from '../support/clients/answer.js';
+import { callDns } from '../support/clients/dns-api.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import { callDns } from '../support/dns-api.js';
-import type { Gateway } from '../support/gateway.js';
-import { type Ends, ownDatabase, undo, ZONE } from '../support/system-parts.js';
+import type { Gateway } from '../support/system/gateway.js';
+import { type Ends, ownDatabase, undo, ZONE } from '../support/system/system-parts.js';
 
 /** The name of the connection on which the gateway learns of revocations. */
 const LISTENING = 'dns-gateway tokens';

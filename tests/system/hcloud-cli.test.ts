@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { hcloudCli, missingOf } from '../support/clients.js';
-import { type CommandResult, runCommand } from '../support/run-command.js';
-import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
+import { hcloudCli, missingOf } from '../support/clients/client-programs.js';
+import { type CommandResult, runCommand } from '../support/clients/run-command.js';
+import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 
 const cli = await hcloudCli();
 

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describeNeeding, type RunningProcess, showsLessWithout, startProcess, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { askNameServer } from '../support/ask-name-server.js';
-import { hcloudCli, missingCurl, missingDig, missingKubectl, missingOf } from '../support/clients.js';
-import { callDns } from '../support/dns-api.js';
-import { canListProcesses, descendantsOf, type RunningPid, stillRunning } from '../support/process-tree.js';
-import { builtFile } from '../support/program.js';
-import { runCommand } from '../support/run-command.js';
+import { askNameServer } from '../support/clients/ask-name-server.js';
+import { hcloudCli, missingCurl, missingDig, missingKubectl, missingOf } from '../support/clients/client-programs.js';
+import { callDns } from '../support/clients/dns-api.js';
+import { runCommand } from '../support/clients/run-command.js';
+import { canListProcesses, descendantsOf, type RunningPid, stillRunning } from '../support/system/process-tree.js';
+import { builtFile } from '../support/system/program.js';
 
 const cli = await hcloudCli();
 const withoutDig = missingDig();

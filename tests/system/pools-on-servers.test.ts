@@ -3,9 +3,9 @@ import type { AdoptedServer, Cluster, NodePool } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { findBrokenServers, findSharedRebuilds, type HeldServer } from '../support/cluster-crashes/judge-servers.js';
 import { type Adopted, adoptOne } from '../support/clusters/adopt-one.js';
 import { aCluster, aPool, change, codeOf, untilPhase } from '../support/clusters/journey.js';
-import { findBrokenServers, findSharedRebuilds, type HeldServer } from '../support/clusters/judge-servers.js';
 import { nodesOf } from '../support/clusters/nodes-of.js';
 import { readRowChanges, recordRowChanges } from '../support/clusters/row-history.js';
 import {
@@ -23,9 +23,9 @@ import {
   type ClusterTeam,
   startClusterSystem,
 } from '../support/clusters/start-cluster-system.js';
-import { readCrashPlan } from '../support/crash-plan.js';
-import { drawer } from '../support/drawer.js';
-import { killInTurns } from '../support/killer.js';
+import { readCrashPlan } from '../support/crashes/crash-plan.js';
+import { drawer } from '../support/crashes/drawer.js';
+import { killInTurns } from '../support/crashes/killer.js';
 
 const SERVERS = 3;
 /** The changes go on for this many kills. The kills go on until all servers are released, but at most this many more. */

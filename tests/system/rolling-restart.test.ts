@@ -3,9 +3,9 @@ import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { signIn } from '../support/clusters/client.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import type { Program } from '../support/program.js';
-import { type RoundRobin, startRoundRobin } from '../support/round-robin.js';
-import { ZONE } from '../support/system-parts.js';
+import type { Program } from '../support/system/program.js';
+import { type RoundRobin, startRoundRobin } from '../support/system/round-robin.js';
+import { ZONE } from '../support/system/system-parts.js';
 
 /** The least per service. A round of restarts takes longer, also on a slow machine, which then needs no second round. */
 const REQUESTS = Number(process.env.CORRAL_ROLLING_REQUESTS ?? 200);

@@ -4,14 +4,14 @@ import {
   type HeldServer,
   type KnownServer,
   type ServerRow,
-} from '../support/clusters/judge-servers.js';
-import type { RowChange } from '../support/clusters/row-history.js';
+} from '../support/cluster-crashes/judge-servers.js';
 import {
   learnOfServer,
   type ServerBelief,
   type ServerTold,
   type ServerWish,
-} from '../support/clusters/server-belief.js';
+} from '../support/cluster-crashes/server-belief.js';
+import type { RowChange } from '../support/clusters/row-history.js';
 
 /** The judge of the adoptions in the crash test must find the faults that it looks for. */
 

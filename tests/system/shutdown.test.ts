@@ -1,11 +1,11 @@
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Load, startLoad } from '../support/background-load.js';
-import { callDns } from '../support/dns-api.js';
-import { restartablePostgres } from '../support/postgres.js';
-import { type System, startSystem, type Team, ZONE } from '../support/start-system.js';
-import { type Ends, undo } from '../support/system-parts.js';
-import { ownSets, readMirror, untilSettled } from '../support/whole.js';
+import { type Load, startLoad } from '../support/clients/background-load.js';
+import { callDns } from '../support/clients/dns-api.js';
+import { ownSets, readMirror, untilSettled } from '../support/system/mirror.js';
+import { restartablePostgres } from '../support/system/postgres.js';
+import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
+import { type Ends, undo } from '../support/system/system-parts.js';
 
 const ends: Ends = [];
 let postgres: Awaited<ReturnType<typeof restartablePostgres>>;

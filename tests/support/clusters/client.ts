@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, type Operation, openOperationStates } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
-import { type Answer, isTimeout, UndocumentedAnswer } from '../answer.js';
+import { type Answer, isTimeout, UndocumentedAnswer } from '../clients/answer.js';
 import { type ClusterCall, callClusterApi } from './call-api.js';
 
 /** The path below that of the team. */

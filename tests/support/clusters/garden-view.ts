@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { parse } from 'yaml';
-import type { LocalCloud } from '../local-cloud.js';
-import type { HeldShoot, ShootLife } from './judge-garden.js';
+import type { HeldShoot, ShootLife } from '../cluster-crashes/judge-garden.js';
+import type { LocalCloud } from '../system/local-cloud.js';
 
 /** A fault in what happens on the garden, in addition to the faults of its API. */
 export interface ShootFault {

@@ -1,9 +1,9 @@
 import type { Cluster, Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
-import type { Answer } from '../answer.js';
+import type { Answer } from '../clients/answer.js';
+import type { HeldShoot } from '../cluster-crashes/judge-garden.js';
+import { clusterIdOf } from '../cluster-crashes/judge-garden.js';
 import { operationIdOf, type TeamClient } from './client.js';
-import type { HeldShoot } from './judge-garden.js';
-import { clusterIdOf } from './judge-garden.js';
 import type { ClusterSystem } from './start-cluster-system.js';
 
 /** A pool with the smallest machine type. */

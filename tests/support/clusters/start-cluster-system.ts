@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
-import { type Gateway, gateway } from '../gateway.js';
-import { type GardenSpeed, type LocalCloud, startLocalCloud } from '../local-cloud.js';
-import type { Program, ProgramSpec } from '../program.js';
+import { type Gateway, gateway } from '../system/gateway.js';
+import { type GardenSpeed, type LocalCloud, startLocalCloud } from '../system/local-cloud.js';
+import type { Program, ProgramSpec } from '../system/program.js';
 import {
   api,
   type Ends,
@@ -20,7 +20,7 @@ import {
   UNLIMITED,
   undo,
   ZONE,
-} from '../system-parts.js';
+} from '../system/system-parts.js';
 import { signIn, type TeamClient, teamClient } from './client.js';
 import { type GardenView, gardenView } from './garden-view.js';
 

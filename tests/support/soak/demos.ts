@@ -1,8 +1,8 @@
 import { waitFor } from '@corral/testing';
 import { expect } from '@jest/globals';
-import { readEntries, writesIn } from '../crash-judge.js';
-import { DEMO_ZONE, type System } from '../start-system.js';
-import { findUnmatched } from '../upstream-history.js';
+import { readEntries, writesIn } from '../crashes/crash-judge.js';
+import { findUnmatched } from '../crashes/upstream-history.js';
+import { DEMO_ZONE, type System } from '../system/start-system.js';
 
 /** Ends the time of every demo that was created at least this long ago. */
 export async function endDemos(pool: System['pool'], seconds: number): Promise<void> {

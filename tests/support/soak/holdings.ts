@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '@corral/testing';
-import type { Program } from '../program.js';
-import type { System } from '../start-system.js';
+import type { Program } from '../system/program.js';
+import type { System } from '../system/start-system.js';
 
 /** What a process holds after garbage collection. */
 export interface Holdings {

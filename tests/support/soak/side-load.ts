@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import { type Answer, isTimeout, UndocumentedAnswer } from '../answer.js';
-import type { ChaosSoFar } from '../chaos.js';
-import { callDns, type DnsCall } from '../dns-api.js';
-import { drawer } from '../drawer.js';
-import { DEMO_ZONE, type System, ZONE } from '../start-system.js';
+import { type Answer, isTimeout, UndocumentedAnswer } from '../clients/answer.js';
+import { callDns, type DnsCall } from '../clients/dns-api.js';
+import type { ChaosSoFar } from '../crashes/chaos.js';
+import { drawer } from '../crashes/drawer.js';
+import { DEMO_ZONE, type System, ZONE } from '../system/start-system.js';
 import { endDemos } from './demos.js';
 
 export interface SideLoadPlan {

@@ -1,12 +1,12 @@
 import { dnsTokenStore, teamStore } from '@corral/auth';
 import { connectPrisma } from '@corral/database';
-import { type ClusterRig, signIn, startClusterRig } from './cluster-rig.js';
-import { crowd, type Senders, type Served } from './crowd.js';
-import { type DnsRig, startDnsRig, ZONE } from './dns-rig.js';
-import { bearer } from './load.js';
-import { fillMirror } from './mirror-rows.js';
-import { table } from './report.js';
-import { startLoad } from './start-load.js';
+import { type ClusterRig, signIn, startClusterRig } from './clusters/cluster-rig.js';
+import { type DnsRig, startDnsRig, ZONE } from './dns/dns-rig.js';
+import { fillMirror } from './dns/mirror-rows.js';
+import { crowd, type Senders, type Served } from './load/crowd.js';
+import { bearer } from './load/load.js';
+import { table } from './load/report.js';
+import { startLoad } from './load/start-load.js';
 
 const say = (line: string) => console.log(line);
 const ROUNDS = 3;

@@ -1,6 +1,6 @@
 import { type ClusterRoute, clusterRoutes } from '@corral/contracts';
 import fc from 'fast-check';
-import { ABSENT_TEAM, absentNames, bodyOf, headersOf, pathOf, pathParametersOf } from '../how-to-call.js';
+import { ABSENT_TEAM, absentNames, bodyOf, headersOf, pathOf, pathParametersOf } from './how-to-call.js';
 import type { FurnishedTeam } from './two-teams.js';
 
 export type Whose = 'own' | 'foreign' | 'absent';
