@@ -5,9 +5,9 @@ import { signIn } from '../support/clusters/client.js';
 import { startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { type HostileBody, hostileBodies } from '../support/stalls/hostile-bodies.js';
 import { reportsStalls, type StallMeter, stallMeter } from '../support/stalls/stalls.js';
-import type { Gateway } from '../support/system/gateway.js';
 import type { Program } from '../support/system/program.js';
 import { startSystem, type Team, ZONE } from '../support/system/start-system.js';
+import type { Gateway } from '../support/system/system-parts.js';
 
 /*
  * A single request must not block all others. The test measures inside the service how long its event loop stalls, and

@@ -9,9 +9,8 @@ import {
   tlsOfUpstreamName,
   UPSTREAM_NAME,
 } from '../support/clients/built-in-name.js';
-import { hcloudGo, lego, missingOf } from '../support/clients/client-programs.js';
+import { hcloudGo, lego, missingOf, walk } from '../support/clients/client-programs.js';
 import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
-import { walk } from '../support/clients/walk.js';
 import type { UpstreamRrset } from '../support/system/local-cloud.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 

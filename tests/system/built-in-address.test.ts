@@ -20,10 +20,10 @@ import {
   missingCurl,
   missingOf,
   missingOpenssl,
+  walk,
 } from '../support/clients/client-programs.js';
 import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
 import { runCommand } from '../support/clients/run-command.js';
-import { walk } from '../support/clients/walk.js';
 import { builtFile } from '../support/system/program.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 

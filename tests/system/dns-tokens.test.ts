@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Answer } from '../support/clients/answer.js';
 import { callDns } from '../support/clients/dns-api.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import type { Gateway } from '../support/system/gateway.js';
+import type { Gateway } from '../support/system/system-parts.js';
 import { type Ends, ownDatabase, undo, ZONE } from '../support/system/system-parts.js';
 
 /** The name of the connection on which the gateway learns of revocations. */

@@ -23,8 +23,7 @@ import {
   type ClusterTeam,
   startClusterSystem,
 } from '../support/clusters/start-cluster-system.js';
-import { readCrashPlan } from '../support/crashes/crash-plan.js';
-import { drawer } from '../support/crashes/drawer.js';
+import { drawer, readCrashPlan } from '../support/crashes/crash-plan.js';
 import { killInTurns } from '../support/crashes/killer.js';
 
 const SERVERS = 3;

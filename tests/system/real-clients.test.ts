@@ -1,9 +1,15 @@
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { askNameServer } from '../support/clients/ask-name-server.js';
-import { hcloudGo, hcloudPython, missingCurl, missingDig, missingOf } from '../support/clients/client-programs.js';
+import {
+  hcloudGo,
+  hcloudPython,
+  missingCurl,
+  missingDig,
+  missingOf,
+  walk,
+} from '../support/clients/client-programs.js';
 import { runCommand } from '../support/clients/run-command.js';
-import { walk } from '../support/clients/walk.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];

@@ -3,10 +3,19 @@ import { connectPrisma } from '@corral/database';
 import { type RunningProcess, startProcess, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { callDns } from '../support/clients/dns-api.js';
-import { type Gateway, gateway } from '../support/system/gateway.js';
 import { type LocalCloud, startLocalCloud } from '../support/system/local-cloud.js';
 import { builtFile, type Program } from '../support/system/program.js';
-import { type Ends, ownDatabase, ownPool, reconciler, startAll, undo, ZONE } from '../support/system/system-parts.js';
+import {
+  type Ends,
+  type Gateway,
+  gateway,
+  ownDatabase,
+  ownPool,
+  reconciler,
+  startAll,
+  undo,
+  ZONE,
+} from '../support/system/system-parts.js';
 
 /** How many sets the zone has at each label before Corral manages it. */
 const SETS: Readonly<Record<string, number>> = {

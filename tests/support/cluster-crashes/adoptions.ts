@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { operationIdOf, type TeamClient } from '../clusters/client.js';
 import { adoptedServersPath, adoptionOf, heldServers, makeServer, otherLabels } from '../clusters/server-journey.js';
 import type { ClusterSystem, ClusterTeam } from '../clusters/start-cluster-system.js';
-import { drawer } from '../crashes/drawer.js';
+import { drawer } from '../crashes/crash-plan.js';
 import { findServerContradictions, type KnownServer } from './judge-servers.js';
 import { learnOfServer, type ServerWish } from './server-belief.js';
 import type { Sideline, Stage } from './sideline.js';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { callClusterApi } from '../clusters/call-api.js';
 import { signIn, untilAnswered } from '../clusters/client.js';
 import type { ClusterSystem } from '../clusters/start-cluster-system.js';
-import { drawer } from '../crashes/drawer.js';
+import { drawer } from '../crashes/crash-plan.js';
 import { type Delivery, findBillingContradictions, type ShownSubscription } from './judge-billing.js';
 import type { Sideline, Stage } from './sideline.js';
 

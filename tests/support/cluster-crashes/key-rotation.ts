@@ -5,7 +5,7 @@ import { startProcess, waitFor } from '@corral/testing';
 import fc from 'fast-check';
 import { type CommandResult, runCommand } from '../clients/run-command.js';
 import type { ClusterSystem, ClusterTeam } from '../clusters/start-cluster-system.js';
-import { drawer } from '../crashes/drawer.js';
+import { drawer } from '../crashes/crash-plan.js';
 import { builtFile } from '../system/program.js';
 import { newKey, openSecret, type ServiceKey, type ServiceKeys, secretKeysValue } from './service-keys.js';
 import type { Sideline, Stage } from './sideline.js';

@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
-import { type Gateway, gateway } from '../system/gateway.js';
 import { type GardenSpeed, type LocalCloud, startLocalCloud } from '../system/local-cloud.js';
 import type { Program, ProgramSpec } from '../system/program.js';
 import {
   api,
   type Ends,
   type Env,
+  type Gateway,
+  gateway,
   many,
   ownDatabase,
   ownPool,

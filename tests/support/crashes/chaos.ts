@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Answer, isTimeout, UndocumentedAnswer } from '../clients/answer.js';
 import { callDns } from '../clients/dns-api.js';
 import { type System, type Team, ZONE } from '../system/start-system.js';
-import { breakCloud } from './break-cloud.js';
+import { drawer } from './crash-plan.js';
 import {
   faultArbitrary,
   fitting,
@@ -12,7 +12,7 @@ import {
   stepArbitrary,
   type WriteRequest,
 } from './crash-steps.js';
-import { drawer } from './drawer.js';
+import { breakCloud } from './disturb.js';
 import { type Killer, killAgainAndAgain } from './killer.js';
 
 /** An answer to a write, with the request. */

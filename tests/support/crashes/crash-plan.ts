@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import fc from 'fast-check';
 
 export interface CrashPlan {
   /** The seed of everything that is drawn. */
@@ -12,3 +13,16 @@ export const readCrashPlan = ({ minutes }: Pick<CrashPlan, 'minutes'>): CrashPla
   seed: Number(process.env.CORRAL_CRASH_SEED ?? randomInt(1, 1_000_000)),
   minutes: Number(process.env.CORRAL_CRASH_MINUTES ?? minutes),
 });
+
+/** Draws as many values as asked for. The same seed always gives the same values. */
+export function drawer<T>(arbitrary: fc.Arbitrary<T>, seed: number): () => T {
+  let drawn: T[] = [];
+  let block = 0;
+  return () => {
+    if (drawn.length === 0) {
+      drawn = fc.sample(arbitrary, { seed: seed + block * 1_000, numRuns: 200 });
+      block += 1;
+    }
+    return drawn.pop() as T;
+  };
+}

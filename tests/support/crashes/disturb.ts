@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
+import type { FaultRule, LocalCloud } from '../system/local-cloud.js';
 import type { restartablePostgres } from '../system/postgres.js';
 import type { restartableRedis } from '../system/redis.js';
-import { drawer } from './drawer.js';
+import { drawer } from './crash-plan.js';
 
 /** Continues until the run is over. */
 export type Disturbance = (isOver: () => boolean) => Promise<void>;
@@ -58,4 +59,24 @@ export function restartedPostgres(
       await postgres.start();
     }
   };
+}
+
+const RULES_MAX = 8;
+const EVERY_MS = 400;
+
+/** Injects drawn faults one after the other until it is told to stop, and leaves none behind. */
+export async function breakCloud(
+  cloud: Pick<LocalCloud, 'addFaults' | 'clearFaults'>,
+  faults: fc.Arbitrary<FaultRule>,
+  { seed, isOver }: { readonly seed: number; isOver(): boolean },
+): Promise<void> {
+  const next = drawer(faults, seed);
+  while (!isOver()) {
+    for (let rules = 0; rules < RULES_MAX && !isOver(); rules += 1) {
+      await cloud.addFaults(next());
+      await pause(EVERY_MS);
+    }
+    await cloud.clearFaults(); // rules without a match would pile up
+  }
+  await cloud.clearFaults();
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Program } from '../system/program.js';
-import { drawer } from './drawer.js';
+import { drawer } from './crash-plan.js';
 
 export interface Lifetime {
   /** Counted from the moment it was ready, which takes long on a loaded machine, or else from its start. */

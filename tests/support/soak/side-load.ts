@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Answer, isTimeout, UndocumentedAnswer } from '../clients/answer.js';
 import { callDns, type DnsCall } from '../clients/dns-api.js';
 import type { ChaosSoFar } from '../crashes/chaos.js';
-import { drawer } from '../crashes/drawer.js';
+import { drawer } from '../crashes/crash-plan.js';
 import { DEMO_ZONE, type System, ZONE } from '../system/start-system.js';
 import { endDemos } from './demos.js';
 

@@ -1,13 +1,14 @@
 import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
 import { type RunningProcess, startProcess } from '@corral/testing';
-import { type Gateway, gateway } from './gateway.js';
 import { type LocalCloud, startLocalCloud } from './local-cloud.js';
 import { builtFile, type Program } from './program.js';
 import {
   DEMO_ZONE,
   type Ends,
   type Env,
+  type Gateway,
+  gateway,
   many,
   ownDatabase,
   ownPool,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connectionMessages, type TokenVerdict } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { givenCluster } from '../support/given-cluster.js';
+import { givenCluster } from '../support/clusters.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 const TOKEN = 'token-of-the-project-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';

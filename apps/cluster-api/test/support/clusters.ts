@@ -1,4 +1,6 @@
+import type { TeamRecord } from '@corral/auth';
 import type { ClusterSpec, Condition } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
 import { expect } from '@jest/globals';
 import { aClusterSpec } from './a-cluster.js';
 import type { TestClusterApi, TestTeam } from './start-cluster-api.js';
@@ -114,4 +116,22 @@ export async function operationsOf({ db }: TestClusterApi, team: TestTeam, targe
     orderBy: [{ createdAt: 'asc' }, { generation: 'asc' }],
   });
   return operations.map(({ kind, state }) => `${kind} ${state}`);
+}
+
+export interface GivenCluster {
+  readonly team: TeamRecord;
+  /** The ref of an existing connection. */
+  readonly ref: string;
+  readonly name: string;
+  /** When its first pass began. Null for a draft. */
+  readonly startedAt: Date | null;
+}
+
+/** Inserts a cluster row, for tests that only need its existence. */
+export async function givenCluster(db: Prisma, { team, ref, name, startedAt }: GivenCluster): Promise<{ id: string }> {
+  const connection = await db.connection.findUniqueOrThrow({ where: { teamId_ref: { teamId: team.id, ref } } });
+  return db.cluster.create({
+    data: { teamId: team.id, connectionId: connection.id, name, spec: {}, desiredHash: 'sha256:0', startedAt },
+    select: { id: true },
+  });
 }
