@@ -7,7 +7,7 @@ import { keyRotation } from '../support/cluster-crashes/key-rotation.js';
 import { newKey, serviceKeys } from '../support/cluster-crashes/service-keys.js';
 import { findContradictions, untilSettled } from '../support/cluster-crashes/settled.js';
 import { recordRowChanges } from '../support/clusters/row-history.js';
-import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import { type ClusterSystem, shortTimeouts, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { readCrashPlan } from '../support/crashes/crash-plan.js';
 import { type Disturbance, forgetfulRedis, restartedPostgres } from '../support/crashes/disturb.js';
 import { restartablePostgres } from '../support/system/postgres.js';
@@ -44,8 +44,8 @@ beforeAll(async () => {
     redisUrl,
     databaseUrl: postgres.url,
     clockShiftsMs: [-3 * HOUR_MS, 5 * HOUR_MS],
-    apiEnv: { LOG_LEVEL: 'error', ...billingEnv },
-    reconcilerEnv: { LOG_LEVEL: 'error', ...adoptionEnv },
+    apiEnv: { LOG_LEVEL: 'error', ...shortTimeouts, ...billingEnv },
+    reconcilerEnv: { LOG_LEVEL: 'error', ...shortTimeouts, ...adoptionEnv },
     secretKeys: keys.valueFor,
   });
   ends.push(system.stop);

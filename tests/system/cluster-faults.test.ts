@@ -16,7 +16,12 @@ import {
   untilPhase,
 } from '../support/clusters/journey.js';
 import { type RowChange, readRowChanges, recordRowChanges } from '../support/clusters/row-history.js';
-import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import {
+  type ClusterSystem,
+  type ClusterTeam,
+  shortTimeouts,
+  startClusterSystem,
+} from '../support/clusters/start-cluster-system.js';
 import type { FaultRule } from '../support/system/local-cloud.js';
 
 let system: ClusterSystem;
@@ -27,7 +32,12 @@ beforeAll(async () => {
   system = await startClusterSystem({
     apiEnv: { LOG_LEVEL: 'error' },
     // Work continues because something woke it: no test here waits for an interval to find it.
-    reconcilerEnv: { LOG_LEVEL: 'error', RECONCILE_SWEEP_INTERVAL_MS: '1h', GARDEN_RELIST_INTERVAL_MS: '1h' },
+    reconcilerEnv: {
+      LOG_LEVEL: 'error',
+      RECONCILE_SWEEP_INTERVAL_MS: '1h',
+      GARDEN_RELIST_INTERVAL_MS: '1h',
+      ...shortTimeouts,
+    },
   });
   team = system.teams[0] as ClusterTeam;
   acme = team.member;
@@ -115,7 +125,7 @@ describe('problems that only the team can fix', () => {
 
 describe('while the garden is', () => {
   const html = { body: '<html><body>Bad Gateway</body></html>', contentType: 'text/html' };
-  beforeAll(() => make('patient'), 60_000);
+  beforeAll(() => make('patient'));
 
   it.each<[string, FaultRule['effect']]>([
     ['slow', { delayMs: 1_200 }],
@@ -136,20 +146,16 @@ describe('while the garden is', () => {
 
     expect(put.status).toBe(200);
     const id = operationIdOf(put) as string;
-    await waitFor(
-      'the garden to be tried more than once',
-      async () => {
-        const [fault] = (await system.cloud.admin<{ faults: { hits: number }[] }>('GET', '/faults')).faults;
-        expect(fault?.hits).toBeGreaterThan(1);
-        return true;
-      },
-      { timeoutMs: 30_000 },
-    );
+    await waitFor('the garden to be tried more than once', async () => {
+      const [fault] = (await system.cloud.admin<{ faults: { hits: number }[] }>('GET', '/faults')).faults;
+      expect(fault?.hits).toBeGreaterThan(1);
+      return true;
+    });
     const meanwhile = await acme.send({ method: 'GET', path: `/operations/${id}/` });
     expect(['queued', 'running', 'succeeded']).toContain(meanwhile.json.state);
     await system.cloud.clearFaults();
 
-    expect(await acme.untilEnded(id, { timeoutMs: 90_000 })).toMatchObject(succeeded);
+    expect(await acme.untilEnded(id)).toMatchObject(succeeded);
     await expectAsDeclared('patient');
   });
 });

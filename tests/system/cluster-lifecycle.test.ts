@@ -1,4 +1,5 @@
 import type { Cluster, Operation } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { findShootDifferences } from '../support/cluster-crashes/judge-garden.js';
 import {
@@ -9,7 +10,7 @@ import {
   findRivalOperations,
   findUnfoundedEnds,
 } from '../support/cluster-crashes/judge-rows.js';
-import type { TeamClient } from '../support/clusters/client.js';
+import { operationIdOf, type TeamClient } from '../support/clusters/client.js';
 import {
   aCluster,
   aPool,
@@ -30,7 +31,7 @@ let system: ClusterSystem;
 let acme: TeamClient;
 
 beforeAll(async () => {
-  system = await startClusterSystem({ teams: ['acme', 'globex'], speed: { createMs: 1_500 } });
+  system = await startClusterSystem({ teams: ['acme', 'globex'] });
   await recordRowChanges(system.pool, ['cluster', 'operation', 'audit_entry']);
   acme = (system.teams[0] as ClusterSystem['teams'][number]).member;
 });
@@ -96,12 +97,19 @@ describe('a cluster, from its declaration to its deletion', () => {
 
   /** The cluster is created. */
   async function giveFirstPool(id: string): Promise<void> {
+    // Without the pause in the middle, a busy reconciler would see only the beginning and the end.
+    await system.garden.addShootFaults({ operations: ['Create'], effect: { stuck: true } });
     const put = await acme.insist({
       method: 'PUT',
       path: '/clusters/web/node-pools/general/',
       body: { spec: aPool() },
     });
     expect(put.status).toBe(201);
+    await waitFor('some progress', async () => {
+      const { json } = await acme.insist({ method: 'GET', path: `/operations/${operationIdOf(put)}/` });
+      return json.progress > 0;
+    });
+    await system.garden.clearShootFaults();
     const own = ['SpecAccepted', 'ConnectionReady', 'ControlPlaneReady', 'NodesReady', 'Reconciled'];
 
     const isWell = ({ status }: Cluster): boolean =>

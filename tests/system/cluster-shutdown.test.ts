@@ -27,8 +27,7 @@ beforeAll(async () => {
     reconcilers: 2,
     databaseUrl: postgres.url,
     redisUrl: isRedisInstalled() ? redis.url : undefined,
-    speed: { createMs: 3_000 },
-    apiEnv: { UPSTREAM_TIMEOUT_MS: '20s', GARDEN_TIMEOUT_MS: '20s', LOG_LEVEL: 'error' },
+    apiEnv: { LOG_LEVEL: 'error' },
     // Longer than any process may take to stop.
     reconcilerEnv: { GARDEN_TIMEOUT_MS: '60s', LOG_LEVEL: 'error' },
   });
@@ -53,16 +52,20 @@ async function stopInTime(program: Program): Promise<void> {
   expect(await program.stop()).toEqual({ code: 0, signal: null });
 }
 
-/** Waits until this many requests of the route have reached the upstream since the work began. */
-async function untilCalled<T>(route: string, times: number, work: () => T): Promise<T> {
-  const calls = async (): Promise<number> => (await system.cloud.calls())[route] ?? 0;
-  const before = await calls();
+/** Waits until so many requests of each route have reached the upstream since the work began. */
+async function untilCalled<T>(times: Readonly<Record<string, number>>, work: () => T): Promise<T> {
+  const before = await system.cloud.calls();
   const begun = work();
-  await waitFor(`${times} × ${route}`, async () => (await calls()) >= before + times, { timeoutMs: 30_000 });
+  for (const [route, count] of Object.entries(times)) {
+    await waitFor(`${count} × ${route}`, async () => {
+      const calls = (await system.cloud.calls())[route] ?? 0;
+      return calls >= (before[route] ?? 0) + count;
+    });
+  }
   return begun;
 }
 
-const APPLY_SHOOT = 'APPLY /apis/core.gardener.cloud/v1beta1/namespaces/:namespace/shoots/:name';
+const SHOOT = '/apis/core.gardener.cloud/v1beta1/namespaces/:namespace/shoots/:name';
 
 describe('a reconciler that is asked to stop', () => {
   it('stops in the middle of a pass, and another one takes over the cluster and the watch on the garden', async () => {
@@ -73,7 +76,7 @@ describe('a reconciler that is asked to stop', () => {
       match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
       effect: { hang: true },
     });
-    const { put } = await untilCalled(APPLY_SHOOT, 1, () => ({
+    const { put } = await untilCalled({ [`APPLY ${SHOOT}`]: 1 }, () => ({
       put: acme.insist({ method: 'PUT', path: '/clusters/taken-over/', body: aCluster(system) }),
     }));
     await second.start();
@@ -104,18 +107,21 @@ describe('a cluster API that is asked to stop', () => {
       times: null,
       effect: { delayMs: 1_500 },
     });
-    const { connections, kubeconfigs } = await untilCalled('GET /v1/placement_groups', 10, () => ({
-      connections: Array.from({ length: 10 }, (_, number) =>
-        team.admin.send({
-          method: 'PUT',
-          path: `/connections/c${number}/`,
-          body: { spec: { provider: 'hcloud', token: team.providerToken } },
-        }),
-      ),
-      kubeconfigs: Array.from({ length: 6 }, () =>
-        acme.send({ method: 'POST', path: '/clusters/answered/kubeconfig/', body: {} }),
-      ),
-    }));
+    const { connections, kubeconfigs } = await untilCalled(
+      { 'GET /v1/placement_groups': 10, [`POST ${SHOOT}/adminkubeconfig`]: 6 },
+      () => ({
+        connections: Array.from({ length: 10 }, (_, number) =>
+          team.admin.send({
+            method: 'PUT',
+            path: `/connections/c${number}/`,
+            body: { spec: { provider: 'hcloud', token: team.providerToken } },
+          }),
+        ),
+        kubeconfigs: Array.from({ length: 6 }, () =>
+          acme.send({ method: 'POST', path: '/clusters/answered/kubeconfig/', body: {} }),
+        ),
+      }),
+    );
 
     await stopInTime(api);
 
@@ -126,6 +132,7 @@ describe('a cluster API that is asked to stop', () => {
 
 describe('while Postgres is unavailable', () => {
   it('the API answers 503 with Retry-After, and everything recovers by itself when it is back', async () => {
+    await system.garden.addShootFaults({ operations: ['Create'], effect: { stuck: true } });
     const put = await acme.insist({ method: 'PUT', path: '/clusters/later/', body: aCluster(system) });
     await untilPhase(acme, 'later', 'Provisioning');
 
@@ -139,6 +146,7 @@ describe('while Postgres is unavailable', () => {
       }),
     ];
     await postgres.start();
+    await system.garden.clearShootFaults();
 
     expect(refused.map(({ status, json }) => [status, json.code])).toEqual(
       refused.map(() => [503, 'service_unavailable']),

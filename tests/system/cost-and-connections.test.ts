@@ -55,9 +55,7 @@ const twoPools = () => ({
 
 describe('prices', () => {
   it('appear soon after the connection, show what a cluster or a change costs, and decide which pool grows first', async () => {
-    await waitFor('the prices', async () => (await statusOf('main')).project?.currency === 'EUR', {
-      timeoutMs: 60_000,
-    });
+    await waitFor('the prices', async () => (await statusOf('main')).project?.currency === 'EUR');
     expect(await statusOf('main')).toMatchObject({
       phase: 'Ready',
       project: { reachable: true, readOnly: false, currency: 'EUR' },
@@ -155,9 +153,7 @@ describe('a token', () => {
 
     expect([code, stdout]).toEqual([0, expect.stringContaining('No secret is encrypted with old any more.')]);
     await verifyToday('main');
-    await waitFor('the next verification', async () => (await statusOf('main')).verifiedAt !== before.verifiedAt, {
-      timeoutMs: 60_000,
-    });
+    await waitFor('the next verification', async () => (await statusOf('main')).verifiedAt !== before.verifiedAt);
     expect((await connect('main', team.providerToken)).json.status).toMatchObject({ phase: 'Ready' });
     const { rows } = await system.pool.query(
       'SELECT DISTINCT token_key_id, token_version FROM connection WHERE ref = $1',

@@ -20,7 +20,7 @@ beforeAll(async () => {
     reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '3s', LOG_LEVEL: 'error' },
   });
 });
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 it(
   `nothing is lost or invented with jobs and limits on Postgres, whatever is killed (seed ${seed})`,

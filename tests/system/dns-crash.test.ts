@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describeNeeding, isRedisInstalled, missingRedisServer, showsLessWithout, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Load, startLoad } from '../support/clients/background-load.js';
+import { type Load, startLoad, untilWritten } from '../support/clients/background-load.js';
 import { callDns } from '../support/clients/dns-api.js';
 import { type AnsweredWrite, countAccepted, runChaos } from '../support/crashes/chaos.js';
 import { expectNothingLostOrInvented } from '../support/crashes/crash-judge.js';
@@ -247,10 +247,3 @@ const pidsOf = ({ gateways, reconcilers }: System): number[] => [...gateways, ..
 
 const isRefused = (load: Load | undefined, isWrite: boolean): boolean =>
   load?.answers.some((answer) => answer.status === 503 && answer.isWrite === isWrite) ?? false;
-
-/** Waits for this many accepted writes from now on. */
-async function untilWritten(load: Load, count: number): Promise<void> {
-  const accepted = () => load.answers.filter(({ isWrite, status }) => isWrite && status < 300).length;
-  const before = accepted();
-  await waitFor(`${count} more accepted writes`, () => accepted() >= before + count, { timeoutMs: 60_000 });
-}

@@ -29,7 +29,7 @@ beforeAll(async () => {
     reconcilerEnv: { DEMO_INTERVAL_MS: '500ms' },
   });
 });
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 function freshTeam(): Team {
   const team = system.teams[teamsTaken] as Team;
@@ -220,7 +220,7 @@ describe('many demos that end at once', () => {
     await Promise.all(demos.map(({ token }) => untilRefused(token)));
     await waitFor('all to have ended', async () => (await openEnds()) === 0, { timeoutMs: WITHIN_MS });
     const isHalfCleared = async () => (await heldBy(labels)).length <= DEMOS / 2;
-    await waitFor('half of them to be cleared', isHalfCleared, { timeoutMs: 60_000 });
+    await waitFor('half of them to be cleared', isHalfCleared);
     const [reconciler] = system.reconcilers as [Program];
     await reconciler.kill();
     const leftAtKill = (await heldBy(labels)).length;
@@ -230,8 +230,8 @@ describe('many demos that end at once', () => {
     await anHourLater();
     await reconciler.start();
 
-    await waitFor('all to be cleared', async () => (await heldBy(labels)).length === 0, { timeoutMs: 90_000 });
-    await waitFor('no write to be open', async () => (await openWrites()) === 0, { timeoutMs: 60_000 });
+    await waitFor('all to be cleared', async () => (await heldBy(labels)).length === 0);
+    await waitFor('no write to be open', async () => (await openWrites()) === 0);
     expect((await system.cloud.budget()).refused).toBe(0);
     const [writes, entries] = [await writesIn(system, DEMO_ZONE), await readEntries(system, DEMO_ZONE)];
     expect(findUnmatched(writes, entries)).toEqual([]);

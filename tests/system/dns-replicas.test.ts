@@ -9,7 +9,7 @@ import { untilSettled } from '../support/system/mirror.js';
 import { restartableRedis } from '../support/system/redis.js';
 import { type RoundRobin, startRoundRobin } from '../support/system/round-robin.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
-import { UNLIMITED } from '../support/system/system-parts.js';
+import { shortTimeouts, UNLIMITED } from '../support/system/system-parts.js';
 
 const PER_TOKEN = 120;
 const POLL_MS = 500;
@@ -32,12 +32,14 @@ async function start(options: {
   gateways: number;
   requestsPerHour?: number;
   requestsInFlightMax?: string;
+  /** How long a gateway waits. The default is longer than a test takes. */
+  waits?: typeof shortTimeouts;
   reconcilerEnv?: Record<string, string>;
 }): Promise<void> {
   redis = await restartableRedis();
   await redis.start();
   ends.push(redis.kill);
-  const { limitPerToken, requestsInFlightMax, ...rest } = options;
+  const { limitPerToken, requestsInFlightMax, waits, ...rest } = options;
   system = await startSystem({
     teams: ['acme', 'globex', 'initech'],
     redisUrl: redis.url,
@@ -46,6 +48,7 @@ async function start(options: {
       LIMIT_PER_TOKEN: limitPerToken,
       ACTION_POLL_MS: String(POLL_MS),
       REQUESTS_IN_FLIGHT_MAX: requestsInFlightMax,
+      ...waits,
     },
   });
   ends.push(system.stop);
@@ -78,7 +81,7 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
       reconcilerEnv: { DNS_ACTION_INTERVAL_MS: '1h' },
     }),
   );
-  afterAll(stopAll, 60_000);
+  afterAll(stopAll);
 
   it('count the requests of a token together: of many that come at once, only the burst passes', async () => {
     const token = await system.issueToken(team(2));
@@ -194,10 +197,9 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
     );
     await system.admin('token', 'revoke', team(1).slug, (rows[0] as { id: string }).id);
 
-    const revoked = await system.pool.query<{ at: Date }>('SELECT revoked_at AS at FROM dns_token WHERE id = $1', [
-      (rows[0] as { id: string }).id,
-    ]);
-    for (const at of await accepted) expect(at - Number(revoked.rows[0]?.at)).toBeLessThan(2_000);
+    // The time in the row is from before the commit, by any amount on a busy machine.
+    const revokedAt = Date.now();
+    for (const at of await accepted) expect(at - revokedAt).toBeLessThan(2_000);
     expect((await call(token, 'GET', RECORDS)).status).toBe(401);
   });
 
@@ -223,8 +225,10 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
 });
 
 describeNeeding(describe, missing, 'an upstream with a small budget', () => {
-  beforeAll(() => start({ limitPerToken: UNLIMITED, actionMs: 0, gateways: 2, requestsPerHour: BUDGET }), 120_000);
-  afterAll(stopAll, 60_000);
+  beforeAll(() =>
+    start({ limitPerToken: UNLIMITED, actionMs: 0, gateways: 2, requestsPerHour: BUDGET, waits: shortTimeouts }),
+  );
+  afterAll(stopAll);
 
   it('never gets more requests from gateways and reconciler than it grants, and every team gets a part', async () => {
     const outcomes = await Promise.all(

@@ -31,26 +31,22 @@ beforeAll(async () => {
 });
 /** A gateway that is not notified of revocations caches no tokens, and a test of the notification would show nothing. */
 beforeEach(async () => {
-  await waitFor(
-    'both gateways to listen',
-    async () => {
-      const { rows } = await system.pool.query(
-        `SELECT query FROM pg_stat_activity
+  await waitFor('both gateways to listen', async () => {
+    const { rows } = await system.pool.query(
+      `SELECT query FROM pg_stat_activity
        WHERE datname = current_database() AND application_name = $1 AND query ~ '^(LISTEN|SELECT 1)'`,
-        [LISTENING],
-      );
-      expect(rows).toHaveLength(system.gateways.length);
-      return true;
-    },
-    { timeoutMs: 30_000 },
-  );
+      [LISTENING],
+    );
+    expect(rows).toHaveLength(system.gateways.length);
+    return true;
+  });
 });
 afterEach(async () => {
   proxy.restore();
   await Promise.all(system.gateways.map((gateway) => gateway.start()));
   await Promise.all(system.gateways.map((gateway) => gateway.untilReady()));
 });
-afterAll(() => undo(ends), 60_000);
+afterAll(() => undo(ends));
 
 const team = (at: number): ClusterTeam => system.teams[at] as ClusterTeam;
 

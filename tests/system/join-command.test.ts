@@ -26,7 +26,7 @@ beforeAll(async () => {
   system = await startClusterSystem();
   ({ admin, member } = system.teams[0] as ClusterSystem['teams'][number]);
 });
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 const serverIs = (phase: AdoptedServer['status']['phase']) =>
   untilServers(member, `of which one is ${phase}`, (all) => all.some(({ status }) => status.phase === phase));

@@ -18,7 +18,6 @@ const apiEnv = {
   EVENT_STREAMS_PER_TEAM: '1000',
   EVENT_STREAMS_MAX: '4000',
 };
-const WITHIN = { timeoutMs: 60_000 };
 
 type Change = Pick<TeamEvent, 'kind' | 'name'>;
 
@@ -43,7 +42,7 @@ async function followMany(count: number, bases: readonly string[], cookie: strin
   });
   while (followers.length < count) {
     followers.push(...Array.from({ length: 100 }, () => followEvents({ bases, team: 'acme', cookie })));
-    await waitFor('streams to be open', () => followers.every((each) => each.isReady()), WITHIN);
+    await waitFor('streams to be open', () => followers.every((each) => each.isReady()));
   }
   return followers;
 }
@@ -80,10 +79,8 @@ const shown = (changes: readonly Change[]) => ofClusters(changes).map(({ kind, n
 
 async function expectAll(followers: readonly Follower[], system: ClusterSystem): Promise<void> {
   const told = shown(await toldBy(system));
-  await waitFor(
-    `${told.length} changes to arrive everywhere`,
-    () => followers.every(({ changes }) => ofClusters(changes).length >= told.length),
-    WITHIN,
+  await waitFor(`${told.length} changes to arrive everywhere`, () =>
+    followers.every(({ changes }) => ofClusters(changes).length >= told.length),
   );
   for (const { changes, surprises } of followers) {
     expect(surprises).toEqual([]);
@@ -117,11 +114,11 @@ describe('a replica that is killed', () => {
       system,
       Array.from({ length: 10 }, (_, at) => `c${at}`),
     );
-    await waitFor('some changes', () => followers.every(({ changes }) => ofClusters(changes).length >= 4), WITHIN);
+    await waitFor('some changes', () => followers.every(({ changes }) => ofClusters(changes).length >= 4));
     await two.kill();
     await declared;
     // They may have had all changes before, and not have noticed the end yet.
-    await waitFor('all to come back', () => followers.every((each) => each.streams() >= 2), WITHIN);
+    await waitFor('all to come back', () => followers.every((each) => each.streams() >= 2));
 
     await expectAll(followers, system);
     expect(await metricOf(one, 'corral_event_streams_count')).toBe(followers.length);

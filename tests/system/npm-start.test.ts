@@ -43,7 +43,7 @@ async function start(): Promise<void> {
     args: ['--enable-source-maps', builtFile('tools/dist/start/main.js')],
     env: { ...withoutSettings, CORRAL_STATE_DIR: join(folder, 'state') },
     readyLine: 'Ctrl-C stops everything',
-    readyTimeoutMs: 90_000,
+    readyTimeoutMs: 120_000,
   });
 }
 const withoutSettings = Object.fromEntries(
@@ -60,7 +60,7 @@ beforeAll(async () => {
   await start();
 });
 afterAll(async () => {
-  await running?.stop({ timeoutMs: 30_000 });
+  await running?.stop({ timeoutMs: 60_000 });
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -222,7 +222,7 @@ describeNeeding(describe, canListProcesses() ? null : noProc, 'the processes of 
 
     const gateway = await findGateway();
     process.kill(gateway?.pid as number, 'SIGKILL');
-    await waitFor('the gateway to be replaced', async () => (await listNames(dev)).length > 0, { timeoutMs: 30_000 });
+    await waitFor('the gateway to be replaced', async () => (await listNames(dev)).length > 0);
     expect(await listNames(dev)).toEqual(kept);
     expect((await findGateway())?.pid).not.toBe(gateway?.pid);
     expect(running.output()).toContain('dns-gateway exited (SIGKILL). Restarting it');

@@ -21,6 +21,7 @@ import {
   answersTo,
   type ClusterSystem,
   type ClusterTeam,
+  shortTimeouts,
   startClusterSystem,
 } from '../support/clusters/start-cluster-system.js';
 import { drawer, readCrashPlan } from '../support/crashes/crash-plan.js';
@@ -43,11 +44,16 @@ beforeAll(async () => {
     apis: 2,
     reconcilers: 2,
     teams: ['acme', 'globex', 'initech'],
-    reconcilerEnv: { SERVER_REBUILD_GRACE_MS: '4s', SERVER_DRAIN_MS: '20s', RECONCILE_LEASE_MS: '2s' },
+    reconcilerEnv: {
+      ...shortTimeouts,
+      SERVER_REBUILD_GRACE_MS: '4s',
+      SERVER_DRAIN_MS: '20s',
+      RECONCILE_LEASE_MS: '2s',
+    },
   });
   await recordRowChanges(system.pool, ['adopted_server']);
 });
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 const team = (slug: string): ClusterTeam => system.teams.find((each) => each.slug === slug) as ClusterTeam;
 const numberOf = ({ metadata }: AdoptedServer): number => metadata.serverID;

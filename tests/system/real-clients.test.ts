@@ -26,7 +26,7 @@ beforeAll(async () => {
     gatewayEnv: (index) => (index === LIMITED ? limits : {}),
   });
 });
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 const team = (slug: string): Team => system.teams.find((each) => each.slug === slug) as Team;
 /** Each test has its own team, as a client lists everything of its team. */

@@ -19,7 +19,6 @@ const CHECK_EVERY_MS = 200;
 /** A new connection to Postgres may take 2 s, and more on a loaded machine. That says nothing about restarts. */
 const DATABASE_AWAY = /^503 .*The database is unavailable/;
 const DRAIN_DELAY_MS = '5s';
-const patient = { UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_WAIT_MS: '30s' };
 
 let system: ClusterSystem;
 beforeAll(async () => {
@@ -27,14 +26,14 @@ beforeAll(async () => {
     apis: 2,
     gateways: 2,
     apiEnv: { DRAIN_DELAY_MS },
-    gatewayEnv: () => ({ ...patient, DRAIN_DELAY_MS }),
+    gatewayEnv: () => ({ DRAIN_DELAY_MS }),
   });
 });
 const proxies: RoundRobin[] = [];
 afterEach(async () => {
   for (const proxy of proxies.splice(0)) await proxy.stop();
 });
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 type Replica = Program & { readonly base: string };
 /** @param index the number of the client; @param turn the number of its request */

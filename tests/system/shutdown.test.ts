@@ -1,6 +1,6 @@
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Load, startLoad } from '../support/clients/background-load.js';
+import { type Load, startLoad, untilWritten } from '../support/clients/background-load.js';
 import { callDns } from '../support/clients/dns-api.js';
 import { ownSets, readMirror, untilSettled } from '../support/system/mirror.js';
 import { restartablePostgres } from '../support/system/postgres.js';
@@ -18,7 +18,6 @@ beforeAll(async () => {
   system = await startSystem({
     databaseUrl: postgres.url,
     teams: ['acme', 'globex'],
-    gatewayEnv: { UPSTREAM_TIMEOUT_MS: '10s' },
   });
   ends.push(system.stop);
 });
@@ -26,7 +25,7 @@ afterEach(async () => {
   await load?.stop();
   load = undefined;
 });
-afterAll(() => undo(ends), 60_000);
+afterAll(() => undo(ends));
 
 const team = (at: number): Team => system.teams[at] as Team;
 
@@ -89,10 +88,3 @@ describe('while Postgres is unavailable', () => {
     await expectMirrorIsTrue(system, team(1));
   });
 });
-
-/** Waits for this many accepted writes from now on. */
-async function untilWritten(load: Load, count: number): Promise<void> {
-  const accepted = () => load.answers.filter(({ isWrite, status }) => isWrite && status < 300).length;
-  const before = accepted();
-  await waitFor(`${count} more accepted writes`, () => accepted() >= before + count, { timeoutMs: 60_000 });
-}

@@ -28,6 +28,8 @@ import {
 } from './support/start-reconciling.js';
 
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+/** For a process that must exit by itself: far longer than its grace period. */
+const patient = { timeoutMs: 90_000 };
 const backends = [
   { backend: 'Postgres', missing: null },
   { backend: 'Redis', missing: missingRedis() },
@@ -66,7 +68,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
         HCLOUD_API_URL: at.cloud.apiUrl,
         HCLOUD_TOKEN: UPSTREAM_TOKEN,
         DNS_SETTLE_INTERVAL_MS: '200ms',
-        SHUTDOWN_GRACE_MS: '4s',
+        SHUTDOWN_GRACE_MS: '8s',
         ...env,
       },
       readyUrl: `http://127.0.0.1:${port}/readyz`,
@@ -93,7 +95,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     const metrics = await (await fetch(reconciler.metricsUrl)).text();
     expect(metrics).toMatch(/corral_dns_settlements_total\{.*outcome="not_applied".*\} 1/);
     expect(metrics).toMatch(/corral_dns_sync_age_seconds\{/);
-    expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
+    expect(await reconciler.stop(patient)).toEqual({ code: 0, signal: null });
     expect(reconciler.output()).not.toContain(UPSTREAM_TOKEN);
     await queue.close();
   });
@@ -108,7 +110,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     });
 
     // It would be killed if it did not exit by itself.
-    expect(await first.stop()).toEqual({ code: 0, signal: null });
+    expect(await first.stop(patient)).toEqual({ code: 0, signal: null });
 
     at.cloud.admin.clearFaults();
     await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });

@@ -11,7 +11,7 @@ export interface PlainRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The body, which is sent as JSON. */
   readonly body?: unknown;
-  /** The default is 30,000. */
+  /** The default is 90,000. */
   readonly timeoutMs?: number;
 }
 
@@ -21,7 +21,7 @@ export class UndocumentedAnswer extends Error {
 }
 
 /** @throws Error if there is no answer */
-export async function ask(url: string, { method, headers, body, timeoutMs = 30_000 }: PlainRequest): Promise<Answer> {
+export async function ask(url: string, { method, headers, body, timeoutMs = 90_000 }: PlainRequest): Promise<Answer> {
   const response = await fetch(url, {
     method,
     headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { waitFor } from '@corral/testing';
 import { type Team, ZONE } from '../system/start-system.js';
 import type { Answer } from './answer.js';
 import { callDns } from './dns-api.js';
@@ -51,4 +52,11 @@ export function startLoad(url: string, { token, slug }: Pick<Team, 'slug' | 'tok
       await Promise.all(clients);
     },
   };
+}
+
+/** Waits for this many accepted writes from now on. */
+export async function untilWritten(load: Load, count: number): Promise<void> {
+  const accepted = () => load.answers.filter(({ isWrite, status }) => isWrite && status < 300).length;
+  const before = accepted();
+  await waitFor(`${count} more accepted writes`, () => accepted() >= before + count);
 }

@@ -124,8 +124,7 @@ export const missingOpenssl = (): Missing | null => {
 };
 
 /** Returns whether a command is installed, which means that it runs and exits with 0. */
-export const works = async (command: Command): Promise<boolean> =>
-  (await runCommand(command, { timeoutMs: 20_000 })).code === 0;
+export const works = async (command: Command): Promise<boolean> => (await runCommand(command)).code === 0;
 
 /** @returns null if the command succeeded, otherwise its output in one line */
 async function attempt(command: Command, cwd: string): Promise<string | null> {

@@ -46,15 +46,11 @@ export async function untilCluster(
   description: string,
   fits: (cluster: Cluster) => boolean,
 ): Promise<Cluster> {
-  return waitFor(
-    `cluster ${name} to be ${description}`,
-    async () => {
-      const cluster = await getCluster(client, name);
-      if (fits(cluster)) return cluster;
-      throw new Error(JSON.stringify({ ...cluster.metadata, ...cluster.status }));
-    },
-    { timeoutMs: 60_000 },
-  );
+  return waitFor(`cluster ${name} to be ${description}`, async () => {
+    const cluster = await getCluster(client, name);
+    if (fits(cluster)) return cluster;
+    throw new Error(JSON.stringify({ ...cluster.metadata, ...cluster.status }));
+  });
 }
 
 export const untilPhase = (client: TeamClient, name: string, phase: Cluster['status']['phase']): Promise<Cluster> =>

@@ -41,8 +41,9 @@ export interface Program {
   readonly exited: Promise<Ended>;
 }
 
-const READY_MS = 60_000;
-const STOP_MS = 40_000;
+const STOP_MS = 90_000;
+/** How long one readiness check waits for its answer. Further checks follow. */
+const CHECK_MS = 20_000;
 
 export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }: ProgramSpec): Program {
   const args = [...nodeArgs, builtFile(file)];
@@ -72,11 +73,11 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
       void process.exited.then((how) => {
         ended = how;
       });
-      await waitFor(`${name} to be ready`, async () => ended !== null || (await statusOf(readyUrl)) === 200, {
-        timeoutMs: READY_MS,
-      }).catch((cause: unknown) => {
-        throw new Error(`${name} is not ready.\n${process.output()}`, { cause });
-      });
+      await waitFor(`${name} to be ready`, async () => ended !== null || (await statusOf(readyUrl)) === 200).catch(
+        (cause: unknown) => {
+          throw new Error(`${name} is not ready.\n${process.output()}`, { cause });
+        },
+      );
       if (ended !== null) throw new Error(`${name} ended by itself: ${JSON.stringify(ended)}\n${process.output()}`);
     },
     async kill() {
@@ -101,7 +102,7 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
 /** Asks on a new connection: one that is kept open would count as a connection that the program holds. */
 const statusOf = (url: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
-    get(url, { agent: false, signal: AbortSignal.timeout(2_000) }, (answer) => {
+    get(url, { agent: false, signal: AbortSignal.timeout(CHECK_MS) }, (answer) => {
       answer.resume();
       resolve(answer.statusCode);
     }).on('error', reject);

@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface RoundRobin {
   /** The address without a path. */
@@ -46,11 +47,16 @@ export async function startRoundRobin(
   // Keeps connections open, as proxies do, so that a connection that closes during a request has an effect.
   const agent = readyUrls === undefined ? false : new Agent({ keepAlive: true });
   let turn = 0;
+  const stopping = new AbortController();
+  // One check after the other: a late answer to an older check must not hide what a newer one found.
   const check = async (index: number, url: string): Promise<void> => {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(CHECK_MS_MAX) }).catch(() => null);
-    isReady[index] = answer?.ok ?? false;
+    while (!stopping.signal.aborted) {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(CHECK_MS_MAX) }).catch(() => null);
+      isReady[index] = answer?.ok ?? false;
+      await pause(checkEveryMs, null, { signal: stopping.signal }).catch(() => undefined);
+    }
   };
-  const checking = setInterval(() => readyUrls?.forEach((url, index) => void check(index, url)), checkEveryMs);
+  readyUrls?.forEach((url, index) => void check(index, url));
   const nextTarget = (): number => {
     for (let tries = 0; tries < targets.length; tries += 1) {
       const at = turn++ % targets.length;
@@ -92,7 +98,7 @@ export async function startRoundRobin(
     ready: isReady,
     stop: () =>
       new Promise((resolve) => {
-        clearInterval(checking);
+        stopping.abort();
         if (agent !== false) agent.destroy();
         server.close(() => resolve());
         server.closeAllConnections();

@@ -100,14 +100,15 @@ export interface Gateway extends Program {
   readonly url: string;
 }
 
-/** Intervals that are short enough for a test, with the same ratios as in production. */
-const shortTimes = {
+/** Intervals that are short enough for a test. */
+const shortTimes = { SETTLE_AFTER_MS: '700ms', SETTLE_WITHIN_MS: '1s', ACTION_POLL_MS: '100ms' } as const;
+/** How long a gateway waits at most: longer than any answer takes on a busy machine. */
+const patient = { UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_WAIT_MS: '60s' } as const;
+/** For tests in which a gateway gives up: the same ratios as in production. */
+export const shortTimeouts = {
   UPSTREAM_TIMEOUT_MS: '1s',
   UPSTREAM_WAIT_MS: '1500ms',
   WRITE_WAIT_MS: '2500ms',
-  SETTLE_AFTER_MS: '700ms',
-  SETTLE_WITHIN_MS: '1s',
-  ACTION_POLL_MS: '100ms',
 } as const;
 
 export async function gateway(index: number, env: Env, nodeArgs: readonly string[] = []): Promise<Gateway> {
@@ -115,7 +116,7 @@ export async function gateway(index: number, env: Env, nodeArgs: readonly string
   const made = await api({
     name: `dns-gateway ${index}`,
     file: 'apps/dns-gateway/dist/main.js',
-    env: { ...shortTimes, ...limits, ...env },
+    env: { ...shortTimes, ...patient, ...limits, ...env },
     nodeArgs,
   });
   return Object.assign(made, { url: `${made.base}/v1` });

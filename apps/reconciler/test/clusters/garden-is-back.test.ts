@@ -1,11 +1,9 @@
 import type { FaultRule } from '@corral/local-cloud';
 import { waitFor } from '@corral/testing';
-import { afterAll, afterEach, beforeAll, describe, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, it } from '@jest/globals';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 const FEW = 4;
 /** Sweeps and lists are an hour away, so only the tested mechanism can wake a cluster. */

@@ -11,6 +11,8 @@ import { type Clusters, PROJECT_TOKEN, startClusters } from '../support/start-cl
 import { untilEnded } from '../support/until.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** For a process that must exit by itself: far longer than its grace period. */
+const patient = { timeoutMs: 90_000 };
 const KEY = Buffer.alloc(32, 7);
 
 let at: Clusters;
@@ -47,7 +49,7 @@ async function startReconciler(env: Record<string, string> = {}) {
       RECONCILE_LEASE_MS: '2s',
       RECONCILE_SWEEP_INTERVAL_MS: '500ms',
       CONNECTION_VERIFY_INTERVAL_MS: '500ms',
-      SHUTDOWN_GRACE_MS: '4s',
+      SHUTDOWN_GRACE_MS: '8s',
       ...env,
     },
     readyUrl: `http://127.0.0.1:${port}/readyz`,
@@ -79,7 +81,7 @@ describe('the reconciler as a process with a garden', () => {
     expect(metrics).toMatch(/corral_reconcile_passes_total\{.*outcome="settled".*\} \d/);
     expect(metrics).toMatch(/corral_reconcile_due_age_seconds\{.*\} 0/);
     expect(metrics).toMatch(/corral_reconcile_sweep_found_total\{.*\} \d/);
-    expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
+    expect(await reconciler.stop(patient)).toEqual({ code: 0, signal: null });
     expect(reconciler.output()).toContain('pass done');
     expect(reconciler.output()).not.toContain(PROJECT_TOKEN);
     expect(reconciler.output()).not.toContain(KEY.toString('base64'));
@@ -120,7 +122,7 @@ describe('the reconciler as a process with a garden', () => {
     await waitFor('the write to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
 
     // It would be killed if it did not exit by itself.
-    expect(await first.stop()).toEqual({ code: 0, signal: null });
+    expect(await first.stop(patient)).toEqual({ code: 0, signal: null });
 
     expect(await at.row(cluster.id)).toMatchObject({ lease_until: null, is_due: true });
     await startReconciler();

@@ -396,7 +396,7 @@ describe('a task with one leader', () => {
   }
 
   it('is performed by one of many', async () => {
-    const candidates = Array.from({ length: 5 }, () => candidate('one-of-many'));
+    const candidates = Array.from({ length: 5 }, () => candidate('one-of-many', { leaseMs: HOUR_MS }));
 
     await waitFor('a leader', () => candidates.some((each) => each.isLeading()));
     const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'one-of-many'`);
@@ -417,8 +417,14 @@ describe('a task with one leader', () => {
   });
 
   it('is taken over when its leader is silent', async () => {
-    await leadershipStore(at.pool).hold('silent', 'dead', LEASE_MS);
-    const next = candidate('silent');
+    await leadershipStore(at.pool).hold('silent', 'dead', 1);
+    await waitFor('its lease to end', async () => {
+      const { rowCount } = await at.pool.query(
+        `SELECT FROM leadership WHERE name = 'silent' AND until < clock_timestamp()`,
+      );
+      return rowCount === 1;
+    });
+    const next = candidate('silent', { leaseMs: HOUR_MS });
 
     await waitFor('the next to lead', () => next.isLeading());
 
@@ -436,7 +442,8 @@ describe('a task with one leader', () => {
     isAway = true;
 
     await waitFor('it to stop', () => !first.isLeading() && first.working() === 0);
+    const begunBefore = first.begun();
     isAway = false;
-    await waitFor('it to lead again', () => first.begun() === 2);
+    await waitFor('it to lead again', () => first.begun() > begunBefore);
   });
 });
