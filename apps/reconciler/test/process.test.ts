@@ -14,18 +14,8 @@ import {
 } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import {
-  addLostWrite,
-  addTeam,
-  getEntry,
-  mirroredValues,
-  type Reconciling,
-  records,
-  startReconciling,
-  type TestTeam,
-  UPSTREAM_TOKEN,
-  ZONE,
-} from './support/start-reconciling.js';
+import { records, type TestTeam } from './support/dns-rows.js';
+import { type Reconciling, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/start-reconciling.js';
 
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** For a process that must exit by itself: far longer than its grace period. */
@@ -44,7 +34,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
   beforeAll(async () => {
     if (backend === 'Redis') redis = await redisForTests();
     at = await startReconciling();
-    acme = await addTeam(at, 'acme');
+    acme = await at.addTeam('acme');
   });
   afterEach(async () => {
     at.cloud.admin.clearFaults();
@@ -83,12 +73,12 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
   it('syncs at its start, settles due writes, performs a requested run, and shuts down in order', async () => {
     at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: records('192.0.2.1') });
     const reconciler = await startReconciler();
-    await waitFor('the first sync', async () => (await mirroredValues(at, 'www.acme')) !== null);
-    const lost = await addLostWrite(at, acme, { name: 'www.acme', operation: 'delete', body: null });
+    await waitFor('the first sync', async () => (await at.mirroredValues('www.acme')) !== null);
+    const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
     const queue = openQueue();
     const runId = randomUUID();
 
-    await waitFor('the settlement', async () => (await getEntry(at, lost.entryId)).state === 'settled');
+    await waitFor('the settlement', async () => (await at.getEntry(lost.entryId)).state === 'settled');
     await queue.send('zone-sync', { reason: 'request', runId });
     await waitFor('the requested run', async () => (await findRun(runId))?.finished_at);
 
@@ -135,9 +125,9 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
       const client = new Redis(redis?.url as string);
       await client.flushall();
       client.disconnect();
-      const lost = await addLostWrite(at, acme, { name: 'late.acme', operation: 'delete', body: null });
+      const lost = await at.addLostWrite(acme, { name: 'late.acme', operation: 'delete', body: null });
 
-      await waitFor('the settlement', async () => (await getEntry(at, lost.entryId)).state === 'settled');
+      await waitFor('the settlement', async () => (await at.getEntry(lost.entryId)).state === 'settled');
     });
   }
 });

@@ -1,4 +1,5 @@
-import { DEMO_ZONE, type Reconciling, records, type TestTeam } from './start-reconciling.js';
+import { records, type TestTeam } from './dns-rows.js';
+import { DEMO_ZONE, type Reconciling } from './start-reconciling.js';
 
 export interface DemoRow {
   id: string;

@@ -1,19 +1,18 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { TeamId } from '@corral/contracts';
 import { connectPool, type Pool } from '@corral/database';
-import { type NewWrite, parseStoredWrite, type RrsetOperation, writeLedger, zoneSyncStore } from '@corral/dns-data';
+import { zoneSyncStore } from '@corral/dns-data';
 import { connectHcloud, type HcloudClient } from '@corral/hcloud';
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
 import type { Queue } from '@corral/queue';
 import { createMetrics, type Metrics, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
 import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../src/dns/workers.js';
+import { type DnsRows, dnsRows } from './dns-rows.js';
 
 export const ZONE = 'example.test';
 export const DEMO_ZONE = 'demo.example.test';
 export const UPSTREAM_TOKEN = 'x'.repeat(64);
 
-export interface Reconciling {
+export interface Reconciling extends DnsRows {
   readonly databaseUrl: string;
   readonly pool: Pool;
   readonly cloud: LocalCloud;
@@ -28,6 +27,10 @@ export interface Reconciling {
   /** A second reconciler with separate metrics. */
   another(settings?: Partial<DnsSettings>, upstream?: Partial<HcloudClient>): DnsWorkers;
   metric(name: string, labels?: Record<string, string>): Promise<number | undefined>;
+  /** Mirrors the zone without any set, as after the import of an empty zone. */
+  mirrorZone(): Promise<void>;
+  /** Removes faults, and every set in the upstream zone. */
+  clearUpstream(): void;
   stop(): Promise<void>;
 }
 
@@ -89,6 +92,7 @@ export async function startReconciling(
   const idOf = (name: string) => cloud.admin.zones().find((zone) => zone.name === name)?.id as number;
   const [zoneId, demoZoneId] = [idOf(ZONE), idOf(DEMO_ZONE)];
   return {
+    ...dnsRows(pool, zoneId),
     databaseUrl: database.url,
     pool,
     cloud,
@@ -106,6 +110,15 @@ export async function startReconciling(
         wanted.every(([label, text]) => (value.labels as Record<string, unknown>)[label] === text),
       )?.value;
     },
+    async mirrorZone() {
+      const zone = await hcloud.readZone(ZONE);
+      if (zone.kind === 'found') await zoneSyncStore(pool).saveZone(zone);
+    },
+    clearUpstream() {
+      cloud.admin.clearFaults();
+      const { rrsets = [] } = cloud.admin.zones().find(({ name }) => name === ZONE) ?? {};
+      for (const { name, type } of rrsets) if (name !== '@') cloud.admin.deleteRrset(ZONE, name, type);
+    },
     async stop() {
       hcloud.close();
       await cloud.close();
@@ -114,105 +127,5 @@ export async function startReconciling(
     },
   };
 }
-
-/** Mirrors the zone without any set, like after the import of an empty zone. */
-export async function mirrorZone({ pool, hcloud }: Reconciling): Promise<void> {
-  const zone = await hcloud.readZone(ZONE);
-  if (zone.kind === 'found') await zoneSyncStore(pool).saveZone(zone);
-}
-
-export interface TestTeam {
-  readonly id: TeamId;
-  readonly slug: string;
-  readonly tokenId: string;
-}
-
-export async function addTeam({ pool }: Reconciling, slug: string): Promise<TestTeam> {
-  const team = await pool.query<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
-  const id = team.rows[0]?.id as TeamId;
-  const token = await pool.query<{ id: string }>(
-    `INSERT INTO dns_token (team_id, name, hash, scopes, within_types) VALUES ($1, 'test', $2, '{dns}', '{}') RETURNING id`,
-    [id, randomBytes(32)],
-  );
-  return { id, slug, tokenId: token.rows[0]?.id as string };
-}
-
-export interface TestWrite {
-  readonly name: string;
-  readonly type?: string;
-  readonly operation: RrsetOperation;
-  readonly body: object | null;
-}
-
-/** A write whose holder died or gave up: pending, with an expired lease. */
-export async function addLostWrite(
-  { pool, zoneId }: Reconciling,
-  team: TestTeam,
-  { name, type = 'A', operation, body }: TestWrite,
-): Promise<{ entryId: number; write: NewWrite }> {
-  const full = operation === 'create' ? { name, type, ...body } : body;
-  const requestBody = full === null ? null : JSON.stringify(full);
-  const parsed = parseStoredWrite(operation, requestBody);
-  if (parsed === null) throw new Error('The test wants to send a body that no write has.');
-  const write: NewWrite = {
-    owner: { kind: 'team', id: team.id, teamId: team.id },
-    tokenId: team.tokenId,
-    key: { zoneId, name, type },
-    write: parsed,
-    requestBody,
-    requestId: null,
-    requestHash: createHash('sha256').update(randomUUID()).digest(),
-  };
-  const begun = await ledgerOf(pool).begin(write, () => true);
-  if (begun.kind !== 'begun') throw new Error(`The write did not begin: ${begun.kind}.`);
-  return { entryId: begun.lease.entryId, write };
-}
-
-/** A ledger whose leases have already expired when they are granted. */
-export const ledgerOf = (pool: Pool, leaseMs = -1_000) =>
-  writeLedger(pool, {
-    quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
-    leaseMs,
-    replayMs: 60_000,
-  });
-
-export interface EntryRow {
-  id: number;
-  state: string;
-  actor: string;
-  operation: string;
-  name: string;
-  team_id: string | null;
-  found_applied: boolean | null;
-  found_body: string | null;
-  reserved_records: number;
-  lease_until: Date | null;
-  lease_fence: number;
-  recheck_at: Date | null;
-}
-
-export async function readEntries({ pool }: Pick<Reconciling, 'pool'>, where = 'true'): Promise<EntryRow[]> {
-  const { rows } = await pool.query<EntryRow>(`SELECT * FROM dns_audit_entry WHERE ${where} ORDER BY id`);
-  return rows;
-}
-
-export async function getEntry(at: Pick<Reconciling, 'pool'>, entryId: number): Promise<EntryRow> {
-  const [entry] = await readEntries(at, `id = ${entryId}`);
-  if (entry === undefined) throw new Error(`There is no entry ${entryId}.`);
-  return entry;
-}
-
-/** The mirrored values of a set, or null when it is absent. */
-export async function mirroredValues({ pool }: Pick<Reconciling, 'pool'>, name: string, type = 'A') {
-  const { rows } = await pool.query<{ body: string }>('SELECT body FROM dns_rrset WHERE name = $1 AND type = $2', [
-    name,
-    type,
-  ]);
-  const body = rows[0]?.body;
-  if (body === undefined) return null;
-  return (JSON.parse(body) as { records: { value: string }[] }).records.map((record) => record.value);
-}
-
-export const records = (...values: string[]) => values.map((value) => ({ value }));
 
 export const running = (): AbortSignal => new AbortController().signal;
