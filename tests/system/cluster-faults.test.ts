@@ -1,7 +1,6 @@
 import type { Cluster } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { findShootDifferences } from '../support/cluster-crashes/judge-garden.js';
 import { operationIdOf, type TeamClient } from '../support/clusters/client.js';
 import {
   aCluster,
@@ -9,6 +8,7 @@ import {
   change,
   codeOf,
   conditionOf,
+  expectAsDeclared,
   findShoot,
   getCluster,
   getShoot,
@@ -61,12 +61,6 @@ async function make(name: string, changes: object = {}): Promise<Cluster> {
 const putPool = (name: string, pool: object) =>
   ({ method: 'PUT', path: `/clusters/${name}/node-pools/general/`, body: { spec: aPool(pool) } }) as const;
 
-async function expectAsDeclared(name: string): Promise<void> {
-  const cluster = await getCluster(acme, name);
-  expect(findShootDifferences([cluster], [await getShoot(system, cluster)])).toEqual([]);
-  expect(cluster.metadata.observedGeneration).toBe(cluster.metadata.generation);
-}
-
 describe('problems that only the team can fix', () => {
   it('the change fails with a token that the provider rejects, and a new token repairs the cluster', async () => {
     const [oldToken, newToken] = ['a'.repeat(64), 'b'.repeat(64)];
@@ -97,7 +91,7 @@ describe('problems that only the team can fix', () => {
       'as declared',
       ({ metadata, status }) => metadata.observedGeneration === metadata.generation && status.phase === 'Ready',
     );
-    await expectAsDeclared('token');
+    await expectAsDeclared(system, acme, 'token');
     expect((await acme.untilEnded(failed.id)).state).toBe('failed');
   });
 
@@ -118,7 +112,7 @@ describe('problems that only the team can fix', () => {
 
     expect(await change(acme, 'PUT', '/clusters/quota/', aCluster(system))).toMatchObject(succeeded);
     await untilPhase(acme, 'quota', 'Ready');
-    await expectAsDeclared('quota');
+    await expectAsDeclared(system, acme, 'quota');
     expect((await acme.insist({ method: 'POST', path: '/clusters/quota/retry/' })).status).toBe(200);
   });
 });
@@ -156,7 +150,7 @@ describe('while the garden is', () => {
     await system.cloud.clearFaults();
 
     expect(await acme.untilEnded(id)).toMatchObject(succeeded);
-    await expectAsDeclared('patient');
+    await expectAsDeclared(system, acme, 'patient');
   });
 });
 
@@ -193,7 +187,7 @@ describe('the return of the garden', () => {
     await system.cloud.clearFaults();
 
     for (const put of puts) expect(await acme.untilEnded(operationIdOf(put) as string)).toMatchObject(succeeded);
-    for (const name of names) await expectAsDeclared(name);
+    for (const name of names) await expectAsDeclared(system, acme, name);
     const changes = await readRowChanges(system.pool);
     const woken = ids.map((id) => changes.find(({ row }) => row.id === id) as RowChange);
     const dueAt = woken.map(({ row }) => Date.parse(row.due_at));
@@ -227,7 +221,7 @@ describe('changes that others make on the garden', () => {
     expect(await acme.untilEnded(operationIdOf(put) as string)).toMatchObject(succeeded);
     const moved = await untilCluster(acme, 'moving', 'there', ({ status }) => status.migrationPhase === null);
     expect(moved.status.seedName).not.toBe(cluster.status.seedName);
-    await expectAsDeclared('moving');
+    await expectAsDeclared(system, acme, 'moving');
   });
 
   it('a Shoot that disappeared is reported and never created again', async () => {
@@ -261,7 +255,7 @@ describe('changes that others make on the garden', () => {
     const shoot = await getShoot(system, cluster);
     expect(shoot.spec).toMatchObject({ maintenance: { timeWindow } });
     expect(shoot.metadata.annotations).toMatchObject({ 'example.org/note': 'kept' });
-    await expectAsDeclared('shared');
+    await expectAsDeclared(system, acme, 'shared');
   });
 
   it('a field that somebody else took over is left alone and reported', async () => {

@@ -1,25 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { connectQueue } from '@corral/queue';
 import { silentLog } from '@corral/service';
-import {
-  describeEachNeeding,
-  freePort,
-  missingRedis,
-  type RunningProcess,
-  redisForTests,
-  startProcess,
-  type TestRedis,
-  waitFor,
-} from '@corral/testing';
+import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { records, type TestTeam } from './support/dns-rows.js';
+import { type ReconcilerProcess, startReconcilerProcess } from './support/start-process.js';
 import { type Reconciling, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/start-reconciling.js';
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-/** For a process that must exit by itself: far longer than its grace period. */
-const patient = { timeoutMs: 90_000 };
 const backends = [
   { backend: 'Postgres', missing: null },
   { backend: 'Redis', missing: missingRedis() },
@@ -29,7 +17,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
   let at: Reconciling;
   let redis: TestRedis | null = null;
   let acme: TestTeam;
-  const started: RunningProcess[] = [];
+  const started: ReconcilerProcess[] = [];
 
   beforeAll(async () => {
     if (backend === 'Redis') redis = await redisForTests();
@@ -46,25 +34,15 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
   });
 
   const startReconciler = async (env: Record<string, string> = {}) => {
-    const port = await freePort();
-    const running = await startProcess({
-      command: process.execPath,
-      args: [main],
-      env: {
-        DATABASE_URL: at.databaseUrl,
-        REDIS_URL: redis?.url,
-        METRICS_PORT: String(port),
-        DNS_ZONE_NAME: ZONE,
-        HCLOUD_API_URL: at.cloud.apiUrl,
-        HCLOUD_TOKEN: UPSTREAM_TOKEN,
-        DNS_SETTLE_INTERVAL_MS: '200ms',
-        SHUTDOWN_GRACE_MS: '8s',
-        ...env,
-      },
-      readyUrl: `http://127.0.0.1:${port}/readyz`,
+    const running = await startReconcilerProcess({
+      DATABASE_URL: at.databaseUrl,
+      REDIS_URL: redis?.url,
+      HCLOUD_API_URL: at.cloud.apiUrl,
+      DNS_SETTLE_INTERVAL_MS: '200ms',
+      ...env,
     });
     started.push(running);
-    return { ...running, metricsUrl: `http://127.0.0.1:${port}/metrics` };
+    return running;
   };
   const openQueue = () => connectQueue({ redisUrl: redis?.url, databaseUrl: at.databaseUrl, log: silentLog });
   const findRun = async (runId: string) =>
@@ -85,7 +63,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     const metrics = await (await fetch(reconciler.metricsUrl)).text();
     expect(metrics).toMatch(/corral_dns_settlements_total\{.*outcome="not_applied".*\} 1/);
     expect(metrics).toMatch(/corral_dns_sync_age_seconds\{/);
-    expect(await reconciler.stop(patient)).toEqual({ code: 0, signal: null });
+    expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
     expect(reconciler.output()).not.toContain(UPSTREAM_TOKEN);
     await queue.close();
   });
@@ -100,7 +78,7 @@ describeEachNeeding(describe, backends, 'the reconciler as a process, with jobs 
     });
 
     // It would be killed if it did not exit by itself.
-    expect(await first.stop(patient)).toEqual({ code: 0, signal: null });
+    expect(await first.stop()).toEqual({ code: 0, signal: null });
 
     at.cloud.admin.clearFaults();
     await startReconciler({ DNS_SYNC_INTERVAL_MS: '1h' });

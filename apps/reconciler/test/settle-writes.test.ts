@@ -1,3 +1,4 @@
+import type { NewWrite } from '@corral/dns-data';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sweep as sweepRows } from './retention/support.js';
@@ -289,6 +290,17 @@ describe('the recheck', () => {
     await at.pool.query(`UPDATE dns_audit_entry SET recheck_at = clock_timestamp() - interval '1 second'`);
   };
 
+  /** The write was accepted, with an action of this status. */
+  const accept = ({ entryId, write }: { entryId: number; write: NewWrite }, status: 'running' | 'error') =>
+    ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
+      state: 'completed',
+      status: 201,
+      body: '{}',
+      recheck: true,
+      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
+      action: { id: 1, status, body: '{}' },
+    });
+
   it('finds an effect that appeared only after the settlement', async () => {
     const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
     await at.workers.settleWrites(running());
@@ -303,15 +315,8 @@ describe('the recheck', () => {
   });
 
   it('of an accepted write waits without an upstream call while its action may be running', async () => {
-    const { entryId, write } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
-    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
-      state: 'completed',
-      status: 201,
-      body: '{}',
-      recheck: true,
-      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
-      action: { id: 1, status: 'running', body: '{}' },
-    });
+    const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
+    await accept(lost, 'running');
     at.cloud.admin.resetCalls();
 
     const early = await at.workers.settleWrites(running());
@@ -325,15 +330,8 @@ describe('the recheck', () => {
   });
 
   it('of a write with a failed action follows immediately', async () => {
-    const { entryId, write } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
-    await ledgerOf(at.pool).finish({ entryId, fence: 1, current: null, recordsMax: 1 }, write.key, {
-      state: 'completed',
-      status: 201,
-      body: '{}',
-      recheck: true,
-      rrset: '{"ttl":null,"labels":{},"records":[{"value":"192.0.2.1"}]}',
-      action: { id: 1, status: 'error', body: '{}' },
-    });
+    const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
+    await accept(lost, 'error');
     await passSome('1 second');
 
     const result = await at.workers.settleWrites(running());

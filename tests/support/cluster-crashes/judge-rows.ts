@@ -192,3 +192,12 @@ export function rowsAtEnd<R extends { readonly id: string }>(changes: readonly R
     return kind === 'DELETE' ? [] : [row];
   });
 }
+
+/** Every break of a rule that rows of clusters and operations obey at any time. */
+export const findBrokenRules = (changes: readonly RowChange[]): string[] => [
+  ...findBrokenOperations(changes),
+  ...findRivalOperations(changes),
+  ...findUnfoundedEnds(changes),
+  ...findBrokenClusters(changes),
+  ...findAuditGaps(changes),
+];

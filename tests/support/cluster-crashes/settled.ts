@@ -7,14 +7,7 @@ import { readRowChanges } from '../clusters/row-history.js';
 import type { ClusterSystem } from '../clusters/start-cluster-system.js';
 import type { ClusterChaos } from './chaos.js';
 import { findDoubleCreations, findShootDifferences, isStarted } from './judge-garden.js';
-import {
-  type ClusterRow,
-  findAuditGaps,
-  findBrokenClusters,
-  findBrokenOperations,
-  findRivalOperations,
-  findUnfoundedEnds,
-} from './judge-rows.js';
+import { type ClusterRow, findBrokenRules } from './judge-rows.js';
 import type { Sideline } from './sideline.js';
 
 /** Covers the leases of killed processes, the back-off after faults, and the time after which no late creation can follow. */
@@ -49,11 +42,7 @@ export async function findContradictions(
   const rows = changes.filter(({ table }) => table === 'cluster').map(({ row }) => row as ClusterRow);
   return [
     ...chaos.problems,
-    ...findBrokenOperations(changes),
-    ...findRivalOperations(changes),
-    ...findUnfoundedEnds(changes),
-    ...findBrokenClusters(changes),
-    ...findAuditGaps(changes),
+    ...findBrokenRules(changes),
     ...findLostOperations(chaos, operations),
     ...findLostBeliefs(chaos, clusters),
     ...findUnfinished(clusters),

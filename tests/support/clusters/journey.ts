@@ -1,8 +1,9 @@
 import type { Cluster, Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
+import { expect } from '@jest/globals';
 import type { Answer } from '../clients/answer.js';
 import type { HeldShoot } from '../cluster-crashes/judge-garden.js';
-import { clusterIdOf } from '../cluster-crashes/judge-garden.js';
+import { clusterIdOf, findShootDifferences } from '../cluster-crashes/judge-garden.js';
 import { operationIdOf, type TeamClient } from './client.js';
 import type { ClusterSystem } from './start-cluster-system.js';
 
@@ -65,6 +66,13 @@ export async function getShoot(system: ClusterSystem, cluster: Cluster): Promise
   const shoot = await findShoot(system, cluster);
   if (shoot === null) throw new Error(`The garden holds nothing of cluster ${cluster.metadata.name}.`);
   return shoot;
+}
+
+/** Asserts that the garden holds what the team has declared. */
+export async function expectAsDeclared(system: ClusterSystem, client: TeamClient, name: string): Promise<void> {
+  const cluster = await getCluster(client, name);
+  expect(findShootDifferences([cluster], [await getShoot(system, cluster)])).toEqual([]);
+  expect(cluster.metadata.observedGeneration).toBe(cluster.metadata.generation);
 }
 
 export const conditionOf = ({ status }: Pick<Cluster, 'status'>, type: string) =>

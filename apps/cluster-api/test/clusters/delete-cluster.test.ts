@@ -1,32 +1,30 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aPool } from '../support/a-cluster.js';
 import {
-  addConnection,
   beginFirstPass,
   declare,
   declareDraft,
   endOperations,
   everythingOf,
+  freshName,
   operationsOf,
   runningCluster,
+  startWithConnection,
 } from '../support/clusters.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import type { TestClusterApi } from '../support/start-cluster-api.js';
 
 describe('DELETE /clusters/{name}/', () => {
   let t: TestClusterApi;
-  let names = 0;
   let name: string;
   const remove = (query = '') => t.api.as(t.acme.member).delete(`${t.acme.path(`/clusters/${name}/`)}${query}`);
   const rows = () => t.db.cluster.count({ where: { teamId: t.acme.id, name } });
 
   beforeAll(async () => {
-    t = await startClusterApi();
-    await addConnection(t, t.acme);
+    t = await startWithConnection();
   });
   afterAll(() => t.close());
   beforeEach(() => {
-    names += 1;
-    name = `web-${names}`;
+    name = freshName(t);
   });
 
   it('removes a draft immediately: 204', async () => {

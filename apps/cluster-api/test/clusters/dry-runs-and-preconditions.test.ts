@@ -1,23 +1,26 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
-import { addConnection, converge, declare, everythingOf, runningCluster } from '../support/clusters.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import {
+  converge,
+  declare,
+  everythingOf,
+  freshName,
+  runningCluster,
+  startWithConnection,
+} from '../support/clusters.js';
+import type { TestClusterApi } from '../support/start-cluster-api.js';
 
 let t: TestClusterApi;
-let names = 0;
 let name: string;
 const path = () => t.acme.path(`/clusters/${name}/`);
 const put = (spec: object, query = '') => t.api.as(t.acme.member).put(`${path()}${query}`).send({ spec });
 
 beforeAll(async () => {
-  t = await startClusterApi();
-  await addConnection(t, t.acme);
+  t = await startWithConnection();
 });
 afterAll(() => t.close());
 beforeEach(() => {
-  names += 1;
-  name = `web-${names}`;
-  t.wakeups.length = 0;
+  name = freshName(t);
 });
 
 describe('dry runs of a cluster PUT', () => {

@@ -7,27 +7,24 @@ import {
   declareDraft,
   endOperations,
   everythingOf,
+  freshName,
   operationsOf,
   runningCluster,
+  startWithConnection,
 } from '../support/clusters.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import type { TestClusterApi } from '../support/start-cluster-api.js';
 
 let t: TestClusterApi;
-let names = 0;
 let name: string;
 const post = (what: 'hibernate' | 'resume' | 'retry') =>
   t.api.as(t.acme.member).post(t.acme.path(`/clusters/${name}/${what}/`));
 
 beforeAll(async () => {
-  t = await startClusterApi();
-  await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
-  await addConnection(t, t.acme);
+  t = await startWithConnection();
 });
 afterAll(() => t.close());
 beforeEach(() => {
-  names += 1;
-  name = `web-${names}`;
-  t.wakeups.length = 0;
+  name = freshName(t);
 });
 
 describe.each([

@@ -2,7 +2,15 @@ import { clusterLimits } from '@corral/contracts';
 import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addConnection, beginFirstPass, declare, runningCluster, showConditions } from '../support/clusters.js';
+import {
+  addConnection,
+  beginFirstPass,
+  declare,
+  freshName,
+  runningCluster,
+  showConditions,
+  startWithConnection,
+} from '../support/clusters.js';
 import { fakeGarden } from '../support/fake-garden.js';
 import { recordedLog } from '../support/recorded-log.js';
 import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
@@ -11,7 +19,6 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   const garden = fakeGarden();
   const grant = garden.adminKubeconfig;
   let t: TestClusterApi;
-  let names = 0;
   let name: string;
   const issue = (body?: object) =>
     t.api
@@ -22,14 +29,11 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     t.db.auditEntry.findMany({ where: { targetName: name, action: 'kubeconfig.issue' }, orderBy: { id: 'asc' } });
 
   beforeAll(async () => {
-    t = await startClusterApi({ garden });
-    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
-    await addConnection(t, t.acme);
+    t = await startWithConnection({ garden });
   });
   afterAll(() => t.close());
   beforeEach(() => {
-    names += 1;
-    name = `web-${names}`;
+    name = freshName(t);
     garden.failure = null;
     garden.issued.length = 0;
     garden.adminKubeconfig = grant;

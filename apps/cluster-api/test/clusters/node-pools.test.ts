@@ -7,13 +7,14 @@ import {
   declare,
   declareDraft,
   everythingOf,
+  freshName,
   operationsOf,
   runningCluster,
+  startWithConnection,
 } from '../support/clusters.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import type { TestClusterApi } from '../support/start-cluster-api.js';
 
 let t: TestClusterApi;
-let names = 0;
 let name: string;
 const poolPath = (pool: string) => t.acme.path(`/clusters/${name}/node-pools/${pool}/`);
 const put = (pool: string, spec: Partial<NodePoolSpec> & object, query = '') =>
@@ -26,15 +27,11 @@ const remove = (pool: string) => t.api.as(t.acme.member).delete(poolPath(pool));
 const readCluster = () => t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`));
 
 beforeAll(async () => {
-  t = await startClusterApi();
-  await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
-  await addConnection(t, t.acme);
+  t = await startWithConnection();
 });
 afterAll(() => t.close());
 beforeEach(() => {
-  names += 1;
-  name = `web-${names}`;
-  t.wakeups.length = 0;
+  name = freshName(t);
 });
 
 describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {

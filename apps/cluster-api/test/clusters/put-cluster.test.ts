@@ -9,8 +9,10 @@ import {
   declareDraft,
   endOperations,
   everythingOf,
+  freshName,
   operationsOf,
   runningCluster,
+  startWithConnection,
 } from '../support/clusters.js';
 import { fakeGarden } from '../support/fake-garden.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
@@ -18,24 +20,19 @@ import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/sta
 describe('PUT /clusters/{name}/', () => {
   const garden = fakeGarden();
   let t: TestClusterApi;
-  let names = 0;
   let name: string;
   const path = () => t.acme.path(`/clusters/${name}/`);
   const put = (spec: object, query = '') => t.api.as(t.acme.member).put(`${path()}${query}`).send({ spec });
   const row = () => t.db.cluster.findUniqueOrThrow({ where: { teamId_name: { teamId: t.acme.id, name } } });
 
   beforeAll(async () => {
-    t = await startClusterApi({ garden });
-    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
-    await addConnection(t, t.acme);
+    t = await startWithConnection({ garden });
     await addConnection(t, t.acme, { ref: 'rejected', phase: 'Rejected' });
     await addConnection(t, t.globex, { ref: 'theirs' });
   });
   afterAll(() => t.close());
   beforeEach(() => {
-    names += 1;
-    name = `web-${names}`;
-    t.wakeups.length = 0;
+    name = freshName(t);
   });
 
   it('creates a cluster: 202 with the operation to poll, and wakes the reconciler', async () => {

@@ -1,8 +1,16 @@
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
-import { addConnection, converge, declare, operationsOf, runningCluster } from '../support/clusters.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import {
+  addConnection,
+  converge,
+  declare,
+  freshName,
+  operationsOf,
+  runningCluster,
+  startWithConnection,
+} from '../support/clusters.js';
+import type { TestClusterApi } from '../support/start-cluster-api.js';
 
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
@@ -10,7 +18,6 @@ const statuses = (answers: readonly { status: number }[]) => answers.map(({ stat
 
 describe('concurrent changes', () => {
   let t: TestClusterApi;
-  let names = 0;
   let name: string;
   const path = (rest = '') => t.acme.path(`/clusters/${name}/${rest}`);
   const put = (spec: object, of = name) =>
@@ -37,14 +44,11 @@ describe('concurrent changes', () => {
   };
 
   beforeAll(async () => {
-    t = await startClusterApi();
-    await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
-    await addConnection(t, t.acme);
+    t = await startWithConnection();
   });
   afterAll(() => t.close());
   beforeEach(() => {
-    names += 1;
-    name = `web-${names}`;
+    name = freshName(t);
   });
 
   it('create one cluster from equal declarations', async () => {

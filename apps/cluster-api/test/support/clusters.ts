@@ -3,7 +3,7 @@ import type { ClusterSpec, Condition } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { expect } from '@jest/globals';
 import { aClusterSpec } from './a-cluster.js';
-import type { TestClusterApi, TestTeam } from './start-cluster-api.js';
+import { startClusterApi, type TestClusterApi, type TestOptions, type TestTeam } from './start-cluster-api.js';
 
 /** Adds a verified connection to the team. */
 export async function addConnection(
@@ -14,6 +14,22 @@ export async function addConnection(
   const sealed = { sealedToken: Buffer.from('sealed'), tokenKeyId: 'test', phase };
   await db.connection.create({ data: { teamId, ref, name: ref, provider: 'hcloud', providerConfig: {}, ...sealed } });
 }
+
+/** The API for tests of clusters: `acme` has a verified connection, and its quota leaves room for the cluster of each test. */
+export async function startWithConnection(options: TestOptions = {}): Promise<TestClusterApi> {
+  const t = await startClusterApi(options);
+  await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
+  await addConnection(t, t.acme);
+  return t;
+}
+
+/** Prepares a test that needs its own cluster: forgets earlier wake-ups. @returns a name that no earlier test used */
+export function freshName({ wakeups }: Pick<TestClusterApi, 'wakeups'>): string {
+  wakeups.length = 0;
+  names += 1;
+  return `web-${names}`;
+}
+let names = 0;
 
 /** Declares a cluster over the API and asserts that it is accepted. @returns the body of the answer */
 export async function declare(t: TestClusterApi, team: TestTeam, name: string, spec: Partial<ClusterSpec> = {}) {
