@@ -15,7 +15,7 @@ import type { Gateway } from '../support/system/system-parts.js';
  */
 
 const STALL_MS_MAX = 50;
-/** Stalls from the machine happen now and then. A stall from a body happens each time. */
+/** The machine causes a stall occasionally, a body each time. */
 const TRIES = 3;
 const SIZES = [4_096, 262_144, 1_048_576];
 const TIMEOUT_MS = 300_000;

@@ -16,8 +16,8 @@ import { type System, startSystem, type Team, ZONE } from '../support/system/sta
 
 /*
  * The calls of Terraform for many record sets, made with the library of its provider, under the default limits and waits
- * of a gateway. The clock is real, so it takes as long as the limits require. At the same time, lego, which never retries,
- * issues challenges with the same token and cleans them up, as long as Terraform runs.
+ * of a gateway. The clock is real, so its duration depends on the limits. At the same time, lego, which never retries,
+ * issues challenges with the same token and cleans them up, until Terraform has ended.
  */
 
 const SETS = Number(process.env.CORRAL_TERRAFORM_SETS ?? 200);
@@ -121,7 +121,7 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
   });
 
   it(
-    'gets no error with ten at a time, and neither does lego meanwhile',
+    'gets no error with ten at a time, and neither does lego',
     async () => {
       const { phases, held, challenges } = (await ten) as Play;
 

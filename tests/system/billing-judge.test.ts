@@ -7,7 +7,7 @@ import {
 } from '../support/cluster-crashes/judge-billing.js';
 import type { RowChange } from '../support/clusters/row-history.js';
 
-/** The judge of the billing webhook in the crash test must find the faults that it looks for. */
+/** The judge of the billing webhook in the crash test must detect each kind of fault. */
 
 const minutes = (number: number): string => `2026-11-21T10:0${number}:00.000Z`;
 const event = (number: number, changes: object = {}): BillingEvent =>

@@ -67,22 +67,22 @@ describe('the conclusions of the only client of a cluster', () => {
     ['not hibernated yet', present, { kind: 'hibernate' }, told(409), present],
     ['being deleted', present, remove, told(202), leaving],
     ['being deleted, as the second answer shows', present, remove, told(409, { code: 'cluster_deleting' }), leaving],
-    ['deleted at once', present, remove, told(204), absent],
+    ['deleted immediately', present, remove, told(204), absent],
     ['deleted, as the second answer shows', present, remove, told(404, resent), absent],
     ['still being deleted', leaving, declare, told(409), leaving],
     ['perhaps still being deleted', leaving, removePool, told(404), leaving],
     ['deleted in the end', leaving, { kind: 'resume' }, told(404), absent],
-    ['there anew', leaving, declare, told(202), present],
+    ['created again', leaving, declare, told(202), present],
   ])('%s', (_case, before, wish, answered, after) => {
     expect(learn(before, wish, answered, surroundings)).toEqual({ belief: after });
   });
 
   it.each<[string, Belief, Wish, Answered]>([
     ['a cluster that is lost', present, { kind: 'resume' }, told(404)],
-    ['a cluster that is lost although nobody deleted it', present, remove, told(404)],
+    ['a cluster that is lost without a deletion', present, remove, told(404)],
     ['a pool that is lost', present, removePool, told(404)],
-    ['a cluster that nobody created', absent, { kind: 'hibernate' }, told(200)],
-    ['a specification that nobody declared', absent, declare, told(200)],
+    ['a cluster that was never created', absent, { kind: 'hibernate' }, told(200)],
+    ['a specification that was never declared', absent, declare, told(200)],
     ['a cluster that came back', leaving, putPool, told(201)],
   ])('reports %s', (_case, before, wish, answered) => {
     expect(learn(before, wish, answered, surroundings).problem).toMatch(/^web was/);

@@ -197,7 +197,7 @@ describe('the return of the garden', () => {
   }, 180_000);
 });
 
-describe('changes that others make on the garden', () => {
+describe('changes by other managers of the garden', () => {
   it('a change waits while the control plane is migrated, and is sent afterwards', async () => {
     const cluster = await make('moving');
     await system.garden.addShootFaults({ operations: ['Migrate'], effect: { stuck: true } });
@@ -241,7 +241,7 @@ describe('changes that others make on the garden', () => {
     expect(await acme.findCluster('lost')).toBeNull();
   });
 
-  it('undeclared fields belong to whoever sets them', async () => {
+  it('undeclared fields keep the values of other managers', async () => {
     const cluster = await make('shared');
     const timeWindow = { begin: '010000+0000', end: '020000+0000' };
     await system.garden.edit(await getShoot(system, cluster), {
@@ -258,7 +258,7 @@ describe('changes that others make on the garden', () => {
     await expectAsDeclared(system, acme, 'shared');
   });
 
-  it('a field that somebody else took over is left alone and reported', async () => {
+  it('a field that another manager took over is left alone and reported', async () => {
     const cluster = await make('contested');
     await system.garden.edit(await getShoot(system, cluster), { spec: { hibernation: { enabled: true } } });
 

@@ -14,7 +14,7 @@ import {
 } from '../support/cluster-crashes/judge-rows.js';
 import type { RowChange } from '../support/clusters/row-history.js';
 
-/** The judge of the crash test must find the faults that it looks for: a judge that sees nothing would always pass. */
+/** The judge of the crash test must detect each kind of fault: a judge that detects nothing would always pass. */
 
 type Kind = RowChange['kind'];
 interface Told {
@@ -267,15 +267,15 @@ describe('the judge reports', () => {
       'gaps of the audit log',
       'an entry of another transaction',
       [operation(1, {}, 'INSERT'), audit(2)],
-      /without an audit entry of its own/,
+      /without its own audit entry/,
     ],
     [
       'gaps of the audit log',
       'two entries for one change',
       [operation(1, {}, 'INSERT'), audit(1), audit(1, { id: 2 })],
-      /without an audit entry of its own/,
+      /without its own audit entry/,
     ],
-    ['gaps of the audit log', 'a removal that nobody asked for', [cluster(1, {}, 'DELETE')], /removed without/],
+    ['gaps of the audit log', 'a removal without a request', [cluster(1, {}, 'DELETE')], /removed without/],
     [
       'gaps of the audit log',
       'an entry that was altered',
@@ -348,7 +348,7 @@ describe('the garden', () => {
     ['an older version', [altered({ kubernetes: { version: '1.33.7' } })], /runs 1\.33\.7/],
     ['a version with the same prefix', [altered({ kubernetes: { version: '1.341.0' } })], /runs 1\.341\.0/],
     ['another network', [altered({ networking: { ...shoot.spec.networking, pods: '10.0.0.0/8' } })], /^networks/],
-    ['a control plane that nobody asked for', [altered({ controlPlane: { highAvailability: {} } })], /^isHighly/],
+    ['an undeclared kind of control plane', [altered({ controlPlane: { highAvailability: {} } })], /^isHighly/],
     ['one pool too few', [altered({ provider: { workers: [] } })], /^pools/],
     ['a pool with another size', [altered({ provider: { workers: [{ ...worker, maximum: 4 }] } })], /^pools/],
     ['a pool without its name', [altered({ provider: { workers: [{ ...worker, labels: {} }] } })], /^pools/],
@@ -356,7 +356,7 @@ describe('the garden', () => {
     expect(findShootDifferences([declared], shoots)).toEqual([expect.stringMatching(difference)]);
   });
 
-  it('is found to have created a Shoot twice even if the first is gone, or one that nobody wanted', () => {
+  it('is found to have created a Shoot twice even if the first is gone, or one without a declaration', () => {
     const life = { name: 'c1234567', uid: 'u1' };
     const names = new Set(['c1234567']);
 

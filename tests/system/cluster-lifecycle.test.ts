@@ -204,7 +204,7 @@ describe('a cluster, from its declaration to its deletion', () => {
 });
 
 describe('a draft', () => {
-  it('is deleted at once, and its operation is not left open', async () => {
+  it('is deleted immediately, and its operation is not left open', async () => {
     await acme.insist({ method: 'PUT', path: '/clusters/never/', body: aCluster(system, { nodePools: [] }) });
 
     const deleted = await acme.insist({ method: 'DELETE', path: '/clusters/never/' });

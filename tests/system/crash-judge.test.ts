@@ -4,7 +4,7 @@ import { anEntry, aWrite, settled, type TrueHistory, trueHistories } from '../su
 import { type AuditEntry, findUnmatched, replay } from '../support/crashes/upstream-history.js';
 import type { UpstreamWrite } from '../support/system/local-cloud.js';
 
-/** The judge of the crash test must find the faults that it looks for: a judge that sees nothing would always pass. */
+/** The judge of the crash test must detect each kind of fault: a judge that detects nothing would always pass. */
 
 const aDelete = { operation: 'delete' } as const;
 const labels = { operation: 'update', mark: 7 } as const;

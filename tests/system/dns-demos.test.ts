@@ -10,7 +10,7 @@ import { DEMO_ZONE, type System, startSystem, type Team, ZONE } from '../support
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 const WEEK_SECONDS = 7 * DAY_SECONDS;
-/** Upstream requests per hour: too few to delete the sets of many demos at once. */
+/** Upstream requests per hour: too few to delete the sets of many demos together. */
 const BUDGET = 600;
 const RECORDS = `/zones/${DEMO_ZONE}/rrsets`;
 
@@ -106,7 +106,7 @@ describe('a demo', () => {
     expect((await call(token, 'GET', '/demos')).json.demos).toEqual([]);
   });
 
-  it('is created by anybody with a course code, up to the limit of the course', async () => {
+  it('is created without a team, with a course code, up to the limit of the course', async () => {
     await system.admin('course', 'create', 'WORKSHOP-26', '--limit', '2');
     const join = (body: object): Promise<Answer> =>
       call(null, 'POST', '/demos', { course_code: 'WORKSHOP-26', ...body });
@@ -204,7 +204,7 @@ describe('many demos that end together', () => {
   /** The longest time from the end of a demo's lifetime to the revocation of its token. */
   const END_SECONDS_MAX = 30;
 
-  it('end within 30 s, are cleared within the budget, and are all removed even if the reconciler is killed meanwhile', async () => {
+  it('end within 30 s, are cleared within the budget, and are all removed even if the reconciler is killed in between', async () => {
     const team = freshTeam();
     const demos: Demo[] = [];
     for (const code of COURSES) {
@@ -244,7 +244,7 @@ describe('many demos that end together', () => {
     expect((await again()).status).toBe(201);
   });
 
-  /** Makes the budget refill: the upstream clock moves an hour ahead, and the budget account was last kept an hour ago. */
+  /** Makes the budget refill: the upstream clock moves an hour ahead, and the budget account was last kept an hour earlier. */
   async function anHourLater(): Promise<void> {
     await system.cloud.admin('POST', '/clock', { advanceMs: HOUR_SECONDS * 1_000 });
     await system.pool.query(

@@ -27,7 +27,7 @@ const write = (method: string, path: string, body?: object): Promise<Answer> =>
 const aSet = (name: string) => ({ name, type: 'A', records: [{ value: '192.0.2.1' }] });
 const walks = async () => (await system.pool.query('SELECT state, started_at FROM dns_sync_run ORDER BY id')).rows;
 
-it('a write whose action fails is reverted in the mirror even if nobody asks for the action and no sync runs', async () => {
+it('a write whose action fails is reverted in the mirror even if no client asks for the action and no sync runs', async () => {
   await waitFor('the first sync of the zone', async () => (await walks()).some(({ state }) => state === 'succeeded'));
   for (const name of ['changed.acme', 'deleted.acme']) expect((await write('POST', '', aSet(name))).status).toBe(201);
   const before = await readMirror(system, team);

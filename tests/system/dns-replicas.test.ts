@@ -14,7 +14,7 @@ import { shortTimeouts, UNLIMITED } from '../support/system/system-parts.js';
 const PER_TOKEN = 120;
 const POLL_MS = 500;
 /** How often a revoked token is tried: far more often than once within the promised time. */
-const LOOK_MS = 50;
+const RETRY_MS = 50;
 /** Upstream requests per hour, few enough that a test can use them up. */
 const BUDGET = 400;
 const RECORDS = `/zones/${ZONE}/rrsets`;
@@ -77,13 +77,13 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
       gateways: 3,
       // The tests count how many of hundreds of requests the token is granted, so the gateway must not refuse any as overload.
       requestsInFlightMax: UNLIMITED,
-      // The tests count the requests for actions. The reconciler would ask for those that nobody waits for.
+      // The tests count the requests for actions. The reconciler would ask for those without a waiting client.
       reconcilerEnv: { DNS_ACTION_INTERVAL_MS: '1h' },
     }),
   );
   afterAll(stopAll);
 
-  it('count the requests of a token together: of many that come at once, only the burst passes', async () => {
+  it('count the requests of a token together: of many concurrent ones, only the burst passes', async () => {
     const token = await system.issueToken(team(2));
     const startedAt = performance.now();
 
@@ -187,7 +187,7 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
         if (status === 401) return lastAcceptedAt;
         expect([200, 429]).toContain(status); // a refused token is not answered with its limit
         lastAcceptedAt = sentAt;
-        await pause(LOOK_MS);
+        await pause(RETRY_MS);
       }
     };
     const accepted = Promise.all(gateways.map(refusedBy));

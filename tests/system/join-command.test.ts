@@ -37,7 +37,7 @@ const untilWaiting = (id: string, reason: string): Promise<Operation> =>
     return json;
   });
 const joinCommand = () => admin.insist({ method: 'POST', path: `${adoptedServersPath}${spec.serverID}/join-command/` });
-/** Runs on a machine that belongs to nobody here. */
+/** Runs the command on a machine outside of the cloud project. */
 const run = (command: string) =>
   system.cloud.admin<{ node: string }>('POST', '/garden/machines', { command }).then(({ node }) => node);
 const nodes = async (): Promise<string[]> =>

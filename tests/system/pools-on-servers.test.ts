@@ -28,7 +28,7 @@ import { drawer, readCrashPlan } from '../support/crashes/crash-plan.js';
 import { killInTurns } from '../support/crashes/killer.js';
 
 const SERVERS = 3;
-/** The changes go on for this many kills. The kills go on until all servers are released, but at most this many more. */
+/** The changes continue for this many kills. The kills continue until all servers are released, but at most this many more. */
 const KILLS = 6;
 const KILLS_AFTERWARDS = 6;
 const LANES = 2;

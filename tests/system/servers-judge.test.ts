@@ -13,7 +13,7 @@ import {
 } from '../support/cluster-crashes/server-belief.js';
 import type { RowChange } from '../support/clusters/row-history.js';
 
-/** The judge of the adoptions in the crash test must find the faults that it looks for. */
+/** The judge of the adoptions in the crash test must detect each kind of fault. */
 
 type Told = Omit<RowChange, 'seq'>;
 const history = (...told: Told[]): RowChange[] => told.map((change, index) => ({ ...change, seq: index + 1 }));
@@ -204,7 +204,7 @@ describe('the conclusions of the only client that adopts a server', () => {
     ['a refusal without a reason', never, 'adopt', told(422)],
     ['an adoption that is lost', own, 'deregister', told(404)],
     ['a deregistration of nothing', again, 'deregister', told(204)],
-    ['a node pool that nobody created', own, 'deregister', told(409)],
+    ['a node pool that was never created', own, 'deregister', told(409)],
   ])('reports %s', (_what, before, wish, answered) => {
     expect(learnOfServer(before, wish, answered).problem).toMatch(/^was/);
   });

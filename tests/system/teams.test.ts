@@ -89,16 +89,16 @@ it('the team sees what the billing system states about its subscription', async 
   const body = JSON.stringify({ id: 'evt_1', stated_at: '2026-11-21T10:00:00Z', team: 'acme', subscription });
   const seconds = Math.floor(Date.now() / 1_000);
   const digest = createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex');
-  const tell = (signature: string) =>
+  const send = (signature: string) =>
     fetch(`${base}/billing/webhook/`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'Corral-Signature': signature },
       body,
     });
 
-  expect((await tell(`t=${seconds},v1=${'0'.repeat(64)}`)).status).toBe(403);
+  expect((await send(`t=${seconds},v1=${'0'.repeat(64)}`)).status).toBe(403);
   expect((await team()).has_active_subscription).toBe(false);
-  expect((await tell(`t=${seconds},v1=${digest}`)).status).toBe(200);
+  expect((await send(`t=${seconds},v1=${digest}`)).status).toBe(200);
 
   expect(await team()).toMatchObject({ has_active_subscription: true, subscription: { id: 'sub_1', quantity: 1 } });
 });

@@ -95,7 +95,7 @@ async function admin(...args: string[]): Promise<any> {
 const rows = async (sql: string) => (await pool.query(sql)).rows;
 const drifts = () => rows(`SELECT name FROM dns_audit_entry WHERE operation = 'drift' AND name <> '@' ORDER BY id`);
 
-it('a zone is imported, its teams are told of manual changes, and a later team gets the sets at its name', async () => {
+it('a zone is imported, its teams see manual changes, and a later team gets the sets at its name', async () => {
   await takeOver();
   await changeByHand();
   await comeLater();
@@ -143,7 +143,7 @@ async function takeOver(): Promise<void> {
   expect(await drifts()).toEqual([]);
 }
 
-/** Teams are told at the next sync, and at once when they write to the set. */
+/** Teams learn of manual changes at the next sync, and immediately when they write to the set. */
 async function changeByHand(): Promise<void> {
   await startAll([dns], ends);
   const path = (name: string) => `/zones/${ZONE}/rrsets/${name}/A`;

@@ -116,7 +116,7 @@ describe('a walk whose process was stopped', () => {
     expect(await at.mirroredValues(nameOf(0))).toBeNull();
   });
 
-  it('starts over when it stopped too long ago', async () => {
+  it('starts over when too much time has passed since it stopped', async () => {
     await walkUntil(4);
     await at.pool.query(`UPDATE dns_sync_run SET progressed_at = progressed_at - interval '2 hours'`);
 

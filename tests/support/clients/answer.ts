@@ -33,7 +33,7 @@ export async function ask(url: string, { method, headers, body, timeoutMs = 90_0
 }
 
 /**
- * A killed process closes its connections at once, so that a client that waits for longer waits for a running process.
+ * The connections of a killed process are closed immediately, so a client that reaches its timeout was waiting for a running one.
  * Errors of `fetch` come from outside of the realm of the tests, where `instanceof` does not work.
  */
 export const isTimeout = (error: unknown): boolean => (error as { name?: unknown } | null)?.name === 'TimeoutError';

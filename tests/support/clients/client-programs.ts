@@ -95,7 +95,7 @@ async function made(
   const cache = join(tmpdir(), `corral-clients-${userInfo().username}`);
   await mkdir(cache, { recursive: true, mode: 0o700 });
   if ((await stat(cache)).uid !== userInfo().uid)
-    return missing({ ...needed, why: `${cache} belongs to somebody else` });
+    return missing({ ...needed, why: `${cache} belongs to another user` });
   const place = join(cache, name);
   if (existsSync(join(place, file))) return found(join(place, file));
   const folder = await mkdtemp(join(cache, 'making-'));

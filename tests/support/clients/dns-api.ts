@@ -6,7 +6,7 @@ export interface DnsCall {
   /** The path below `/v1`. */
   readonly path: string;
   readonly body?: unknown;
-  /** The default is no token, as from somebody with a course code. */
+  /** The default is no token, as for a request with a course code. */
   readonly token?: string;
   readonly timeoutMs?: number;
 }

@@ -17,7 +17,7 @@ export const adoptionEnv = { SERVER_REBUILD_GRACE_MS: '6s' } as const;
 interface Turn {
   /** The number of the server within its team. */
   readonly server: number;
-  /** Now and then the request is one to refuse: to adopt an adopted server, or to detach a free one. */
+  /** Some requests must be refused: to adopt an adopted server, or to detach a free one. */
   readonly isFitting: boolean;
   readonly thinkMs: number;
 }

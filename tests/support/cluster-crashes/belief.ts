@@ -22,7 +22,7 @@ export type Learned = { readonly belief: Belief; readonly problem?: string };
 const absent: Belief = { kind: 'absent' };
 const leaving: Belief = { kind: 'leaving' };
 
-/** The client waits for each answer before its next wish, so each answer must follow from the earlier ones. */
+/** The client waits for each answer before its next request, so each answer must follow from the earlier ones. */
 export function learn(before: Belief, wish: Wish, told: Told, surroundings: Surroundings): Learned {
   const isAccepted = told.status < 300;
   const isResent = told.tries > 1;

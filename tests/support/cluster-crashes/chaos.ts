@@ -25,7 +25,7 @@ export interface ClusterChaos {
   readonly resent: number;
   readonly told: readonly ToldOperation[];
   readonly known: readonly KnownCluster[];
-  /** How many wishes were accepted, by kind, and what else was done. */
+  /** How many requests were accepted, by kind, and what else was done. */
   readonly accepted: Readonly<Record<string, number>>;
   /** Events that must never happen, whatever is killed. */
   readonly problems: readonly string[];
@@ -149,7 +149,7 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   return { kills, requests, resent, told: [...told.values()], known, accepted, problems };
 }
 
-/** The operations that one client saw. A final state that it was told must not change later. */
+/** The operations that one client saw. A final state that it saw must not change later. */
 function operationMemory(client: TeamClient, report: (problem: string) => void) {
   const seen = new Map<string, Operation | null>();
   let turn = 0;

@@ -67,7 +67,7 @@ function differencesOf(same: readonly Delivery[], applied: number): string[] {
     ...(told.length > 1 ? [`event ${id} was taken ${told.length} times: ${told.join(', ')}`] : []),
     ...(told.length === 0 && !mayBeUntold ? [`event ${id} was a duplicate of nothing`] : []),
     ...(told[0] !== undefined && (told[0] === 'applied') !== (applied === 1)
-      ? [`event ${id} was told ${told[0]}, and applied ${applied} times`]
+      ? [`event ${id} was answered ${told[0]}, and applied ${applied} times`]
       : []),
   ];
 }

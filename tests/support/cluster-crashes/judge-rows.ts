@@ -166,7 +166,7 @@ export function findAuditGaps(changes: readonly RowChange[]): string[] {
     ...[...groupBy(entries, ({ row }) => String(row.id)).values()].flatMap(alteredEntry),
     ...accepted
       .filter(({ transaction }) => entriesOf.get(transaction)?.length !== 1)
-      .map(({ row }) => `operation ${row.id} (${row.kind}) was accepted without an audit entry of its own`),
+      .map(({ row }) => `operation ${row.id} (${row.kind}) was accepted without its own audit entry`),
     ...removed
       .filter(({ transaction }) => entriesOf.get(transaction) === undefined)
       .map(({ row }) => `cluster ${row.id} was removed without an audit entry`),

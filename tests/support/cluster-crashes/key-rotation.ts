@@ -83,7 +83,7 @@ interface Rotating {
 async function rotateSecrets(system: ClusterSystem, { ring, kills, stage }: Rotating): Promise<void> {
   let killed = 0;
   for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts += 1) {
-    // Postgres is restarted now and then, and an attempt without it fails at once.
+    // Postgres is restarted at any moment, and an attempt without it fails immediately.
     await waitFor('Postgres to answer', () => system.pool.query('SELECT'), { timeoutMs: PATIENCE_MS });
     const end = await rotateOnce(system, ring, killed < kills).catch(() => 'failed' as const);
     if (end === 'killed') {

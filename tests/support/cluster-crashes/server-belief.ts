@@ -18,7 +18,7 @@ export interface ServerTold {
 /** `problem`: the answer contradicts the earlier answers. */
 export type ServerLearned = { readonly belief: ServerBelief; readonly problem?: string };
 
-/** The client waits for each answer before its next wish. Adoptions carry a key, so that their copies are one request. */
+/** The client waits for each answer before its next request. Adoptions carry a key, so that their copies are one request. */
 export function learnOfServer(before: ServerBelief, wish: ServerWish, told: ServerTold): ServerLearned {
   const contradiction = (why: string): ServerLearned => ({
     belief: before,
@@ -34,8 +34,8 @@ function learnOfAdoption(before: ServerBelief, { status, operationId }: ServerTo
     const isAnother = before.kind === 'adopted' && before.operationId !== operationId;
     return isAnother ? 'the same acknowledgement became another operation' : { kind: 'adopted', operationId };
   }
-  if (status !== 409) return 'it may be adopted, or somebody has it';
-  return before.kind === 'free' ? 'nobody had it' : before;
+  if (status !== 409) return 'it may be adopted, or a pool holds it';
+  return before.kind === 'free' ? 'it was free' : before;
 }
 
 /** @returns why the answer is impossible */

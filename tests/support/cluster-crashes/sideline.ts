@@ -1,6 +1,6 @@
 import type { RowChange } from '../clusters/row-history.js';
 
-/** An operation that a client was told of. */
+/** An operation that a client knows. */
 export interface ToldOperation {
   readonly team: string;
   readonly id: string;

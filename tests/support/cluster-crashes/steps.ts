@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { TeamCall } from '../clusters/client.js';
 import type { FaultRule } from '../system/local-cloud.js';
 
-/** One wish of a client about one of its clusters. */
+/** One request of a client about one of its clusters. */
 export type Wish =
   | { readonly kind: 'declare'; readonly spec: Omit<Declaration, 'nodePools'>; readonly pools: readonly PoolWish[] }
   | { readonly kind: 'putPool'; readonly pool: PoolWish }
@@ -17,7 +17,7 @@ export interface Step {
   /** Which of the clusters of the client. */
   readonly cluster: number;
   readonly wish: Wish;
-  /** Looks again at an operation that it was told of, before it continues. */
+  /** Reads an operation that it knows again, before it continues. */
   readonly looksBack: boolean;
   readonly thinkMs: number;
 }
@@ -39,7 +39,7 @@ const wishArbitrary: fc.Arbitrary<Wish> = fc.oneof(
       spec: fc.record({
         controlPlaneHA: fc.constant(false),
         plan: fc.constantFrom('payg' as const, 'monthly' as const, 'annual' as const),
-        // Downgrades are among the wishes. They are refused and change nothing.
+        // Downgrades are among them. They are refused and change nothing.
         kubernetesVersion: fc.constantFrom('1.33', '1.33', '1.34'),
       }),
       pools: fc.uniqueArray(poolArbitrary, { selector: ({ name }) => name, maxLength: poolNames.length }),
@@ -127,7 +127,7 @@ const gardenFaults: fc.Arbitrary<FaultRule> = fc.record({
   ),
 });
 
-/** The answers of the provider when tokens are verified now and then, and when servers are listed. */
+/** The answers of the provider when tokens are verified, and when servers are listed. */
 const providerFaults: fc.Arbitrary<FaultRule> = fc.record({
   match: fc
     .constantFrom({}, { path: '/servers' }, { path: '/servers', method: 'PUT' }, { path: '/servers', method: 'POST' })

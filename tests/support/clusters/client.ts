@@ -33,7 +33,7 @@ const ENDED_WITHIN_MS = 90_000;
 export async function signIn(base: string, email: string): Promise<string> {
   const answer = await callClusterApi(base, { method: 'POST', path: '/auth/dev-login/', body: { email } });
   const cookie = answer.headers.get('set-cookie')?.split(';')[0];
-  if (answer.status !== 200 || cookie === undefined) throw new Error(`Nobody was signed in: ${answer.text}`);
+  if (answer.status !== 200 || cookie === undefined) throw new Error(`The sign-in failed: ${answer.text}`);
   return cookie;
 }
 

@@ -11,7 +11,7 @@ export interface Misfits<One, Other> {
 }
 
 /**
- * Compares two accounts of the same story. Both are in order, so that an event of one matches at most one event of the
+ * Compares two accounts of the same events. Both are in order, so that an event of one matches at most one event of the
  * other, and no two pairs cross.
  *
  * @returns the smallest set of events without a match. If there are several, the pairs are as early as possible

@@ -52,7 +52,7 @@ export interface ChaosPlan {
   readonly urls?: readonly string[];
   /** Kills processes until the run is over. The default is every gateway and reconciler, each at its own moments. */
   readonly kill?: (killer: Killer) => Promise<unknown>;
-  /** Other work that goes on until the run is over. */
+  /** Other work until the run is over. */
   readonly beside?: (chaos: ChaosSoFar, isOver: () => boolean) => Promise<unknown>;
 }
 
@@ -81,8 +81,8 @@ export async function runChaos(system: System, plan: ChaosPlan): Promise<Chaos> 
     while (!isOver()) {
       const step = next();
       const key = setsOf(team.slug)[step.set] as SetKey;
-      const look = { method: 'GET', path: `/rrsets/${encodeURIComponent(key.name)}/${key.type}` };
-      const seen = step.looksFirst ? await send(team, step.gateway, look) : null;
+      const read = { method: 'GET', path: `/rrsets/${encodeURIComponent(key.name)}/${key.type}` };
+      const seen = step.readsFirst ? await send(team, step.gateway, read) : null;
       marks += 1;
       const request = requestOf(seen === null ? step : fitting(step, seen.status === 200), key, marks);
       for (let sends = 0; sends <= step.resends; sends += 1) {

@@ -87,7 +87,7 @@ async function syncZone(system: System): Promise<void> {
   );
 }
 
-/** Whether a write that a client was told is accepted is in the upstream log. It has its effect there until a later write. */
+/** Whether a write with a 2xx answer is in the upstream log. It has its effect there until a later write. */
 function tookEffect(
   { key, status, actionId, request }: AnsweredWrite,
   writes: readonly UpstreamWrite[],

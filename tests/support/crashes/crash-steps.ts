@@ -15,13 +15,13 @@ export interface SetKey {
   readonly type: string;
 }
 
-/** One wish of a client: what it asks of which set, through which gateway, and what it does without an answer. */
+/** One step of a client: its request, the gateway for it, and what it does without an answer. */
 export interface Step {
   readonly set: number;
   readonly gateway: number;
   readonly operation: Operation;
   /** Send a write that fits the current set; otherwise send `operation` in any case. */
-  readonly looksFirst: boolean;
+  readonly readsFirst: boolean;
   /** Which of the few values of the set the body contains. */
   readonly values: readonly number[];
   /** How often the same request is repeated if there was no answer or a 5xx. */
@@ -59,7 +59,7 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.record({
     'update',
     'delete',
   ),
-  looksFirst: fc.integer({ min: 0, max: 9 }).map((tenths) => tenths < 8),
+  readsFirst: fc.integer({ min: 0, max: 9 }).map((tenths) => tenths < 8),
   values: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 }),
   resends: fc.constantFrom(0, 0, 1, 2),
   thinkMs: fc.integer({ min: 10, max: 200 }),
@@ -102,7 +102,7 @@ const faults: fc.Arbitrary<FaultRule> = fc.record({
   effect: effects,
 });
 
-/** An accepted write whose action fails changes nothing, whether it fails at once or late. */
+/** An accepted write whose action fails changes nothing, whether it fails immediately or late. */
 const failingActions: fc.Arbitrary<FaultRule> = fc.record({
   match: fc.constantFrom(
     { method: 'POST', path: '/rrsets$' },
@@ -151,7 +151,7 @@ export function requestOf({ operation, values }: Step, { name, type }: SetKey, m
   }
 }
 
-/** The operation of a client that looks first. */
+/** The operation of a client that reads the set first. */
 export function fitting(step: Step, isPresent: boolean): Step {
   if (!isPresent) return step.operation === 'add_records' ? step : { ...step, operation: 'create' };
   return step.operation === 'create' ? { ...step, operation: 'set_records' } : step;

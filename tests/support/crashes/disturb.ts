@@ -21,7 +21,7 @@ export const seldomAway: fc.Arbitrary<Absence> = fc.record({
   awayMs,
 });
 
-/** Makes Redis lose all its data, now and then together with its process. */
+/** Makes Redis lose all its data, sometimes together with its process. */
 export function forgetfulRedis(
   redis: Awaited<ReturnType<typeof restartableRedis>>,
   seed: number,
@@ -64,7 +64,7 @@ export function restartedPostgres(
 const RULES_MAX = 8;
 const EVERY_MS = 400;
 
-/** Injects drawn faults one after the other until it is told to stop, and leaves none behind. */
+/** Injects drawn faults one after the other until the run is over, and leaves none behind. */
 export async function breakCloud(
   cloud: Pick<LocalCloud, 'addFaults' | 'clearFaults'>,
   faults: fc.Arbitrary<FaultRule>,
@@ -76,7 +76,7 @@ export async function breakCloud(
       await cloud.addFaults(next());
       await pause(EVERY_MS);
     }
-    await cloud.clearFaults(); // rules without a match would pile up
+    await cloud.clearFaults(); // otherwise rules without a match accumulate
   }
   await cloud.clearFaults();
 }

@@ -65,7 +65,7 @@ async function liveFor(program: Killable, { isReadyFirst, ms }: Lifetime): Promi
   return null;
 }
 
-/** One turn of a killer that lets the others go on meanwhile. */
+/** One turn of a killer that leaves the other processes alone. */
 interface Turn {
   /** Picks one of the running programs that were killed least often. */
   readonly pick: number;

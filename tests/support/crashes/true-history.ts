@@ -88,7 +88,7 @@ const fates = {
   'never sent': { arrives: false, tells: { state: 'unsent', upstreamBody: null } },
 } as const satisfies Record<string, { arrives: boolean; hasFailed?: boolean; tells: Partial<AuditEntry> }>;
 
-/** The history of one set, in order, with two logs that both tell the truth. */
+/** The history of one set, in order, with two correct logs. */
 export interface TrueHistory {
   /** In the order of the numbers, which are the sequence of a write and the ID of its entry. */
   readonly writes: readonly UpstreamWrite[];

@@ -84,7 +84,7 @@ export interface AuditEntry {
 
 /**
  * Matches each write that reached the upstream to its audit entry, in the order in which both happened. A settled entry
- * may be explained by the earlier state of the set. An entry with a 2xx answer needs a write of its own.
+ * may be explained by the earlier state of the set. An entry with a 2xx answer needs its own write.
  *
  * @returns what does not match: writes without an entry, and entries that claim a write that never happened
  */

@@ -83,7 +83,7 @@ export const untilIdle = (program: Program, system: System, idle: Connections): 
 
 const SAMPLE_EVERY_MS = 4_000;
 
-/** Measures what a program holds now and then, until the run is over. */
+/** Measures what a program holds at intervals, until the run is over. */
 export async function sampleHoldings(program: Program, samples: Holdings[], isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     samples.push(await readHoldings(program));

@@ -18,7 +18,7 @@ export interface SideLoadPlan {
 export type Answers = Record<string, Record<number, number>>;
 
 const THINK_MS = 150;
-/** The actions that a client may ask about at once. */
+/** The actions that a client may ask about in one request. */
 const ACTIONS_MAX = 20;
 
 /** What clients do besides writing record sets: they list, wait for actions, and create demos and abandon them. */

@@ -32,7 +32,7 @@ export async function restartablePostgres() {
     name: 'Postgres',
     url: server.url,
     stop: () => server.stop(),
-    /** Cuts all connections at once. Uncommitted data is lost. */
+    /** Cuts all connections immediately. Uncommitted data is lost. */
     kill: () => server.stop(),
     untilReady: async (): Promise<void> => undefined, // `start` has waited for it
     output: (): string => '',

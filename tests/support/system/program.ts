@@ -20,7 +20,7 @@ export interface ProgramSpec {
   readonly readyUrl: string;
 }
 
-/** A process that a test may end and start again at the same address, as often as it likes. */
+/** A process that a test may end and start again at the same address, any number of times. */
 export interface Program {
   readonly name: string;
   /** Starts the program unless it runs, without waiting until it is ready. */
@@ -37,7 +37,7 @@ export interface Program {
   outputs(): string;
   /** The process ID of the current or last process. */
   readonly pid: number;
-  /** Resolves with how the current process ends, whoever ends it. */
+  /** Resolves with how the current process ends, for any reason. */
   readonly exited: Promise<Ended>;
 }
 

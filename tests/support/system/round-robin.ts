@@ -33,7 +33,7 @@ const CHECK_MS_MAX = 10_000;
 const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding'];
 
 /**
- * A very simple proxy: each request goes to the next target, whatever it contains and whoever sent it. The proxy skips
+ * A very simple proxy: each request goes to the next target, independent of its sender and contents. The proxy skips
  * targets that refuse the connection. If a target ends during a request, so does the connection of the client.
  *
  * @param targets the addresses without a path

@@ -41,7 +41,7 @@ export interface SystemOptions {
   readonly gatewayNodeArgs?: (index: number) => readonly string[];
   /** Whether there are demos, in their own zone. The default is false. */
   readonly demos?: boolean;
-  /** Requests that the upstream grants per hour, all at once or evenly. The default is more than any test sends. */
+  /** Requests that the upstream grants per hour, in a burst or evenly. The default is more than any test sends. */
   readonly requestsPerHour?: number;
   /** How long an action of the upstream runs. The default is 100. */
   readonly actionMs?: number;

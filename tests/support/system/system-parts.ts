@@ -57,7 +57,7 @@ export async function many<T>(count: number, make: (index: number) => Promise<T>
   return made;
 }
 
-/** Starts all programs at once and waits until each is ready. */
+/** Starts all programs concurrently and waits until each is ready. */
 export async function startAll(programs: readonly Program[], ends: Ends): Promise<void> {
   ends.push(() => Promise.all(programs.map((each) => each.stop())));
   await Promise.all(programs.map((each) => each.start()));

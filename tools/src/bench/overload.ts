@@ -35,7 +35,7 @@ type Teams = readonly Pick<Senders, 'team' | 'url' | 'headers'>[];
 /**
  * Compares the outcomes of requests at half the saturating load and at five times that, in turns on one machine. The
  * latency is measured with few requests of the busiest team and of the quiet one, from a process that does nothing else:
- * the process that sends the load has no time to look at its answers as they arrive.
+ * the process that sends the load has no time to read its answers as they arrive.
  */
 export async function benchOverload({ seconds }: OverloadBenchOptions): Promise<void> {
   const dns = await startDnsRig();

@@ -57,7 +57,7 @@ export const probesOfPools: readonly Probe[] = [
           metadata: { ...aShoot(namespace, 'held').metadata, resourceVersion },
         });
       const old = await endOf(override('1'));
-      await waitFor('nobody to write in between', async () => {
+      await waitFor('no write in between', async () => {
         const { metadata: now } = await present(garden, namespace, 'held');
         return endOf(override(now.resourceVersion)).then((end) => {
           if (end !== 'ok') throw new Error(`${end} after ${metadata.resourceVersion}`);
@@ -82,7 +82,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'removes a pool that an apply leaves out even if somebody else holds a field in it',
+    name: 'removes a pool that an apply leaves out even if another manager holds a field in it',
     expected: 'p0=3',
     async run(probing) {
       const { garden, namespace } = probing;
@@ -93,7 +93,7 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'keeps a pool that somebody else added after an apply that does not know it',
+    name: 'keeps a pool that another manager added after an apply that does not know it',
     expected: 'p1=5 p9=3',
     async run(probing) {
       const { garden, namespace } = probing;
@@ -137,7 +137,7 @@ export const probesOfPools: readonly Probe[] = [
       await target.forgetManagers(shootPath(namespace, 'left'));
       await garden.applyShoot(aShoot(namespace, 'left', [first, second]));
       const { shoot } = await garden.applyShoot(aShoot(namespace, 'left', [second]));
-      const replaced = await waitFor('nobody to write in between', async () => {
+      const replaced = await waitFor('no write in between', async () => {
         const seen = await present(garden, namespace, 'left');
         const { uid, resourceVersion } = seen.metadata;
         const workers = poolsOf(seen).filter(({ name }) => name === 'p0');

@@ -37,7 +37,7 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           runs the DNS API under load, with fewer kills, and checks that the memory of a gateway does not grow. It takes --minutes,
           and up to 5 more.
   orders [--times ${TIMES.orders}]
-          runs all tests in a random order, several times. Each run takes as long as \`npm test\`: 10 minutes on two cores.
+          runs all tests in a random order, several times. Each run takes 10 minutes on two cores, like \`npm test\`.
   images [--times ${TIMES.images}]
           runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
   stalls [--times ${TIMES.stalls}]

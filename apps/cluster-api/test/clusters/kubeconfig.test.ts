@@ -103,7 +103,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(garden.issued).toEqual([]);
   });
 
-  it('is limited per team to eight at once, so a slow garden does not block other teams', async () => {
+  it('is limited per team to eight concurrent ones, so a slow garden does not block other teams', async () => {
     await runningCluster(t, t.acme, name);
     const { kubeconfigsPerTeamAtOnce: most } = clusterLimits;
     let release = (): void => undefined;
@@ -302,7 +302,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       expect(garden.issued).toEqual([]);
     });
 
-    it('ignores issues of more than an hour ago', async () => {
+    it('ignores issues that are older than an hour', async () => {
       await runningCluster(t, t.acme, name);
       await fill(61, 40);
       await fill(10, 19);

@@ -253,7 +253,7 @@ describe('POST …/adopted-servers/{server_id}/join-command/', () => {
     const { id, dueAt, begunAt, generation } = await row();
     expect(dueAt).not.toBeNull();
     expect(begunAt.getTime()).toBeGreaterThan(before.begunAt.getTime());
-    // A pass that is about to conclude that the machine has joined must look again, because of the new token.
+    // A pass that is about to conclude that the machine has joined must check again, because of the new token.
     expect(generation).toBe(before.generation + 1);
     expect(t.wakeups).toEqual([{ job: 'reconcile-server', payload: { serverId: id } }]);
   });

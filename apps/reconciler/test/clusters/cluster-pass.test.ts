@@ -113,7 +113,7 @@ async function expectConverged(world: World, operationId: string): Promise<void>
 }
 
 describe('a pass', () => {
-  it('creates the declared cluster at once, and reports it as in progress', async () => {
+  it('creates the declared cluster immediately, and reports it as in progress', async () => {
     const world = await aWorld();
 
     const { end, steps } = await passOn(world)(world.cluster.id, running());
@@ -129,7 +129,7 @@ describe('a pass', () => {
     expect(await at.operation(world.cluster.operationId)).toMatchObject({ state: 'running' });
   });
 
-  it('continues until the cluster is Ready, and plans no further look', async () => {
+  it('continues until the cluster is Ready, and plans no further pass', async () => {
     const world = await aWorld();
 
     await live(world, world.cluster.operationId);

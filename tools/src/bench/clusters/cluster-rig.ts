@@ -48,7 +48,7 @@ export interface ClusterRig {
   stop(): Promise<void>;
 }
 
-/** A garden that does at once what takes minutes elsewhere, so that only the product is measured. */
+/** A garden that does in an instant what takes minutes elsewhere: only the product is measured. */
 export const speed = {
   LOCAL_CLOUD_GARDEN_CREATE_MS: '50',
   LOCAL_CLOUD_GARDEN_RECONCILE_MS: '50',
@@ -209,7 +209,7 @@ export async function signIn(databaseUrl: string, baseUrl: string, slug: string)
     body: JSON.stringify({ email }),
   });
   const cookie = answer.headers.get('set-cookie')?.split(';')[0];
-  if (cookie === undefined) throw new Error(`Nobody was signed in: ${await answer.text()}`);
+  if (cookie === undefined) throw new Error(`The sign-in failed: ${await answer.text()}`);
   return cookie;
 }
 

@@ -75,7 +75,7 @@ async function measureLatency(rig: ClusterRig, seconds: number): Promise<void> {
     table(
       [`from 202 to the garden, ${CHANGES_PER_SECOND}/s`, 'p50 ms', 'p99 ms'],
       [
-        ['1 worker, as a watch tells it', p50.toFixed(1), p99.toFixed(1)],
+        ['1 worker, as seen by a watch', p50.toFixed(1), p99.toFixed(1)],
         ['aim', '50', '250'],
       ],
     ),
@@ -156,7 +156,7 @@ async function measureSteady(rig: ClusterRig, clusters: number): Promise<void> {
   say(table([`memory at ${clusters.toLocaleString('en')} clusters`, 'MiB'], memory));
 }
 
-/** Copies the first cluster, as accepted changes would leave the copies: due at once. */
+/** Copies the first cluster, as accepted changes would leave the copies: due immediately. */
 async function insertClusters({ pool }: ClusterRig, count: number): Promise<void> {
   await pool.query(
     `WITH model AS (SELECT * FROM cluster WHERE name = $1),

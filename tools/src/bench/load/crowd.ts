@@ -30,7 +30,7 @@ interface Tally {
 }
 
 /**
- * Sends the requests of all teams at once, over bare sockets: a client that spends more on each request than the server
+ * Sends the requests of all teams concurrently, over bare sockets: a client that spends more on each request than the server
  * spends to refuse it could not send enough of them.
  *
  * @returns the outcomes by team, after a moment in which nothing is counted

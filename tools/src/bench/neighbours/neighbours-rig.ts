@@ -172,7 +172,7 @@ const declare = ({ api, slug, cookies }: Tenant, path: string, body: object) =>
 async function signIn(api: string, email: string): Promise<string> {
   const answer = await send(`${api}/auth/dev-login/`, { method: 'POST', headers: {}, body: { email } });
   const cookie = answer.headers.get('set-cookie')?.split(';')[0];
-  if (cookie === undefined) throw new Error(`Nobody was signed in: ${await answer.text()}`);
+  if (cookie === undefined) throw new Error(`The sign-in failed: ${await answer.text()}`);
   return cookie;
 }
 

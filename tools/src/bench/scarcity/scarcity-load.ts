@@ -69,7 +69,7 @@ export function askers(gateways: readonly string[]) {
   };
 
   return {
-    /** Sends one write at a time, at its rate if that is granted. After a refusal, it comes back when it was told to. */
+    /** Sends one write at a time, at its rate if that is granted. After a refusal, it comes back at the time in Retry-After. */
     async askPolitely(team: Team, { until, everyMs }: Pace): Promise<Tally> {
       const tally = newTally(team);
       let dueAt = performance.now() + Math.random() * everyMs();

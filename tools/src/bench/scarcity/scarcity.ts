@@ -14,7 +14,7 @@ export interface ScarcityBenchOptions {
 }
 
 const TEAMS = 200;
-/** What everybody has left at the start: some seconds of what they ask for. */
+/** What is left for all at the start: some seconds of what they ask for. */
 const LEFT = 800;
 /** Rates, relative to the share of a team in the refill, which is the same for all. */
 const [EAGER, MODEST, FLOOD] = [1.5, 0.5, 100];
@@ -114,7 +114,7 @@ function aimsOf({ others, flood, scarceUntil, endedAt, before, scarce, after }: 
   const use = used / (used + scarce.remaining);
   const jain = jainIndex(others.map((tally) => acceptedBefore(tally, scarceUntil)));
   const [kept, broken] = [sum(others.map((each) => each.kept)), sum(others.map((each) => each.broken))];
-  // By then, every request that was told to come back during the scarcity has come.
+  // By then, every request whose Retry-After ends during the scarcity has come.
   const backAt = scarceUntil + (endedAt - scarceUntil) / 2;
   const late = others.flatMap((each) => each.refusals).filter(({ at }) => at >= backAt);
   const unexpected = [...new Set([...others, flood].flatMap((each) => each.others))];
