@@ -48,7 +48,7 @@ export const probesOfPools: readonly Probe[] = [
   },
   {
     name: 'refuses a forced apply on an old version, and takes over fields on the current one',
-    expected: 'conflict, 409, then p1=5 held by nobody else',
+    expected: 'conflict, 409, then p1=5 held by no other manager',
     async run({ garden, namespace }) {
       const { metadata } = await present(garden, namespace, 'held');
       const override = (resourceVersion: string) =>
@@ -66,7 +66,7 @@ export const probesOfPools: readonly Probe[] = [
       });
       const shoot = await present(garden, namespace, 'held');
       const others = othersHolding(shoot.managers, `${WORKER}.maximum`).map(({ manager }) => manager);
-      return `${old}, then ${shownPools(shoot)} held by ${others.join(' ') || 'nobody else'}`;
+      return `${old}, then ${shownPools(shoot)} held by ${others.join(' ') || 'no other manager'}`;
     },
   },
   {
@@ -104,14 +104,14 @@ export const probesOfPools: readonly Probe[] = [
     },
   },
   {
-    name: 'names who added a pool, and shows that nobody else holds the others',
-    expected: 'p9 of kubectl-edit, p1 of nobody else',
+    name: 'names who added a pool, and shows that no other manager holds the others',
+    expected: 'p9 of kubectl-edit, p1 of no other manager',
     async run({ garden, namespace }) {
       const { managers } = await present(garden, namespace, 'joined');
       const holders = (pool: string): string =>
         othersHolding(managers, `.spec.provider.workers[name="${pool}"].name`)
           .map(({ manager }) => manager)
-          .join(' ') || 'nobody else';
+          .join(' ') || 'no other manager';
       return `p9 of ${holders('p9')}, p1 of ${holders('p1')}`;
     },
   },
