@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type HcloudClient, UpstreamUnavailable } from '@corral/hcloud';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { records } from './support/dns-rows.js';
-import { type Reconciling, running, startReconciling, ZONE } from './support/start-reconciling.js';
-import { stopOnTheWay } from './support/stop-on-the-way.js';
+import { records } from './support/dns/dns-rows.js';
+import { type Reconciling, running, startReconciling, ZONE } from './support/dns/start-reconciling.js';
+import { stopOnTheWay } from './support/dns/stop-on-the-way.js';
 
 let at: Reconciling;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import type { RrsetOperation } from '@corral/dns-data';
 import { readConfig } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { reconcilerConfig } from '../src/config.js';
-import { ledgerOf, records, type TestTeam } from './support/dns-rows.js';
-import { type Reconciling, running, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/start-reconciling.js';
+import { ledgerOf, records, type TestTeam } from './support/dns/dns-rows.js';
+import { type Reconciling, running, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/dns/start-reconciling.js';
 
 const ACTION_MS = 30_000;
 

@@ -4,9 +4,9 @@ import { silentLog } from '@corral/service';
 import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { records, type TestTeam } from './support/dns-rows.js';
+import { records, type TestTeam } from './support/dns/dns-rows.js';
+import { type Reconciling, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/dns/start-reconciling.js';
 import { type ReconcilerProcess, startReconcilerProcess } from './support/start-process.js';
-import { type Reconciling, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/start-reconciling.js';
 
 const backends = [
   { backend: 'Postgres', missing: null },

@@ -2,8 +2,8 @@ import type { NewWrite } from '@corral/dns-data';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sweep as sweepRows } from './retention/support.js';
-import { ledgerOf, records, type TestTeam, type TestWrite } from './support/dns-rows.js';
-import { type Reconciling, running, startReconciling, ZONE } from './support/start-reconciling.js';
+import { ledgerOf, records, type TestTeam, type TestWrite } from './support/dns/dns-rows.js';
+import { type Reconciling, running, startReconciling, ZONE } from './support/dns/start-reconciling.js';
 
 let at: Reconciling;
 let acme: TestTeam;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ledgerOf, records, type TestTeam } from './support/dns-rows.js';
-import { type Reconciling, running, startReconciling, ZONE } from './support/start-reconciling.js';
-import { stopOnTheWay } from './support/stop-on-the-way.js';
+import { ledgerOf, records, type TestTeam } from './support/dns/dns-rows.js';
+import { type Reconciling, running, startReconciling, ZONE } from './support/dns/start-reconciling.js';
+import { stopOnTheWay } from './support/dns/stop-on-the-way.js';
 
 let at: Reconciling;
 let acme: TestTeam;

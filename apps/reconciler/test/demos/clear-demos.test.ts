@@ -12,9 +12,9 @@ import {
   mirroredNames,
   passTime,
   upstreamNames,
-} from '../support/demo-rows.js';
-import { ledgerOf, records, type TestTeam } from '../support/dns-rows.js';
-import { DEMO_ZONE, type Reconciling, running, startReconciling } from '../support/start-reconciling.js';
+} from '../support/dns/demo-rows.js';
+import { ledgerOf, records, type TestTeam } from '../support/dns/dns-rows.js';
+import { DEMO_ZONE, type Reconciling, running, startReconciling } from '../support/dns/start-reconciling.js';
 
 let at: Reconciling;
 let acme: TestTeam;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addDemos, clearDemoRows, demoOf, mirroredNames } from '../support/demo-rows.js';
-import { records, type TestTeam } from '../support/dns-rows.js';
-import { DEMO_ZONE, type Reconciling, running, startReconciling, ZONE } from '../support/start-reconciling.js';
+import { addDemos, clearDemoRows, demoOf, mirroredNames } from '../support/dns/demo-rows.js';
+import { records, type TestTeam } from '../support/dns/dns-rows.js';
+import { DEMO_ZONE, type Reconciling, running, startReconciling, ZONE } from '../support/dns/start-reconciling.js';
 
 let at: Reconciling;
 let acme: TestTeam;

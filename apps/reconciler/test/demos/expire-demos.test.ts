@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addDemos, clearDemoRows, demoOf, holdSets, mirrorDemoZone, passTime } from '../support/demo-rows.js';
-import type { TestTeam } from '../support/dns-rows.js';
-import { DEMO_ZONE, type Reconciling, running, startReconciling } from '../support/start-reconciling.js';
+import { addDemos, clearDemoRows, demoOf, holdSets, mirrorDemoZone, passTime } from '../support/dns/demo-rows.js';
+import type { TestTeam } from '../support/dns/dns-rows.js';
+import { DEMO_ZONE, type Reconciling, running, startReconciling } from '../support/dns/start-reconciling.js';
 
 let at: Reconciling;
 let acme: TestTeam;

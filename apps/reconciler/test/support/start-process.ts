@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { freePort, type RunningProcess, startProcess } from '@corral/testing';
-import { UPSTREAM_TOKEN, ZONE } from './start-reconciling.js';
+import { UPSTREAM_TOKEN, ZONE } from './dns/start-reconciling.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 

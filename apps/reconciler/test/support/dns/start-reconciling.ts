@@ -5,7 +5,7 @@ import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corra
 import type { Queue } from '@corral/queue';
 import { createMetrics, type Metrics, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
-import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../src/dns/workers.js';
+import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../../src/dns/workers.js';
 import { type DnsRows, dnsRows } from './dns-rows.js';
 
 export const ZONE = 'example.test';

@@ -1,5 +1,5 @@
 import { type GardenClient, GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
-import { ModelGarden } from './model/model-garden.js';
+import { ModelGarden } from './model-garden.js';
 
 /** A fault of a call to the garden. */
 export type CallFault =
