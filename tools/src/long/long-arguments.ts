@@ -23,9 +23,9 @@ const TIMES_MAX = 1_000;
 
 /** The test files for each product whose processes are killed. */
 const CRASHES: Readonly<Record<string, string>> = {
-  clusters: 'system/cluster-crash',
-  dns: 'system/dns-crash',
-  servers: 'system/pools-on-servers',
+  clusters: 'system/clusters/cluster-crash',
+  dns: 'system/dns/dns-crash',
+  servers: 'system/clusters/pools-on-servers',
 };
 
 export const usage = `Usage: npm run test:long -- <part> [options]
@@ -65,7 +65,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const { words, minutes, times } = parse(args, { minutes: MINUTES.soak, times: TIMES.soak });
       refuseWords(words);
       const env = { CORRAL_SOAK_MINUTES: String(minutes) };
-      return { run: { args: ['tests', 'system/dns-crash.test'], env, isSeeded: true }, times };
+      return { run: { args: ['tests', 'system/dns/dns-crash.test'], env, isSeeded: true }, times };
     }
     case 'orders': {
       const { words, times } = parse(args, { times: TIMES.orders });
