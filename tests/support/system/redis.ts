@@ -11,7 +11,12 @@ export async function restartableRedis() {
     name: 'Redis',
     url: `redis://127.0.0.1:${port}`,
     async start(): Promise<void> {
-      running = await startProcess({ command: 'redis-server', args, readyLine: /ready to accept connections/i });
+      running = await startProcess({
+        command: 'redis-server',
+        args,
+        readyLine: /ready to accept connections/i,
+        readyTimeoutMs: 90_000,
+      });
     },
     async flush(): Promise<void> {
       const socket = connect(port, '127.0.0.1');

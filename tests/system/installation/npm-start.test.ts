@@ -49,7 +49,7 @@ async function start(): Promise<void> {
     args: ['--enable-source-maps', builtFile('tools/dist/start/main.js')],
     env: { ...withoutSettings, CORRAL_STATE_DIR: join(folder, 'state') },
     readyLine: 'Ctrl-C stops everything',
-    readyTimeoutMs: 120_000,
+    readyTimeoutMs: 200_000,
   });
 }
 const withoutSettings = Object.fromEntries(
