@@ -4,21 +4,19 @@ import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   addConnection,
-  beginFirstPass,
-  declare,
+  type ClusterTest,
   freshName,
   runningCluster,
-  showConditions,
   startWithConnection,
 } from '../support/clusters.js';
 import { fakeGarden } from '../support/fake-garden.js';
 import { recordedLog } from '../support/recorded-log.js';
-import { startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { startClusterApi } from '../support/start-cluster-api.js';
 
 describe('POST /clusters/{name}/kubeconfig/', () => {
   const garden = fakeGarden();
   const grant = garden.adminKubeconfig;
-  let t: TestClusterApi;
+  let t: ClusterTest;
   let name: string;
   const issue = (body?: object) =>
     t.api
@@ -40,7 +38,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('answers a credential for an hour that must not be cached', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     const { shootName } = await t.db.cluster.findFirstOrThrow({ where: { name } });
 
     const { body, headers } = await issue().expect(200);
@@ -51,7 +49,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('has a context that is named after team and cluster', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     garden.adminKubeconfig = async () => ({
       kubeconfig: 'current-context: x\ncontexts:\n  - name: x\n    context: { cluster: c, user: u }\nclusters: []\n',
       expiresAt: new Date(Date.now() + 3_600_000),
@@ -64,7 +62,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('answers 412 and issues nothing when If-Match names an outdated declaration', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     const read = async () => (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers.etag;
     const tag = (await read()) as string;
     await issue().set('If-Match', tag).expect(200);
@@ -80,13 +78,13 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('names the operation that must end first', async () => {
-    const { operation } = await declare(t, t.acme, name);
+    const { operation } = await t.clusters.declare(name);
 
     expect((await issue().expect(409)).body).toMatchObject({ code: 'cluster_not_ready', operationId: operation.id });
   });
 
   it.each([600, 28_800])('accepts a ttlSeconds of %s', async (ttlSeconds) => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
 
     await issue({ ttlSeconds }).expect(200);
 
@@ -94,7 +92,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it.each([0, 599, 28_801, '1h', -600, 3600.5])('refuses a ttlSeconds of %p', async (ttlSeconds) => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
 
     const { body } = await issue({ ttlSeconds }).expect(422);
 
@@ -104,7 +102,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('is limited per team to eight concurrent ones, so a slow garden does not block other teams', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     const { kubeconfigsPerTeamAtOnce: most } = clusterLimits;
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => {
@@ -129,7 +127,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('answers the expiry that the garden granted', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     const expiresAt = new Date('2027-01-01T00:00:00.000Z');
     garden.adminKubeconfig = async () => ({ kubeconfig: 'x', expiresAt });
 
@@ -140,7 +138,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('is in the audit log before the credential exists', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     let found: unknown;
     garden.adminKubeconfig = async (request) => {
       found = await entries();
@@ -186,7 +184,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('works while an update hangs and a pass holds the lease', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     await t.pool.query(
       `UPDATE cluster SET phase = 'Updating', generation = generation + 1, lease_until = now() + interval '1 minute'
        WHERE name = $1`,
@@ -197,44 +195,44 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('works while the garden repeats its checks after a change', async () => {
-    await runningCluster(t, t.acme, name);
-    await showConditions(t, t.acme, name, { ControlPlaneReady: 'Unknown' });
+    await t.clusters.running(name);
+    await t.clusters.showConditions(name, { ControlPlaneReady: 'Unknown' });
 
     await issue().expect(200);
   });
 
   it.each<[string, () => Promise<void>]>([
-    ['it was never started', async () => void (await declare(t, t.acme, name))],
+    ['it was never started', async () => void (await t.clusters.declare(name))],
     [
       'it is still being created',
       async () => {
-        await declare(t, t.acme, name);
-        await beginFirstPass(t, t.acme, name);
+        await t.clusters.declare(name);
+        await t.clusters.beginFirstPass(name);
       },
     ],
     [
       'its control plane does not answer',
       async () => {
-        await runningCluster(t, t.acme, name);
-        await showConditions(t, t.acme, name, { ControlPlaneReady: 'False' });
+        await t.clusters.running(name);
+        await t.clusters.showConditions(name, { ControlPlaneReady: 'False' });
       },
     ],
     [
       'it was never reconciled',
       async () => {
-        await runningCluster(t, t.acme, name);
-        await showConditions(t, t.acme, name, { ControlPlaneReady: 'Unknown' });
+        await t.clusters.running(name);
+        await t.clusters.showConditions(name, { ControlPlaneReady: 'Unknown' });
         await t.db.cluster.updateMany({ where: { name }, data: { observedGeneration: 0 } });
       },
     ],
     [
       'it is still resuming',
       async () => {
-        await runningCluster(t, t.acme, name);
-        await showConditions(t, t.acme, name, { ControlPlaneReady: 'Unknown' }, 'Hibernated');
+        await t.clusters.running(name);
+        await t.clusters.showConditions(name, { ControlPlaneReady: 'Unknown' }, 'Hibernated');
       },
     ],
-    ['it is hibernated', () => runningCluster(t, t.acme, name, { hibernated: true })],
+    ['it is hibernated', () => t.clusters.running(name, { hibernated: true })],
   ])('answers 409 cluster_not_ready when %s', async (_why, prepare) => {
     await prepare();
 
@@ -246,7 +244,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   });
 
   it('answers 409 cluster_deleting while the cluster is being deleted', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     await t.api
       .as(t.acme.member)
       .delete(t.acme.path(`/clusters/${name}/`))
@@ -268,7 +266,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     ['refused', 409, 'cluster_not_ready'],
     ['not_found', 409, 'cluster_not_ready'],
   ])('maps the garden error %s to HTTP %s', async (kind, status, code) => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     garden.failure = new GardenError(kind, 'create shoots/adminkubeconfig', { retryAfterSeconds: 17 });
 
     const answer = await issue().expect(status);
@@ -289,7 +287,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     };
 
     it('answers 429 with the time until the next one is allowed', async () => {
-      await runningCluster(t, t.acme, name);
+      await t.clusters.running(name);
       const begunAt = Date.now();
       await fill(50, 1);
       await fill(10, 19);
@@ -303,7 +301,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     });
 
     it('ignores issues that are older than an hour', async () => {
-      await runningCluster(t, t.acme, name);
+      await t.clusters.running(name);
       await fill(61, 40);
       await fill(10, 19);
 
@@ -311,7 +309,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     });
 
     it('is counted per cluster, for all members together', async () => {
-      await runningCluster(t, t.acme, name);
+      await t.clusters.running(name);
       await fill(1, 20);
 
       await t.api
@@ -319,12 +317,12 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
         .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
         .expect(429);
       name = `${name}-other`;
-      await runningCluster(t, t.acme, name);
+      await t.clusters.running(name);
       await issue().expect(200);
     });
 
     it('counts what the garden may have issued, but not certain failures', async () => {
-      await runningCluster(t, t.acme, name);
+      await t.clusters.running(name);
       await fill(1, 18);
       garden.failure = new GardenError('unreachable', 'no connection');
       await issue().expect(502);
@@ -338,7 +336,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     });
 
     it('holds for concurrent requests', async () => {
-      await runningCluster(t, t.acme, name);
+      await t.clusters.running(name);
       await fill(1, 15);
 
       const answers = await Promise.all(Array.from({ length: 12 }, () => issue()));

@@ -1,20 +1,9 @@
 import type { NodePoolSpec } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
-import {
-  addConnection,
-  beginFirstPass,
-  declare,
-  declareDraft,
-  everythingOf,
-  freshName,
-  operationsOf,
-  runningCluster,
-  startWithConnection,
-} from '../support/clusters.js';
-import type { TestClusterApi } from '../support/start-cluster-api.js';
+import { addConnection, type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 
-let t: TestClusterApi;
+let t: ClusterTest;
 let name: string;
 const poolPath = (pool: string) => t.acme.path(`/clusters/${name}/node-pools/${pool}/`);
 const put = (pool: string, spec: Partial<NodePoolSpec> & object, query = '') =>
@@ -36,7 +25,7 @@ beforeEach(() => {
 
 describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
   it('adds a pool: 201 with the pool, and the operation of its cluster in a header', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
 
     const { body, headers } = await put('burst', { name: 'burst', machineType: 'cpx51' }).expect(201);
 
@@ -57,7 +46,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
   });
 
   it('changes a pool: 200, in its place in the specification', async () => {
-    await runningCluster(t, t.acme, name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
+    await t.clusters.running(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
 
     const { body, headers } = await put('a', aPool({ name: 'a', maximum: 8 })).expect(200);
 
@@ -68,40 +57,40 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
   });
 
   it('answers 200 and writes nothing when the pool is unchanged', async () => {
-    await runningCluster(t, t.acme, name);
-    const before = await everythingOf(t, t.acme);
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
 
     const { headers } = await put('general', aPool()).expect(200);
 
     expect(headers['operation-location']).toBeUndefined();
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
   });
 
   it('accepts the unchanged body of a GET without an effect', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     const { body } = await get('general').expect(200);
-    const before = await everythingOf(t, t.acme);
+    const before = await t.clusters.everything();
     const send = (pool: object) => t.api.as(t.acme.member).put(poolPath('general')).send(pool);
 
     await send(body).expect(200);
 
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
     expect((await send({ ...body, maximum: 9 }).expect(200)).body.maximum).toBe(9);
     await t.api.as(t.acme.member).put(poolPath('other')).send(body).expect(422);
   });
 
   it('starts a draft with its first pool', async () => {
-    await declareDraft(t, t.acme, name);
+    await t.clusters.declareDraft(name);
 
     await put('general', aPool()).expect(201);
 
     expect((await readCluster()).body).toMatchObject({ status: { phase: 'Pending' }, metadata: { generation: 2 } });
-    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create succeeded', 'cluster.create queued']);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create succeeded', 'cluster.create queued']);
     expect(t.wakeups).toHaveLength(1);
   });
 
   it('leaves a cluster a draft when the pool has a maximum of zero', async () => {
-    await declareDraft(t, t.acme, name);
+    await t.clusters.declareDraft(name);
 
     await put('later', aPool({ name: 'later', minimum: 0, maximum: 0 })).expect(201);
 
@@ -120,17 +109,17 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
     ['no public address', { publicIP: false }, 422, 'unsupported_by_garden', '/spec/publicIP'],
     ['more nodes than the quota allows', { maximum: 98 }, 403, 'quota_exceeded', '/spec'],
   ])('is refused with %s, and nothing is written', async (_what, pool, status, code, pointer) => {
-    await runningCluster(t, t.acme, name);
-    const before = await everythingOf(t, t.acme);
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
 
     const { body } = await put('burst', aPool({ name: 'burst', ...pool })).expect(status);
 
     expect(body).toMatchObject({ code, errors: [{ pointer }] });
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
   });
 
   it('cannot change the source of a pool', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
 
     const { body } = await put('general', aPool({ source: 'onprem' })).expect(422);
 
@@ -138,13 +127,13 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
   });
 
   it('is refused when it leaves a started cluster without nodes', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
 
     expect((await put('general', aPool({ minimum: 0, maximum: 0 })).expect(422)).body.code).toBe('last_node_pool');
   });
 
   it.each(['Burst', 'p'.repeat(51), 'burst-', 'a%00'])('refuses the name %s', async (pool) => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
 
     const { body } = await put(pool, aPool({ name: 'burst' })).expect(422);
 
@@ -153,7 +142,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
 
   it('answers 404 without a cluster, 409 while it is being deleted, 412 with an outdated tag', async () => {
     await put('general', aPool()).expect(404);
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     expect(
       (
         await put('general', aPool({ maximum: 9 }))
@@ -169,7 +158,7 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
   });
 
   it('accepts the tag of a GET once', async () => {
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     const { etag } = (await get('general')).headers;
 
     await put('general', aPool({ maximum: 9 }))
@@ -181,8 +170,8 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
   });
 
   it('as a dry run answers the pool and the cost of its cluster, and writes nothing', async () => {
-    await runningCluster(t, t.acme, name);
-    const before = await everythingOf(t, t.acme);
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
 
     const changed = (await put('general', aPool({ maximum: 9 }), '?dryRun=true').expect(200)).body;
     const added = (await put('burst', aPool({ name: 'burst' }), '?dryRun=true').expect(200)).body;
@@ -193,13 +182,13 @@ describe('PUT /clusters/{cluster}/node-pools/{pool}/', () => {
       changes: [{ pointer: '/spec/maximum', from: 3, to: 9 }],
     });
     expect(added.changes).toContainEqual({ pointer: '/spec/name', from: null, to: 'burst' });
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
   });
 });
 
 describe('DELETE /clusters/{cluster}/node-pools/{pool}/', () => {
   it('removes the pool: 204 with the operation of its cluster in a header', async () => {
-    await runningCluster(t, t.acme, name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
+    await t.clusters.running(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
 
     const { headers, text } = await remove('a').expect(204);
 
@@ -207,31 +196,31 @@ describe('DELETE /clusters/{cluster}/node-pools/{pool}/', () => {
     expect(headers['operation-location']).toMatch(/\/operations\//);
     expect(headers.etag).toBe((await readCluster()).headers.etag);
     await get('a').expect(404);
-    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create succeeded', 'cluster.update queued']);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create succeeded', 'cluster.update queued']);
   });
 
   it('does not remove the last pool of a started cluster', async () => {
-    await runningCluster(t, t.acme, name);
-    const before = await everythingOf(t, t.acme);
+    await t.clusters.running(name);
+    const before = await t.clusters.everything();
 
     const { body } = await remove('general').expect(422);
 
     expect(body.code).toBe('last_node_pool');
-    expect(await everythingOf(t, t.acme)).toEqual(before);
+    expect(await t.clusters.everything()).toEqual(before);
   });
 
   it('makes a cluster a draft again before its first pass', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
 
     await remove('general').expect(204);
 
     expect((await readCluster()).body).toMatchObject({ spec: { nodePools: [] }, status: { phase: 'Draft' } });
-    expect(await operationsOf(t, t.acme, name)).toEqual(['cluster.create superseded', 'cluster.create succeeded']);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create superseded', 'cluster.create succeeded']);
   });
 
   it('answers 404 for an unknown pool, 409 while its cluster is being deleted, 412 with an outdated tag', async () => {
     await remove('general').expect(404);
-    await runningCluster(t, t.acme, name);
+    await t.clusters.running(name);
     await remove('other').expect(404);
     await remove('general').set('If-Match', '"old"').expect(412);
     await t.api
@@ -243,11 +232,11 @@ describe('DELETE /clusters/{cluster}/node-pools/{pool}/', () => {
 
   it('answers 409 over a rejected connection', async () => {
     await addConnection(t, t.acme, { ref: 'rejected' });
-    await declare(t, t.acme, name, {
+    await t.clusters.declare(name, {
       connectionRef: 'rejected',
       nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })],
     });
-    await beginFirstPass(t, t.acme, name);
+    await t.clusters.beginFirstPass(name);
     await t.db.connection.updateMany({ where: { ref: 'rejected' }, data: { phase: 'Rejected' } });
 
     expect((await remove('a').expect(409)).body.code).toBe('connection_rejected');
@@ -256,7 +245,7 @@ describe('DELETE /clusters/{cluster}/node-pools/{pool}/', () => {
 
 describe('reading node pools', () => {
   it('answers one pool with the tag of its cluster', async () => {
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
 
     const { body, headers } = await get('general').expect(200);
 
@@ -266,13 +255,13 @@ describe('reading node pools', () => {
 
   it('answers 404 for unknown pools and clusters', async () => {
     await get('general').expect(404);
-    await declare(t, t.acme, name);
+    await t.clusters.declare(name);
     await get('other').expect(404);
     await get('a%00').expect(404);
   });
 
   it('lists them by name in pages', async () => {
-    await declare(t, t.acme, name, { nodePools: ['c', 'a', 'b'].map((pool) => aPool({ name: pool })) });
+    await t.clusters.declare(name, { nodePools: ['c', 'a', 'b'].map((pool) => aPool({ name: pool })) });
     const list = async (query: string) => {
       const path = `${t.acme.path(`/clusters/${name}/node-pools/`)}?${query}`;
       const { body } = await t.api.as(t.acme.member).get(path).expect(200);

@@ -16,12 +16,27 @@ export async function addConnection(
 }
 
 /** The API for tests of clusters: `acme` has a verified connection, and its quota leaves room for the cluster of each test. */
-export async function startWithConnection(options: TestOptions = {}): Promise<TestClusterApi> {
+export async function startWithConnection(options: TestOptions = {}) {
   const t = await startClusterApi(options);
   await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
   await addConnection(t, t.acme);
-  return t;
+  return Object.assign(t, { clusters: clustersOf(t, t.acme) });
 }
+export type ClusterTest = Awaited<ReturnType<typeof startWithConnection>>;
+
+/** The functions below, for the clusters of one team. */
+const clustersOf = (t: TestClusterApi, team: TestTeam) => ({
+  declare: (name: string, spec?: Partial<ClusterSpec>) => declare(t, team, name, spec),
+  declareDraft: (name: string) => declareDraft(t, team, name),
+  running: (name: string, spec?: Partial<ClusterSpec>) => runningCluster(t, team, name, spec),
+  beginFirstPass: (name: string) => beginFirstPass(t, team, name),
+  converge: (name: string) => converge(t, team, name),
+  showConditions: (name: string, statuses: Record<string, Condition['status']>, reason?: string) =>
+    showConditions(t, team, name, statuses, reason),
+  endOperations: (name: string, state: 'succeeded' | 'failed') => endOperations(t, team, name, state),
+  operationsOf: (name: string) => operationsOf(t, team, name),
+  everything: () => everythingOf(t, team),
+});
 
 /** Prepares a test that needs its own cluster: forgets earlier wake-ups. @returns a name that no earlier test used */
 export function freshName({ wakeups }: Pick<TestClusterApi, 'wakeups'>): string {
