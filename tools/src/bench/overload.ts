@@ -5,10 +5,9 @@ import { type DnsRig, startDnsRig, ZONE } from './dns/dns-rig.js';
 import { fillMirror } from './dns/mirror-rows.js';
 import { crowd, type Senders, type Served } from './load/crowd.js';
 import { bearer } from './load/load.js';
-import { table } from './load/report.js';
+import { say, table } from './load/report.js';
 import { startLoad } from './load/start-load.js';
 
-const say = (line: string) => console.log(line);
 const ROUNDS = 3;
 const TIMES = 5;
 /** The requests in flight of one team that keep the service busy at all times. */

@@ -1,5 +1,5 @@
 import { atRate, percentile } from '../load/load.js';
-import { table } from '../load/report.js';
+import { say, table } from '../load/report.js';
 import { type Call, clusterSpec, startClusterRig } from './cluster-rig.js';
 
 export interface ChangesBenchOptions {
@@ -26,7 +26,7 @@ export async function benchChanges({ seconds }: ChangesBenchOptions): Promise<vo
     rig.yieldCores();
     rows.push(await measured('with one that gets what is left of the cores', teams, seconds));
     const head = ['PUT of a cluster', 'one at a time: p50 ms', 'p99 ms', `${PER_SECOND}/s: p50 ms`, 'p99 ms'];
-    console.log(table(head, [...rows, ['aim', '', '', '', String(P99_MS)]]));
+    say(table(head, [...rows, ['aim', '', '', '', String(P99_MS)]]));
   } finally {
     await rig.stop();
   }

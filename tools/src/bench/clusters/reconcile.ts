@@ -2,10 +2,8 @@ import type { Cluster } from '@corral/contracts';
 import type { Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import { atRate, percentile } from '../load/load.js';
-import { table } from '../load/report.js';
+import { say, table } from '../load/report.js';
 import { type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
-
-const say = (line: string) => console.log(line);
 
 export interface ReconcileBenchOptions {
   /** The duration of the latency measurement. */

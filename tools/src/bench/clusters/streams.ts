@@ -1,10 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { waitFor } from '@corral/testing';
-import { table } from '../load/report.js';
+import { say, table } from '../load/report.js';
 import { type BenchApi, type ClusterRig, clusterSpec, startClusterRig } from './cluster-rig.js';
 import { openFollowers } from './followers.js';
-
-const say = (line: string) => console.log(line);
 
 export interface StreamsBenchOptions {
   /** How long changes are made. */

@@ -8,12 +8,11 @@ import {
   type WriteResult,
   writeLoad,
 } from '../load/load.js';
-import { row, table } from '../load/report.js';
+import { row, say, table } from '../load/report.js';
 import { type DnsRig, startDnsRig, ZONE } from './dns-rig.js';
 import { createSet, fetchText, fillMirror } from './mirror-rows.js';
 import { startPowerDns } from './powerdns.js';
 
-const say = (line: string) => console.log(line);
 const LISTED_SETS = 25;
 const ROUNDS = 3;
 const WARM_UP_SECONDS = 3;

@@ -1,5 +1,7 @@
 import type { ReadResult } from './load.js';
 
+export const say = (line: string): void => console.log(line);
+
 export function row(what: string, { perSecond, p50Ms, p99Ms }: ReadResult, ratio?: number): string[] {
   return [what, perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2), ratio === undefined ? '' : ratio.toFixed(2)];
 }

@@ -3,13 +3,11 @@ import { waitFor } from '@corral/testing';
 import { openFollowers } from '../clusters/followers.js';
 import { measureCpu } from '../load/cpu-shares.js';
 import { percentile } from '../load/load.js';
-import { table } from '../load/report.js';
+import { say, table } from '../load/report.js';
 import { startLoad } from '../load/start-load.js';
 import { type NeighboursRig, startNeighboursRig, type Tenant } from './neighbours-rig.js';
 import { actPolitely, type PoliteResult, politeKinds, type Served } from './polite-team.js';
 import { type RudeName, rudeCallers } from './rude-callers.js';
-
-const say = (line: string) => console.log(line);
 
 export interface NeighboursBenchOptions {
   /** The duration of each measurement, with and without a rude caller. */

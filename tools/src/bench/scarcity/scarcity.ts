@@ -1,10 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { percentile } from '../load/load.js';
-import { table } from '../load/report.js';
+import { say, table } from '../load/report.js';
 import { askers, type Tally } from './scarcity-load.js';
 import { type ScarcityRig, SPEED, startScarcityRig, type UpstreamBudget } from './scarcity-rig.js';
-
-const say = (line: string) => console.log(line);
 
 export interface ScarcityBenchOptions {
   /** The time from when the budget starts to fall to the end of the flood. */
