@@ -265,7 +265,7 @@ describe('the judge reports', () => {
       'gaps of the audit log',
       'a change without an author',
       [cluster(1), operation(1, {}, 'INSERT')],
-      /without an audit/,
+      /without its own audit entry/,
     ],
     [
       'gaps of the audit log',
