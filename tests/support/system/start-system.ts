@@ -13,7 +13,7 @@ import {
   ownDatabase,
   ownPool,
   reconciler,
-  shortTimeouts,
+  shortWaits,
   startAll,
   UNLIMITED,
   undo,
@@ -85,7 +85,7 @@ const shortTimes = {
 } as const;
 
 /** For gateways that are killed: another gateway takes over their writes after 11 s instead of 23 s. */
-export const shortLeases = { ...shortTimeouts, UPSTREAM_TIMEOUT_MS: '3s', UPSTREAM_WAIT_MS: '3s' } as const;
+export const shortLeases = { ...shortWaits, UPSTREAM_TIMEOUT_MS: '3s', UPSTREAM_WAIT_MS: '3s' } as const;
 
 /** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis if asked for. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {

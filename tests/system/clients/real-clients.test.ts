@@ -11,6 +11,7 @@ import {
 } from '../../support/clients/client-programs.js';
 import { runCommand } from '../../support/clients/run-command.js';
 import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+import { shortWaits } from '../../support/system/system-parts.js';
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];
 
@@ -19,7 +20,8 @@ const LIMITED = 2;
 
 let system: System;
 beforeAll(async () => {
-  const limits = { LIMIT_PER_ADDRESS: '300', LIMIT_PER_TOKEN: '120', LIMIT_PER_TEAM: '600' };
+  // It answers 429 soon, so that clients have to wait themselves.
+  const limits = { LIMIT_PER_ADDRESS: '300', LIMIT_PER_TOKEN: '120', LIMIT_PER_TEAM: '600', ...shortWaits };
   system = await startSystem({
     gateways: 2,
     teams: ['acme', 'globex', 'initech', 'umbrella'],

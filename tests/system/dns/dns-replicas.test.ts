@@ -9,7 +9,7 @@ import { untilSettled } from '../../support/system/mirror.js';
 import { restartableRedis } from '../../support/system/redis.js';
 import { type RoundRobin, startRoundRobin } from '../../support/system/round-robin.js';
 import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
-import { shortTimeouts, UNLIMITED } from '../../support/system/system-parts.js';
+import { shortWaits, UNLIMITED } from '../../support/system/system-parts.js';
 
 const PER_TOKEN = 120;
 const POLL_MS = 500;
@@ -33,7 +33,7 @@ async function start(options: {
   requestsPerHour?: number;
   requestsInFlightMax?: string;
   /** How long a gateway waits. The default is longer than a test takes. */
-  waits?: typeof shortTimeouts;
+  waits?: typeof shortWaits;
   reconcilerEnv?: Record<string, string>;
 }): Promise<void> {
   redis = await restartableRedis();
@@ -226,7 +226,7 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
 
 describeNeeding(describe, missing, 'an upstream with a small budget', () => {
   beforeAll(() =>
-    start({ limitPerToken: UNLIMITED, actionMs: 0, gateways: 2, requestsPerHour: BUDGET, waits: shortTimeouts }),
+    start({ limitPerToken: UNLIMITED, actionMs: 0, gateways: 2, requestsPerHour: BUDGET, waits: shortWaits }),
   );
   afterAll(stopAll);
 
