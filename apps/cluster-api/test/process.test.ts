@@ -59,7 +59,13 @@ const environment = () => ({
   HCLOUD_API_URL: 'http://127.0.0.1:9/v1',
 });
 const run = (env: Record<string, string | undefined>, readyLine?: string): Promise<RunningProcess> =>
-  startProcess({ command: process.execPath, args: [program], env, ...(readyLine === undefined ? {} : { readyLine }) });
+  startProcess({
+    command: process.execPath,
+    args: [program],
+    env,
+    readyTimeoutMs: 90_000,
+    ...(readyLine === undefined ? {} : { readyLine }),
+  });
 
 async function start(more: Record<string, string> = {}): Promise<{ url: string; metricsUrl: string }> {
   running = await run({ ...environment(), ...more }, '"message":"listening"');
