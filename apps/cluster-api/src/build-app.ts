@@ -21,24 +21,26 @@ import { type Buckets, systemClock } from '@corral/rate-limit';
 import type { Health, Log, Metrics, TrustProxy } from '@corral/service';
 import type { Express, RequestHandler } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
+import { apiAudit } from './audit/api-entries.js';
+import { dnsAudit } from './audit/dns-entries.js';
+import { auditLog } from './audit/log.js';
+import { auditRoutes } from './audit/routes.js';
 import { type ChangeLimits, changeTurns } from './changes/change-turns.js';
 import { teamChanges } from './changes/team-changes.js';
 import { buildClusterHandlers, type ClusterConfig, type ClusterHandlerDeps } from './clusters/handlers.js';
 import { buildConnectionHandlers, type ConnectionHandlerDeps } from './connections/handlers.js';
 import { buildDnsHandlers, type DnsConfig, type DnsHandlerDeps } from './dns/handlers.js';
 import { buildEventHandlers, type EventConfig, type EventHandlerDeps } from './events/handlers.js';
-import { admit } from './http/caller.js';
-import { refuseCrossSite } from './http/cross-site.js';
+import { admit, flightOwnerOf, refuseCrossSite, unverifiedFlightOwnerOf } from './http/caller.js';
 import { problemShape } from './http/error-shape.js';
-import { flightClaimOf, flightOwnerOf } from './http/flights.js';
 import { refuseIdempotencyKey } from './http/idempotency-key.js';
 import { problemPages } from './http/problem-pages.js';
 import { checkQuery } from './http/query.js';
 import { type RateLimits, requestLimits } from './http/rate-limits.js';
 import { buildSignInHandlers, type SignInConfig, type SignInHandlerDeps } from './people/handlers.js';
 import { Problem } from './problem.js';
+import { isOtherProject } from './servers/cloud-project.js';
 import { buildServerHandlers, type ServerConfig, type ServerHandlerDeps } from './servers/handlers.js';
-import { isOtherProject } from './servers/server-in-project.js';
 import { buildTeamHandlers, type TeamConfig } from './teams/handlers.js';
 
 export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignInConfig, TeamConfig {
@@ -87,8 +89,10 @@ export function buildApp(deps: AppDeps): Express {
   const flights = flightBound({
     max: config.requestsInFlightMax,
     connections: config.databaseConnections,
-    claimOf: flightClaimOf,
-    ...{ errors, log, metrics },
+    claimOf: unverifiedFlightOwnerOf,
+    errors,
+    log,
+    metrics,
   });
   const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, flights });
   app.use(healthRoutes(health, { caseSensitive: true, strict: true, notReady }));
@@ -154,11 +158,12 @@ function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, Reques
       ...deps,
       open,
       seal: (token, id) => secrets.seal(token, id),
-      isOtherProject: (token, belongings) => isOtherProject({ projects }, token, belongings),
+      isOtherProject: (token, resources) => isOtherProject({ projects }, token, resources),
     }),
     ...buildServerHandlers({ ...deps, open }),
     ...buildClusterHandlers(deps),
     ...buildDnsHandlers(deps),
+    ...auditRoutes({ log: auditLog({ api: apiAudit(app.prisma), dns: dnsAudit(app.prisma) }) }),
     ...buildTeamHandlers(deps),
     ...buildEventHandlers(deps),
   };

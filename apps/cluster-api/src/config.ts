@@ -25,7 +25,12 @@ import { isLoopbackUrl, loopbackHosts, oidcVariables, problemsOfOidc } from './p
 
 const SECRET_CHARACTERS_MIN = 16;
 
-/** What teams, their mails and their subscriptions are configured by. */
+const billingSecrets = {
+  default: [],
+  desc: 'Comma-separated signing secrets of the billing webhook. Set two while you rotate them. Without a secret the webhook is off.',
+};
+
+/** The console, which mails and answers link to, and the billing system. */
 const teamVariables = {
   CONSOLE_URL: url({
     default: undefined,
@@ -33,10 +38,7 @@ const teamVariables = {
     example: 'https://console.example.org',
   }),
   BILLING_WEBHOOK_SECRETS: variable<readonly string[]>(
-    {
-      ...{ default: [] },
-      desc: 'Comma-separated signing secrets of the billing webhook. Set two while you rotate them. Without a secret the webhook is off.',
-    },
+    billingSecrets,
     { type: 'secrets', expected: `secrets of at least ${SECRET_CHARACTERS_MIN} characters`, hidden: true },
     (input) => {
       const secrets = input.split(',').map((secret) => secret.trim());

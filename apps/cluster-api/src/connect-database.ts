@@ -30,7 +30,8 @@ export function connectDatabase({
   });
   const [prisma, changePrisma] = [connectPrisma(pool), connectPrisma(changePool)];
   return {
-    ...{ pool, prisma },
+    pool,
+    prisma,
     changes: { pool: changePool, prisma: changePrisma, connections: forChanges },
     async close() {
       await Promise.all([prisma.$disconnect(), changePrisma.$disconnect()]);

@@ -62,11 +62,13 @@ await startOrExit(SERVICE, async () => {
     onIdleError: report('database connection of the readiness check lost'),
   });
   const processes = await registerProcess({
-    ...{ pool: readiness, service: SERVICE },
+    pool: readiness,
+    service: SERVICE,
     onError: report('number of cluster APIs not renewed'),
   });
   const buckets = connectBuckets({
-    ...{ redisUrl: config.REDIS_URL, processes: processes.count },
+    redisUrl: config.REDIS_URL,
+    processes: processes.count,
     onError: report('request limits are granted by parts'),
   });
   // Garden, provider and Redis are not among them: most requests need none of these.
@@ -117,7 +119,16 @@ await startOrExit(SERVICE, async () => {
       billingSecrets: config.BILLING_WEBHOOK_SECRETS,
       subscriptionRequired: config.SUBSCRIPTION_REQUIRED,
     },
-    ...{ prisma, changes, sessionUse, queue, garden, buckets, budgets, health, metrics, log },
+    prisma,
+    changes,
+    sessionUse,
+    queue,
+    garden,
+    buckets,
+    budgets,
+    health,
+    metrics,
+    log,
     sessions: sessionStore(pool, times),
     secrets: config.SECRET_KEYS,
     eventNews: eventNews.subscribe,
@@ -128,7 +139,10 @@ await startOrExit(SERVICE, async () => {
   });
 
   const server = await serve({
-    ...{ app, health, metrics, log },
+    app,
+    health,
+    metrics,
+    log,
     ...serverOptionsOf(config),
     onClientError: clientErrorRenderer(problemShape(publicUrl)),
   });

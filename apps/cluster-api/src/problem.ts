@@ -1,4 +1,5 @@
 import { type ProblemCode, problemCodes } from '@corral/contracts';
+import type { GardenFeature } from '@corral/garden';
 
 export interface ProblemOptions {
   /** Each wrong place of the request. */
@@ -43,3 +44,9 @@ export const invalidField = (code: ProblemCode, pointer: string, message: string
   new Problem(code, `${pointer.slice(1).replaceAll('/', '.') || 'The request'} ${message}.`, {
     errors: [{ pointer, message }],
   });
+
+/** A refusal that names the optional garden feature and says that operators may be able to enable it. */
+export function unsupportedByGarden(feature: GardenFeature, pointer: string, why: string): Problem {
+  const who = `or ask the operators of this installation to enable ${feature}, if its garden supports it`;
+  return invalidField('unsupported_by_garden', pointer, `${why}, ${who}`);
+}

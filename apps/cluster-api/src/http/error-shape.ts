@@ -78,7 +78,9 @@ function problemBody(problem: Problem, publicUrl: string, requestId: string): Pr
   return {
     type: `${publicUrl}/problems/${code}`,
     title: problemCodes[code].title,
-    ...{ status, detail, code },
+    status,
+    detail,
+    code,
     instance: `urn:uuid:${requestId}`,
     operationId,
     ...(errors === undefined ? {} : { errors: errors.map((place) => ({ ...place })) }),

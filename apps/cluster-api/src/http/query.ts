@@ -1,7 +1,7 @@
 import { type ClusterQueryParameter, type ClusterRoute, clusterLimits, parseTime } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
-import { type Cursor, parseCursor } from '../pages.js';
+import { type Cursor, parseCursor } from '../paging.js';
 import { invalidField } from '../problem.js';
 
 /**

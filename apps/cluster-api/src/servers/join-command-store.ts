@@ -55,7 +55,7 @@ async function findServer(
     id: asServerId(row.id),
     serverId,
     message,
-    memberOfId: memberOfId === null ? null : asClusterId(memberOfId),
+    nodeOfClusterId: memberOfId === null ? null : asClusterId(memberOfId),
     nodeName,
     kind: row.serverKind as ServerKind,
     architecture: row.architecture as ServerArchitecture,
@@ -71,7 +71,8 @@ function transactionOf(
   server: JoiningServer | null,
 ): JoinCommandTransaction {
   return {
-    ...{ server, now },
+    server,
+    now,
     listIssued: (since, limit) => issuedSince(tx, caller, { action, targetId: server?.id ?? null, since, limit }),
     recordIssue({ id, nodeName, cluster }) {
       const target = { kind: 'AdoptedServer', id, name: String(server?.serverId) };

@@ -77,7 +77,7 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
       const change: MemberChange = { kind: 'remove', dnsTokens };
       const { member } = decideMemberChange(tx.members, caller.userId, memberNumber, change);
       checkPreconditions(preconditions, memberTagOf(member));
-      const left = await tx.leaveDnsTokens(member, dnsTokens);
+      const left = await tx.revokeOrHandOverDnsTokens(member, dnsTokens);
       await tx.removeMember(member);
       const action = member.userId === caller.userId ? 'member.leave' : 'member.remove';
       const [revoked, handedOver] = dnsTokens === 'revoke' ? [left, []] : [[], left];

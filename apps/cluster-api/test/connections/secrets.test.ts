@@ -53,21 +53,21 @@ it('connection tokens and session cookies are in no answer, no log line and no r
     `SELECT connection::text AS row FROM connection UNION ALL SELECT audit_entry::text FROM audit_entry
      UNION ALL SELECT idempotency_key::text FROM idempotency_key UNION ALL SELECT session::text FROM session`,
   );
-  const places = {
+  const pointers = {
     unnamed,
     log: await recorded.text(),
     stored: JSON.stringify(rows),
     wakeups: JSON.stringify(test.wakeups),
   };
-  for (const [place, text] of Object.entries(places)) {
+  for (const [place, text] of Object.entries(pointers)) {
     for (const secret of [...tokens, ...cookies]) {
       for (const form of [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('base64')]) {
         expect([place, text.includes(form)]).toEqual([place, false]);
       }
     }
   }
-  expect(places.log).toContain('"message":"request"');
-  expect(places.stored).toContain('connection.replace');
+  expect(pointers.log).toContain('"message":"request"');
+  expect(pointers.stored).toContain('connection.replace');
 });
 
 it('the text of a DNS token is only in the answer to its creation', async () => {

@@ -66,7 +66,7 @@ export interface Filled {
   readonly body: string | null;
 }
 
-/** Values for places other than paths, read after the teams were set up. */
+/** Values for pointers other than paths, read after the teams were set up. */
 export interface Extras {
   readonly cursors: Readonly<Record<'own' | 'foreign', readonly string[]>>;
   readonly tags: Readonly<Record<'own' | 'foreign', readonly string[]>>;

@@ -1,6 +1,6 @@
 import type { ClusterSpec } from '@corral/contracts';
-import { invalidField, Problem } from '../problem.js';
-import type { Places } from './refusals.js';
+import { nodesMaxOf, type PoolPointers } from '../../node-pools/pool-spec.js';
+import { invalidField, Problem } from '../../problem.js';
 
 export interface ClusterQuotas {
   readonly clustersPerTeam: number;
@@ -38,27 +38,22 @@ export function checkPoolQuotas(
   current: ClusterSpec | null,
   { nodePools }: ClusterSpec,
   { poolsPerCluster, nodesPerCluster }: ClusterQuotas,
-  places: Places,
+  pointers: PoolPointers,
 ): void {
   const present = current?.nodePools ?? [];
   if (nodePools.length > poolsPerCluster && nodePools.length > present.length) {
     throw invalidField(
       'quota_exceeded',
-      places.pools,
+      pointers.pools,
       `would make ${nodePools.length} node pools; the limit per cluster is ${poolsPerCluster}. Remove some`,
     );
   }
-  const nodes = nodesOf(nodePools);
-  if (nodes > nodesPerCluster && nodes > nodesOf(present)) {
+  const nodes = nodesMaxOf(nodePools);
+  if (nodes > nodesPerCluster && nodes > nodesMaxOf(present)) {
     throw invalidField(
       'quota_exceeded',
-      places.pools,
+      pointers.pools,
       `may grow to ${nodes} nodes in all; the limit per cluster is ${nodesPerCluster}. Lower the maximum of a pool`,
     );
   }
-}
-
-/** The sum of the pools' maximums. */
-export function nodesOf(pools: ClusterSpec['nodePools']): number {
-  return pools.reduce((sum, { maximum }) => sum + maximum, 0);
 }

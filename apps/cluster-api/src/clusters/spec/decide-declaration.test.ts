@@ -1,11 +1,12 @@
 import type { ClusterSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { aCluster, aClusterSpec, aPool } from '../../test/support/a-cluster.js';
-import { refusalOf } from '../../test/support/refusal.js';
-import { completeSpec, desiredHashOf } from './complete-spec.js';
+import { aCluster, aClusterSpec, aPool } from '../../../test/support/a-cluster.js';
+import { refusalOf } from '../../../test/support/refusal.js';
+import { desiredHashOf } from '../../changes/desired-hash.js';
+import { pointersInCluster } from '../../node-pools/pool-spec.js';
+import { completeSpec } from './complete-spec.js';
 import { type DeclaredCluster, decideDeclaration } from './decide-declaration.js';
-import { inCluster } from './refusals.js';
 
 const started = (spec: Partial<ClusterSpec> = {}) => aCluster({ spec: aClusterSpec(spec) });
 const draft = (spec: Partial<ClusterSpec> = {}) =>
@@ -138,12 +139,12 @@ describe('a declaration', () => {
       fc.property(declared, fc.boolean(), (partial, exists) => {
         const { hibernated: _, nodePools: __, ...rest } = aClusterSpec();
         const current = exists ? aCluster({ startedAt: null }) : null;
-        const desired = completeSpec({ ...rest, ...partial }, current, inCluster);
+        const desired = completeSpec({ ...rest, ...partial }, current, pointersInCluster);
         const first = decideDeclaration(current, desired);
         const stored =
           first.kind === 'unchanged' ? (current as DeclaredCluster) : { ...aCluster(), spec: desired, ...first };
 
-        const again = completeSpec({ ...rest, ...partial }, { spec: desired, startedAt: null }, inCluster);
+        const again = completeSpec({ ...rest, ...partial }, { spec: desired, startedAt: null }, pointersInCluster);
 
         expect(decideDeclaration(stored, again)).toEqual({ kind: 'unchanged' });
       }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aCatalogue, NOW } from '../../test/support/a-cluster.js';
-import { upgradeObstacle } from '../catalogue/catalogue-rules.js';
-import { resolveVersion } from '../catalogue/offers.js';
+import { upgradeObstacle } from './catalogue-rules.js';
+import { resolveVersion } from './offers.js';
 
 const { kubernetesVersions } = aCatalogue();
 

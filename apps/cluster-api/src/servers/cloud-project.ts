@@ -7,7 +7,7 @@ export interface ProjectDeps {
   readonly verify: (token: string) => Promise<TokenVerdict>;
 }
 
-const readServer = ({ projects }: Pick<ProjectDeps, 'projects'>, token: string, id: number) =>
+const readServerWith = ({ projects }: Pick<ProjectDeps, 'projects'>, token: string, id: number) =>
   projects.within(token, (project) => project.readServer(id));
 
 /**
@@ -17,7 +17,7 @@ const readServer = ({ projects }: Pick<ProjectDeps, 'projects'>, token: string, 
  *   `upstream_unavailable`
  */
 export async function serverInProject(deps: ProjectDeps, token: string, id: number): Promise<ServerReading> {
-  const outcome = await readServer(deps, token, id);
+  const outcome = await readServerWith(deps, token, id);
   switch (outcome.kind) {
     case 'ok':
       return outcome.value;
@@ -47,7 +47,7 @@ function unavailable(outcome: Exclude<ProjectOutcome<unknown>, { kind: 'ok' }>):
 }
 
 /** The resources that a connection is known to have in its cloud project. */
-export interface Belongings {
+export interface ProjectResources {
   /** Ids of adopted servers. */
   readonly serverIds: readonly number[];
   /** The garden's names of clusters that have nodes. */
@@ -62,7 +62,7 @@ export interface Belongings {
 export async function isOtherProject(
   deps: Pick<ProjectDeps, 'projects'>,
   token: string,
-  { serverIds, clusters }: Belongings,
+  { serverIds, clusters }: ProjectResources,
 ): Promise<boolean> {
   return (await hasNoNode(deps, token, clusters)) || (await hasNoServer(deps, token, serverIds));
 }
@@ -89,7 +89,7 @@ async function hasNoServer(
 ): Promise<boolean> {
   if (serverIds.length === 0) return false;
   for (const id of [...serverIds, ...serverIds]) {
-    if ((await readServer(deps, token, id)).kind !== 'absent') return false;
+    if ((await readServerWith(deps, token, id)).kind !== 'absent') return false;
   }
   return true;
 }

@@ -11,7 +11,7 @@ export interface AdoptedServerRecord extends Omit<ServerState, 'nodeName'> {
   /** The node pool that claims it. */
   readonly claimedBy: { readonly cluster: string; readonly nodePool: string } | null;
   /** Whether it is a node of a cluster or may still be one. */
-  readonly isMember: boolean;
+  readonly mayBeNode: boolean;
   readonly operationId: OperationId | null;
   readonly adoptedAt: Date | null;
   readonly createdAt: Date;

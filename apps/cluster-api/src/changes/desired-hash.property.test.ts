@@ -2,7 +2,7 @@ import type { ClusterSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
-import { desiredHashOf } from './complete-spec.js';
+import { desiredHashOf } from './desired-hash.js';
 
 const specs = fc
   .record({

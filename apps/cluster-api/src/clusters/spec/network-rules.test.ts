@@ -2,8 +2,8 @@ import type { ClusterNetwork } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { aClusterSpec, quotas } from '../../test/support/a-cluster.js';
-import { refusalOf } from '../../test/support/refusal.js';
+import { aClusterSpec, quotas } from '../../../test/support/a-cluster.js';
+import { refusalOf } from '../../../test/support/refusal.js';
 import { checkNetwork } from './network-rules.js';
 
 const refused = (

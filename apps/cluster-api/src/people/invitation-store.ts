@@ -1,17 +1,17 @@
 import type { Transaction } from '../changes/team-changes.js';
-import { invitationOf, isWaiting, shownOfInvitation } from '../teams/rows.js';
+import { invitationOf, isOpen, shownOfInvitation } from '../teams/rows.js';
 import type { TeamActor, TeamTransaction } from '../teams/transaction.js';
 
-type InvitationChanges = Pick<
+type InvitationWrites = Pick<
   TeamTransaction,
-  | ('findInvitation' | 'countWaitingInvitations' | 'listMails' | 'insertInvitation' | 'renewInvitation')
+  | ('findInvitation' | 'countOpenInvitations' | 'listMails' | 'insertInvitation' | 'renewInvitation')
   | ('deleteInvitation' | 'revokeInvitation' | 'markAccepted')
 >;
 
 const mailed = ['invitation.create', 'invitation.renew'];
 
 /** Changes of a team's invitations. The team is locked. */
-export function invitationChanges(tx: Transaction, { team, userId }: TeamActor, now: Date): InvitationChanges {
+export function invitationWrites(tx: Transaction, { team, userId }: TeamActor, now: Date): InvitationWrites {
   const teamId = team.id;
   const one = (id: string) => ({ where: { id, teamId }, select: shownOfInvitation });
   /** The row is the outbox of its mail: the reconciler sends due mails. */
@@ -21,7 +21,7 @@ export function invitationChanges(tx: Transaction, { team, userId }: TeamActor, 
       const row = await tx.invitation.findFirst({ where: { teamId, ...by }, select: shownOfInvitation });
       return row && invitationOf(row);
     },
-    countWaitingInvitations: () => tx.invitation.count({ where: { teamId, ...isWaiting(now) } }),
+    countOpenInvitations: () => tx.invitation.count({ where: { teamId, ...isOpen(now) } }),
     async listMails(since) {
       const rows = await tx.auditEntry.findMany({
         where: { teamId, createdAt: { gt: since }, action: { in: mailed } },

@@ -1,20 +1,18 @@
 import type { ClusterSpec, ConnectionId, ConnectionPhase } from '@corral/contracts';
 import type { CloudProfile, GardenFeature } from '@corral/garden';
-import { checkCatalogue, needsCatalogue } from '../catalogue/catalogue-rules.js';
-import type { KnownPrices } from '../catalogue/prices.js';
-import { autoscalerPriorities } from '../node-pools/autoscaler-priorities.js';
-import { checkLastPool, checkPools } from '../node-pools/pool-rules.js';
-import { invalidField, Problem } from '../problem.js';
-import { type AcceptedStatus, acceptedStatus } from './accepted-status.js';
-import { type Change, changesOf } from './changes.js';
-import { hasWorkers } from './complete-spec.js';
+import { checkCatalogue, needsCatalogue } from '../../catalogue/catalogue-rules.js';
+import type { KnownPrices } from '../../catalogue/prices.js';
+import { autoscalerPriorities } from '../../node-pools/autoscaler-priorities.js';
+import { checkLastPool, checkPools } from '../../node-pools/pool-rules.js';
+import { hasWorkers, type PoolPointers } from '../../node-pools/pool-spec.js';
+import { invalidField, Problem, unsupportedByGarden } from '../../problem.js';
+import { type AcceptedStatus, acceptedStatus } from '../accepted-status.js';
+import type { ClusterRecord } from '../record.js';
+import type { UsableConnection } from '../transaction.js';
 import { type AcceptedDeclaration, decideDeclaration } from './decide-declaration.js';
 import { checkNetwork } from './network-rules.js';
 import { type ClusterQuotas, checkClusterQuota, checkPoolQuotas } from './quotas.js';
-import type { ClusterRecord } from './record.js';
-import type { Places } from './refusals.js';
-import { lacksFeature } from './refusals.js';
-import type { UsableConnection } from './transaction.js';
+import { differencesOf, type SpecDifference } from './spec-difference.js';
 
 /** The facts that a change is checked against, read while the cluster is locked. */
 export interface ChangeContext {
@@ -27,7 +25,7 @@ export interface ChangeContext {
   /** Null when it was not read. Most changes do not need it. */
   readonly catalogue: CloudProfile | null;
   readonly features: ReadonlySet<GardenFeature>;
-  readonly places: Places;
+  readonly pointers: PoolPointers;
   readonly now: Date;
 }
 
@@ -45,7 +43,7 @@ export interface AcceptedPlan extends AcceptedDeclaration {
   readonly priorities: ReadonlyMap<string, number>;
   /** The status shown until a pass observes the cluster. */
   readonly shown: AcceptedStatus;
-  readonly changes: readonly Change[];
+  readonly differences: readonly SpecDifference[];
 }
 
 /**
@@ -57,7 +55,7 @@ export interface AcceptedPlan extends AcceptedDeclaration {
 export function planChange(current: ClusterRecord | null, desired: ClusterSpec, context: ChangeContext): Plan {
   const declaration = decideDeclaration(current, desired);
   if (declaration.kind === 'unchanged') return declaration;
-  const { quotas, places, catalogue, now } = context;
+  const { quotas, pointers, catalogue, now } = context;
   const present = current?.spec ?? null;
   // Quota and subscription come first: fixing other fields would not help without them.
   if (present === null) checkClusterQuota(context.clustersOfTeam, quotas);
@@ -65,7 +63,7 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
   if (present === null || changesNetwork(present, desired)) checkNetwork(desired.network, context);
   checkPools(present, desired, context);
   if (current?.startedAt) checkLastPool(desired);
-  checkPoolQuotas(present, desired, quotas, places);
+  checkPoolQuotas(present, desired, quotas, pointers);
   checkFeatures(present, desired, context);
   const { id: connectionId, prices } = checkConnection(declaration, context);
   if (needsCatalogue(current, desired)) {
@@ -80,7 +78,7 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
     prices,
     priorities: autoscalerPriorities(desired, prices),
     shown: acceptedStatus(current, requested, now),
-    changes: changesOf(present, desired),
+    differences: differencesOf(present, desired),
   };
 }
 
@@ -95,12 +93,12 @@ function refuseToStart(current: ClusterRecord | null): void {
 }
 
 function changesNetwork(present: ClusterSpec, desired: ClusterSpec): boolean {
-  return changesOf(present, { ...present, network: desired.network }).length > 0;
+  return differencesOf(present, { ...present, network: desired.network }).length > 0;
 }
 
 function checkFeatures(present: ClusterSpec | null, desired: ClusterSpec, { features }: ChangeContext): void {
   if (!desired.controlPlaneHA || present?.controlPlaneHA || features.has('control-plane-ha')) return;
-  throw lacksFeature('control-plane-ha', '/spec/controlPlaneHA', 'is not supported here. Omit it');
+  throw unsupportedByGarden('control-plane-ha', '/spec/controlPlaneHA', 'is not supported here. Omit it');
 }
 
 /** A draft needs a working connection only when it starts. */

@@ -1,9 +1,8 @@
 import type { ClusterNetwork } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { Address4 } from 'ip-address';
-import { invalidField, type Problem } from '../problem.js';
+import { invalidField, type Problem, unsupportedByGarden } from '../../problem.js';
 import type { ClusterQuotas } from './quotas.js';
-import { lacksFeature } from './refusals.js';
 
 /** Prefix length of the pod range of one node. The garden fixes it when the cluster is created. */
 const NODE_MASK = 24;
@@ -44,7 +43,7 @@ export function checkNetwork(
   },
 ): void {
   if (network.existingNetwork !== undefined && !features.has('existing-network')) {
-    throw lacksFeature(
+    throw unsupportedByGarden(
       'existing-network',
       '/spec/network/existingNetwork',
       'is not supported here: every cluster gets its own network. Omit the field',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { aCluster, aClusterSpec, aPool } from '../../test/support/a-cluster.js';
-import { deletionPreview } from './deletion-preview.js';
+import { deletionPreview } from './delete.js';
 
 const twoPools = aClusterSpec({
   nodePools: [aPool({ minimum: 0, maximum: 3 }), aPool({ name: 'fixed', minimum: 2, maximum: 2 })],

@@ -1,13 +1,13 @@
 import type { NodePoolSpec } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { aClusterSpec, aPool } from '../../test/support/a-cluster.js';
-import { changesOf, poolChangesOf } from './changes.js';
+import { aClusterSpec, aPool } from '../../../test/support/a-cluster.js';
+import { differencesOf, poolDifferencesOf } from './spec-difference.js';
 
 const withPools = (...nodePools: NodePoolSpec[]) => aClusterSpec({ nodePools });
 
 describe('the changes of a specification', () => {
   it('are empty when nothing differs', () => {
-    expect(changesOf(aClusterSpec(), aClusterSpec())).toEqual([]);
+    expect(differencesOf(aClusterSpec(), aClusterSpec())).toEqual([]);
   });
 
   it('point at single fields, also inside the network and pools', () => {
@@ -17,7 +17,7 @@ describe('the changes of a specification', () => {
       nodePools: [aPool({ maximum: 9, image: { name: 'ubuntu' } })],
     });
 
-    expect(changesOf(aClusterSpec(), desired)).toEqual([
+    expect(differencesOf(aClusterSpec(), desired)).toEqual([
       { pointer: '/spec/plan', from: 'payg', to: 'annual' },
       { pointer: '/spec/network/existingNetwork', from: null, to: 'mine' },
       { pointer: '/spec/nodePools/0/image', from: {}, to: { name: 'ubuntu' } },
@@ -26,7 +26,7 @@ describe('the changes of a specification', () => {
   });
 
   it('list every field of a new cluster', () => {
-    const pointers = changesOf(null, aClusterSpec()).map(({ pointer, from }) => [pointer, from]);
+    const pointers = differencesOf(null, aClusterSpec()).map(({ pointer, from }) => [pointer, from]);
 
     expect(pointers).toEqual(
       [
@@ -47,7 +47,7 @@ describe('the changes of a specification', () => {
   it('match pools by name, so removing one does not mark the others as changed', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((name) => aPool({ name })) as [NodePoolSpec, NodePoolSpec, NodePoolSpec];
 
-    expect(changesOf(withPools(a, b), withPools(b, c))).toEqual([
+    expect(differencesOf(withPools(a, b), withPools(b, c))).toEqual([
       { pointer: '/spec/nodePools/1', from: null, to: c },
       { pointer: '/spec/nodePools/0', from: a, to: null },
     ]);
@@ -56,13 +56,13 @@ describe('the changes of a specification', () => {
   it('include a new order of pools', () => {
     const pools = [aPool({ name: 'a' }), aPool({ name: 'b' })];
 
-    expect(changesOf(withPools(...pools), withPools(...pools.toReversed()))).toEqual([
+    expect(differencesOf(withPools(...pools), withPools(...pools.toReversed()))).toEqual([
       { pointer: '/spec/nodePools', from: ['a', 'b'], to: ['b', 'a'] },
     ]);
   });
 
   it('of one pool point into the body of that pool', () => {
-    expect(poolChangesOf(aPool(), aPool({ maximum: 9 }))).toEqual([{ pointer: '/spec/maximum', from: 3, to: 9 }]);
-    expect(poolChangesOf(null, aPool())).toHaveLength(7);
+    expect(poolDifferencesOf(aPool(), aPool({ maximum: 9 }))).toEqual([{ pointer: '/spec/maximum', from: 3, to: 9 }]);
+    expect(poolDifferencesOf(null, aPool())).toHaveLength(7);
   });
 });

@@ -28,7 +28,7 @@ const CLOCK_SKEW = 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED';
 const faults = new Set(['server_error', 'temporarily_unavailable']);
 
 /** Maps the failure of a sign-in. Failures that a new attempt cannot fix count as an unavailable provider. */
-export function problemOfProvider(thrown: unknown): Problem {
+export function signInProblemOf(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   const error = thrown as ProviderError;
   const { name, code } = error;
@@ -46,11 +46,11 @@ export function problemOfProvider(thrown: unknown): Problem {
   }
   if (code === CLOCK_SKEW) return refused('has a clock that differs too much from that of this service', error);
   if (unacceptable.has(code)) return refused('gave an answer that failed validation', error);
-  return providerAway(error);
+  return identityProviderAway(error);
 }
 
 /** The provider is unavailable. Existing sessions keep working. */
-export function providerAway(error: unknown): Problem {
+export function identityProviderAway(error: unknown): Problem {
   const detail = 'The identity provider does not answer correctly. Try again in a moment.';
   return new Problem('upstream_unavailable', detail, {
     retryAfterSeconds: RETRY_SECONDS,

@@ -1,9 +1,10 @@
 import { type ClusterNetwork, type ClusterSpec, driftConditionType, type OperationKind } from '@corral/contracts';
-import { invalidField, Problem } from '../problem.js';
-import { desiredHashOf, hasWorkers } from './complete-spec.js';
-import { type ClusterRecord, openOperationOf } from './record.js';
+import { desiredHashOf } from '../../changes/desired-hash.js';
+import { hasWorkers } from '../../node-pools/pool-spec.js';
+import { invalidField, Problem } from '../../problem.js';
+import { type ClusterRecord, openOperationOf } from '../record.js';
 
-export type Declaration = { readonly kind: 'unchanged' } | AcceptedDeclaration;
+export type DeclarationDecision = { readonly kind: 'unchanged' } | AcceptedDeclaration;
 
 export interface AcceptedDeclaration {
   readonly kind: 'accepted';
@@ -29,7 +30,7 @@ export type DeclaredCluster = Pick<
  * @param desired the full specification after defaults
  * @throws Problem `cluster_deleting`, or `immutable_field` with a pointer to the field
  */
-export function decideDeclaration(current: DeclaredCluster | null, desired: ClusterSpec): Declaration {
+export function decideDeclaration(current: DeclaredCluster | null, desired: ClusterSpec): DeclarationDecision {
   const desiredHash = desiredHashOf(desired);
   if (current === null) {
     return { kind: 'accepted', operation: 'cluster.create', generation: 1, desiredHash, isDraft: !hasWorkers(desired) };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { pageOf, parseCursor, renderCursor } from './pages.js';
+import { pageOf, parseCursor, renderCursor } from './paging.js';
 
 const part = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', ''));
 

@@ -1,14 +1,14 @@
 import type { ClusterSpec, ClusterSpecInput } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { aCluster, aClusterSpec, aPool } from '../../test/support/a-cluster.js';
-import { refusalOf } from '../../test/support/refusal.js';
-import { completePool, completeSpec, hasWorkers, nodeRangeOf, withoutPool, withPool } from './complete-spec.js';
-import { inCluster } from './refusals.js';
+import { aCluster, aClusterSpec, aPool } from '../../../test/support/a-cluster.js';
+import { refusalOf } from '../../../test/support/refusal.js';
+import { hasWorkers, nodeRangeOf, pointersInCluster, withoutPool, withPool } from '../../node-pools/pool-spec.js';
+import { completePool, completeSpec } from './complete-spec.js';
 
 const { hibernated: _hibernated, nodePools: _pools, ...declared } = aClusterSpec();
 const short = { kubernetesVersion: '1.33.4', plan: 'payg' } as const;
 const complete = (input: ClusterSpecInput, current: Parameters<typeof completeSpec>[1]) =>
-  completeSpec(input, current, inCluster);
+  completeSpec(input, current, pointersInCluster);
 const started = (spec: Partial<ClusterSpec>) => aCluster({ spec: aClusterSpec(spec) });
 const draft = (spec: Partial<ClusterSpec>) => aCluster({ spec: aClusterSpec(spec), startedAt: null });
 

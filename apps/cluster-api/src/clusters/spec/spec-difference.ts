@@ -1,7 +1,7 @@
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import canonicalize from 'canonicalize';
 
-export interface Change {
+export interface SpecDifference {
   /** JSON pointer (RFC 6901). */
   readonly pointer: string;
   /** Null when absent. */
@@ -15,45 +15,45 @@ export interface Change {
  *
  * @param current null for a new cluster
  */
-export function changesOf(current: ClusterSpec | null, desired: ClusterSpec): Change[] {
+export function differencesOf(current: ClusterSpec | null, desired: ClusterSpec): SpecDifference[] {
   const { nodePools: before, network: networkBefore, ...restBefore } = current ?? noSpec;
   const { nodePools: after, network: networkAfter, ...restAfter } = desired;
   return [
-    ...membersChanged('/spec', restBefore, restAfter),
-    ...membersChanged('/spec/network', networkBefore, networkAfter),
+    ...fieldsChanged('/spec', restBefore, restAfter),
+    ...fieldsChanged('/spec/network', networkBefore, networkAfter),
     ...poolsChanged(before, after),
   ];
 }
 
 /** Like `changesOf`, for the body of one node pool. */
-export function poolChangesOf(current: NodePoolSpec | null, desired: NodePoolSpec): Change[] {
-  return membersChanged('/spec', { ...current }, { ...desired });
+export function poolDifferencesOf(current: NodePoolSpec | null, desired: NodePoolSpec): SpecDifference[] {
+  return fieldsChanged('/spec', { ...current }, { ...desired });
 }
 
 const noSpec = { nodePools: [] as NodePoolSpec[], network: {} };
 
-function poolsChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): Change[] {
-  const placeOf = (index: number) => `/spec/nodePools/${index}`;
-  const changes = after.flatMap((pool, index): Change[] => {
+function poolsChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): SpecDifference[] {
+  const pointerOf = (index: number) => `/spec/nodePools/${index}`;
+  const changes = after.flatMap((pool, index): SpecDifference[] => {
     const old = before.find(({ name }) => name === pool.name);
-    if (old === undefined) return [{ pointer: placeOf(index), from: null, to: pool }];
-    return membersChanged(placeOf(index), { ...old }, { ...pool });
+    if (old === undefined) return [{ pointer: pointerOf(index), from: null, to: pool }];
+    return fieldsChanged(pointerOf(index), { ...old }, { ...pool });
   });
   const kept = new Set(after.map(({ name }) => name));
   for (const [index, pool] of before.entries()) {
-    if (!kept.has(pool.name)) changes.push({ pointer: placeOf(index), from: pool, to: null });
+    if (!kept.has(pool.name)) changes.push({ pointer: pointerOf(index), from: pool, to: null });
   }
   return [...changes, ...orderChanged(before, after)];
 }
 
-function orderChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): Change[] {
+function orderChanged(before: readonly NodePoolSpec[], after: readonly NodePoolSpec[]): SpecDifference[] {
   const common = (pools: readonly NodePoolSpec[], others: readonly NodePoolSpec[]) =>
     pools.map(({ name }) => name).filter((name) => others.some((other) => other.name === name));
   const [from, to] = [common(before, after), common(after, before)];
   return isSame(from, to) ? [] : [{ pointer: '/spec/nodePools', from, to }];
 }
 
-function membersChanged(place: string, before: object, after: object): Change[] {
+function fieldsChanged(place: string, before: object, after: object): SpecDifference[] {
   const [old, wanted] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
   return [...new Set([...old.keys(), ...wanted.keys()])]
     .map((member) => ({
