@@ -17,18 +17,18 @@ export {
   displayNameOf,
   dnsTokenRecordOf,
   dnsTokenStore,
+  type FormerMemberDnsToken,
   inForce,
   isKept,
   issueDnsToken,
-  type LeftDnsToken,
-  leaveDnsTokens,
   revokeDnsToken,
+  revokeOrHandOverDnsTokens,
   shownOfDnsToken,
 } from './dns/token-store.js';
 export { type DnsTokenVerifier, dnsTokenVerifier } from './dns/token-verifier.js';
 export type { UseRecorder } from './last-used.js';
 export { lastUsedRecorder, sessionUseRecorder } from './last-used.js';
-export { endUser, type LeftTeam, type UserEnd } from './people/end-user.js';
+export { type EndedMembership, endUser, type UserEnd } from './people/end-user.js';
 export type { IdentityClaims, Person } from './people/identity-rules.js';
 export { type IdentityRecord, IdentityRefused, type IdentityStore, identityStore } from './people/identity-store.js';
 export { roleCovers, type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';

@@ -1,7 +1,7 @@
 import {
   type ClusterOperationId,
-  type LeftTokenFate,
-  leftTokenFates,
+  type DnsTokenHandling,
+  dnsTokenHandlings,
   parseMemberPut,
   parseTeamPut,
 } from '@corral/contracts';
@@ -72,8 +72,8 @@ export function teamRoutes({ teams: service, store, urlOf }: TeamRoutesDeps) {
     },
 
     async deleteMember(req, res) {
-      const fate = (queryOf(req).get('dns_tokens') ?? leftTokenFates[0]) as LeftTokenFate;
-      const removal = await service.removeMember(callerOf(res), memberNumberOf(req), fate, preconditionsOf(req));
+      const handling = (queryOf(req).get('dns_tokens') ?? dnsTokenHandlings[0]) as DnsTokenHandling;
+      const removal = await service.removeMember(callerOf(res), memberNumberOf(req), handling, preconditionsOf(req));
       res.json(memberRemovalBody(removal));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

@@ -1,4 +1,4 @@
-import { leaveDnsTokens } from '@corral/auth';
+import { revokeOrHandOverDnsTokens } from '@corral/auth';
 import { teamNamesOf } from '@corral/cluster-data';
 import type { UserId } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
@@ -114,7 +114,8 @@ async function transactionOf(tx: Transaction, actor: TeamActor, now: Date): Prom
       });
       await tx.membership.delete({ where: idOf(userId), select: { number: true } });
     },
-    revokeOrHandOverDnsTokens: ({ userId }, fate) => leaveDnsTokens(tx, { id: teamId }, { id: userId }, fate, actor),
+    revokeOrHandOverDnsTokens: ({ userId }, handling) =>
+      revokeOrHandOverDnsTokens(tx, { id: teamId }, { id: userId }, handling, actor),
     registerKey: (request, resourceId) => registerKey(tx, actor, request, resourceId),
     async audit(action, target, detail = {}) {
       await recordAudit(tx, actor, { action, target, detail });

@@ -1,5 +1,5 @@
-import type { LeftDnsToken } from '@corral/auth';
-import type { LeftTokenFate, MemberPut, TeamPut } from '@corral/contracts';
+import type { FormerMemberDnsToken } from '@corral/auth';
+import type { DnsTokenHandling, MemberPut, TeamPut } from '@corral/contracts';
 import canonicalize from 'canonicalize';
 import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
@@ -70,7 +70,7 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
   removeMember: (
     caller: Caller,
     memberNumber: number,
-    dnsTokens: LeftTokenFate,
+    dnsTokens: DnsTokenHandling,
     preconditions: Preconditions,
   ): Promise<Removal> =>
     store.change(caller, async (tx) => {
@@ -90,7 +90,7 @@ export const teamService = ({ store, urlOf }: TeamServiceDeps) => ({
     }),
 });
 
-const namesOf = (tokens: readonly LeftDnsToken[]): string => tokens.map(({ name }) => name).join(', ');
+const namesOf = (tokens: readonly FormerMemberDnsToken[]): string => tokens.map(({ name }) => name).join(', ');
 
 const targetOf = ({ userId, email }: MemberRecord): Parameters<TeamTransaction['audit']>[1] => ({
   kind: 'Member',

@@ -1,6 +1,6 @@
-import type { LeftDnsToken } from '@corral/auth';
+import type { FormerMemberDnsToken } from '@corral/auth';
 import type { TeamNames } from '@corral/cluster-data';
-import type { AuditAction, LeftTokenFate, Role, TeamId, UserId } from '@corral/contracts';
+import type { AuditAction, DnsTokenHandling, Role, TeamId, UserId } from '@corral/contracts';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import type { Position } from '../paging.js';
 import type { InvitationRecord, MemberRecord, ReceivedInvitation, TeamRecord } from './record.js';
@@ -32,7 +32,7 @@ export interface TeamTransaction {
   /** Also revokes their invitations, so that none leads back into the team. */
   removeMember(member: MemberRecord): Promise<void>;
   /** Revokes the active DNS tokens that a member created, or hands them over to the team. @returns these tokens */
-  revokeOrHandOverDnsTokens(member: MemberRecord, fate: LeftTokenFate): Promise<LeftDnsToken[]>;
+  revokeOrHandOverDnsTokens(member: MemberRecord, handling: DnsTokenHandling): Promise<FormerMemberDnsToken[]>;
 
   findInvitation(by: { readonly id: string } | { readonly email: string }): Promise<InvitationRecord | null>;
   countOpenInvitations(): Promise<number>;

@@ -1,4 +1,4 @@
-import { dnsLimits, type LeftTokenFate, type UserId } from '@corral/contracts';
+import { type DnsTokenHandling, dnsLimits, type UserId } from '@corral/contracts';
 import { lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
 import type { TeamRecord } from '../people/team-store.js';
 import { DNS_SCOPE } from './caller.js';
@@ -137,7 +137,7 @@ export async function revokeDnsToken(
   return true;
 }
 
-export interface LeftDnsToken {
+export interface FormerMemberDnsToken {
   readonly id: string;
   readonly name: string;
 }
@@ -148,29 +148,29 @@ export interface LeftDnsToken {
  *
  * @returns the tokens, ordered by name
  */
-export async function leaveDnsTokens(
+export async function revokeOrHandOverDnsTokens(
   tx: Transaction,
   team: Pick<Team, 'id'>,
   { id: createdById }: { readonly id: string },
-  fate: LeftTokenFate,
+  handling: DnsTokenHandling,
   by: DnsTokenActor,
-): Promise<LeftDnsToken[]> {
+): Promise<FormerMemberDnsToken[]> {
   // Fixed lock order, to avoid deadlocks.
   await tx.$queryRaw`
     SELECT id FROM dns_token WHERE team_id = ${team.id}::uuid AND created_by = ${createdById}::uuid AND revoked_at IS NULL
     ORDER BY id FOR NO KEY UPDATE`;
   const now = await readClock(tx);
-  const left = await tx.dnsToken.updateManyAndReturn({
+  const tokens = await tx.dnsToken.updateManyAndReturn({
     where: { teamId: team.id, createdById, ...isKept, ...inForce(now) },
-    data: fate === 'revoke' ? { revokedAt: now } : { createdById: null },
+    data: handling === 'revoke' ? { revokedAt: now } : { createdById: null },
     select: { id: true, name: true },
   });
-  for (const token of left) await recordAudit(tx, team, by, { action: `dns_token.${fate}`, token, detail: {} });
-  return left.sort((one, other) => (one.name < other.name ? -1 : 1));
+  for (const token of tokens) await recordAudit(tx, team, by, { action: `dns_token.${handling}`, token, detail: {} });
+  return tokens.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 interface TokenChange {
-  readonly action: 'dns_token.create' | `dns_token.${LeftTokenFate}`;
+  readonly action: 'dns_token.create' | `dns_token.${DnsTokenHandling}`;
   readonly token: { readonly id: string; readonly name: string };
   readonly detail: object;
 }

@@ -1,12 +1,12 @@
 import { asTeamId, type UserId } from '@corral/contracts';
 import { lockChangesOfTeams, type Prisma, readClock, type Transaction } from '@corral/database';
-import { leaveDnsTokens } from '../dns/token-store.js';
+import { revokeOrHandOverDnsTokens } from '../dns/token-store.js';
 import { endSessions } from '../sessions/store.js';
 import type { TeamRecord } from './team-store.js';
 import type { UserRecord } from './user-store.js';
 
 /** What a deleted person had in one team. */
-export interface LeftTeam {
+export interface EndedMembership {
   readonly team: string;
   readonly wasMember: boolean;
   /** Names of the revoked DNS tokens. */
@@ -19,7 +19,7 @@ export interface UserEnd {
   readonly sessions: number;
   readonly identities: number;
   /** Ordered by slug. */
-  readonly teams: readonly LeftTeam[];
+  readonly teams: readonly EndedMembership[];
 }
 
 /** Only operators remove a person. */
@@ -47,7 +47,7 @@ export const endUser = (prisma: Prisma, user: Pick<UserRecord, 'id' | 'email'>):
       orderBy: { slug: 'asc' },
       select: { id: true, slug: true },
     });
-    const left: LeftTeam[] = [];
+    const left: EndedMembership[] = [];
     for (const { id, slug } of teams) left.push(await takeOut(tx, { id: asTeamId(id), slug }, user));
     return { sessions, identities: identities.count, teams: left };
   });
@@ -69,8 +69,8 @@ async function takeOut(
   tx: Transaction,
   { id: teamId, slug }: Pick<TeamRecord, 'id' | 'slug'>,
   { id: userId, email }: Pick<UserRecord, 'id' | 'email'>,
-): Promise<LeftTeam> {
-  const tokens = await leaveDnsTokens(tx, { id: teamId }, { id: userId }, 'revoke', operator);
+): Promise<EndedMembership> {
+  const tokens = await revokeOrHandOverDnsTokens(tx, { id: teamId }, { id: userId }, 'revoke', operator);
   const dnsTokensRevoked = tokens.map(({ name }) => name);
   const { count } = await tx.membership.deleteMany({ where: { teamId, userId } });
   if (count === 1) {

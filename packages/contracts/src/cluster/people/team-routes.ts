@@ -1,6 +1,6 @@
 import { type ClusterRoute, paging } from '../route.js';
 import { billingEventSchema } from './subscription.js';
-import { invitationPostSchema, leftTokenFates, memberPutSchema, teamPutSchema } from './team.js';
+import { dnsTokenHandlings, invitationPostSchema, memberPutSchema, teamPutSchema } from './team.js';
 
 const invitations = '/a/{team_slug}/team/api/invitations/';
 const members = '/a/{team_slug}/team/api/members/';
@@ -122,7 +122,7 @@ export const teamRoutes = [
         type: 'string',
         description:
           'What happens to the DNS tokens that the member created: revoke them, or hand them over to the team (administrators only). Default `revoke`.',
-        values: leftTokenFates,
+        values: dnsTokenHandlings,
       },
     ],
     conditional: true,

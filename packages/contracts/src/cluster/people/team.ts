@@ -53,8 +53,8 @@ export const teamMemberSchema = exactly({
 });
 
 /** What happens to a leaving member's DNS tokens; the first is the default. */
-export const leftTokenFates = ['revoke', 'hand_over'] as const;
-export type LeftTokenFate = (typeof leftTokenFates)[number];
+export const dnsTokenHandlings = ['revoke', 'hand_over'] as const;
+export type DnsTokenHandling = (typeof dnsTokenHandlings)[number];
 
 const leftTokens = { type: 'array', items: exactly({ id: uuid, name: filled }) } as const;
 
