@@ -1,7 +1,7 @@
 import { type EndedMembership, endUser, type IdentityRecord, identityStore, type UserEnd } from '@corral/auth';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
-import { OperatorError } from '../failure.js';
+import { OperatorError } from '../operator-error.js';
 import { renderTable } from '../table.js';
 
 export function userCommand(withContext: WithContext): Command {

@@ -4,8 +4,8 @@ import { silentLog } from '@corral/service';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
 import { renderTable } from '../table.js';
-import { findOpenImport, followRun, type RequestedRun, runSource, type SyncRun } from '../zone/follow-run.js';
-import { type Ownership, readOwnership } from '../zone/ownership-report.js';
+import { findOpenImport, followRun, type RequestedRun, runSource, type SyncRun } from '../follow-sync-run.js';
+import { type Ownership, readOwnership } from '../zone-ownership.js';
 
 function runText(zoneName: string, { rrsetsSeen, added, changed, removed, skipped }: SyncRun): string {
   const difference = `${added} added, ${changed} changed, ${removed} removed`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { followRun, type SyncRun } from './follow-run.js';
+import { followRun, type SyncRun } from './follow-sync-run.js';
 
 const running: SyncRun = {
   zoneName: 'example.test',

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Prisma } from '@corral/database';
-import { OperatorError } from '../failure.js';
+import { OperatorError } from './operator-error.js';
 
 /** One sync run over the zone. */
 export interface SyncRun {

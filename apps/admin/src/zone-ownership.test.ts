@@ -1,6 +1,6 @@
 import { reservedSlugs } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { whyOwnerless } from './ownership-report.js';
+import { whyOwnerless } from './zone-ownership.js';
 
 describe('whyOwnerless', () => {
   it.each([
