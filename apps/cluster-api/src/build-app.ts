@@ -44,20 +44,20 @@ import { buildServerHandlers, type ServerConfig, type ServerHandlerDeps } from '
 import { buildTeamHandlers, type TeamConfig } from './teams/handlers.js';
 
 export interface AppConfig extends ClusterConfig, DnsConfig, ServerConfig, SignInConfig, TeamConfig {
-  /** Base address of this service as clients see it, without a slash at its end. Known once it listens. */
+  /** Public base URL of this service, without a trailing slash. Known once the service listens. */
   readonly publicUrl: () => string;
   /** Express' setting of the same name. */
   readonly trustProxy: TrustProxy;
   readonly limits: RateLimits;
   /** See `FlightBoundOptions.max`. */
   readonly requestsInFlightMax: number;
-  /** In all. As many requests are worked on at once. */
+  /** Over both pools. Also the number of requests that are processed concurrently. */
   readonly databaseConnections: number;
   readonly events: EventConfig;
   readonly changes: ChangeLimits;
 }
 
-/** The part of the garden that answers requests; everything else is for passes. */
+/** The garden calls that requests need. All others belong to passes. */
 export type GardenOfApi = ClusterHandlerDeps['garden'] & ServerHandlerDeps['garden'];
 
 export interface AppDeps
@@ -67,13 +67,13 @@ export interface AppDeps
     Pick<DnsHandlerDeps, 'budgets'>,
     Pick<EventHandlerDeps, 'eventNews'> {
   readonly config: AppConfig;
-  /** For what is read, and for single short statements: no change takes their connections. */
+  /** For reads and single short statements. Changes have their own connections. */
   readonly prisma: Prisma;
-  /** For changes, with as many connections as of them run at once. */
+  /** For changes. `connections`: the maximum number of concurrent changes. */
   readonly changes: { readonly prisma: Prisma; readonly connections: number };
   readonly sessionUse: Pick<UseRecorder, 'note'>;
   readonly garden: GardenOfApi;
-  /** Unix time in ms, by which sign-in attempts end and the catalogue gets old. */
+  /** Unix time in ms, for the expiry of sign-in attempts and the age of the catalogue. */
   readonly now: () => number;
   readonly buckets: Buckets;
   readonly health: Pick<Health, 'readiness' | 'draining'>;
@@ -81,7 +81,7 @@ export interface AppDeps
   readonly log: Log;
 }
 
-/** Wires the cluster API, in the order in which requests meet its parts. */
+/** Wires the cluster API, in the order in which requests pass its parts. */
 export function buildApp(deps: AppDeps): Express {
   const { config, sessions, sessionUse, buckets, health, metrics, log } = deps;
   const errors = problemShape(config.publicUrl);
@@ -119,13 +119,13 @@ const notReady = (failing: readonly string[]): Problem =>
     retryAfterSeconds: READY_RETRY_SECONDS,
   });
 
-/** Whatever a route answers is about a team or a person. */
+/** Every answer contains data of a team or a person. */
 const noStore: RequestHandler = (_req, res, next) => {
   res.setHeader('Cache-Control', 'no-store');
   next();
 };
 
-/** In front of each handler: who may call it, the query, the body. */
+/** Runs before each handler: checks the caller and the query, and reads the body. */
 const before = (row: ClusterRoute): RequestHandler[] => [
   admit(row.access),
   checkQuery(row),
@@ -150,7 +150,7 @@ function buildChanges({ config, changes, metrics }: Pick<AppDeps, 'config' | 'ch
 function buildHandlers(app: AppDeps): Readonly<Record<ClusterOperationId, RequestHandler>> {
   const { secrets, projects } = app;
   const deps = { ...app, ...buildChanges(app) };
-  // A token whose key is gone is like one that was never there: the next one put into the connection replaces it.
+  // A token whose key is no longer in the ring counts as absent. The team replaces it with a new token.
   const open: ConnectionHandlerDeps['open'] = (sealed, id) => secrets.openOrNull(sealed, id);
   return {
     ...buildSignInHandlers(deps),

@@ -179,7 +179,7 @@ export const clusterApiConfig = {
 };
 
 /**
- * Reads the variables and checks what they say together.
+ * Reads the variables and checks their combinations.
  *
  * @throws ConfigError that lists every wrong variable
  */
@@ -190,7 +190,7 @@ export function readClusterApiConfig(env: NodeJS.ProcessEnv): Config<typeof clus
   return config;
 }
 
-/** A sign-in without proof must be out of reach for everybody but the developer. */
+/** A sign-in without proof must be reachable only from the developer's machine. */
 function dangersOfDevSignIn({ NODE_ENV, PUBLIC_URL, HOST }: Config<typeof clusterApiConfig>): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const say = (variable: string, problem: string, expected: string) => problems.push({ variable, problem, expected });

@@ -2,25 +2,25 @@ import { parseTime } from '@corral/contracts';
 import { isText } from './http/storable.js';
 import { invalidField } from './problem.js';
 
-/** Where a page begins in a list that is read newest first: behind the item of this time and id. */
+/** The position of an item in a list that is sorted newest first. The next page starts after it. */
 export interface Position {
   readonly createdAt: Date;
   readonly id: string;
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Postgres takes no other text for an id. */
+/** Postgres accepts no other text as an id. */
 export const isId = (text: string): boolean => uuid.test(text);
 
-/** The sort key of an item: what the next page begins behind. */
+/** The sort key of an item. The next page starts after it. */
 export type Cursor = readonly string[];
 
-/** Makes a cursor that clients hand back as it is. It says nothing that the items did not say. */
+/** Renders an opaque cursor. It contains only values that the items already showed. */
 export function renderCursor(key: Cursor): string {
   return Buffer.from(JSON.stringify(key)).toString('base64url');
 }
 
-/** @returns null for what `renderCursor` did not make for a key of so many fields */
+/** @returns null unless `renderCursor` rendered the text for a key with this number of fields */
 export function parseCursor(text: string, fields: number): Cursor | null {
   try {
     const key: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
@@ -39,9 +39,9 @@ interface Page<T> {
 }
 
 /**
- * Cuts a page off what was read.
+ * Returns one page of the rows that were read.
  *
- * @param rows one more than the page holds, if there are so many: that is how it is known that another page follows
+ * @param rows up to `limit` + 1 rows. The additional one shows that another page follows
  */
 export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => Cursor): Page<T> {
   const items = rows.slice(0, limit);
@@ -49,7 +49,7 @@ export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => 
   return { items, next: rows.length > limit && last !== undefined ? renderCursor(keyOf(last)) : null };
 }
 
-/** The cursor of a list that is read newest first. @throws Problem `validation_failed` for what no such list made */
+/** Reads the cursor of a list that is sorted newest first. @throws Problem `validation_failed` for an invalid one */
 export function positionOf([time, id]: Cursor): Position {
   const createdAt = parseTime(time as string);
   if (createdAt === null || !isId(id as string)) {
@@ -58,10 +58,10 @@ export function positionOf([time, id]: Cursor): Position {
   return { createdAt, id: id as string };
 }
 
-/** What such a list has for a cursor. */
+/** The cursor of an item in a list that is sorted newest first. */
 export const cursorAt = ({ createdAt, id }: Position): Cursor => [createdAt.toISOString(), id];
 
-/** A total order, so that no item is met twice or never, also when several were made in the same moment. */
+/** A total order: pages neither repeat nor skip items, even when several were created at the same time. */
 export const newestFirst = [{ createdAt: 'desc' as const }, { id: 'asc' as const }];
 
 export function isBehind({ createdAt, id }: Position) {

@@ -65,7 +65,7 @@ async function writeCluster(
     await tx.cluster.update({ where: { id: current.id, teamId }, data: { ...change, revision }, select: { id: true } });
     return current.id;
   }
-  if (effect.kind !== 'declare') throw new Error(`A cluster that is not there cannot be changed: ${effect.kind}`);
+  if (effect.kind !== 'declare') throw new Error(`A cluster that does not exist cannot be changed: ${effect.kind}`);
   const { connectionId } = effect;
   const created = { ...change, ...declaredColumns(effect), teamId, name, connectionId, createdAt: now };
   return asClusterId((await tx.cluster.create({ data: created, select: { id: true } })).id);

@@ -12,7 +12,7 @@ export interface ConcurrencyLimits {
 }
 
 /**
- * Bounds what runs long: so much of it at once per key, and who asks for more is told to come back.
+ * Limits long-running work: at most `max` concurrent pieces per key. Further requests are refused with a retry time.
  *
  * @param what in the plural, for the refusal
  */
@@ -34,7 +34,7 @@ export function concurrencyLimit(max: number, what: string) {
 }
 
 /**
- * The same for work of teams: what a process has slots for is never held by one or a few of them, so others find some.
+ * The same for work of teams. No team takes more than a quarter of the process's limit.
  *
  * @param what in the plural, for the refusal
  */

@@ -5,7 +5,7 @@ const listed = /(W\/)?"([^"]*)"|([^\s,"]+)/g;
 
 /**
  * Reads `If-Match` (RFC 9110 section 13.1.1). Weak tags are left out, because they match nothing there. A tag without
- * quotes is taken for what it obviously means.
+ * quotes is accepted.
  *
  * @returns null without the header
  */
@@ -22,7 +22,7 @@ export function preconditionsOf(req: Request): Preconditions {
   return { ifMatch: ifMatchOf(req), ifNoneMatch: ifNoneMatchOf(req) };
 }
 
-/** Answers a read with the entity tag of what it tells; 304 to whoever has that at hand. */
+/** Answers a read with its entity tag, or with 304 when the client already has this version. */
 export function sendTagged(req: Request, res: Response, tag: string, body: object): void {
   const known = ifNoneMatchOf(req);
   res.set({ ETag: quoted(tag), 'Cache-Control': 'private, no-cache' });

@@ -78,7 +78,7 @@ async function transactionOf(
     now,
     listIssued: (since, limit) => issuedSince(tx, caller, { action, targetId: cluster?.id ?? null, since, limit }),
     recordIssue({ ttlSeconds }) {
-      if (cluster === null) throw new Error('A kubeconfig was to be issued for a cluster that is not there');
+      if (cluster === null) throw new Error('A kubeconfig cannot be issued for a cluster that does not exist');
       const target = { kind: 'Cluster', id: cluster.id, name: cluster.name };
       return recordAudit(tx, caller, { action, target, detail: { ttlSeconds } });
     },

@@ -22,7 +22,7 @@ export const joinCommandStore = (prisma: Prisma, change: ChangeTeam): JoinComman
     change(caller, async (tx, now) => work(transactionOf(tx, caller, now, await findServer(tx, caller, of)))),
 
   async expect({ team }, { id, nodePoolId, clusterId, nodeName }) {
-    // The new generation invalidates a pass that has just deleted the tokens. It looks again and sees the new one.
+    // The new generation invalidates a pass that has just deleted the tokens. It reads again and finds the new one.
     const count = await prisma.$executeRaw`
       UPDATE adopted_server
       SET generation = generation + 1, begun_at = clock_timestamp(), updated_at = clock_timestamp(),

@@ -64,7 +64,7 @@ export function joiningMachine(server: JoiningServer, features: ReadonlySet<Gard
   }
   const { nodePoolId, cluster } = claim;
   const shoot = reachableShoot(claim, cluster);
-  // The membership must be stored before a machine joins, because leaving machines are drained by it.
+  // The cluster and node name must be stored before a machine joins: leaving machines are drained by them.
   if (server.phase !== 'Joining' || nodeName === null || server.nodeOfClusterId !== cluster.id) {
     throw notJoining('The cluster is not ready for the machine yet. Try again in a moment.');
   }

@@ -117,7 +117,7 @@ function transactionOf(tx: Transaction, caller: Caller, { connectionId, now, quo
           image: null,
           rebuildAskedAt: null,
           rebuildActionId: null,
-          // Keeps the membership: the reconciler still has to remove the Node.
+          // Keeps cluster and node name: the reconciler must still remove the Node.
           purpose: 'adopt',
           nodeReady: false,
         },
