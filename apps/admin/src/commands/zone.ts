@@ -3,8 +3,8 @@ import { connectQueue } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
-import { renderTable } from '../table.js';
 import { findOpenImport, followRun, type RequestedRun, runSource, type SyncRun } from '../follow-sync-run.js';
+import { renderTable } from '../table.js';
 import { type Ownership, readOwnership } from '../zone-ownership.js';
 
 function runText(zoneName: string, { rrsetsSeen, added, changed, removed, skipped }: SyncRun): string {
