@@ -9,6 +9,26 @@ import {
 } from '@corral/contracts';
 import type { Columns } from './columns.js';
 
+/** The person who requested an operation, as stored. */
+export interface CreatorRow {
+  readonly number: number;
+  readonly email: string;
+  readonly displayName: string;
+  readonly firstName: string;
+  readonly lastName: string;
+}
+
+/** Prisma's `include` for `CreatorRow`. */
+export const includeCreator = {
+  creator: { select: { number: true, email: true, displayName: true, firstName: true, lastName: true } },
+} as const;
+
+/** SQL expression beside a row of `operation`: its `CreatorRow` as JSON. */
+export const creatorOfOperation = `
+  (SELECT json_build_object('number', number, 'email', email, 'displayName', display_name, 'firstName', first_name,
+                            'lastName', last_name)
+   FROM app_user WHERE app_user.id = operation.created_by)`;
+
 export interface OperationRow {
   readonly id: string;
   readonly kind: string;
@@ -23,6 +43,8 @@ export interface OperationRow {
   readonly desiredHash: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+  /** Absent where the reader does not need it. */
+  readonly creator?: CreatorRow | null;
 }
 
 export const operationColumns = {
@@ -39,7 +61,7 @@ export const operationColumns = {
   desiredHash: 'desired_hash',
   createdAt: 'created_at',
   updatedAt: 'updated_at',
-} as const satisfies Columns<OperationRow>;
+} as const satisfies Columns<Omit<OperationRow, 'creator'>>;
 
 /** The operation of an accepted change. */
 export interface OperationRecord {
@@ -55,6 +77,8 @@ export interface OperationRecord {
   readonly desiredHash: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+  /** Null if the service began the operation itself. */
+  readonly creator: CreatorRow | null;
 }
 
 export function operationOf(row: OperationRow): OperationRecord {
@@ -71,6 +95,7 @@ export function operationOf(row: OperationRow): OperationRecord {
     desiredHash: row.desiredHash,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
+    creator: row.creator ?? null,
   };
 }
 

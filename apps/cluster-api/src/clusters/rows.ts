@@ -2,6 +2,7 @@ import {
   type BackedPoolRow,
   backedPoolsOfCluster,
   clusterColumns,
+  creatorOfOperation,
   type DeclaredRow,
   declaredOf,
   jsonOf,
@@ -36,7 +37,7 @@ const { declared, observed, shown } = clusterColumns;
 export const wholeClusters = sql`
   SELECT ${sqlText(selectOf('cluster', { ...declared, ...observed, ...shown }))}, ${pricesOfConnection},
          ${sqlText(backedPoolsOfCluster)} AS pools,
-         (SELECT ${sqlText(jsonOf('operation', operationColumns))}
+         (SELECT ${sqlText(jsonOf('operation', operationColumns, { creator: creatorOfOperation }))}
           FROM operation WHERE target_id = cluster.id ORDER BY generation DESC, created_at DESC LIMIT 1) AS "lastOperation"
   FROM cluster LEFT JOIN price_list ON price_list.connection_id = cluster.connection_id`;
 

@@ -1,4 +1,11 @@
-import { lockCluster, operationOf, selectOf, type TeamQuotasRow, teamColumns } from '@corral/cluster-data';
+import {
+  includeCreator,
+  lockCluster,
+  operationOf,
+  selectOf,
+  type TeamQuotasRow,
+  teamColumns,
+} from '@corral/cluster-data';
 import { asConnectionId, type ConnectionPhase, type TeamId } from '@corral/contracts';
 import { isUniqueViolation, type Prisma, sqlText } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
@@ -55,7 +62,7 @@ async function transactionOf(
     now,
     findConnection: (ref) => findConnection(tx, teamId, ref),
     async findOperation(id) {
-      const row = await tx.operation.findUnique({ where: { id, teamId } });
+      const row = await tx.operation.findUnique({ where: { id, teamId }, include: includeCreator });
       return row === null ? null : operationOf(row);
     },
     registerKey: (request, operationId) => registerKey(tx, caller, request, operationId),

@@ -3,6 +3,7 @@ import {
   cancelOperations,
   connectionColumns,
   connectionOf,
+  includeCreator,
   isOpenIn,
   lockClustersOfRef,
   lockConnection,
@@ -171,11 +172,11 @@ function transactionOf(tx: Transaction, caller: Caller, now: Date): ConnectionTr
     },
     async findVerification(targetId) {
       const where = { teamId, targetId, state: { in: [...openOperationStates] } };
-      const row = await tx.operation.findFirst({ where });
+      const row = await tx.operation.findFirst({ where, include: includeCreator });
       return row && operationOf(row);
     },
     async findOperation(id) {
-      const row = await tx.operation.findUnique({ where: { teamId, id } });
+      const row = await tx.operation.findUnique({ where: { teamId, id }, include: includeCreator });
       return row && operationOf(row);
     },
     async beginVerification({ id, ref, generation, name, provider, providerConfig }, operationId) {

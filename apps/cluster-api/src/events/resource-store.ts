@@ -1,5 +1,5 @@
 import { type DnsTokenRecord, dnsTokenRecordOf, shownOfDnsToken } from '@corral/auth';
-import { type OperationRecord, operationOf } from '@corral/cluster-data';
+import { includeCreator, type OperationRecord, operationOf } from '@corral/cluster-data';
 import type { TeamId } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
 import type { ClusterRecord } from '../clusters/record.js';
@@ -68,7 +68,10 @@ export const eventResourceStore = (prisma: Prisma) => ({
   },
 
   async operations(teamId: TeamId, ids: readonly string[]): Promise<ById<OperationRecord>> {
-    const rows = await prisma.operation.findMany({ where: { teamId, id: { in: [...ids] } } });
+    const rows = await prisma.operation.findMany({
+      where: { teamId, id: { in: [...ids] } },
+      include: includeCreator,
+    });
     return new Map(rows.map((row) => [row.id, operationOf(row)]));
   },
 });

@@ -1,3 +1,4 @@
+import { displayNameOf } from '@corral/auth';
 import type { OperationRecord } from '@corral/cluster-data';
 import type { Operation } from '@corral/contracts';
 
@@ -9,7 +10,7 @@ export interface OperationContext {
 
 /** An operation as clients see it. */
 export function operationBody(operation: OperationRecord, context: OperationContext): Operation {
-  const { id, kind, target, state, progress, error, waiting, desiredHash, createdAt, updatedAt } = operation;
+  const { id, kind, target, state, progress, error, waiting, desiredHash, createdAt, updatedAt, creator } = operation;
   return {
     id,
     kind,
@@ -19,6 +20,7 @@ export function operationBody(operation: OperationRecord, context: OperationCont
     waiting,
     desiredHash,
     target: { kind: target.kind, name: target.name, id: target.id, team: context.team.slug },
+    createdBy: creator && { id: creator.number, email: creator.email, displayName: displayNameOf(creator) },
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
     self: operationUrl(operation, context),

@@ -1,4 +1,6 @@
 import {
+  creatorOfOperation,
+  includeCreator,
   isOpenIn,
   type OperationRecord,
   type OperationRow,
@@ -26,7 +28,7 @@ export type OperationStore = ReturnType<typeof operationStore>;
 /** Operations of a team. They are kept after their targets are deleted. */
 export const operationStore = (prisma: Prisma) => ({
   async find(teamId: TeamId, id: string): Promise<OperationRecord | null> {
-    const row = await prisma.operation.findUnique({ where: { id, teamId } });
+    const row = await prisma.operation.findUnique({ where: { id, teamId }, include: includeCreator });
     return row === null ? null : operationOf(row);
   },
 
@@ -40,6 +42,7 @@ export const operationStore = (prisma: Prisma) => ({
       },
       orderBy: newestFirst,
       take: limit,
+      include: includeCreator,
     });
     return rows.map(operationOf);
   },
@@ -84,10 +87,10 @@ export async function beginOperation(
               ${caller.requestId}, ${told}::jsonb, ${now}::timestamptz)
     )
     INSERT INTO operation (id, team_id, kind, target_kind, target_id, target_name, generation, state, progress,
-                           desired_hash, created_at, updated_at, finished_at)
+                           desired_hash, created_by, created_at, updated_at, finished_at)
     VALUES (${id}::uuid, ${teamId}::uuid, ${kind}, ${target.kind}, ${target.id}::uuid, ${target.name}, ${generation}::int,
-            ${state}::operation_state, ${progress}::int, ${desiredHash}, ${now}::timestamptz, ${now}::timestamptz,
+            ${state}::operation_state, ${progress}::int, ${desiredHash}, ${caller.userId}::uuid, ${now}::timestamptz, ${now}::timestamptz,
             ${finishedAt}::timestamptz)
-    RETURNING ${sqlText(selectOf('operation', operationColumns))}`;
+    RETURNING ${sqlText(selectOf('operation', operationColumns))}, ${sqlText(creatorOfOperation)} AS creator`;
   return operationOf(row as OperationRow);
 }

@@ -23,6 +23,23 @@ describe('operations', () => {
       expect(body.self).toBe(`${PUBLIC_URL}/api/v1/teams/acme/operations/${operation.id}/`);
     });
 
+    it('names the person who requested the change, in every answer', async () => {
+      const { operation } = await declare(t, t.acme, 'requested');
+      const { email } = t.acme.member;
+      const person = { id: expect.any(Number), email, displayName: email };
+
+      expect(operation.createdBy).toEqual(person);
+      const { items } = (await get('/operations/?target=requested').expect(200)).body;
+      expect(items[0].createdBy).toEqual(person);
+    });
+
+    it('names no person when the service began the change', async () => {
+      const { operation } = await declare(t, t.acme, 'unasked');
+      await t.db.operation.update({ where: { id: operation.id }, data: { createdById: null } });
+
+      expect((await get(`/operations/${operation.id}/`).expect(200)).body.createdBy).toBeNull();
+    });
+
     it('explains a failure and what to do', async () => {
       const { operation } = await declare(t, t.acme, 'failing');
       await endOperations(t, t.acme, 'failing', 'failed');

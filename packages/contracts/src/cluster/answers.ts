@@ -19,7 +19,7 @@ import {
   teamSchema,
 } from './people/team.js';
 import { problemCodes } from './problem-codes.js';
-import { count, exactly, filled, list, text, time, uuid } from './schema-parts.js';
+import { count, exactly, filled, list, person, text, time, uuid } from './schema-parts.js';
 import { adoptedServerSchema, joinCommandSchema } from './servers/adopted-server.js';
 import { connectionProjectSchema } from './servers/connection-standing.js';
 import {
@@ -159,6 +159,10 @@ export const operationSchema = exactly({
   error: operationErrorSchema,
   waiting: operationWaitingSchema,
   desiredHash: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' },
+  createdBy: {
+    anyOf: [person, { type: 'null' }],
+    description: 'Who requested the change. Null if the service began it, and for operations of earlier versions.',
+  },
   createdAt: time,
   updatedAt: time,
   self: { type: ['string', 'null'] },

@@ -26,6 +26,8 @@ export function exactly<const P extends Record<string, JSONSchema>>(properties: 
     properties,
   } as const;
 }
+/** A user as others of the team see them. */
+export const person = exactly({ id: { type: 'integer' }, email: filled, displayName: filled });
 export const list = <const I extends JSONSchema>(items: I) =>
   exactly({
     items: { type: 'array', items },

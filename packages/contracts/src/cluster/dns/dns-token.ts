@@ -3,7 +3,7 @@ import { writableTypes } from '../../dns/limits.js';
 import { strictParserFor } from '../../parser-for.js';
 import { timeCharacters, timePattern } from '../../time.js';
 import { clusterLimits } from '../limits.js';
-import { exactly, filled, time, uuid } from '../schema-parts.js';
+import { exactly, filled, person, time, uuid } from '../schema-parts.js';
 
 /** Scopes of a token. More may follow. */
 export const dnsScopes = ['dns'] as const;
@@ -57,7 +57,7 @@ export const dnsTokenPostSchema = {
 
 /** The user who created a token through this API. */
 const creatorSchema = {
-  anyOf: [exactly({ id: { type: 'integer' }, email: filled, displayName: filled }), { type: 'null' }],
+  anyOf: [person, { type: 'null' }],
   description: 'Null if an operator of the service created the token, or if it was handed over to the team.',
 } as const;
 

@@ -110,6 +110,7 @@ const operation = {
   error: {},
   waiting: null,
   desiredHash: `sha256:${'5d'.repeat(32)}`,
+  createdBy: { id: 7, email: 'ada@acme.test', displayName: 'Ada' },
   createdAt: at,
   updatedAt: later,
   self: `${base}/operations/${operationId}/`,
