@@ -1,9 +1,9 @@
 /* The interface of the garden client. */
-import type { GardenCall, GardenLog } from './call.js';
-import type { CloudProfile } from './cloud-profile.js';
+import type { GardenCall, GardenLog } from './calls/call.js';
+import type { Named } from './calls/paths.js';
+import type { CloudProfile } from './catalogue/cloud-profile.js';
 import type { NodeReading, ShootNodes } from './nodes/client.js';
-import type { Named } from './paths.js';
-import type { Shoot } from './shoot.js';
+import type { Shoot } from './shoots/shoot.js';
 
 export interface GardenOptions {
   /** a kubeconfig file. Without it and `kubeconfigText`, the pod's service account is used */

@@ -1,14 +1,14 @@
 import type { Metrics } from '@corral/service';
-import type { CallDeps, GardenCall } from './call.js';
+import type { CallDeps, GardenCall } from './calls/call.js';
+import { ping, readCloudProfile } from './catalogue/cloud-profile.js';
 import type { GardenClient, GardenOptions } from './client.js';
-import { ping, readCloudProfile } from './cloud-profile.js';
-import { openCredentials } from './credentials.js';
-import { defaultFieldManager } from './field-managers.js';
-import { listShoots } from './list-shoots.js';
+import { openCredentials } from './credentials/credentials.js';
 import { openShootAccesses } from './nodes/shoot-access.js';
 import { listNodes, nodeListBytesMax, shootNodes } from './nodes/shoot-nodes.js';
 import { ensureProject } from './projects.js';
 import { applyCredentials, deleteCredentials } from './provider-credentials.js';
+import { defaultFieldManager } from './shoots/field-managers.js';
+import { listShoots } from './shoots/list-shoots.js';
 import {
   annotateShoot,
   applyShoot,
@@ -18,8 +18,8 @@ import {
   readHeld,
   readShoot,
   replaceWorkers,
-} from './shoots.js';
-import { watchShoots } from './watch.js';
+} from './shoots/shoot-calls.js';
+import { watchShoots } from './shoots/watch-shoots.js';
 
 /**
  * Wires a client of a garden cluster; makes no call.

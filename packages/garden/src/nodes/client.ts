@@ -1,4 +1,4 @@
-import type { Named } from '../paths.js';
+import type { Named } from '../calls/paths.js';
 
 /**
  * What a machine needs to become a node of a Shoot. `renderJoinUserData` turns it into user data. It contains a

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { orAborted } from '@corral/wire';
 import { LRUCache } from 'lru-cache';
-import { type Answer, type Call, type CallDeps, perform } from '../call.js';
-import { type Credentials, openCredentials } from '../credentials.js';
-import { GardenError, isGardenError } from '../errors.js';
-import { loadKubeconfig } from '../kubeconfig.js';
-import type { Named } from '../paths.js';
-import { issueKubeconfig, type ShootRole } from '../shoots.js';
+import { type Answer, type Call, type CallDeps, perform } from '../calls/call.js';
+import { GardenError, isGardenError } from '../calls/garden-error.js';
+import type { Named } from '../calls/paths.js';
+import { type Credentials, openCredentials } from '../credentials/credentials.js';
+import { loadKubeconfig } from '../credentials/kubeconfig.js';
+import { issueKubeconfig, type ShootRole } from '../shoots/shoot-calls.js';
 
 /** The address of a Shoot's API server, from its kubeconfig. */
 export interface ShootServer {

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@corral/wire';
-import type { CallDeps } from '../call.js';
-import { unusableError } from '../call-errors.js';
-import { objectIn, objectsIn, textIn, textMapIn } from '../json.js';
-import { type Named, nodePath, nodesPath } from '../paths.js';
-import { deleteCall, getCall, mergePatchCall, ofShoot } from '../requests.js';
-import { orAbsent } from '../shoots.js';
+import type { CallDeps } from '../calls/call.js';
+import { unusableError } from '../calls/call-errors.js';
+import { objectIn, objectsIn, textIn, textMapIn } from '../calls/json.js';
+import { type Named, nodePath, nodesPath } from '../calls/paths.js';
+import { deleteCall, getCall, mergePatchCall, ofShoot } from '../calls/requests.js';
+import { orAbsent } from '../shoots/shoot-calls.js';
 import type { NodeMarks, NodeReading, ShootNodes } from './client.js';
 import { evictPods } from './evict-pods.js';
 import { endJoin, joinData } from './join-data.js';

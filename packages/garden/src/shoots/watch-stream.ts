@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { codeOf, createLineCutter, type Deadline, type JsonObject, parseJsonObject, startDeadline } from '@corral/wire';
-import { type Call, type CallDeps, openStream } from './call.js';
-import { failureError, unreachableError, unusableError } from './call-errors.js';
-import { objectIn, textIn, wholeIn } from './json.js';
-import { query, shootsPath } from './paths.js';
-import { getCall } from './requests.js';
+import { type Call, type CallDeps, openStream } from '../calls/call.js';
+import { failureError, unreachableError, unusableError } from '../calls/call-errors.js';
+import { objectIn, textIn, wholeIn } from '../calls/json.js';
+import { query, shootsPath } from '../calls/paths.js';
+import { getCall } from '../calls/requests.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
 /** An item of a watch. The next watch continues from the newest version. */

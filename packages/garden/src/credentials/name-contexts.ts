@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '@corral/wire';
 import { parse, stringify } from 'yaml';
-import { objectIn } from './json.js';
+import { objectIn } from '../calls/json.js';
 
 /**
  * Names the contexts of an issued kubeconfig, to keep them apart when kubeconfigs of many clusters are merged. The

@@ -1,8 +1,8 @@
 import { fullJitterMs, sleep } from '@corral/wire';
-import type { CallDeps } from './call.js';
-import { unreachableError } from './call-errors.js';
-import type { ShootPage, ShootWatch, WatchState } from './client.js';
-import { isGardenError } from './errors.js';
+import type { CallDeps } from '../calls/call.js';
+import { unreachableError } from '../calls/call-errors.js';
+import { isGardenError } from '../calls/garden-error.js';
+import type { ShootPage, ShootWatch, WatchState } from '../client.js';
 import { listShoots } from './list-shoots.js';
 import { streamShoots } from './watch-stream.js';
 

@@ -5,7 +5,7 @@ import { codeOf } from '@corral/wire';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { User } from '@kubernetes/client-node/dist/config_types.js';
 import { parse } from 'yaml';
-import { objectIn, objectsIn, textIn } from './json.js';
+import { objectIn, objectsIn, textIn } from '../calls/json.js';
 
 export interface KubeconfigSource {
   /** a file, checked for changes. Without it and `text`, the pod's service account is used */

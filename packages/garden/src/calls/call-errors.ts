@@ -1,6 +1,6 @@
 import { type AnswerHeaders, type Broken, type JsonObject, mayHaveArrived } from '@corral/wire';
 import { type Access, classify } from './classify.js';
-import { GardenError, type GardenErrorDetails, type GardenErrorKind } from './errors.js';
+import { GardenError, type GardenErrorDetails, type GardenErrorKind } from './garden-error.js';
 import { parseStatus } from './status.js';
 
 export type Verb = 'get' | 'list' | 'watch' | 'apply' | 'patch' | 'create' | 'delete';

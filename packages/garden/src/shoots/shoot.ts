@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '@corral/wire';
+import { objectIn, objectsIn, textIn, textMapIn, textsIn, wholeIn } from '../calls/json.js';
 import { type FieldManager, parseManagers } from './field-managers.js';
-import { objectIn, objectsIn, textIn, textMapIn, textsIn, wholeIn } from './json.js';
 
 /** The metadata in use. Times are RFC 3339 texts of the garden's clock. */
 export interface ObjectMeta {

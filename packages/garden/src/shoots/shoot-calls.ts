@@ -1,11 +1,11 @@
-import { type Answer, type Call, type CallDeps, perform } from './call.js';
-import { unusableError } from './call-errors.js';
-import { areCertificates } from './certificates.js';
-import type { AppliedShoot, OwnedShoot, ShootIdentity, ShootManifest } from './client.js';
-import { isGardenError } from './errors.js';
-import { objectIn, objectsIn, textIn } from './json.js';
-import { configMapPath, type Named, secretPath, shootPath } from './paths.js';
-import { applyCall, confidential, createCall, deleteCall, getCall, mergePatchCall } from './requests.js';
+import { type Answer, type Call, type CallDeps, perform } from '../calls/call.js';
+import { unusableError } from '../calls/call-errors.js';
+import { isGardenError } from '../calls/garden-error.js';
+import { objectIn, objectsIn, textIn } from '../calls/json.js';
+import { configMapPath, type Named, secretPath, shootPath } from '../calls/paths.js';
+import { applyCall, confidential, createCall, deleteCall, getCall, mergePatchCall } from '../calls/requests.js';
+import type { AppliedShoot, OwnedShoot, ShootIdentity, ShootManifest } from '../client.js';
+import { areCertificates } from '../credentials/certificates.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
 export async function readShoot(deps: CallDeps, shoot: Named, signal?: AbortSignal): Promise<Shoot | null> {

@@ -12,7 +12,7 @@ import {
   type TlsMaterial,
 } from '@corral/wire';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { GardenError } from './errors.js';
+import { GardenError } from '../calls/garden-error.js';
 import { type KubeconfigSource, loadKubeconfig, readKubeconfig } from './kubeconfig.js';
 
 /** Where requests go and how they authenticate. The headers are authorization and impersonation. */

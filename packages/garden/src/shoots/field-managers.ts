@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '@corral/wire';
-import { objectIn, objectsIn, textIn } from './json.js';
+import { objectIn, objectsIn, textIn } from '../calls/json.js';
 
 /** An owner of fields, an entry of `managedFields` (kubernetes.io/docs/reference/using-api/server-side-apply). */
 export interface FieldManager {

@@ -1,9 +1,9 @@
 import type { JsonObject } from '@corral/wire';
-import { type CallDeps, perform } from './call.js';
-import { unusableError } from './call-errors.js';
-import { objectIn, objectsIn, textIn, textsIn, wholeIn } from './json.js';
-import { cloudProfilePath } from './paths.js';
-import { getCall } from './requests.js';
+import { type CallDeps, perform } from '../calls/call.js';
+import { unusableError } from '../calls/call-errors.js';
+import { objectIn, objectsIn, textIn, textsIn, wholeIn } from '../calls/json.js';
+import { cloudProfilePath } from '../calls/paths.js';
+import { getCall } from '../calls/requests.js';
 
 /** The part of a CloudProfile that lists what a Shoot may use. Quantities are Kubernetes texts such as `4`, `8Gi`. */
 export interface CloudProfile {

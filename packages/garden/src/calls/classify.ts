@@ -1,7 +1,6 @@
 import type { AnswerHeaders } from '@corral/wire';
-import type { GardenErrorDetails, GardenErrorKind } from './errors.js';
-import type { Status } from './status.js';
-import { conflictsOf, fieldsOf, isRefusedPatch, sentencesOf } from './status-words.js';
+import type { GardenErrorDetails, GardenErrorKind } from './garden-error.js';
+import { conflictsOf, fieldsOf, isRefusedPatch, type Status, sentencesOf } from './status.js';
 
 /** Whether the call could have changed something. */
 export type Access = 'read' | 'write';

@@ -17,6 +17,7 @@ import {
   sleep,
   startDeadline,
 } from '@corral/wire';
+import type { Credentials, Identity } from '../credentials/credentials.js';
 import {
   brokenError,
   type CallName,
@@ -27,8 +28,7 @@ import {
   unusableError,
   type Verb,
 } from './call-errors.js';
-import type { Credentials, Identity } from './credentials.js';
-import { isGardenError } from './errors.js';
+import { isGardenError } from './garden-error.js';
 
 /** The logger functions in use. Messages are constant, and no field holds a token, Secret or kubeconfig. */
 export type GardenLog = Pick<Log, 'warn' | 'error'>;

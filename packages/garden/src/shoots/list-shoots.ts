@@ -1,10 +1,10 @@
 import { createElementCutter, parseJsonObject } from '@corral/wire';
-import { type BodyReader, type Call, type CallDeps, performReading } from './call.js';
-import { unusableError } from './call-errors.js';
-import type { ShootPage } from './client.js';
-import { objectIn, textIn } from './json.js';
-import { query, shootsPath } from './paths.js';
-import { listCall } from './requests.js';
+import { type BodyReader, type Call, type CallDeps, performReading } from '../calls/call.js';
+import { unusableError } from '../calls/call-errors.js';
+import { objectIn, textIn } from '../calls/json.js';
+import { query, shootsPath } from '../calls/paths.js';
+import { listCall } from '../calls/requests.js';
+import type { ShootPage } from '../client.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
 export function listShoots(
