@@ -11,7 +11,7 @@ import {
   markPrefix,
   operationAnnotation,
   poolLabel,
-} from './shoot-marks.js';
+} from './shoot-labels.js';
 
 /**
  * Everything that decisions and verdicts use from a Shoot. The digest that wakes clusters is built from it, so other fields

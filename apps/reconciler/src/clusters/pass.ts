@@ -3,13 +3,13 @@ import { isDatabaseAway } from '@corral/database';
 import { type GardenClient, GardenError } from '@corral/garden';
 import type { Log } from '@corral/service';
 import type { Authorities } from '../garden/authorities.js';
+import { ABSENT } from '../garden/due-clusters.js';
 import { type GardenWord, gardenWordOf } from '../garden/gate.js';
-import { ABSENT } from '../garden/news-store.js';
 import type { LeaseStore, PassLease, Released } from '../loop/leases.js';
 import { type KeptPassLease, keepLease } from '../loop/leases.js';
 import type { TurnOutcome } from '../loop/wake-ups.js';
-import { classifyFailure, type Failure } from './classify-failure.js';
-import { decide } from './decide.js';
+import { classifyFailure, type Failure } from './classify.js';
+import { decide } from './decide/decide.js';
 import type { DesiredStore } from './desired-store.js';
 import { judge } from './judge/judge.js';
 import { judgeFailure } from './judge/judge-failure.js';
@@ -17,7 +17,7 @@ import { unchangedVerdict, waitingOf, waitsForGarden, withWaiting } from './judg
 import type { Desired, Observed, Step, Verdict } from './model.js';
 import { factsOf, observedFrom, observedHash } from './observe.js';
 import { type PerformDeps, performStep } from './perform.js';
-import type { RecordStore } from './record-store.js';
+import type { RecordStore } from './record.js';
 
 export interface PassDeps extends PerformDeps {
   readonly garden: PerformDeps['garden'] & Pick<GardenClient, 'readShoot'>;

@@ -11,16 +11,16 @@ import {
 import type { Catalogue } from '../garden/catalogue.js';
 import type { PassLease } from '../loop/leases.js';
 import type { OpenToken } from '../loop/provider-token.js';
+import { resolveVersion } from './decide/resolve-version.js';
+import { learnedFrom } from './decide/shoot-runs.js';
 import type { DesiredStore } from './desired-store.js';
 import { shownName } from './drift/drift.js';
 import { additionsIn, arbitrate, leftovers, outdatedAdditions, withoutFields } from './drift/field-owners.js';
 import type { Desired, Observed, Step } from './model.js';
 import { observedFrom, runningVersion } from './observe.js';
-import type { RecordStore } from './record-store.js';
-import { type GardenSettings, gardenSettings, renderedPools, renderShoot } from './render-shoot.js';
-import { resolveVersion } from './resolve-version.js';
-import { managedLabel, operationAnnotation, teamAnnotation } from './shoot-marks.js';
-import { learnedFrom } from './shoot-runs.js';
+import type { RecordStore } from './record.js';
+import { type GardenSettings, gardenSettings, renderedPools, renderShoot } from './render.js';
+import { managedLabel, operationAnnotation, teamAnnotation } from './shoot-labels.js';
 
 export interface PerformDeps {
   readonly garden: Pick<

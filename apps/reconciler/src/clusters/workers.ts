@@ -10,10 +10,10 @@ import { authorities } from '../garden/authorities.js';
 import { catalogue } from '../garden/catalogue.js';
 import { cleanUpGarden, cleanupStore } from '../garden/clean-up.js';
 import { countNodes, countStore } from '../garden/count-nodes.js';
+import { newsStore } from '../garden/due-clusters.js';
+import { followShoots } from '../garden/follow-shoots.js';
 import { gardenGate } from '../garden/gate.js';
-import { newsStore } from '../garden/news-store.js';
 import { probeGarden } from '../garden/probe-garden.js';
-import { followShoots } from '../garden/shoot-news.js';
 import { wakeWaiting } from '../garden/wake-waiting.js';
 import { lead, leadershipStore } from '../loop/leadership.js';
 import { type LeasedTable, leaseStore } from '../loop/leases.js';
@@ -29,7 +29,7 @@ import { reconcileHandler, upkeepHandlers } from './handlers.js';
 import { waitsForGarden } from './judge/waiting.js';
 import { clusterMetrics } from './metrics.js';
 import { clusterPass, type PassResult } from './pass.js';
-import { recordStore } from './record-store.js';
+import { recordStore } from './record.js';
 
 export interface ClusterSettings {
   /** Maximum number of clusters that this process works on concurrently while the garden is healthy. */

@@ -3,7 +3,7 @@ import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/cont
 import { type Pool, rowClock } from '@corral/database';
 import { type GardenClient, isGardenError, type NodeReading } from '@corral/garden';
 import { spreadMs } from '@corral/wire';
-import { poolLabel } from '../clusters/shoot-marks.js';
+import { poolLabel } from '../clusters/shoot-labels.js';
 import { inBatches } from '../loop/run-bounds.js';
 
 interface CountDeps {

@@ -1,7 +1,7 @@
 import { GardenError, type GardenErrorKind, type Shoot } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { WaitingShoot } from './news-store.js';
+import type { WaitingShoot } from './due-clusters.js';
 import { probeGarden } from './probe-garden.js';
 
 beforeEach(() => void jest.useFakeTimers({ now: 0 }));

@@ -2,10 +2,10 @@ import type { GardenClient } from '@corral/garden';
 import type { Log } from '@corral/service';
 import { sleep, startDeadline } from '@corral/wire';
 import { waitsForGarden } from '../clusters/judge/waiting.js';
-import { managedSelector } from '../clusters/shoot-marks.js';
+import { managedSelector } from '../clusters/shoot-labels.js';
 import { unlessStopped } from '../loop/run-bounds.js';
+import type { NewsStore, WaitingShoot } from './due-clusters.js';
 import { gardenWordOf } from './gate.js';
-import type { NewsStore, WaitingShoot } from './news-store.js';
 
 export interface ProbeDeps {
   readonly garden: Pick<GardenClient, 'readShoot' | 'listShoots'>;

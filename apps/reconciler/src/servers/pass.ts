@@ -5,9 +5,8 @@ import type { LeaseStore, PassLease } from '../loop/leases.js';
 import { type KeptPassLease, keepLease } from '../loop/leases.js';
 import { type OpenToken, openOrTell } from '../loop/provider-token.js';
 import type { TurnOutcome } from '../loop/wake-ups.js';
-import { decide } from './decide.js';
-import { judgeFailure } from './judge-failure.js';
-import { judgeGarden, type PassState } from './judge-garden.js';
+import { decide } from './decide/decide.js';
+import { type FailureContext, judgeClusterFailure, judgeProviderFailure } from './judge.js';
 import { nothingSeen, type Seen, type Step, type Verdict, type Wait, type WantedServer } from './model.js';
 import { type PerformDeps, type Performed, performStep } from './perform.js';
 import type { ServerStore } from './store.js';
@@ -113,27 +112,27 @@ async function takeSteps(deps: ServerPassDeps, { lease, kept, steps, project }: 
         // Read the row again, because the step may have written to it.
         const after = await deps.store.read(lease);
         if (after === null) return { kind: 'overtaken' };
-        const stand = { wanted: after.wanted, now: after.now, times, random: random() };
-        return settle(deps, lease, after, seen, judged(deps, stand, step.do, performed));
+        const context = { wanted: after.wanted, now: after.now, times, random: random() };
+        return settle(deps, lease, after, seen, judged(deps, context, step.do, performed));
       }
     }
   }
 }
 
-function judged({ log }: ServerPassDeps, stand: PassState, step: Step['do'], failed: Failed): Verdict {
-  const { id } = stand.wanted;
+function judged({ log }: ServerPassDeps, context: FailureContext, step: Step['do'], failed: Failed): Verdict {
+  const { id } = context.wanted;
   if (failed.kind === 'failed') {
     log.warn('provider did not do it', { id, step, ...failed.failure });
-    return judgeFailure(stand, step, failed.failure);
+    return judgeProviderFailure(context, step, failed.failure);
   }
   if (failed.kind === 'unanswered') log.warn('cluster did not do it', { id, step, error: failed.error });
-  return judgeGarden(stand, step, failed);
+  return judgeClusterFailure(context, step, failed);
 }
 
 async function settle(
   { store }: ServerPassDeps,
   lease: PassLease<ServerId>,
-  { wanted, now }: Pick<PassState, 'wanted' | 'now'>,
+  { wanted, now }: Pick<FailureContext, 'wanted' | 'now'>,
   seen: Seen,
   verdict: Verdict,
 ): Promise<TurnOutcome> {

@@ -30,8 +30,8 @@ import {
 } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
-import { clusterFacts } from './membership.js';
 import type { NodeCluster, Verdict, WantedServer } from './model.js';
+import { clusterFacts } from './node-cluster.js';
 
 /** The wish has not changed since it was read. `$4` is its generation. */
 const stillWanted = `${ours} AND generation = $4 AND deregister_requested_at IS NULL`;

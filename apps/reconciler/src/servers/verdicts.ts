@@ -1,6 +1,6 @@
 import { joinsByCommand, type OperationWaiting, type ServerErrorCode, type ServerPhase } from '@corral/contracts';
-import { hasToJoin } from './membership.js';
 import type { OperationVerdict, ServerTimes, Step, Verdict, Wait, WaitReason, WantedServer } from './model.js';
+import { hasToJoin } from './node-cluster.js';
 
 export const DAY_MS = 86_400_000;
 /** Look interval while a token is rejected. A new token causes a look immediately. */

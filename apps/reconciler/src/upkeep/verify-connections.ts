@@ -7,7 +7,7 @@ import {
 } from '@corral/contracts';
 import type { Log } from '@corral/service';
 import { aroundMs, backoffMs, spreadMs } from '@corral/wire';
-import type { NewsStore } from '../garden/news-store.js';
+import type { NewsStore } from '../garden/due-clusters.js';
 import { type OpenToken, openOrTell } from '../loop/provider-token.js';
 import { inBatches } from '../loop/run-bounds.js';
 import type { WakeUps } from '../loop/wake-ups.js';

@@ -1,11 +1,11 @@
 import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Learned } from '../../src/clusters/decide/shoot-runs.js';
 import { desiredStore } from '../../src/clusters/desired-store.js';
 import type { Verdict } from '../../src/clusters/model.js';
-import { type PassRecord, type RecordStore, recordStore } from '../../src/clusters/record-store.js';
-import type { Learned } from '../../src/clusters/shoot-runs.js';
+import { type PassRecord, type RecordStore, recordStore } from '../../src/clusters/record.js';
 import { clusterTable } from '../../src/clusters/workers.js';
-import { newsStore } from '../../src/garden/news-store.js';
+import { newsStore } from '../../src/garden/due-clusters.js';
 import type { PassLease } from '../../src/loop/leases.js';
 import { type LeaseStore, leaseStore } from '../../src/loop/leases.js';
 import { type ClusterRows, openClusterRows, type TestCluster, type TestTeam } from '../support/cluster-rows.js';

@@ -1,6 +1,6 @@
 import type { ServerId } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { newsStore } from '../../src/garden/news-store.js';
+import { newsStore } from '../../src/garden/due-clusters.js';
 import type { PassLease } from '../../src/loop/leases.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import type { Verdict, WantedServer } from '../../src/servers/model.js';

@@ -12,7 +12,7 @@ import {
   ourHold,
   present,
 } from '../../../test/support/a-cluster.js';
-import { decide } from '../decide.js';
+import { decide } from '../decide/decide.js';
 import { judge } from '../judge/judge.js';
 import { factsOf } from '../observe.js';
 import { driftOf, driftSentence } from './drift.js';

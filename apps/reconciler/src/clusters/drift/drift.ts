@@ -1,9 +1,9 @@
 import { type FieldManager, othersHolding } from '@corral/garden';
 import semver from 'semver';
+import { isApplied } from '../decide/shoot-runs.js';
 import type { Desired } from '../model.js';
 import type { ShootFacts, WorkerFacts } from '../observe.js';
-import { autoUpdate, imageOptions, renderedMinimum, renderedPools } from '../render-shoot.js';
-import { isApplied } from '../shoot-runs.js';
+import { autoUpdate, imageOptions, renderedMinimum, renderedPools } from '../render.js';
 import { type ApiField, apiFieldOf, ownField } from './garden-fields.js';
 
 /** A difference between the declaration and the Shoot after the declaration was applied. */

@@ -12,7 +12,7 @@ import {
   settings,
 } from '../../../test/support/a-cluster.js';
 import type { Desired } from '../model.js';
-import { renderShoot } from '../render-shoot.js';
+import { renderShoot } from '../render.js';
 import { arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-owners.js';
 
 const worker = (fields: object) => ({

@@ -12,7 +12,7 @@ import {
   type ShootManifest,
 } from '@corral/garden';
 import type { Desired } from '../model.js';
-import { markPrefix, poolLabel } from '../shoot-marks.js';
+import { markPrefix, poolLabel } from '../shoot-labels.js';
 import { addedPool, adderOf, shownName, workerPath } from './drift.js';
 import { apiFieldOf, ownField } from './garden-fields.js';
 

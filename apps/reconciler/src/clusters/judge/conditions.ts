@@ -1,9 +1,9 @@
 import { type Condition, driftConditionType } from '@corral/contracts';
+import { tokenRefusal } from '../decide/token-readiness.js';
 import { type Drift, driftSentence, isMendable } from '../drift/drift.js';
 import type { Desired } from '../model.js';
 import type { GardenCondition, ShootFacts } from '../observe.js';
-import { renderedPools } from '../render-shoot.js';
-import { tokenRefusal } from '../token-readiness.js';
+import { renderedPools } from '../render.js';
 import { poolsText, sentenceFor } from './provider-problems.js';
 
 export type ConditionDraft = Omit<Condition, 'lastTransitionTime'>;

@@ -1,7 +1,7 @@
 import type { ClusterErrorCode, ClusterPhase } from '@corral/contracts';
-import { absenceConditionType, absenceIsCertainAt, lateCreationMs } from '../decide.js';
+import { absenceConditionType, absenceIsCertainAt, lateCreationMs } from '../decide/decide.js';
+import { isOnHold, tokenRefusal } from '../decide/token-readiness.js';
 import type { Desired, OperationVerdict, Verdict } from '../model.js';
-import { isOnHold, tokenRefusal } from '../token-readiness.js';
 import { type ConditionDraft, connectionReady, noCluster, specAccepted, stamped } from './conditions.js';
 import { lookAgainMsFor, progressOf } from './progress.js';
 import { sentenceFor } from './provider-problems.js';

@@ -9,7 +9,7 @@ import {
   noon,
   present,
 } from '../../../test/support/a-cluster.js';
-import type { Failure } from '../classify-failure.js';
+import type { Failure } from '../classify.js';
 import type { Desired, Observed } from '../model.js';
 import { judgeFailure } from './judge-failure.js';
 

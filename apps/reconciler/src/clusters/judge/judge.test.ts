@@ -12,10 +12,10 @@ import {
   noon,
   present,
 } from '../../../test/support/a-cluster.js';
-import { decide } from '../decide.js';
+import { decide } from '../decide/decide.js';
+import { learnedFrom } from '../decide/shoot-runs.js';
 import type { Desired, Known, OpenOperation, Verdict } from '../model.js';
 import { observedHash } from '../observe.js';
-import { learnedFrom } from '../shoot-runs.js';
 import { judge } from './judge.js';
 
 type LastErrors = Partial<LastError>[];

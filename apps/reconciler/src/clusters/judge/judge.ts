@@ -1,10 +1,10 @@
 import { type ClusterErrorCode, type Condition, driftConditionType } from '@corral/contracts';
+import { type Retry, retryOf } from '../decide/retry-failed.js';
+import { convergedGeneration, hasFailed, isApplied, isRunDue, isStale } from '../decide/shoot-runs.js';
+import { isOnHold, tokenRefusal } from '../decide/token-readiness.js';
 import { driftOf, driftSentence, isInTheWay, isMendable } from '../drift/drift.js';
 import type { Desired, Observed, OpenOperation, OperationVerdict, Verdict } from '../model.js';
 import { factsOf, type ShootFacts } from '../observe.js';
-import { type Retry, retryOf } from '../retry-failed.js';
-import { convergedGeneration, hasFailed, isApplied, isRunDue, isStale } from '../shoot-runs.js';
-import { isOnHold, tokenRefusal } from '../token-readiness.js';
 import {
   type ConditionDraft,
   connectionReady,

@@ -1,8 +1,8 @@
 import type { ClusterPhase, MigrationPhase } from '@corral/contracts';
+import { isRunDue } from '../decide/shoot-runs.js';
 import type { Drift } from '../drift/drift.js';
 import type { Desired } from '../model.js';
 import type { ShootFacts } from '../observe.js';
-import { isRunDue } from '../shoot-runs.js';
 
 export interface ShootFindings {
   /** The Shoot matches the declaration, or did before a regular run of the garden. */

@@ -1,6 +1,6 @@
 import type { Condition, OperationWaiting } from '@corral/contracts';
 import { gardenWordOf } from '../../garden/gate.js';
-import type { Failure } from '../classify-failure.js';
+import type { Failure } from '../classify.js';
 import type { Desired, Verdict } from '../model.js';
 import { stamped } from './conditions.js';
 import { notReconciled } from './reconciled.js';

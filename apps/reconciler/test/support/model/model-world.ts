@@ -1,16 +1,16 @@
 import { asOperationId, type OperationId, type OperationState } from '@corral/contracts';
 import { GardenError, type Shoot, type ShootManifest } from '@corral/garden';
 import semver from 'semver';
-import { classifyFailure } from '../../../src/clusters/classify-failure.js';
-import { decide } from '../../../src/clusters/decide.js';
+import { classifyFailure } from '../../../src/clusters/classify.js';
+import { decide } from '../../../src/clusters/decide/decide.js';
+import { resolveVersion } from '../../../src/clusters/decide/resolve-version.js';
+import { learnedFrom, learnedFromRead } from '../../../src/clusters/decide/shoot-runs.js';
 import { arbitrate, withoutFields } from '../../../src/clusters/drift/field-owners.js';
 import { judge } from '../../../src/clusters/judge/judge.js';
 import { judgeFailure } from '../../../src/clusters/judge/judge-failure.js';
 import type { Desired, DesiredPool, Observed, Step, Verdict } from '../../../src/clusters/model.js';
 import { observedFrom, observedHash, runningVersion } from '../../../src/clusters/observe.js';
-import { renderShoot } from '../../../src/clusters/render-shoot.js';
-import { resolveVersion } from '../../../src/clusters/resolve-version.js';
-import { learnedFrom, learnedFromRead } from '../../../src/clusters/shoot-runs.js';
+import { renderShoot } from '../../../src/clusters/render.js';
 import { aDesired, noon, settings } from '../a-cluster.js';
 import { at, holds, ModelGarden } from './model-garden.js';
 

@@ -1,7 +1,7 @@
 import type { CatalogueVersion } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { noon } from '../../test/support/a-cluster.js';
+import { noon } from '../../../test/support/a-cluster.js';
 import { isPinDue, resolveVersion, VersionUnavailable } from './resolve-version.js';
 
 const offered = (version: string, classification = 'supported', expirationDate: string | null = null) => ({

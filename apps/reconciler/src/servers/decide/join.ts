@@ -1,8 +1,8 @@
-import { decideAsk } from './decide-ask.js';
-import { decideAction, decideSystem, decideUntilOver } from './decide-rebuild.js';
-import { hasToJoin, missingMarks, nodeOf, waitsFor } from './membership.js';
-import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
-import { JOIN_TOKEN_MS, JOINED_LOOK_MS, resting, settle, TOKEN_MS, waiting } from './verdicts.js';
+import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
+import { hasToJoin, missingMarks, nodeOf, waitsFor } from '../node-cluster.js';
+import { JOIN_TOKEN_MS, JOINED_LOOK_MS, resting, settle, TOKEN_MS, waiting } from '../verdicts.js';
+import { decideAction, decideSystem, decideUntilOver } from './await-rebuild.js';
+import { decideAsk } from './request-rebuild.js';
 
 const CLUSTER_MS = 15_000;
 const NODE_MS = 10_000;

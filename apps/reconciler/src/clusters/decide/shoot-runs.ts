@@ -1,7 +1,7 @@
 import type { Shoot } from '@corral/garden';
-import type { Desired, Known, Observed } from './model.js';
-import { factsOf, type ShootFacts } from './observe.js';
-import { marksOf, renderedPools } from './render-shoot.js';
+import type { Desired, Known, Observed } from '../model.js';
+import { factsOf, type ShootFacts } from '../observe.js';
+import { marksOf, renderedPools } from '../render.js';
 
 /*
  * What the garden's runs mean for a declared generation. A run starts by setting `observedGeneration` to the Shoot's own

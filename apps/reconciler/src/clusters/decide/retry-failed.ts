@@ -1,5 +1,5 @@
-import type { Desired } from './model.js';
-import type { ShootFacts } from './observe.js';
+import type { Desired } from '../model.js';
+import type { ShootFacts } from '../observe.js';
 import { hasFailed } from './shoot-runs.js';
 
 export type Retry =

@@ -1,13 +1,15 @@
 import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import { ago, aMember, now, times } from '../../test/support/a-server.js';
-import { judgeFailure } from './judge-failure.js';
-import { judgeGarden } from './judge-garden.js';
+import { judgeClusterFailure, judgeProviderFailure } from './judge.js';
 import type { Step, WantedServer } from './model.js';
 
-const stand = (wanted: WantedServer) => ({ wanted, now, times, random: 0 });
+const context = (wanted: WantedServer) => ({ wanted, now, times, random: 0 });
 const told = (wanted: WantedServer, kind: GardenErrorKind, step: Step['do'] = 'readNode') =>
-  judgeGarden(stand(wanted), step, { kind: 'unanswered', error: new GardenError(kind, 'shoot garden-t1/c1') });
+  judgeClusterFailure(context(wanted), step, {
+    kind: 'unanswered',
+    error: new GardenError(kind, 'shoot garden-t1/c1'),
+  });
 const kinds: GardenErrorKind[] = [
   'unreachable',
   'uncertain',
@@ -50,7 +52,7 @@ describe('a cluster that did not perform a step', () => {
 
   it('is retried after Retry-After without counting a failure', () => {
     const error = new GardenError('throttled', 'shoot', { retryAfterSeconds: 7 });
-    const verdict = judgeGarden(stand(aMember('Leaving')), 'evict', { kind: 'unanswered', error });
+    const verdict = judgeClusterFailure(context(aMember('Leaving')), 'evict', { kind: 'unanswered', error });
     expect(verdict).toMatchObject({ lookAgainMs: 9_000, failures: 0 });
   });
 
@@ -69,7 +71,10 @@ describe('a cluster that did not perform a step', () => {
   });
 
   it('is not called while the garden gate is paused', () => {
-    const verdict = judgeGarden(stand(aMember('Joined', { failures: 2 })), 'readNode', { kind: 'paused', inMs: 5_000 });
+    const verdict = judgeClusterFailure(context(aMember('Joined', { failures: 2 })), 'readNode', {
+      kind: 'paused',
+      inMs: 5_000,
+    });
     expect(verdict).toMatchObject({ phase: 'Joined', lookAgainMs: 5_000, failures: 2, nodeReady: null });
   });
 });
@@ -79,7 +84,7 @@ describe('a provider that refuses a joining or leaving step', () => {
   const forbidden = { kind: 'credentials_refused', status: 403, code: 'forbidden' } as const;
 
   it.each(['Joining', 'Leaving'] as const)('ends a %s with its code, without an operation', (phase) => {
-    expect(judgeFailure(stand(aMember(phase)), 'askRebuild', refused('protected'))).toMatchObject({
+    expect(judgeProviderFailure(context(aMember(phase)), 'askRebuild', refused('protected'))).toMatchObject({
       phase: 'Failed',
       message: expect.stringContaining('(server_protected)'),
       operation: { to: 'stay' },
@@ -88,12 +93,15 @@ describe('a provider that refuses a joining or leaving step', () => {
   });
 
   it.each(['Joining', 'Leaving'] as const)('keeps a %s waiting during a lock, and for a valid token', (phase) => {
-    expect(judgeFailure(stand(aMember(phase)), 'askRebuild', refused('locked'))).toMatchObject({ phase });
-    expect(judgeFailure(stand(aMember(phase)), 'askRebuild', forbidden)).toMatchObject({ phase, doubtsToken: true });
+    expect(judgeProviderFailure(context(aMember(phase)), 'askRebuild', refused('locked'))).toMatchObject({ phase });
+    expect(judgeProviderFailure(context(aMember(phase)), 'askRebuild', forbidden)).toMatchObject({
+      phase,
+      doubtsToken: true,
+    });
   });
 
   it('fails a joining without the server, but not a leaving', () => {
-    expect(judgeFailure(stand(aMember('Joining')), 'askRebuild', { kind: 'absent' }).phase).toBe('Failed');
-    expect(judgeFailure(stand(aMember('Leaving')), 'askRebuild', { kind: 'absent' }).phase).toBe('Leaving');
+    expect(judgeProviderFailure(context(aMember('Joining')), 'askRebuild', { kind: 'absent' }).phase).toBe('Failed');
+    expect(judgeProviderFailure(context(aMember('Leaving')), 'askRebuild', { kind: 'absent' }).phase).toBe('Leaving');
   });
 });

@@ -1,12 +1,12 @@
 import { joinsByCommand, serverLabels } from '@corral/contracts';
-import { decideAsk } from './decide-ask.js';
-import { decideByCommand } from './decide-by-command.js';
-import { decideJoining } from './decide-join.js';
-import { decideLeaving } from './decide-leave.js';
-import { decideFailed, decideJoined, decideMissing, decideReady } from './decide-look.js';
-import { decideRebuild } from './decide-rebuild.js';
-import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
-import { DAY_MS, failed, progressAt, resting, settle, TOKEN_MS, waiting } from './verdicts.js';
+import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
+import { DAY_MS, failed, progressAt, resting, settle, TOKEN_MS, waiting } from '../verdicts.js';
+import { decideRebuild } from './await-rebuild.js';
+import { decideByCommand } from './by-command.js';
+import { decideFailed, decideJoined, decideMissing, decideReady } from './check.js';
+import { decideJoining } from './join.js';
+import { decideLeaving } from './leave.js';
+import { decideAsk } from './request-rebuild.js';
 
 /** How long to wait for a provider that does not allow the detachment. After that the label stays. */
 const DEREGISTER_MS_MAX = DAY_MS;

@@ -1,10 +1,10 @@
 import type { ClusterErrorCode } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { fullJitterMs } from '@corral/wire';
+import { VersionUnavailable } from './decide/resolve-version.js';
 import { type ApiField, apiFieldOf, ownField } from './drift/garden-fields.js';
 import type { Desired, Step } from './model.js';
-import { Unrenderable } from './render-shoot.js';
-import { VersionUnavailable } from './resolve-version.js';
+import { Unrenderable } from './render.js';
 
 /** The outcome of a failed step. Delays are in milliseconds. */
 export type Failure =

@@ -1,9 +1,9 @@
 import type { ClusterId } from '@corral/contracts';
 import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
 import { observedHash } from '../clusters/observe.js';
-import { managedSelector } from '../clusters/shoot-marks.js';
+import { managedSelector } from '../clusters/shoot-labels.js';
 import type { WakeUps } from '../loop/wake-ups.js';
-import { ABSENT, type NewsStore, type Sighting } from './news-store.js';
+import { ABSENT, type NewsStore, type Sighting } from './due-clusters.js';
 
 export interface ShootNewsDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;

@@ -1,9 +1,9 @@
 import { type ServerErrorCode, serverLabels } from '@corral/contracts';
 import type { ServerReading } from '@corral/hcloud';
-import { newestRebuildSince } from './decide-rebuild.js';
-import { nodeOf, waitsFor } from './membership.js';
-import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
-import { failed, progressAt, resting, settle, waiting } from './verdicts.js';
+import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
+import { nodeOf, waitsFor } from '../node-cluster.js';
+import { failed, progressAt, resting, settle, waiting } from '../verdicts.js';
+import { newestRebuildSince } from './await-rebuild.js';
 
 const SOON_MS = 1_000;
 const LOCKED_MS = 5_000;

@@ -8,8 +8,8 @@ import {
 import type { ClusterId, ConnectionId, OperationId, OperationWaiting } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { leaseValues, ours, type PassLease, type Released } from '../loop/leases.js';
+import type { Learned } from './decide/shoot-runs.js';
 import type { Verdict } from './model.js';
-import type { Learned } from './shoot-runs.js';
 
 /** The result of a pass. */
 export interface PassRecord {

@@ -6,8 +6,8 @@ import { describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { aDesired, aPool, aSteadyDesired, settings } from '../../test/support/a-cluster.js';
 import type { Desired } from './model.js';
-import type { GardenSettings } from './render-shoot.js';
-import { renderShoot, Unrenderable } from './render-shoot.js';
+import type { GardenSettings } from './render.js';
+import { gardenSettings, renderShoot, Unrenderable } from './render.js';
 
 const folder = fileURLToPath(new URL('golden', import.meta.url));
 const base = aDesired();
@@ -215,3 +215,29 @@ function fieldsThatDiffer({ spec, pools }: Desired): string[] {
     ...pools.flatMap((pool) => differing(pool, aPool(), 'nodePools/')),
   ];
 }
+
+describe('garden settings', () => {
+  const ofGarden = gardenSettings(
+    {
+      name: 'hcloud',
+      regions: [
+        { name: 'hel1', zones: [{ name: 'hel1-dc2', unavailableMachineTypes: [] }] },
+        { name: 'empty', zones: [] },
+      ],
+      machineTypes: [{ name: 'cax21', cpu: '4', memory: '8Gi', architecture: 'arm64', usable: true }],
+    },
+    { networkingType: 'cilium', features: new Set() },
+  );
+
+  it('return the zone of a region, or null when the catalogue has none', () => {
+    expect(['hel1', 'empty', 'fsn1'].map(ofGarden.zoneOf)).toEqual(['hel1-dc2', null, null]);
+  });
+
+  it('return the architecture of a machine type, or null for an unknown one', () => {
+    expect(['cax21', 'cx11'].map(ofGarden.architectureOf)).toEqual(['arm64', null]);
+  });
+
+  it('contain the cloud profile and the networking type', () => {
+    expect(ofGarden).toMatchObject({ cloudProfileName: 'hcloud', networkingType: 'cilium' });
+  });
+});

@@ -1,9 +1,9 @@
 import { joinsByCommand, serverLabels } from '@corral/contracts';
-import { putClaim } from './decide-ask.js';
-import { decideUntilOver } from './decide-rebuild.js';
-import { hasToJoin, missingMarks, nodeNameFor, nodeOf, waitsFor } from './membership.js';
-import type { NodeCluster, Seen, ServerTimes, Step, Verdict, WantedServer } from './model.js';
-import { DAY_MS, JOINED_LOOK_MS, resting, settle, TOKEN_MS } from './verdicts.js';
+import type { NodeCluster, Seen, ServerTimes, Step, Verdict, WantedServer } from '../model.js';
+import { hasToJoin, missingMarks, nodeNameFor, nodeOf, waitsFor } from '../node-cluster.js';
+import { DAY_MS, JOINED_LOOK_MS, resting, settle, TOKEN_MS } from '../verdicts.js';
+import { decideUntilOver } from './await-rebuild.js';
+import { putClaim } from './request-rebuild.js';
 
 const CLUSTER_MS = 15_000;
 const rejectedSentence = 'The provider rejects the token of the connection, so the state of the server is unknown.';

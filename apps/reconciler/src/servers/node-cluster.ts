@@ -1,5 +1,5 @@
 import { isHostName, type NodeMarks, type NodeReading } from '@corral/garden';
-import { poolLabel } from '../clusters/shoot-marks.js';
+import { poolLabel } from '../clusters/shoot-labels.js';
 import type { NodeCluster, NodeOf, WantedServer } from './model.js';
 
 /** Without it, the garden counts the node to the worker pool that its configuration comes from. */

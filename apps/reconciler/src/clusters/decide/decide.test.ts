@@ -9,10 +9,10 @@ import {
   minutesLater,
   noon,
   present,
-} from '../../test/support/a-cluster.js';
+} from '../../../test/support/a-cluster.js';
+import type { Desired, Observed, Step } from '../model.js';
+import { operationAnnotation } from '../shoot-labels.js';
 import { decide } from './decide.js';
-import type { Desired, Observed, Step } from './model.js';
-import { operationAnnotation } from './shoot-marks.js';
 
 const foreign: Observed = { kind: 'foreign' };
 const stepOf = (desired: Desired, seen: Observed, now = minutesLater(6)): Step => decide(desired, seen, now);

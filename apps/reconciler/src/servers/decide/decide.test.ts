@@ -1,9 +1,9 @@
 import { asConnectionId } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { ago, anAction, aServer, aWanted, now, ready, said, second, times } from '../../test/support/a-server.js';
+import { ago, anAction, aServer, aWanted, now, ready, said, second, times } from '../../../test/support/a-server.js';
+import { judgeProviderFailure } from '../judge.js';
+import { nothingSeen, type Seen, type Step, type WantedServer } from '../model.js';
 import { decide } from './decide.js';
-import { judgeFailure } from './judge-failure.js';
-import { nothingSeen, type Seen, type Step, type WantedServer } from './model.js';
 
 const asked = (more: Partial<WantedServer> = {}) =>
   aWanted({ phase: 'Rebuilding', rebuildAskedAt: new Date(second.getTime() - 20_000), imageId: 7, ...more });
@@ -180,10 +180,10 @@ describe('the next step of a deregistration', () => {
 
 describe('a failure of the provider', () => {
   const verdictOf = (
-    failure: Parameters<typeof judgeFailure>[2],
+    failure: Parameters<typeof judgeProviderFailure>[2],
     step: Step['do'] = 'askRebuild',
     wanted = aWanted(),
-  ) => judgeFailure({ wanted, now, times, random: 0 }, step, failure);
+  ) => judgeProviderFailure({ wanted, now, times, random: 0 }, step, failure);
 
   it('is retried with growing delays', () => {
     const waits = [0, 1, 2, 10].map((failures) => {

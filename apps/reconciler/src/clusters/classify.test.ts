@@ -2,10 +2,10 @@ import { GardenError, type GardenErrorKind } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aDesired, aPool } from '../../test/support/a-cluster.js';
-import { classifyFailure, type Failure } from './classify-failure.js';
+import { classifyFailure, type Failure } from './classify.js';
+import { VersionUnavailable } from './decide/resolve-version.js';
 import type { Step } from './model.js';
-import { Unrenderable } from './render-shoot.js';
-import { VersionUnavailable } from './resolve-version.js';
+import { Unrenderable } from './render.js';
 
 const all: Record<GardenErrorKind, Failure['kind']> = {
   unreachable: 'pause',

@@ -1,8 +1,8 @@
-import { decideAsk } from './decide-ask.js';
-import { decideRebuild } from './decide-rebuild.js';
-import { nodeOf } from './membership.js';
-import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
-import { DAY_MS, resting, settle, TOKEN_MS, waiting } from './verdicts.js';
+import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
+import { nodeOf } from '../node-cluster.js';
+import { DAY_MS, resting, settle, TOKEN_MS, waiting } from '../verdicts.js';
+import { decideRebuild } from './await-rebuild.js';
+import { decideAsk } from './request-rebuild.js';
 
 const ASLEEP_MS = 60_000;
 const DRAIN_MS = 5_000;

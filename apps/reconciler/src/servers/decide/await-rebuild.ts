@@ -1,6 +1,6 @@
 import type { ServerAction, ServerReading } from '@corral/hcloud';
-import type { Seen, ServerTimes, Step, WantedServer } from './model.js';
-import { failed, isAdoption, progressAt, settle, waiting } from './verdicts.js';
+import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
+import { failed, isAdoption, progressAt, settle, waiting } from '../verdicts.js';
 
 const LOOK_MS_MIN = 1_000;
 const LOOK_MS_MAX = 10_000;

@@ -1,8 +1,8 @@
-import { decideDrain } from './decide-leave.js';
-import { decideFailed, decideJoined } from './decide-look.js';
-import { hasToJoin, missingMarks, nodeOf, waitsFor } from './membership.js';
-import type { Seen, ServerTimes, Step, Verdict, WaitReason, WantedServer } from './model.js';
-import { DAY_MS, JOINED_LOOK_MS, progressAt, resting, settle, waiting } from './verdicts.js';
+import type { Seen, ServerTimes, Step, Verdict, WaitReason, WantedServer } from '../model.js';
+import { hasToJoin, missingMarks, nodeOf, waitsFor } from '../node-cluster.js';
+import { DAY_MS, JOINED_LOOK_MS, progressAt, resting, settle, waiting } from '../verdicts.js';
+import { decideFailed, decideJoined } from './check.js';
+import { decideDrain } from './leave.js';
 
 const CLUSTER_MS = 15_000;
 const NODE_MS = 10_000;

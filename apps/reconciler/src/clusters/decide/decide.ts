@@ -1,7 +1,7 @@
-import { driftOf, isLost } from './drift/drift.js';
-import { migrationOf } from './judge/phase.js';
-import type { Desired, Observed, Step } from './model.js';
-import { factsOf, type ShootFacts } from './observe.js';
+import { driftOf, isLost } from '../drift/drift.js';
+import { migrationOf } from '../judge/phase.js';
+import type { Desired, Observed, Step } from '../model.js';
+import { factsOf, type ShootFacts } from '../observe.js';
 import { isPinDue } from './resolve-version.js';
 import { isSlotFree, retryOf } from './retry-failed.js';
 import { hasFailed, isApplied, isRunDue, isStale } from './shoot-runs.js';

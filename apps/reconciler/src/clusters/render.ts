@@ -9,7 +9,7 @@ import {
   planAnnotation,
   poolLabel,
   teamAnnotation,
-} from './shoot-marks.js';
+} from './shoot-labels.js';
 
 /** A specification that no Shoot can express. The API refuses it already, so one that arrives here is never rendered partially. */
 export class Unrenderable extends Error {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { absent, aDesired, aShoot, aSteadyDesired, minutesLater, noon, present } from '../../test/support/a-cluster.js';
+import {
+  absent,
+  aDesired,
+  aShoot,
+  aSteadyDesired,
+  minutesLater,
+  noon,
+  present,
+} from '../../../test/support/a-cluster.js';
 import { learnedFrom, learnedFromRead } from './shoot-runs.js';
 
 const changed = aSteadyDesired({

@@ -1,5 +1,5 @@
 import type { ClusterErrorCode } from '@corral/contracts';
-import type { Desired } from './model.js';
+import type { Desired } from '../model.js';
 
 /**
  * With a token that the provider rejects, a run would fail and leave a working cluster `Failed`, so changes wait. They also

@@ -15,9 +15,9 @@ import {
   said,
   second,
   times,
-} from '../../test/support/a-server.js';
+} from '../../../test/support/a-server.js';
+import { nothingSeen, type Seen, type WantedServer } from '../model.js';
 import { decide } from './decide.js';
-import { nothingSeen, type Seen, type WantedServer } from './model.js';
 
 type Row = [what: string, wanted: WantedServer, seen: Seen, expected: string];
 

@@ -1,10 +1,10 @@
 import { asClusterId, asConnectionId } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
-import { aClaim, aCluster, ago, aNode, aWanted, marks, now, said, times } from '../../test/support/a-server.js';
+import { aClaim, aCluster, ago, aNode, aWanted, marks, now, said, times } from '../../../test/support/a-server.js';
+import { judgeClusterFailure } from '../judge.js';
+import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from '../model.js';
 import { decide } from './decide.js';
-import { judgeGarden } from './judge-garden.js';
-import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from './model.js';
 
 /** A machine with an acknowledged adoption and no use yet. */
 const aMachine = (more: Partial<WantedServer> = {}): WantedServer =>
@@ -161,7 +161,7 @@ describe('a machine that Corral cannot rebuild', () => {
   it('reports in its operation that the cluster does not answer, and keeps waiting', () => {
     const stand = { wanted: aMember('Joining'), now, times, random: 0 };
 
-    const told = judgeGarden(stand, 'readNode', {
+    const told = judgeClusterFailure(stand, 'readNode', {
       kind: 'unanswered',
       error: new GardenError('unreachable', 'get shoot nodes'),
     });

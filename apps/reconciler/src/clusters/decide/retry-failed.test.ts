@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { aShoot, aSteadyDesired, minutesLater } from '../../test/support/a-cluster.js';
-import type { Desired } from './model.js';
-import { factsOf } from './observe.js';
+import { aShoot, aSteadyDesired, minutesLater } from '../../../test/support/a-cluster.js';
+import type { Desired } from '../model.js';
+import { factsOf } from '../observe.js';
+import { operationAnnotation } from '../shoot-labels.js';
 import { retryOf } from './retry-failed.js';
-import { operationAnnotation } from './shoot-marks.js';
 
 const hour = 60;
 /** Already retried for its generation, so that only the provider's rate limit can cause a retry. */
