@@ -61,7 +61,7 @@ export interface AppliedShoot {
 }
 
 /** A Shoot, and when it was read by the garden's clock; null when the garden does not state it. */
-export interface OwnedShoot {
+export interface TimedShoot {
   shoot: Shoot;
   at: Date | null;
 }
@@ -141,7 +141,7 @@ export interface GardenClient {
   /** @returns null only when the garden reports that this Shoot is absent */
   readShoot(shoot: Named, signal?: AbortSignal): Promise<Shoot | null>;
   /** As `readShoot`, with the time of the reading, to order it against other events. */
-  readHeld(shoot: Named, signal?: AbortSignal): Promise<OwnedShoot | null>;
+  readTimedShoot(shoot: Named, signal?: AbortSignal): Promise<TimedShoot | null>;
   /**
    * Reads the certificate authority of a Shoot's API server, which the garden stores beside the Shoot.
    *

@@ -15,8 +15,8 @@ import {
   deleteShoot,
   issueKubeconfig,
   readAuthority,
-  readHeld,
   readShoot,
+  readTimedShoot,
   replaceWorkers,
 } from './shoots/shoot-calls.js';
 import { watchShoots } from './shoots/watch-shoots.js';
@@ -53,7 +53,7 @@ export function connectGarden(options: GardenOptions): GardenClient {
     readShoot: (shoot, signal) => readShoot(deps, shoot, signal),
     readAuthority: (shoot, signal) => readAuthority(deps, shoot, signal),
     applyShoot: (manifest, signal) => applyShoot(deps, manifest, signal),
-    readHeld: (shoot, signal) => readHeld(deps, shoot, signal),
+    readTimedShoot: (shoot, signal) => readTimedShoot(deps, shoot, signal),
     overrideShoot: (manifest, signal) => applyShoot(deps, manifest, signal, { force: true }),
     replaceWorkers: (shoot, signal) => replaceWorkers(deps, shoot, signal),
     annotateShoot: (shoot, signal) => annotateShoot(deps, shoot, signal),

@@ -16,29 +16,29 @@ export type {
   CredentialsDeclaration,
   GardenClient,
   GardenOptions,
-  OwnedShoot,
   ProjectDeclaration,
   ShootEvent,
   ShootIdentity,
   ShootManifest,
   ShootPage,
   ShootWatch,
+  TimedShoot,
   WatchState,
 } from './client.js';
 export { connectGarden, gardenCallMetrics } from './connect-garden.js';
 export { nameContexts } from './credentials/name-contexts.js';
-export type { JoinData, JoinRequest, NodeMarks, NodeReading, ShootNodes } from './nodes/client.js';
+export type { JoinData, JoinRequest, NodePatch, NodeReading, ShootNodes } from './nodes/client.js';
 export { isHostName } from './nodes/join-rules.js';
 export { renderJoinCommand, renderJoinUserData } from './nodes/render-join-command.js';
 export {
+  beforeFirstApply,
   defaultFieldManager,
   type FieldManager,
   type FieldPathPart,
-  fieldSteps,
+  fieldPathParts,
   isAppliedBy,
   isRemovable,
-  nobodysManager,
-  othersHolding,
+  otherManagersOf,
 } from './shoots/field-managers.js';
 export {
   type LastError,

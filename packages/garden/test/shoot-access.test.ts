@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 const read = (name = aShootName.name) => shoot.client.nodes.readNode({ ...aShootName, name }, 'web-1');
-const write = () => shoot.client.nodes.markNode(aShootName, 'web-1', { labels: {} });
+const write = () => shoot.client.nodes.patchNode(aShootName, 'web-1', { labels: {} });
 const users = () => shoot.requests.map(({ user }) => user);
 
 /** Sets all clocks ahead. What waits goes on waiting by the real time. */

@@ -32,7 +32,7 @@ const steps: Step['do'][] = [
   'retryShoot',
   'deleteShoot',
   'forget',
-  'settle',
+  'finish',
 ];
 
 interface Case {

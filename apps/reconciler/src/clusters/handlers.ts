@@ -34,7 +34,7 @@ export function reconcileHandler({ pass, gate, wakeUps, onGardenBack, metrics, l
     try {
       result = await pass(clusterId, signal);
     } finally {
-      leave(result?.word ?? null);
+      leave(result?.report ?? null);
     }
     const { end, steps } = result;
     const outcome = outcomeOf(end);
@@ -57,7 +57,7 @@ const didWork = ({ kind }: PassEnd): boolean => kind !== 'busy' && kind !== 'idl
 
 function tell(log: Log, clusterId: ClusterId, end: PassEnd, fields: { steps: readonly string[]; ms: number }): void {
   if (end.kind !== 'failed') {
-    const inMs = end.kind === 'settled' ? { inMs: end.inMs } : {};
+    const inMs = end.kind === 'finished' ? { inMs: end.inMs } : {};
     log.info('pass done', { clusterId, end: end.kind, ...fields, ...inMs });
     return;
   }

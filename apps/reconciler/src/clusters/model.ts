@@ -106,7 +106,7 @@ export type Step =
   /** The cluster is gone, so its row is deleted. */
   | { readonly do: 'forget' }
   /** Nothing to do in the garden: record the verdict of `judge`. */
-  | { readonly do: 'settle' };
+  | { readonly do: 'finish' };
 
 /** What clients see, and when to look again. */
 export interface Verdict {
@@ -119,7 +119,7 @@ export interface Verdict {
   readonly observedGeneration: number;
   readonly operation: OperationVerdict;
   /** Milliseconds, or null when no look is needed before the next event. */
-  readonly lookAgainMs: number | null;
+  readonly nextPassMs: number | null;
 }
 
 export type OperationVerdict = OperationVerdictOf<ClusterErrorCode>;

@@ -47,8 +47,8 @@ describe('the facts of a Shoot', () => {
       kubernetesVersion: null,
       isHighlyAvailable: false,
       problems: [],
-      seed: { wished: null, actual: null },
-      hibernation: { wished: false, actual: false },
+      seed: { desired: null, actual: null },
+      hibernation: { desired: false, actual: false },
       workers: [{ name: '', machineType: '', minimum: 0, maximum: 0 }],
     });
   });

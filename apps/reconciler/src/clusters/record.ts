@@ -187,7 +187,7 @@ export const recordStore = (pool: Pool) => {
           ...leaseValues(lease),
           ...[generation, verdict.phase, verdict.seedName, verdict.migrationPhase],
           ...[JSON.stringify(verdict.conditions), verdict.observedGeneration, observedHash, failures],
-          ...[verdict.lookAgainMs, operationId, ...operationValues(operation), operation.to !== 'stay'],
+          ...[verdict.nextPassMs, operationId, ...operationValues(operation), operation.to !== 'stay'],
           waiting && JSON.stringify(waiting),
           verdict.observed && JSON.stringify(verdict.observed),
         ],

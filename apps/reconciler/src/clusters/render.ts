@@ -26,7 +26,10 @@ export class Unrenderable extends Error {
 const providerApi = 'hcloud.provider.extensions.gardener.cloud/v1alpha1';
 
 /** Labels and annotations that Corral sets on a Shoot. */
-export function marksOf(desired: Desired): { labels: Record<string, string>; annotations: Record<string, string> } {
+export function shootMetadata(desired: Desired): {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+} {
   return {
     labels: { [managedLabel]: 'true', [clusterIdLabel]: desired.id },
     annotations: {
@@ -62,7 +65,7 @@ export function renderShoot(desired: Desired, settings: GardenSettings): ShootMa
       namespace: desired.namespace,
       // With the UID, an apply to a deleted Shoot is a conflict. Without it, the apply would create a new one.
       ...(known.shootUid === null ? {} : { uid: known.shootUid }),
-      ...marksOf(desired),
+      ...shootMetadata(desired),
     },
     spec: {
       cloudProfile: { kind: 'CloudProfile', name: settings.cloudProfileName },

@@ -1,10 +1,10 @@
 /*
- * Marks on our Shoots besides their specification. Lists and the watch select by the labels. The annotations hold what was
+ * Labels and annotations of our Shoots. Lists and the watch select by the labels. The annotations hold what was
  * declared when the Shoot was last applied.
  */
 
-/** Prefix of all marks of Corral on Shoots and their workers. */
-export const markPrefix = 'corral.dev/';
+/** Prefix of all labels and annotations of Corral on Shoots and their workers. */
+export const corralPrefix = 'corral.dev/';
 
 export const managedLabel = 'corral.dev/managed';
 export const clusterIdLabel = 'corral.dev/cluster-id';

@@ -3,15 +3,15 @@ import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
 import { observedHash } from '../clusters/observe.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
 import type { WakeUps } from '../loop/wake-ups.js';
-import { ABSENT, type NewsStore, type Sighting } from './due-clusters.js';
+import { ABSENT, type DueStore, type Sighting } from './due-store.js';
 
-export interface ShootNewsDeps {
+export interface FollowDeps {
   readonly garden: Pick<GardenClient, 'watchShoots'>;
-  readonly news: NewsStore;
+  readonly dueTimes: DueStore;
   readonly wakeUps: Pick<WakeUps<ClusterId>, 'wakeAll'>;
   /** Time between two full lists. */
   readonly relistEveryMs: number;
-  readonly onNews: (source: 'list' | 'event' | 'missing', clusters: number) => void;
+  readonly onChanges: (source: 'list' | 'event' | 'missing', clusters: number) => void;
   readonly onWatching: (isWatching: boolean) => void;
   /** Called when a watch opens after an interruption. Never rejects. */
   readonly onReturn: () => Promise<void>;
@@ -25,20 +25,20 @@ const ROWS_PER_PAGE = 500;
  * missing Shoots are known.
  */
 export const followShoots =
-  ({ garden, news, wakeUps, relistEveryMs, onNews, onWatching, onReturn }: ShootNewsDeps) =>
+  ({ garden, dueTimes, wakeUps, relistEveryMs, onChanges, onWatching, onReturn }: FollowDeps) =>
   (signal: AbortSignal): Promise<void> => {
     let seenNames = new Set<string>();
     let isInterrupted = true;
 
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
-      const ids = await news.markChanged(seen);
-      onNews(source, ids.length);
+      const ids = await dueTimes.makeChangedDue(seen);
+      onChanges(source, ids.length);
       await wakeUps.wakeAll(ids);
     };
     const wakeMissing = async (): Promise<void> => {
       for (let after: ClusterId | null = null; !signal.aborted; ) {
-        const page = await news.markMissing({ seenNames, limit: ROWS_PER_PAGE }, after);
-        onNews('missing', page.ids.length);
+        const page = await dueTimes.makeMissingDue({ seenNames, limit: ROWS_PER_PAGE }, after);
+        onChanges('missing', page.ids.length);
         await wakeUps.wakeAll(page.ids);
         after = page.next;
         if (after === null) return;

@@ -4,12 +4,12 @@ import { sleep, startDeadline } from '@corral/wire';
 import { waitsForGarden } from '../clusters/judge/waiting.js';
 import { managedSelector } from '../clusters/shoot-labels.js';
 import { unlessStopped } from '../loop/run-bounds.js';
-import type { NewsStore, WaitingShoot } from './due-clusters.js';
-import { gardenWordOf } from './gate.js';
+import type { DueStore, WaitingShoot } from './due-store.js';
+import { gardenReportOf } from './gate.js';
 
 export interface ProbeDeps {
   readonly garden: Pick<GardenClient, 'readShoot' | 'listShoots'>;
-  readonly news: Pick<NewsStore, 'findWaiting'>;
+  readonly dueTimes: Pick<DueStore, 'findWaiting'>;
   /** Wakes the waiting clusters. Never rejects. */
   readonly onReturn: () => Promise<void>;
   readonly log: Log;
@@ -31,7 +31,7 @@ const ANSWER_MS_MAX = 1_500;
  * clusters retry with growing delays. Runs until the signal aborts. Never rejects.
  */
 export const probeGarden =
-  ({ garden, news, onReturn, log, pause = sleep }: ProbeDeps) =>
+  ({ garden, dueTimes, onReturn, log, pause = sleep }: ProbeDeps) =>
   async (signal: AbortSignal): Promise<void> => {
     /** The newest wait at the last look that found the garden well. Empty when the last look found anything else. */
     let wokenUpTo = '';
@@ -44,7 +44,7 @@ export const probeGarden =
       const known = wokenUpTo;
       wokenUpTo = '';
       try {
-        const waiting = await news.findWaiting(waitsForGarden);
+        const waiting = await dueTimes.findWaiting(waitsForGarden);
         if (waiting === null) return 'idle';
         if (!(await isAnswering(waiting))) return 'away';
         // A newer wait than at the last look means an outage between the two that no probe saw.
@@ -67,7 +67,7 @@ export const probeGarden =
         await unlessStopped(ask, signal);
         return true;
       } catch (error) {
-        return gardenWordOf(error)?.kind === 'fine';
+        return gardenReportOf(error)?.kind === 'fine';
       } finally {
         limit.end();
       }

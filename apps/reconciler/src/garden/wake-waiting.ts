@@ -1,10 +1,10 @@
 import type { Log } from '@corral/service';
-import type { TurnId } from '../loop/leases.js';
+import type { LeasedId } from '../loop/leases.js';
 import { eachOf } from '../loop/wake-ups.js';
 
 /** A row that waited and is due now. */
 export interface Woken {
-  readonly id: TurnId;
+  readonly id: LeasedId;
   /** Milliseconds until then. */
   readonly inMs: number;
 }
@@ -12,9 +12,9 @@ export interface Woken {
 /** Rows that may wait for the garden: clusters, or servers that are nodes of clusters. */
 export interface Waiters {
   /** Makes all of them due within the given milliseconds, spread over that time. */
-  readonly mark: (withinMs: number) => Promise<Woken[]>;
-  /** Gets only what `mark` gave. A method, so that the wakers of clusters and of servers fit one list. */
-  wake(id: TurnId, inMs: number): Promise<void>;
+  readonly makeDue: (withinMs: number) => Promise<Woken[]>;
+  /** Gets only what `makeDue` gave. A method, so that the wakers of clusters and of servers fit one list. */
+  wake(id: LeasedId, inMs: number): Promise<void>;
 }
 
 export interface WakeWaitingDeps {
@@ -36,9 +36,9 @@ export function wakeWaiting({ waiters, log, now = () => performance.now() }: Wak
   let againAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
-  const wakeAll = async ({ mark, wake }: Waiters): Promise<void> => {
+  const wakeAll = async ({ makeDue, wake }: Waiters): Promise<void> => {
     try {
-      const woken = await mark(WITHIN_MS);
+      const woken = await makeDue(WITHIN_MS);
       if (woken.length > 0) log.info('garden is back', { woken: woken.length });
       await eachOf(woken, ({ id, inMs }) => wake(id, inMs));
     } catch (error) {

@@ -3,17 +3,17 @@ import { type Pool, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
 
 /** Names a row that is worked on in turns. */
-export type TurnId = ClusterId | ServerId;
+export type LeasedId = ClusterId | ServerId;
 
 /** One turn with a row. Its writes count only while no later turn was given out. */
-export interface PassLease<Id extends TurnId = TurnId> {
+export interface PassLease<Id extends LeasedId = LeasedId> {
   readonly teamId: TeamId;
   readonly id: Id;
   readonly fence: number;
 }
 
 /** What came of asking for a turn with a row. */
-export type LeaseAnswer<Id extends TurnId = TurnId> =
+export type LeaseAnswer<Id extends LeasedId = LeasedId> =
   | { readonly kind: 'taken'; readonly lease: PassLease<Id> }
   /** Another pass has it. What made the row due meanwhile is served by that one or after it. */
   | { readonly kind: 'busy' }
@@ -26,22 +26,22 @@ export const ours = 'team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_unt
 export const leaseValues = ({ teamId, id, fence }: PassLease): [string, string, number] => [teamId, id, fence];
 
 /** How a pass releases its lease. */
-interface TurnEnd {
+interface PassDelay {
   /** Milliseconds until the next look unless the row becomes due earlier. Null when no look is needed before the next event. */
-  readonly lookAgainMs: number | null;
+  readonly nextPassMs: number | null;
 }
 
 /** `again`: the row became due during the pass, so it is due now. */
 export type Released = { readonly kind: 'released'; readonly again: boolean } | { readonly kind: 'overtaken' };
 
 /** A row that the sweep found, with where the sweep goes on after it. */
-export interface Due<Id extends TurnId = TurnId> {
+export interface Due<Id extends LeasedId = LeasedId> {
   readonly id: Id;
   readonly dueAt: Date;
 }
 
 /** What is worked on in turns: rows with `due_at`, `lease_until` and `lease_fence`. The texts are SQL of ours. */
-export interface LeasedTable<Id extends TurnId> {
+export interface LeasedTable<Id extends LeasedId> {
   readonly table: Id extends ClusterId ? 'cluster' : 'adopted_server';
   /** A condition that tells which rows are worked on at all. */
   readonly isWorkedOn: string;
@@ -60,7 +60,7 @@ const inMs = (parameter: string): string => `clock_timestamp() + make_interval(s
  */
 const untouched = 'due_at IS NOT DISTINCT FROM lease_until';
 
-export const leaseStore = <Id extends TurnId>(pool: Pool, { table, isWorkedOn, onTaken }: LeasedTable<Id>) => {
+export const leaseStore = <Id extends LeasedId>(pool: Pool, { table, isWorkedOn, onTaken }: LeasedTable<Id>) => {
   const whyNot = async (id: Id): Promise<LeaseAnswer<Id>> => {
     const { rows } = await pool.query<{ is_free: boolean; due_in_ms: number | null; is_worked_on: boolean }>(
       `SELECT ${isFree} AS is_free, ${isWorkedOn} AS is_worked_on,
@@ -103,13 +103,13 @@ export const leaseStore = <Id extends TurnId>(pool: Pool, { table, isWorkedOn, o
     },
 
     /** Gives the turn back without a word about the row, as when it is the other side that is away. */
-    async release({ teamId, id, fence }: PassLease<Id>, { lookAgainMs }: TurnEnd): Promise<Released> {
+    async release({ teamId, id, fence }: PassLease<Id>, { nextPassMs }: PassDelay): Promise<Released> {
       const { rows } = await pool.query<{ again: boolean }>(
         `UPDATE ${table} SET due_at = CASE WHEN turn.again THEN due_at ELSE ${inMs('$4')} END, lease_until = NULL
          FROM (SELECT id, NOT (${untouched}) AS again FROM ${table} WHERE id = $2 FOR UPDATE) turn
          WHERE ${table}.id = turn.id AND team_id = $1 AND lease_fence = $3 AND lease_until IS NOT NULL
          RETURNING again`,
-        [teamId, id, fence, lookAgainMs],
+        [teamId, id, fence, nextPassMs],
       );
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
     },
@@ -136,7 +136,7 @@ export const leaseStore = <Id extends TurnId>(pool: Pool, { table, isWorkedOn, o
     },
   };
 };
-export type LeaseStore<Id extends TurnId> = ReturnType<typeof leaseStore<Id>>;
+export type LeaseStore<Id extends LeasedId> = ReturnType<typeof leaseStore<Id>>;
 
 export interface KeptPassLease {
   /** Aborted when the pass must stop: on shutdown, or when a later lease was granted. */
@@ -149,7 +149,7 @@ export interface KeptPassLease {
  * Renews a lease during a pass. Leases are short, so that another process soon takes over after a crash, while a single call
  * may take longer.
  */
-export function keepLease<Id extends TurnId>(
+export function keepLease<Id extends LeasedId>(
   { leases, log }: { leases: Pick<LeaseStore<Id>, 'renewLease'>; log: Log },
   lease: PassLease<Id>,
   leaseMs: number,

@@ -30,8 +30,8 @@ describe('a cluster that did not perform a step', () => {
   it.each(kinds)('is retried after %s, without its wording in the message', (kind) => {
     for (const phase of ['Joining', 'Joined', 'Leaving'] as const) {
       const verdict = told(aMember(phase), kind);
-      expect(verdict).toMatchObject({ phase, operation: { to: 'stay' }, endsMembership: false });
-      expect(verdict.lookAgainMs).toBeGreaterThanOrEqual(1_000);
+      expect(verdict).toMatchObject({ phase, operation: { to: 'stay' }, hasLeftCluster: false });
+      expect(verdict.nextPassMs).toBeGreaterThanOrEqual(1_000);
       expect(verdict.message).not.toContain('c1');
     }
   });
@@ -42,18 +42,18 @@ describe('a cluster that did not perform a step', () => {
     ['throttled', null],
     ['credentials', null],
   ])('sets nodeReady after %s as far as it is known', (kind, nodeReady) => {
-    expect(told(aMember('Joined'), kind)).toMatchObject({ nodeReady, lookAgainMs: 60_000 });
+    expect(told(aMember('Joined'), kind)).toMatchObject({ nodeReady, nextPassMs: 60_000 });
   });
 
   it('is retried with growing delays', () => {
-    const waits = [0, 1, 2, 10].map((failures) => told(aMember('Leaving', { failures }), 'unreachable').lookAgainMs);
+    const waits = [0, 1, 2, 10].map((failures) => told(aMember('Leaving', { failures }), 'unreachable').nextPassMs);
     expect(waits).toEqual([2_000, 4_000, 8_000, 60_000]);
   });
 
   it('is retried after Retry-After without counting a failure', () => {
     const error = new GardenError('throttled', 'shoot', { retryAfterSeconds: 7 });
     const verdict = judgeClusterFailure(context(aMember('Leaving')), 'evict', { kind: 'unanswered', error });
-    expect(verdict).toMatchObject({ lookAgainMs: 9_000, failures: 0 });
+    expect(verdict).toMatchObject({ nextPassMs: 9_000, failures: 0 });
   });
 
   it('reports a missing managed pool', () => {
@@ -65,7 +65,7 @@ describe('a cluster that did not perform a step', () => {
     expect(told(aMember('Joining', { begunAt }), 'unreachable')).toMatchObject({
       phase: 'Failed',
       message: expect.stringContaining('(server_join_timeout)'),
-      lookAgainMs: null,
+      nextPassMs: null,
     });
     expect(told(aMember('Leaving', { begunAt }), 'unreachable').phase).toBe('Leaving');
   });
@@ -75,7 +75,7 @@ describe('a cluster that did not perform a step', () => {
       kind: 'paused',
       inMs: 5_000,
     });
-    expect(verdict).toMatchObject({ phase: 'Joined', lookAgainMs: 5_000, failures: 2, nodeReady: null });
+    expect(verdict).toMatchObject({ phase: 'Joined', nextPassMs: 5_000, failures: 2, nodeReady: null });
   });
 });
 
@@ -84,7 +84,7 @@ describe('a provider that refuses a joining or leaving step', () => {
   const forbidden = { kind: 'credentials_refused', status: 403, code: 'forbidden' } as const;
 
   it.each(['Joining', 'Leaving'] as const)('ends a %s with its code, without an operation', (phase) => {
-    expect(judgeProviderFailure(context(aMember(phase)), 'askRebuild', refused('protected'))).toMatchObject({
+    expect(judgeProviderFailure(context(aMember(phase)), 'requestRebuild', refused('protected'))).toMatchObject({
       phase: 'Failed',
       message: expect.stringContaining('(server_protected)'),
       operation: { to: 'stay' },
@@ -93,15 +93,19 @@ describe('a provider that refuses a joining or leaving step', () => {
   });
 
   it.each(['Joining', 'Leaving'] as const)('keeps a %s waiting during a lock, and for a valid token', (phase) => {
-    expect(judgeProviderFailure(context(aMember(phase)), 'askRebuild', refused('locked'))).toMatchObject({ phase });
-    expect(judgeProviderFailure(context(aMember(phase)), 'askRebuild', forbidden)).toMatchObject({
+    expect(judgeProviderFailure(context(aMember(phase)), 'requestRebuild', refused('locked'))).toMatchObject({ phase });
+    expect(judgeProviderFailure(context(aMember(phase)), 'requestRebuild', forbidden)).toMatchObject({
       phase,
       doubtsToken: true,
     });
   });
 
   it('fails a joining without the server, but not a leaving', () => {
-    expect(judgeProviderFailure(context(aMember('Joining')), 'askRebuild', { kind: 'absent' }).phase).toBe('Failed');
-    expect(judgeProviderFailure(context(aMember('Leaving')), 'askRebuild', { kind: 'absent' }).phase).toBe('Leaving');
+    expect(judgeProviderFailure(context(aMember('Joining')), 'requestRebuild', { kind: 'absent' }).phase).toBe(
+      'Failed',
+    );
+    expect(judgeProviderFailure(context(aMember('Leaving')), 'requestRebuild', { kind: 'absent' }).phase).toBe(
+      'Leaving',
+    );
   });
 });

@@ -4,7 +4,7 @@ import type { ProjectFailure } from '@corral/hcloud';
 import { backoffMs, spreadMs } from '@corral/wire';
 import type { ServerTimes, Step, Verdict, WaitReason, WantedServer } from './model.js';
 import type { NodeFailure } from './perform-node.js';
-import { failed, isAdoption, JOINED_LOOK_MS, progressAt, resting, waiting } from './verdicts.js';
+import { failed, isAdoption, JOINED_CHECK_MS, progressAt, resting, waiting } from './verdicts.js';
 
 /** What a verdict on a failed step depends on besides the failure. */
 export interface FailureContext {
@@ -41,7 +41,7 @@ export function judgeProviderFailure(
   const inMs = spreadMs(waitMs(failure, wanted.failures), random);
   const [reason, message] = reasonFor(failure);
   if (isOnItsWay) {
-    const progress = wanted.rebuildAskedAt === null ? progressAt.begun : progressAt.asked;
+    const progress = wanted.rebuildAskedAt === null ? progressAt.begun : progressAt.requested;
     return waiting(wanted, now, times, { message, reason, inMs, progress, failures, doubtsToken });
   }
   const rest = resting(wanted.phase, message, { to: 'stay' }, inMs);
@@ -50,7 +50,7 @@ export function judgeProviderFailure(
 
 /** Null when the step can be retried. */
 function lastingEnd(wanted: WantedServer, step: Step['do'], failure: ProjectFailure): Verdict | null {
-  const isWrite = step === 'putClaim' || step === 'askRebuild';
+  const isWrite = step === 'putLabel' || step === 'requestRebuild';
   if (failure.kind === 'absent' && isWrite && wanted.phase !== 'Leaving') {
     return failed(wanted, 'server_gone', 'The cloud project has no such server.');
   }
@@ -103,7 +103,7 @@ export function judgeClusterFailure(context: FailureContext, step: Step['do'], f
   }
   const { kind, retryAfterSeconds } = failure.error;
   const backedOffMs = backoffMs(wanted.failures, clusterRetry);
-  const againMs = wanted.phase === 'Joined' ? JOINED_LOOK_MS : backedOffMs;
+  const againMs = wanted.phase === 'Joined' ? JOINED_CHECK_MS : backedOffMs;
   const inMs = (retryAfterSeconds ?? 0) * 1_000 + spreadMs(againMs, random);
   const failures = kind === 'throttled' ? wanted.failures : wanted.failures + 1;
   const reason = kind === 'throttled' ? 'UpstreamThrottled' : 'ClusterUnavailable';

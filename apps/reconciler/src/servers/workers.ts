@@ -54,8 +54,8 @@ function reconcileServerHandler({ pass, wakeUps, metrics, log }: ReconcileServer
     const { end, steps } = await pass(serverId, signal);
     metrics.passes.inc({ outcome: end.kind.replaceAll(' ', '_') });
     // Nodes are read every minute, which is not worth a log line.
-    const isMereLook = steps.every((step) => step === 'readNode');
-    if (!isMereLook) log.info('server pass done', { serverId, end: end.kind, steps });
+    const isMereRead = steps.every((step) => step === 'readNode');
+    if (!isMereRead) log.info('server pass done', { serverId, end: end.kind, steps });
     await planNext(wakeUps, serverId, end, { delayMsMax: SOON_MS });
   };
 }
@@ -140,7 +140,7 @@ const noNodes: ShootNodes = {
   joinData: noGarden,
   endJoin: noGarden,
   readNode: noGarden,
-  markNode: noGarden,
+  patchNode: noGarden,
   evictPods: noGarden,
   deleteNode: noGarden,
 };

@@ -9,7 +9,7 @@ import { recordStore } from '../../src/clusters/record.js';
 import { clusterTable } from '../../src/clusters/workers.js';
 import { authorities } from '../../src/garden/authorities.js';
 import { catalogue } from '../../src/garden/catalogue.js';
-import { newsStore } from '../../src/garden/due-clusters.js';
+import { dueStore } from '../../src/garden/due-store.js';
 import { leaseStore } from '../../src/loop/leases.js';
 import { type ClusterRows, openClusterRows } from '../support/cluster-rows.js';
 import { type CallFault, type GardenMethod, modelClient } from '../support/model-client.js';
@@ -84,9 +84,9 @@ async function tell({ cluster, garden }: World): Promise<void> {
     shootName: row.shoot_name,
     hash: shoot === null ? 'absent' : observedHash(shoot),
   };
-  await newsStore(at.pool).markChanged([sighting]);
+  await dueStore(at.pool).makeChangedDue([sighting]);
   if (shoot === null && row.shoot_uid !== null && row.observed_hash !== 'absent') {
-    await newsStore(at.pool).markMissing({ seenNames: new Set(), limit: 1_000 }, null);
+    await dueStore(at.pool).makeMissingDue({ seenNames: new Set(), limit: 1_000 }, null);
   }
 }
 
@@ -100,7 +100,7 @@ async function live(world: World, operationId: string): Promise<void> {
     if (!['queued', 'running'].includes(state) && world.garden.model.isIdle()) return;
   }
   throw new Error(
-    `It does not settle: ${JSON.stringify(await at.operation(operationId))} ${JSON.stringify(await at.row(world.cluster.id))}`,
+    `Its passes do not end: ${JSON.stringify(await at.operation(operationId))} ${JSON.stringify(await at.row(world.cluster.id))}`,
   );
 }
 
@@ -119,7 +119,7 @@ describe('a pass', () => {
     const { end, steps } = await passOn(world)(world.cluster.id, running());
 
     expect(steps).toEqual(['ensureProject', 'applyCredentials', 'pinVersion', 'applyShoot']);
-    expect(end).toMatchObject({ kind: 'settled' });
+    expect(end).toMatchObject({ kind: 'finished' });
     expect(await at.row(world.cluster.id)).toMatchObject({
       applied_generation: 1,
       pinned_version: '1.33.7',
@@ -155,7 +155,7 @@ describe('a pass', () => {
 
     const passes = await Promise.all(Array.from({ length: 6 }, () => passOn(world)(world.cluster.id, running())));
 
-    expect(passes.filter(({ end }) => end.kind === 'settled')).toHaveLength(1);
+    expect(passes.filter(({ end }) => end.kind === 'finished')).toHaveLength(1);
     expect(world.garden.calls.filter((call) => call === 'applyShoot')).toHaveLength(1);
   });
 
@@ -230,7 +230,7 @@ describe('a pass', () => {
     expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Degraded' });
     await passOn(world)(world.cluster.id, running());
 
-    expect(end).toEqual({ kind: 'settled', inMs: 0 });
+    expect(end).toEqual({ kind: 'finished', inMs: 0 });
     expect(await at.row(world.cluster.id)).toMatchObject({ phase: 'Ready', due_at: null });
   });
 
@@ -268,7 +268,7 @@ describe('a pass', () => {
 
     const { end } = await passOn({ garden: { ...world.garden, client } })(world.cluster.id, running());
 
-    expect(end).toEqual({ kind: 'settled', inMs: 1_000 });
+    expect(end).toEqual({ kind: 'finished', inMs: 1_000 });
     expect(await at.row(world.cluster.id)).toMatchObject({ failures: 0, phase: 'Pending' });
   });
 
@@ -328,11 +328,11 @@ describe('a token that the provider rejects in the garden', () => {
   });
 });
 
-describe('the garden word of a pass after an error', () => {
-  const wordAfter = async (kind: GardenErrorKind): Promise<PassResult['word']> => {
+describe('the garden report of a pass after an error', () => {
+  const reportAfter = async (kind: GardenErrorKind): Promise<PassResult['report']> => {
     const world = await aWorld();
     world.garden.faults.set('applyShoot', [{ when: 'before', kind }]);
-    return (await passOn(world)(world.cluster.id, running())).word;
+    return (await passOn(world)(world.cluster.id, running())).report;
   };
 
   it.each([
@@ -343,8 +343,8 @@ describe('the garden word of a pass after an error', () => {
     ['unusable', { kind: 'away' }],
     ['refused', { kind: 'fine' }],
     ['conflict', { kind: 'fine' }],
-  ] as const)('%s', async (kind, word) => {
-    expect(await wordAfter(kind)).toEqual(word);
+  ] as const)('%s', async (kind, report) => {
+    expect(await reportAfter(kind)).toEqual(report);
   });
 });
 

@@ -7,7 +7,7 @@ import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { observedHash } from '../../src/clusters/observe.js';
 import { clusterTable } from '../../src/clusters/workers.js';
-import { newsStore } from '../../src/garden/due-clusters.js';
+import { dueStore } from '../../src/garden/due-store.js';
 import { followShoots } from '../../src/garden/follow-shoots.js';
 import { type Leading, lead, leadershipStore } from '../../src/loop/leadership.js';
 import { leaseStore } from '../../src/loop/leases.js';
@@ -95,10 +95,10 @@ describe('a list of all Shoots', () => {
 
     await followShoots({
       garden: { watchShoots },
-      news: newsStore(at.pool),
+      dueTimes: dueStore(at.pool),
       relistEveryMs: HOUR_MS,
       wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },
-      onNews: () => undefined,
+      onChanges: () => undefined,
       onWatching: () => undefined,
       onReturn: async () => undefined,
     })(running());
@@ -124,16 +124,16 @@ describe('the return of the garden', () => {
     const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
     const newestSince = '2026-01-01T00:00:01.000Z';
     waiting.push(await waitsFor('GardenUnavailable', '1 minute', newestSince));
-    expect(await newsStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
+    expect(await dueStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
       namespace: null,
       name: expect.stringMatching(/^c/),
       newestSince,
     });
-    expect(await newsStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
+    expect(await dueStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
     await waitsFor('UpstreamThrottled', '1 minute');
     await waitsFor('GardenUnavailable', '1 second');
 
-    const woken = await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000);
+    const woken = await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000);
 
     expect(woken.map(({ id }) => id).toSorted()).toEqual(waiting.toSorted());
     expect(new Set(woken.map(({ inMs }) => inMs)).size).toBe(waiting.length);
@@ -143,7 +143,7 @@ describe('the return of the garden', () => {
       [waiting],
     );
     expect(rows).toEqual([{ count: waiting.length }]);
-    expect(await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000)).toEqual([]);
+    expect(await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000)).toEqual([]);
   });
 
   it('makes leased clusters due too, since their pass may have started earlier', async () => {
@@ -152,10 +152,10 @@ describe('the return of the garden', () => {
     const answer = await leases.takeLease(id, 1_000);
     if (answer.kind !== 'taken') throw new Error(answer.kind);
 
-    const woken = await newsStore(at.pool).markWaiting(['GardenUnavailable'], 2_000);
+    const woken = await dueStore(at.pool).makeWaitingDue(['GardenUnavailable'], 2_000);
 
     expect(woken.map((each) => each.id)).toEqual([id]);
-    expect(await leases.release(answer.lease, { lookAgainMs: HOUR_MS })).toEqual({ kind: 'released', again: true });
+    expect(await leases.release(answer.lease, { nextPassMs: HOUR_MS })).toEqual({ kind: 'released', again: true });
   });
 
   it('is reported by a watch that opens after an interruption only', async () => {
@@ -167,10 +167,10 @@ describe('the return of the garden', () => {
 
     await followShoots({
       garden: { watchShoots },
-      news: newsStore(at.pool),
+      dueTimes: dueStore(at.pool),
       wakeUps: { wakeAll: async () => undefined },
       relistEveryMs: HOUR_MS,
-      onNews: () => undefined,
+      onChanges: () => undefined,
       onWatching: () => undefined,
       onReturn: async () => {
         returns += 1;
@@ -202,7 +202,7 @@ describe('the verification of connections', () => {
   const verifyWith = (standing: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
     verifyConnections({
       store: verificationStore(at.pool),
-      news: newsStore(at.pool),
+      dueTimes: dueStore(at.pool),
       log: silentLog,
       onVerified: () => undefined,
       wakeUps: { wakeAll: async (ids) => void woken.push(...ids) },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type FieldManager, isAppliedBy, othersHolding, parseManagers } from './field-managers.js';
+import { type FieldManager, isAppliedBy, otherManagersOf, parseManagers } from './field-managers.js';
 
 const entry = (manager: string, fields: object, time = '2026-08-01T10:00:00Z', operation = 'Update') => ({
   ...{ manager, operation, time, apiVersion: 'core.gardener.cloud/v1beta1', fieldsType: 'FieldsV1' },
@@ -9,9 +9,10 @@ const inWorker = (fields: object) => ({
   'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1"}': { '.': {}, 'f:name': {}, ...fields } } } },
 });
 const managersOf = (...managedFields: object[]): FieldManager[] => parseManagers({ managedFields });
-const holding = (managers: FieldManager[], path: string) => othersHolding(managers, path).map(({ manager }) => manager);
+const holding = (managers: FieldManager[], path: string) =>
+  otherManagersOf(managers, path).map(({ manager }) => manager);
 
-describe('who else holds a field', () => {
+describe('who else owns a field', () => {
   const managers = managersOf(
     entry('kubectl', inWorker({ 'f:maximum': {} })),
     entry('gardener', { 'f:spec': { 'f:kubernetes': { 'f:version': {} } } }),

@@ -7,14 +7,14 @@ export interface FieldManager {
   readonly operation: string;
   /** when it last changed one of its fields: RFC 3339, by the garden's clock, to the second */
   readonly time: string | null;
-  /** a tree of steps such as `f:spec` and `k:{"name":"p1"}`; nodes that are `{}` or have `.` are owned */
+  /** a tree of parts such as `f:spec` and `k:{"name":"p1"}`; nodes that are `{}` or have `.` are owned */
   readonly fields: JsonObject;
 }
 
 /** The default field manager of this client. */
 export const defaultFieldManager = 'corral';
 /** The API server assigns unowned fields to this manager at the first apply. */
-export const nobodysManager = 'before-first-apply';
+export const beforeFirstApply = 'before-first-apply';
 
 export function parseManagers(metadata: JsonObject): FieldManager[] {
   return objectsIn(metadata, 'managedFields').map((entry) => ({
@@ -35,14 +35,14 @@ export function isAppliedBy(managers: readonly FieldManager[], name: string = de
  *
  * @param path in the form of a conflict, e.g. `.spec.provider.workers[name="p1"].maximum`
  */
-export function othersHolding(
+export function otherManagersOf(
   managers: readonly FieldManager[],
   path: string,
   us: string = defaultFieldManager,
 ): FieldManager[] {
-  const steps = stepsOf(path);
+  const parts = ownedPathOf(path);
   return managers
-    .filter(({ manager, fields }) => manager !== us && manager !== nobodysManager && holds(fields, steps))
+    .filter(({ manager, fields }) => manager !== us && manager !== beforeFirstApply && owns(fields, parts))
     .sort((one, other) => (other.time ?? '').localeCompare(one.time ?? ''));
 }
 
@@ -52,32 +52,32 @@ export function isRemovable(
   path: string,
   us: string = defaultFieldManager,
 ): boolean {
-  const steps = stepsOf(path);
-  return isAppliedBy(managers, us) && !managers.some(({ manager, fields }) => manager !== us && holds(fields, steps));
+  const parts = ownedPathOf(path);
+  return isAppliedBy(managers, us) && !managers.some(({ manager, fields }) => manager !== us && owns(fields, parts));
 }
 
-function holds(fields: JsonObject, [step, ...rest]: readonly string[]): boolean {
-  if (step === undefined) return true;
-  const below = fields[step];
+function owns(fields: JsonObject, [part, ...rest]: readonly string[]): boolean {
+  if (part === undefined) return true;
+  const below = fields[part];
   if (!isObject(below)) return false;
   // A leaf is owned with everything in it.
-  return Object.keys(below).length === 0 || holds(below, rest);
+  return Object.keys(below).length === 0 || owns(below, rest);
 }
 
-/** A step into an object, or to a named item of a list. */
+/** A part into an object, or to a named item of a list. */
 export type FieldPathPart = string | { readonly name: string };
 
 /**
  * Parses the path of a conflict, e.g. `.spec.provider.workers[name="p1"].maximum`. Names of labels and annotations
- * contain dots; they are always the last step.
+ * contain dots; they are always the last part.
  */
-export function fieldSteps(path: string): FieldPathPart[] {
+export function fieldPathParts(path: string): FieldPathPart[] {
   const [, before = path, key] = /^(.*\.(?:labels|annotations))\.(.+)$/.exec(path) ?? [];
-  const steps = [...before.matchAll(/\.([^.[\]]+)|\[name="([^"]*)"\]/g)].map(([, field, name]) =>
+  const parts = [...before.matchAll(/\.([^.[\]]+)|\[name="([^"]*)"\]/g)].map(([, field, name]) =>
     field === undefined ? { name: name ?? '' } : field,
   );
-  return key === undefined ? steps : [...steps, key];
+  return key === undefined ? parts : [...parts, key];
 }
 
-const stepsOf = (path: string): string[] =>
-  fieldSteps(path).map((step) => (typeof step === 'string' ? `f:${step}` : `k:${JSON.stringify(step)}`));
+const ownedPathOf = (path: string): string[] =>
+  fieldPathParts(path).map((part) => (typeof part === 'string' ? `f:${part}` : `k:${JSON.stringify(part)}`));

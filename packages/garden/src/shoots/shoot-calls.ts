@@ -4,7 +4,7 @@ import { isGardenError } from '../calls/garden-error.js';
 import { objectIn, objectsIn, textIn } from '../calls/json.js';
 import { configMapPath, type Named, secretPath, shootPath } from '../calls/paths.js';
 import { applyCall, confidential, createCall, deleteCall, getCall, mergePatchCall } from '../calls/requests.js';
-import type { AppliedShoot, OwnedShoot, ShootIdentity, ShootManifest } from '../client.js';
+import type { AppliedShoot, ShootIdentity, ShootManifest, TimedShoot } from '../client.js';
 import { areCertificates } from '../credentials/certificates.js';
 import { parseShoot, type Shoot } from './shoot.js';
 
@@ -14,7 +14,7 @@ export async function readShoot(deps: CallDeps, shoot: Named, signal?: AbortSign
   return answer === null ? null : shootOf(call, answer);
 }
 
-export async function readHeld(deps: CallDeps, shoot: Named, signal?: AbortSignal): Promise<OwnedShoot | null> {
+export async function readTimedShoot(deps: CallDeps, shoot: Named, signal?: AbortSignal): Promise<TimedShoot | null> {
   const call = getCall('shoots', shootPath(shoot));
   const answer = await orAbsent(perform(deps, call, signal));
   return answer === null ? null : { shoot: shootOf(call, answer), at: answer.date };

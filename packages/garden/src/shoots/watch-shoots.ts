@@ -47,7 +47,7 @@ export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<vo
   const progress: Progress = { version: null, relistAt: 0, failures: 0 };
   while (!signal.aborted) {
     try {
-      await takeTurn(deps, told, progress);
+      await listOrWatch(deps, told, progress);
     } catch (error) {
       if (signal.aborted) break;
       if (isGardenError(error) && !isGardenError(error, ...resumable)) progress.version = null;
@@ -63,7 +63,7 @@ export async function watchShoots(deps: CallDeps, watch: ShootWatch): Promise<vo
 
 type Told = ShootWatch & { onState: (state: WatchState) => void };
 
-async function takeTurn(deps: CallDeps, watch: Told, progress: Progress): Promise<void> {
+async function listOrWatch(deps: CallDeps, watch: Told, progress: Progress): Promise<void> {
   if (progress.version === null || performance.now() >= progress.relistAt) await relist(deps, watch, progress);
   if (progress.version !== null) await handOverEvents(deps, watch, progress, progress.version);
 }

@@ -32,11 +32,11 @@ describe('a cluster without a Shoot', () => {
       aDesired({ connection: { phase: 'Unverified', gardenTokenVersion: 0 } }),
       'applyCredentials',
     ],
-    ['waits while the provider rejects its token', aDesired({ connection: { phase: 'Rejected' } }), 'settle'],
+    ['waits while the provider rejects its token', aDesired({ connection: { phase: 'Rejected' } }), 'finish'],
     [
       'waits while a replaced token is not verified',
       aDesired({ connection: { phase: 'Unverified', tokenVersion: 2 } }),
-      'settle',
+      'finish',
     ],
     [
       'gets another version when another one was declared',
@@ -48,13 +48,13 @@ describe('a cluster without a Shoot', () => {
   });
 
   it('is left alone when a foreign Shoot has its name', () => {
-    expect(stepOf(aDesired(), foreign)).toEqual({ do: 'settle' });
+    expect(stepOf(aDesired(), foreign)).toEqual({ do: 'finish' });
   });
 
   it('is not created a second time after it existed', () => {
-    expect(stepOf(aSteadyDesired(), absent)).toEqual({ do: 'settle' });
+    expect(stepOf(aSteadyDesired(), absent)).toEqual({ do: 'finish' });
     expect(stepOf(aSteadyDesired({ namespace: 'garden-x', connection: { tokenVersion: 2 } }), absent)).toEqual({
-      do: 'settle',
+      do: 'finish',
     });
   });
 });
@@ -64,7 +64,7 @@ describe('a cluster with a Shoot', () => {
   const before = aSteadyDesired();
 
   it('is left alone when it matches the declaration', () => {
-    expect(stepOf(before, present(aShoot(before)))).toEqual({ do: 'settle' });
+    expect(stepOf(before, present(aShoot(before)))).toEqual({ do: 'finish' });
   });
 
   it.each([
@@ -72,9 +72,12 @@ describe('a cluster with a Shoot', () => {
     ['the hash', { 'corral.dev/desired-hash': 'sha256:ff' }],
     ['removed labels', {}, {}],
     ['an invalid generation', { 'corral.dev/generation': 'two' }],
-  ])('is applied when its marks differ: %s', (_, annotations, labels = aShoot(before).metadata.labels) => {
-    expect(stepOf(before, present(aShoot(before, { annotations, labels })))).toEqual({ do: 'applyShoot' });
-  });
+  ])(
+    'is applied when its labels or annotations differ: %s',
+    (_, annotations, labels = aShoot(before).metadata.labels) => {
+      expect(stepOf(before, present(aShoot(before, { annotations, labels })))).toEqual({ do: 'applyShoot' });
+    },
+  );
 
   it('is applied after a new declaration, even during a run', () => {
     const running = aShoot(before, { lastOperation: { type: 'Reconcile', state: 'Processing', progress: 20 } });
@@ -96,8 +99,8 @@ describe('a cluster with a Shoot', () => {
       connection: { ...changed.connection, phase: 'Unverified' as const, tokenVersion: 2 },
     };
 
-    expect(stepOf(rejected, present(aShoot(before)))).toEqual({ do: 'settle' });
-    expect(stepOf(replaced, present(aShoot(before)))).toEqual({ do: 'settle' });
+    expect(stepOf(rejected, present(aShoot(before)))).toEqual({ do: 'finish' });
+    expect(stepOf(replaced, present(aShoot(before)))).toEqual({ do: 'finish' });
   });
 
   it('is changed with a verified token whose repeated verification failed', () => {
@@ -110,21 +113,21 @@ describe('a cluster with a Shoot', () => {
     const desired = aSteadyDesired({ known: { appliedShootGeneration: 4, appliedGeneration: 1 } });
     const old = aShoot(before, { generation: 3, annotations: { 'corral.dev/generation': '0' } });
 
-    expect(stepOf(desired, present(old))).toEqual({ do: 'settle' });
-    expect(stepOf({ ...desired, isDeleting: true }, present(old))).toEqual({ do: 'settle' });
+    expect(stepOf(desired, present(old))).toEqual({ do: 'finish' });
+    expect(stepOf({ ...desired, isDeleting: true }, present(old))).toEqual({ do: 'finish' });
   });
 
   it('keeps a version that maintenance raised', () => {
     const raised = aShoot(before, { generation: 2, spec: { kubernetes: { version: '1.34.9' } } });
 
     expect(stepOf(before, present(raised))).toEqual({ do: 'pinVersion' });
-    expect(stepOf({ ...before, pinnedVersion: '1.34.9' }, present(raised))).toEqual({ do: 'settle' });
+    expect(stepOf({ ...before, pinnedVersion: '1.34.9' }, present(raised))).toEqual({ do: 'finish' });
   });
 
   it('is left alone while somebody else deletes it', () => {
     const going = aShoot(before, { deletionTimestamp: minutesLater(5).toISOString(), generation: 2 });
 
-    expect(stepOf(changed, present(going))).toEqual({ do: 'settle' });
+    expect(stepOf(changed, present(going))).toEqual({ do: 'finish' });
   });
 });
 
@@ -158,11 +161,11 @@ describe('a change by another manager', () => {
     ['of undeclared fields', { purpose: 'production', dns: { domain: 'x.example' } }],
     ['that adds a pool', { provider: { workers: [...workersOf(aShoot(desired).spec), { name: 'theirs' }] } }],
   ])('%s is left alone', (_, spec) => {
-    expect(stepOf(desired, editedTo(spec))).toEqual({ do: 'settle' });
+    expect(stepOf(desired, editedTo(spec))).toEqual({ do: 'finish' });
   });
 
   it('is not assumed when the garden itself altered the applied values, which would cause endless applies', () => {
-    expect(stepOf(desired, editedTo(worker({ maximum: 9 }), 1))).toEqual({ do: 'settle' });
+    expect(stepOf(desired, editedTo(worker({ maximum: 9 }), 1))).toEqual({ do: 'finish' });
   });
 
   function workersOf(spec: Record<string, unknown>): object[] {
@@ -175,8 +178,8 @@ describe('a migrating control plane', () => {
   const moving = present(aShoot(aSteadyDesired(), { lastOperation: { type: 'Restore', state: 'Processing' } }));
 
   it('delays changes and the deletion', () => {
-    expect(stepOf(desired, moving)).toEqual({ do: 'settle' });
-    expect(stepOf({ ...desired, isDeleting: true }, moving)).toEqual({ do: 'settle' });
+    expect(stepOf(desired, moving)).toEqual({ do: 'finish' });
+    expect(stepOf({ ...desired, isDeleting: true }, moving)).toEqual({ do: 'finish' });
   });
 
   it('does not delay a token, which may be what the migration waits for', () => {
@@ -199,8 +202,8 @@ describe('a new token', () => {
   it.each([
     ['Succeeded', 'reconcileShoot'],
     ['Error', 'reconcileShoot'],
-    ['Processing', 'settle'],
-    ['Pending', 'settle'],
+    ['Processing', 'finish'],
+    ['Pending', 'finish'],
     ['Failed', 'retryShoot'],
   ])('reaches a Shoot whose last operation is %s through: %s', (state, step) => {
     expect(stepOf(desired, present(aShoot(desired, { lastOperation: { type: 'Reconcile', state } })))).toEqual({
@@ -210,7 +213,7 @@ describe('a new token', () => {
 
   it('waits for a run that is already due', () => {
     expect(stepOf(desired, present(aShoot(desired, { generation: 2, observedGeneration: 1 })))).toEqual({
-      do: 'settle',
+      do: 'finish',
     });
   });
 
@@ -218,8 +221,8 @@ describe('a new token', () => {
     const annotations = { [operationAnnotation]: 'rotate-credentials-start' };
     const failed = { type: 'Reconcile', state: 'Failed' };
 
-    expect(stepOf(desired, present(aShoot(desired, { annotations })))).toEqual({ do: 'settle' });
-    expect(stepOf(desired, present(aShoot(desired, { annotations, lastOperation: failed })))).toEqual({ do: 'settle' });
+    expect(stepOf(desired, present(aShoot(desired, { annotations })))).toEqual({ do: 'finish' });
+    expect(stepOf(desired, present(aShoot(desired, { annotations, lastOperation: failed })))).toEqual({ do: 'finish' });
   });
 
   it('replaces an operation annotation that ours includes', () => {
@@ -244,13 +247,13 @@ describe('a Shoot whose last operation failed for good', () => {
 
   it('is retried once per accepted generation', () => {
     expect(stepOf(desired, present(failed))).toEqual({ do: 'retryShoot' });
-    expect(stepOf(aSteadyDesired({ known: { retriedGeneration: 1 } }), present(failed))).toEqual({ do: 'settle' });
+    expect(stepOf(aSteadyDesired({ known: { retriedGeneration: 1 } }), present(failed))).toEqual({ do: 'finish' });
   });
 
   it('is not retried twice while the first retry is pending', () => {
     const told = aShoot(desired, { generation: 2, observedGeneration: 1, lastOperation: { state: 'Failed' } });
 
-    expect(stepOf(desired, present(told))).toEqual({ do: 'settle' });
+    expect(stepOf(desired, present(told))).toEqual({ do: 'finish' });
   });
 });
 
@@ -289,7 +292,7 @@ describe('a cluster under deletion', () => {
   });
 
   it('is left to the garden once its deletion has begun', () => {
-    expect(stepOf(desired, present(going()))).toEqual({ do: 'settle' });
+    expect(stepOf(desired, present(going()))).toEqual({ do: 'finish' });
   });
 
   it('is retried after a failed deletion: once, and again for a new token', () => {
@@ -298,7 +301,7 @@ describe('a cluster under deletion', () => {
     const renewed = { ...tried, connection: { ...tried.connection, tokenVersion: 2, gardenTokenVersion: 2 } };
 
     expect(stepOf(desired, failed)).toEqual({ do: 'retryShoot' });
-    expect(stepOf(tried, failed)).toEqual({ do: 'settle' });
+    expect(stepOf(tried, failed)).toEqual({ do: 'finish' });
     expect(stepOf(renewed, failed)).toEqual({ do: 'retryShoot' });
   });
 
@@ -325,8 +328,8 @@ describe('a cluster under deletion', () => {
       known: { conditions: [{ ...since, lastTransitionTime: noon.toISOString() }] },
     });
 
-    expect(stepOf(aDesired({ isDeleting: true }), absent)).toEqual({ do: 'settle' });
-    expect(stepOf(waiting, absent, minutesLater(1))).toEqual({ do: 'settle' });
+    expect(stepOf(aDesired({ isDeleting: true }), absent)).toEqual({ do: 'finish' });
+    expect(stepOf(waiting, absent, minutesLater(1))).toEqual({ do: 'finish' });
     expect(stepOf(waiting, absent, minutesLater(2))).toEqual({ do: 'forget' });
   });
 });
@@ -336,6 +339,6 @@ describe('health', () => {
     const desired = aSteadyDesired();
     const ill = aShoot(desired, { conditions: [aCondition('EveryNodeReady', 'False')] });
 
-    expect(stepOf(desired, present(ill))).toEqual({ do: 'settle' });
+    expect(stepOf(desired, present(ill))).toEqual({ do: 'finish' });
   });
 });

@@ -1,4 +1,4 @@
-import { driftOf, isLost } from '../drift/drift.js';
+import { driftOf, isUnowned } from '../drift/drift.js';
 import { migrationOf } from '../judge/phase.js';
 import type { Desired, Observed, Step } from '../model.js';
 import { factsOf, type ShootFacts } from '../observe.js';
@@ -7,7 +7,7 @@ import { isSlotFree, retryOf } from './retry-failed.js';
 import { hasFailed, isApplied, isRunDue, isStale } from './shoot-runs.js';
 import { isOnHold, isTokenDue } from './token-readiness.js';
 
-const settle: Step = { do: 'settle' };
+const finish: Step = { do: 'finish' };
 
 /**
  * Chooses the next step. Pure and total: the result does not depend on the order of wake-ups.
@@ -18,26 +18,26 @@ export function decide(desired: Desired, seen: Observed, now: Date): Step {
   if (desired.isDeleting) return decideDeletion(desired, seen, now);
   switch (seen.kind) {
     case 'foreign':
-      return settle;
+      return finish;
     case 'absent':
       // The Shoot existed before. Creating it again would hide that its contents are lost.
-      if (desired.known.shootUid !== null) return settle;
-      return isOnHold(desired) ? settle : (preparation(desired, null) ?? { do: 'applyShoot' });
+      if (desired.known.shootUid !== null) return finish;
+      return isOnHold(desired) ? finish : (preparation(desired, null) ?? { do: 'applyShoot' });
     case 'present':
       return decideForShoot(desired, factsOf(seen.shoot), now);
   }
 }
 
 function decideForShoot(desired: Desired, facts: ShootFacts, now: Date): Step {
-  if (isStale(desired.known, facts)) return settle;
+  if (isStale(desired.known, facts)) return finish;
   if (facts.isDeleting || migrationOf(facts) !== null) return whileFrozen(desired);
-  if (isOnHold(desired)) return settle;
+  if (isOnHold(desired)) return finish;
   const prepared = preparation(desired, facts.kubernetesVersion);
   if (prepared !== null) return prepared;
   // Fields that another manager owns stay as they are until the team's next declaration.
-  if (!isApplied(desired, facts) || driftOf(desired, facts).some(isLost)) return { do: 'applyShoot' };
+  if (!isApplied(desired, facts) || driftOf(desired, facts).some(isUnowned)) return { do: 'applyShoot' };
   if (retryOf(desired, facts, now).kind === 'due') return { do: 'retryShoot' };
-  return isTokenRolloutDue(desired, facts) ? { do: 'reconcileShoot' } : settle;
+  return isTokenRolloutDue(desired, facts) ? { do: 'reconcileShoot' } : finish;
 }
 
 function decideDeletion(desired: Desired, seen: Observed, now: Date): Step {
@@ -47,16 +47,16 @@ function decideDeletion(desired: Desired, seen: Observed, now: Date): Step {
       return { do: 'forget' };
     case 'absent': {
       const certainAt = absenceIsCertainAt(desired);
-      return certainAt !== null && certainAt <= now ? { do: 'forget' } : settle;
+      return certainAt !== null && certainAt <= now ? { do: 'forget' } : finish;
     }
     case 'present': {
       const facts = factsOf(seen.shoot);
-      if (isStale(desired.known, facts)) return settle;
+      if (isStale(desired.known, facts)) return finish;
       if (migrationOf(facts) !== null) return whileFrozen(desired);
       // The provider cannot delete without a valid token, so a newer one is written first. A bad one blocks nothing.
       if (isTokenDue(desired)) return { do: 'applyCredentials' };
       if (!facts.isDeleting) return { do: 'deleteShoot', uid: facts.uid };
-      return retryOf(desired, facts, now).kind === 'due' ? { do: 'retryShoot' } : settle;
+      return retryOf(desired, facts, now).kind === 'due' ? { do: 'retryShoot' } : finish;
     }
   }
 }
@@ -66,7 +66,7 @@ function decideDeletion(desired: Desired, seen: Observed, now: Date): Step {
  * the Shoot, and may be exactly what the migration or deletion lacks.
  */
 function whileFrozen(desired: Desired): Step {
-  return isTokenDue(desired) ? { do: 'applyCredentials' } : settle;
+  return isTokenDue(desired) ? { do: 'applyCredentials' } : finish;
 }
 
 /** Prerequisites of an apply, in this order. Null when all are met. */

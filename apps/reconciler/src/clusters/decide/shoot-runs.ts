@@ -1,7 +1,7 @@
 import type { Shoot } from '@corral/garden';
 import type { Desired, Known, Observed } from '../model.js';
 import { factsOf, type ShootFacts } from '../observe.js';
-import { marksOf, renderedPools } from '../render.js';
+import { renderedPools, shootMetadata } from '../render.js';
 
 /*
  * What the garden's runs mean for a declared generation. A run starts by setting `observedGeneration` to the Shoot's own
@@ -52,17 +52,21 @@ function endedBefore(end: Date | null, write: Date | null): boolean {
  * Whether the Shoot carries the current declaration, confirmed by a response of the garden. After a lost response another
  * apply is needed: it changes nothing if the first one succeeded, and repairs the Shoot otherwise.
  */
-export function isApplied(desired: Desired, { applied, isHeld, ...facts }: ShootFacts): boolean {
+export function isApplied(desired: Desired, { applied, isAppliedByUs, ...facts }: ShootFacts): boolean {
   const { generation, desiredHash, known } = desired;
   if (applied === null || applied.generation !== generation || applied.hash !== desiredHash) return false;
-  if (!isHeld || !isMarked(desired, facts)) return false;
+  if (!isAppliedByUs || !hasCorralMetadata(desired, facts)) return false;
   return known.appliedGeneration === generation && known.appliedShootGeneration !== null;
 }
 
 /** Missing labels and annotations of Corral are set again. */
-function isMarked(desired: Desired, { marks, workers }: Pick<ShootFacts, 'marks' | 'workers'>): boolean {
-  const { labels, annotations } = marksOf(desired);
-  if (!Object.entries({ ...labels, ...annotations }).every(([key, value]) => marks[key] === value)) return false;
+function hasCorralMetadata(
+  desired: Desired,
+  { corralMetadata, workers }: Pick<ShootFacts, 'corralMetadata' | 'workers'>,
+): boolean {
+  const { labels, annotations } = shootMetadata(desired);
+  if (!Object.entries({ ...labels, ...annotations }).every(([key, value]) => corralMetadata[key] === value))
+    return false;
   return renderedPools(desired.pools).every(({ workerName, name }) => {
     const worker = workers.find((each) => each.name === workerName);
     return worker === undefined || worker.pool === name;

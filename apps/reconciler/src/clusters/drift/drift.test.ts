@@ -87,7 +87,7 @@ describe('a declared field that another manager changed', () => {
     expect(driftOf(desired, factsOf(shoot)).map((each) => [each.field.name, each.manager])).toEqual([
       [field, 'kubectl-edit'],
     ]);
-    expect(decide(desired, present(shoot), minutesLater(9))).toEqual({ do: 'settle' });
+    expect(decide(desired, present(shoot), minutesLater(9))).toEqual({ do: 'finish' });
     expect(verdict.conditions).toContainEqual(
       expect.objectContaining({
         type: 'Reconciled',
@@ -125,7 +125,7 @@ describe('a declared field that another manager changed', () => {
   });
 
   it('causes no further look while no operation is open', () => {
-    expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', lookAgainMs: null });
+    expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', nextPassMs: null });
   });
 
   it('is not drift when it only completes an image version', () => {
@@ -176,8 +176,8 @@ describe('a pool that another manager added', () => {
   it('is reported as undeclared with its manager, and left as it is', () => {
     const verdict = judge(desired, present(added), minutesLater(9));
 
-    expect(decide(desired, present(added), minutesLater(9))).toEqual({ do: 'settle' });
-    expect(verdict).toMatchObject({ phase: 'Degraded', lookAgainMs: null });
+    expect(decide(desired, present(added), minutesLater(9))).toEqual({ do: 'finish' });
+    expect(verdict).toMatchObject({ phase: 'Degraded', nextPassMs: null });
     for (const [type, status, reason] of [
       ['Reconciled', 'False', 'Drifted'],
       ['Drifted', 'True', 'ChangedByOthers'],
@@ -209,8 +209,8 @@ describe('a pool that another manager added', () => {
   it('is reported and left as it is when its manager is unknown', () => {
     const forgotten = withPool([]);
 
-    expect(driftOf(desired, factsOf(forgotten))).toMatchObject([{ manager: null, kind: 'beside' }]);
-    expect(decide(desired, present(forgotten), minutesLater(9))).toEqual({ do: 'settle' });
+    expect(driftOf(desired, factsOf(forgotten))).toMatchObject([{ manager: null, kind: 'added' }]);
+    expect(decide(desired, present(forgotten), minutesLater(9))).toEqual({ do: 'finish' });
   });
 
   it('leaves a hibernated cluster Hibernated', () => {

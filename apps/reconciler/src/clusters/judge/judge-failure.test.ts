@@ -44,7 +44,7 @@ describe('a failure that the team must fix', () => {
     expect(verdict).toMatchObject({
       phase: 'Failed',
       operation: { to: 'failed', code: 'refused_by_garden', message: 'The specification was refused: see region.' },
-      lookAgainMs: null,
+      nextPassMs: null,
     });
     expect(verdict?.conditions[0]).toEqual({
       type: 'SpecAccepted',

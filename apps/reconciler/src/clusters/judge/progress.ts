@@ -20,6 +20,6 @@ export function progressOf(operation: OpenOperation, run: ShootFacts | null): nu
  *
  * @returns milliseconds
  */
-export function lookAgainMsFor({ operation }: Desired): number {
+export function nextPassMsFor({ operation }: Desired): number {
   return operation === null ? 60_000 : 15_000;
 }

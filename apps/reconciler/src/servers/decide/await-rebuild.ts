@@ -1,6 +1,6 @@
 import type { ServerAction, ServerReading } from '@corral/hcloud';
 import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
-import { failed, isAdoption, progressAt, settle, waiting } from '../verdicts.js';
+import { failed, finish, isAdoption, progressAt, waiting } from '../verdicts.js';
 
 const LOOK_MS_MIN = 1_000;
 const LOOK_MS_MAX = 10_000;
@@ -30,7 +30,7 @@ export function decideUntilOver(wanted: WantedServer, seen: Seen, now: Date, tim
   if (seen.action === null) return { do: 'readAction', actionId: wanted.rebuildActionId };
   if (seen.action === 'absent' || seen.action.status !== 'running') return null;
   const done = progressAt.rebuilding + Math.floor((seen.action.progress / 100) * (99 - progressAt.rebuilding));
-  return settle(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: done }));
+  return finish(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: done }));
 }
 
 /** @returns null when the provider's action ended without an error, or the provider no longer knows it */
@@ -39,7 +39,7 @@ export function decideAction(wanted: WantedServer, seen: Seen, now: Date, times:
   if (step !== null || seen.action === null || seen.action === 'absent') return step;
   if (seen.action.status !== 'error') return null;
   const message = `The rebuild failed at the provider${codeOf(seen.action)}.`;
-  return settle(failed(wanted, 'server_rebuild_failed', message));
+  return finish(failed(wanted, 'server_rebuild_failed', message));
 }
 
 /** Read after the action. The server's image decides, also for an action that the provider no longer knows. */
@@ -52,16 +52,16 @@ export function decideSystem(wanted: WantedServer, seen: Seen, now: Date, times:
 /** A leaving server that is gone starts over. A new generation decides what happens if it comes back. */
 function goneMeanwhile(wanted: WantedServer): Step {
   if (wanted.phase === 'Leaving') return { do: 'beginLeave' };
-  return settle(failed(wanted, 'server_gone', 'The server was deleted during its rebuild.'));
+  return finish(failed(wanted, 'server_gone', 'The server was deleted during its rebuild.'));
 }
 
 function decideEnd(wanted: WantedServer, server: ServerReading, now: Date, times: ServerTimes): Step | null {
   if (server.isLocked || server.status === 'rebuilding') {
-    return settle(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: 99 }));
+    return finish(waiting(wanted, now, times, { message: '', inMs: lookMs(wanted, now), progress: 99 }));
   }
   if (server.imageId === wanted.imageId) return null;
   const message = 'After the rebuild the server runs a different image than requested.';
-  return settle(failed(wanted, 'server_rebuild_failed', message));
+  return finish(failed(wanted, 'server_rebuild_failed', message));
 }
 
 /** A request with a lost response may still arrive. It is neither repeated nor given up until that is impossible. */
@@ -71,10 +71,12 @@ function decideLostAnswer(wanted: WantedServer, askedAt: Date, seen: Seen, now: 
   if (ours !== null) return { do: 'recordAction', actionId: ours.id };
   // Both times are by the provider's clock, in whole seconds.
   const leftMs = askedAt.getTime() + times.rebuildGraceMs + 1_000 - seen.actions.at.getTime();
-  if (leftMs <= 0) return { do: 'forgetAsk' };
+  if (leftMs <= 0) return { do: 'forgetRequest' };
   const message = 'It is not yet known whether the provider has started the rebuild.';
   const inMs = Math.min(leftMs, LOOK_MS_MAX / 2);
-  return settle(waiting(wanted, now, times, { message, reason: 'OutcomeUnknown', inMs, progress: progressAt.asked }));
+  return finish(
+    waiting(wanted, now, times, { message, reason: 'OutcomeUnknown', inMs, progress: progressAt.requested }),
+  );
 }
 
 /** Growing delays: a rebuild takes about a minute, and each look costs the project a call. */

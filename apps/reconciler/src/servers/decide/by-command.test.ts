@@ -1,25 +1,32 @@
 import { asClusterId, asConnectionId } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
-import { aClaim, aCluster, ago, aNode, aWanted, marks, now, said, times } from '../../../test/support/a-server.js';
+import { aClaim, aCluster, ago, aNode, aWanted, nodePatch, now, said, times } from '../../../test/support/a-server.js';
 import { judgeClusterFailure } from '../judge.js';
 import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from '../model.js';
 import { decide } from './decide.js';
 
 /** A machine with an acknowledged adoption and no use yet. */
 const aMachine = (more: Partial<WantedServer> = {}): WantedServer =>
-  aWanted({ kind: 'dedicated', serverId: 321, claimedAt: null, observedAt: null, ...more });
+  aWanted({ kind: 'dedicated', serverId: 321, labelledAt: null, observedAt: null, ...more });
 /** A machine claimed by a cluster, and its node or about to join. */
 const aMember = (phase: WantedServer['phase'], more: Partial<WantedServer> = {}, cluster = aCluster()): WantedServer =>
-  aMachine({ phase, purpose: 'join', claim: aClaim(cluster), member: cluster, nodeName: 'dedicated-321', ...more });
-const asleep = aCluster({ isAsleep: true, canTakeNodes: false });
+  aMachine({
+    phase,
+    purpose: 'join',
+    claim: aClaim(cluster),
+    currentCluster: cluster,
+    nodeName: 'dedicated-321',
+    ...more,
+  });
+const asleep = aCluster({ isHibernated: true, canTakeNodes: false });
 const other = aCluster({ id: asClusterId('other') });
 
 const step = (wanted: WantedServer, seen: Partial<Seen> = {}): Step =>
   decide(wanted, { ...nothingSeen, ...seen }, now, times);
 const verdict = (wanted: WantedServer, seen: Partial<Seen> = {}): Verdict => {
   const taken = step(wanted, seen);
-  if (taken.do !== 'settle') throw new Error(`It does not settle: ${taken.do}`);
+  if (taken.do !== 'finish') throw new Error(`It does not finish: ${taken.do}`);
   return taken.verdict;
 };
 const wipe = expect.stringContaining('must wipe it');
@@ -37,7 +44,7 @@ describe('a machine that Corral cannot rebuild', () => {
     ],
     [
       'leaves its old cluster when it was acknowledged again',
-      aMachine({ nodeName: 'x', member: other }),
+      aMachine({ nodeName: 'x', currentCluster: other }),
       {},
       'beginLeave',
     ],
@@ -47,7 +54,12 @@ describe('a machine that Corral cannot rebuild', () => {
     ['waits for a cluster that was hibernated', aMember('Joining', {}, asleep), {}, 'Joining running'],
     ['does not join a cluster that no longer claims it', aMember('Joining', { claim: null }), {}, 'beginLeave'],
     ['does not join when another cluster claims it', aMember('Joining', { claim: aClaim(other) }), {}, 'beginLeave'],
-    ['gets its marks', aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) }, 'markNode'],
+    [
+      'gets its labels and annotations',
+      aMember('Joining'),
+      { node: aNode({ labels: {}, annotations: {} }) },
+      'patchNode',
+    ],
     ['is awaited until it is Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'Joining running'],
     ['deletes its token after it joined', aMember('Joining'), { node: aNode() }, 'endJoin'],
     [
@@ -117,7 +129,7 @@ describe('a machine that Corral cannot rebuild', () => {
     ],
     [
       'has left when its cluster is gone',
-      aMember('Leaving', { claim: null, member: null, isAdopting: false }),
+      aMember('Leaving', { claim: null, currentCluster: null, isAdopting: false }),
       {},
       'Ready stay',
     ],
@@ -141,7 +153,9 @@ describe('a machine that Corral cannot rebuild', () => {
 
   it('is named after its kind and number, and marked as an adopted node', () => {
     expect(step(aMachine({ claim: aClaim() }))).toMatchObject({ nodeName: 'dedicated-321', cluster: aCluster() });
-    expect(step(aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) })).toMatchObject({ marks });
+    expect(step(aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) })).toMatchObject({
+      patch: nodePatch,
+    });
   });
 
   it.each<[string, WantedServer, Partial<Seen>, string]>([
@@ -155,7 +169,7 @@ describe('a machine that Corral cannot rebuild', () => {
 
     expect(told.waiting).toEqual({ reason, message: told.message });
     expect(told.message).not.toBe('');
-    expect(told.lookAgainMs).toBeGreaterThan(0);
+    expect(told.nextPassMs).toBeGreaterThan(0);
   });
 
   it('reports in its operation that the cluster does not answer, and keeps waiting', () => {
@@ -199,12 +213,12 @@ describe('a machine that Corral cannot rebuild', () => {
   });
 
   it('is checked when its time limit ends', () => {
-    expect(verdict(aMachine({ acknowledgedAt: ago(604_790) })).lookAgainMs).toBeLessThan(20_000);
+    expect(verdict(aMachine({ acknowledgedAt: ago(604_790) })).nextPassMs).toBeLessThan(20_000);
   });
 
   it('is checked with growing delays of at most a minute', () => {
     const look = (seconds: number) =>
-      verdict(aMember('Joining', { begunAt: ago(seconds) }), { node: 'absent' }).lookAgainMs;
+      verdict(aMember('Joining', { begunAt: ago(seconds) }), { node: 'absent' }).nextPassMs;
 
     expect([look(1), look(300), look(86_400)]).toEqual([5_000, 30_000, 60_000]);
   });

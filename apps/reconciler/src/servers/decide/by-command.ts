@@ -1,6 +1,6 @@
 import type { Seen, ServerTimes, Step, Verdict, WaitReason, WantedServer } from '../model.js';
-import { hasToJoin, missingMarks, nodeOf, waitsFor } from '../node-cluster.js';
-import { DAY_MS, JOINED_LOOK_MS, progressAt, resting, settle, waiting } from '../verdicts.js';
+import { hasToJoin, nodeOf, nodePatchFor, waitsFor } from '../node-cluster.js';
+import { DAY_MS, finish, JOINED_CHECK_MS, progressAt, resting, waiting } from '../verdicts.js';
 import { decideFailed, decideJoined } from './check.js';
 import { decideDrain } from './leave.js';
 
@@ -30,7 +30,7 @@ export function decideByCommand(wanted: WantedServer, seen: Seen, now: Date, tim
     case 'Rebuilding':
     case 'Missing':
     case 'Deregistering':
-      return settle(resting(wanted.phase, wanted.message, { to: 'stay' }, null));
+      return finish(resting(wanted.phase, wanted.message, { to: 'stay' }, null));
   }
 }
 
@@ -38,11 +38,11 @@ function decideIdle(wanted: WantedServer, now: Date, times: ServerTimes): Step {
   // Acknowledged again while joining a cluster: its old Node must be removed first.
   if (wanted.nodeName !== null) return { do: 'beginLeave' };
   const { claim, kind, serverId } = wanted;
-  if (claim === null) return settle(unclaimed(wanted, now, times));
+  if (claim === null) return finish(unclaimed(wanted, now, times));
   const { cluster } = claim;
   if (cluster.canTakeNodes) return { do: 'beginJoin', cluster, nodeName: `${kind}-${serverId}` };
-  const wait = { message: waitsFor(cluster), inMs: CLUSTER_MS, progress: progressAt.claimed };
-  return settle(waiting(wanted, now, times, { ...wait, reason: 'ClusterNotReady' }));
+  const wait = { message: waitsFor(cluster), inMs: CLUSTER_MS, progress: progressAt.labelled };
+  return finish(waiting(wanted, now, times, { ...wait, reason: 'ClusterNotReady' }));
 }
 
 const unclaimedSentence = 'No node pool uses the machine yet. Its join command is available once a pool does.';
@@ -60,21 +60,21 @@ function unclaimed(wanted: WantedServer, now: Date, times: ServerTimes): Verdict
 
 function decideAwaited(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   if (!hasToJoin(wanted)) return { do: 'beginLeave' };
-  const { member } = wanted;
+  const { currentCluster } = wanted;
   const node = nodeOf(wanted);
   const wait = (message: string, reason: WaitReason, inMs: number): Step =>
-    settle(waiting(wanted, now, times, { message, reason, inMs, progress: progressAt.asked }));
-  if (node === null || member?.canTakeNodes !== true) {
-    return wait(member === null ? '' : waitsFor(member), 'ClusterNotReady', CLUSTER_MS);
+    finish(waiting(wanted, now, times, { message, reason, inMs, progress: progressAt.requested }));
+  if (node === null || currentCluster?.canTakeNodes !== true) {
+    return wait(currentCluster === null ? '' : waitsFor(currentCluster), 'ClusterNotReady', CLUSTER_MS);
   }
   if (seen.node === null) return { do: 'readNode', node };
   if (seen.node === 'absent') return wait(awaitedSentence, 'MachineAwaited', awaitedMs(wanted, now));
-  const marks = missingMarks(wanted, seen.node);
-  if (marks !== null) return { do: 'markNode', node, marks };
+  const patch = nodePatchFor(wanted, seen.node);
+  if (patch !== null) return { do: 'patchNode', node, patch };
   if (!seen.node.isReady) return wait('The node has registered but is not Ready yet.', 'NodeNotReady', NODE_MS);
   if (seen.joinEndedIn !== wanted.generation) return { do: 'endJoin', node };
   const operation = wanted.isAdopting ? ({ to: 'succeeded' } as const) : ({ to: 'stay' } as const);
-  return settle({ ...resting('Joined', '', operation, JOINED_LOOK_MS), nodeReady: true });
+  return finish({ ...resting('Joined', '', operation, JOINED_CHECK_MS), nodeReady: true });
 }
 
 const awaitedSentence =
@@ -89,14 +89,14 @@ function decideLeaving(wanted: WantedServer, seen: Seen, now: Date, times: Serve
   const drain = decideDrain(wanted, seen, now, times);
   if (drain !== null) return drain;
   const node = nodeOf(wanted);
-  const isThere = node !== null && wanted.member?.isDeleting === false;
+  const isThere = node !== null && wanted.currentCluster?.isDeleting === false;
   if (isThere && seen.joinEndedIn !== wanted.generation) return { do: 'endJoin', node };
-  return settle(left(wanted, now, times));
+  return finish(left(wanted, now, times));
 }
 
 function left(wanted: WantedServer, now: Date, times: ServerTimes): Verdict {
   const phase = wanted.isAdopting ? 'Adopting' : 'Ready';
   const verdict = unclaimed({ ...wanted, phase, message: wipeSentence }, now, times);
-  const lookAgainMs = wanted.claim === null ? verdict.lookAgainMs : 0;
-  return { ...verdict, lookAgainMs, nodeReady: false, endsMembership: true };
+  const nextPassMs = wanted.claim === null ? verdict.nextPassMs : 0;
+  return { ...verdict, nextPassMs, nodeReady: false, hasLeftCluster: true };
 }

@@ -12,17 +12,17 @@ const rebuilding = asked({ rebuildActionId: 10 });
 describe('the next step of an adoption', () => {
   it.each<[string, WantedServer, Seen, string]>([
     ['reads the server first', aWanted(), nothingSeen, 'readServer'],
-    ['claims it', aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, 'putClaim'],
-    ['records the claim once it was read back', aWanted({ claimedAt: null }), ready, 'recordClaim'],
+    ['claims it', aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, 'putLabel'],
+    ['records the label once it was read back', aWanted({ labelledAt: null }), ready, 'recordLabel'],
     [
       'claims it again when the label was removed',
       aWanted(),
       { ...ready, server: aServer({ labels: {} }) },
-      'putClaim',
+      'putLabel',
     ],
     ['looks for the image', aWanted(), { ...ready, image: null }, 'findImage'],
     ['reads the actions', aWanted(), { ...ready, actions: null }, 'readActions'],
-    ['requests the rebuild', aWanted(), ready, 'askRebuild'],
+    ['requests the rebuild', aWanted(), ready, 'requestRebuild'],
     [
       'requests no rebuild in the same second as another one',
       aWanted(),
@@ -85,7 +85,7 @@ describe('the next step of an adoption', () => {
       'requests again after the grace period',
       asked({ rebuildAskedAt: new Date(second.getTime() - 61_000) }),
       ready,
-      'forgetAsk',
+      'forgetRequest',
     ],
     [
       'does not request again a second earlier',
@@ -138,7 +138,7 @@ describe('the next step of an adoption', () => {
 
   it('keeps foreign labels, and replaces no foreign claim', () => {
     const step = decide(aWanted(), { ...ready, server: aServer({ labels: { env: 'prod' } }) }, now, times);
-    expect(step).toEqual({ do: 'putClaim', labels: { env: 'prod', 'corral.dev/claim': 'ours' } });
+    expect(step).toEqual({ do: 'putLabel', labels: { env: 'prod', 'corral.dev/claim': 'ours' } });
 
     const theirs = aServer({ labels: { 'corral.dev/claim': 'theirs' } });
     expect(said(decide(aWanted(), { ...ready, server: theirs }, now, times))).toBe(
@@ -152,7 +152,7 @@ describe('the next step of a deregistration', () => {
 
   it.each<[string, WantedServer, Seen, string]>([
     ['reads the server', leaving, nothingSeen, 'readServer'],
-    ['removes our label', leaving, ready, 'removeClaim'],
+    ['removes our label', leaving, ready, 'removeLabel'],
     [
       'keeps a foreign label',
       leaving,
@@ -172,7 +172,7 @@ describe('the next step of a deregistration', () => {
       nothingSeen,
       'forget',
     ],
-    ['asks for no rebuild', { ...asked(), deregisterRequestedAt: ago(1) }, ready, 'removeClaim'],
+    ['asks for no rebuild', { ...asked(), deregisterRequestedAt: ago(1) }, ready, 'removeLabel'],
   ])('%s', (_what, wanted, seen, expected) => {
     expect(said(decide(wanted, seen, now, times))).toBe(expected);
   });
@@ -181,14 +181,14 @@ describe('the next step of a deregistration', () => {
 describe('a failure of the provider', () => {
   const verdictOf = (
     failure: Parameters<typeof judgeProviderFailure>[2],
-    step: Step['do'] = 'askRebuild',
+    step: Step['do'] = 'requestRebuild',
     wanted = aWanted(),
   ) => judgeProviderFailure({ wanted, now, times, random: 0 }, step, failure);
 
   it('is retried with growing delays', () => {
     const waits = [0, 1, 2, 10].map((failures) => {
       const wanted = aWanted({ failures });
-      return verdictOf({ kind: 'uncertain', reason: '500' }, 'readServer', wanted).lookAgainMs;
+      return verdictOf({ kind: 'uncertain', reason: '500' }, 'readServer', wanted).nextPassMs;
     });
     expect(waits).toEqual([1_000, 2_000, 4_000, 60_000]);
   });

@@ -1,12 +1,12 @@
 import { joinsByCommand, serverLabels } from '@corral/contracts';
 import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
-import { DAY_MS, failed, progressAt, resting, settle, TOKEN_MS, waiting } from '../verdicts.js';
+import { DAY_MS, failed, finish, progressAt, resting, TOKEN_MS, waiting } from '../verdicts.js';
 import { decideRebuild } from './await-rebuild.js';
 import { decideByCommand } from './by-command.js';
 import { decideFailed, decideJoined, decideMissing, decideReady } from './check.js';
 import { decideJoining } from './join.js';
 import { decideLeaving } from './leave.js';
-import { decideAsk } from './request-rebuild.js';
+import { decideRequest } from './request-rebuild.js';
 
 /** How long to wait for a provider that does not allow the detachment. After that the label stays. */
 const DEREGISTER_MS_MAX = DAY_MS;
@@ -38,21 +38,21 @@ export function decide(wanted: WantedServer, seen: Seen, now: Date, times: Serve
     case 'Failed':
       return decideFailed(wanted, seen, now, times);
     case 'Deregistering':
-      return settle(resting(wanted.phase, '', { to: 'stay' }, null));
+      return finish(resting(wanted.phase, '', { to: 'stay' }, null));
   }
 }
 
 function decideAdoption(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   if (wanted.connection.phase === 'Rejected') {
     const message = 'The provider rejects the token of the connection.';
-    if (wanted.rebuildAskedAt === null) return settle(failed(wanted, 'server_token_rejected', message));
+    if (wanted.rebuildAskedAt === null) return finish(failed(wanted, 'server_token_rejected', message));
     const wait = { message, reason: 'ProviderTokenRejected', code: 'server_token_rejected' } as const;
-    return settle(waiting(wanted, now, times, { ...wait, inMs: TOKEN_MS, progress: progressAt.asked }));
+    return finish(waiting(wanted, now, times, { ...wait, inMs: TOKEN_MS, progress: progressAt.requested }));
   }
-  if (wanted.rebuildAskedAt === null) return decideAsk(wanted, seen, now, times);
+  if (wanted.rebuildAskedAt === null) return decideRequest(wanted, seen, now, times);
   const step = decideRebuild(wanted, seen, now, times);
   // A server that is still a node must leave its cluster first.
-  return step ?? settle(resting('Ready', '', { to: 'succeeded' }, wanted.nodeName === null ? DAY_MS : 0));
+  return step ?? finish(resting('Ready', '', { to: 'succeeded' }, wanted.nodeName === null ? DAY_MS : 0));
 }
 
 function decideDeregistration(wanted: WantedServer, seen: Seen, now: Date, requestedAt: Date): Step {
@@ -62,5 +62,5 @@ function decideDeregistration(wanted: WantedServer, seen: Seen, now: Date, reque
   if (seen.server === null) return { do: 'readServer' };
   if (seen.server === 'absent') return { do: 'forget' };
   const { [serverLabels.claim]: claim, ...labels } = seen.server.labels;
-  return claim === wanted.claimToken ? { do: 'removeClaim', labels } : { do: 'forget' };
+  return claim === wanted.claimToken ? { do: 'removeLabel', labels } : { do: 'forget' };
 }

@@ -1,8 +1,8 @@
 import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
-import { hasToJoin, missingMarks, nodeOf, waitsFor } from '../node-cluster.js';
-import { JOIN_TOKEN_MS, JOINED_LOOK_MS, resting, settle, TOKEN_MS, waiting } from '../verdicts.js';
+import { hasToJoin, nodeOf, nodePatchFor, waitsFor } from '../node-cluster.js';
+import { finish, JOIN_TOKEN_MS, JOINED_CHECK_MS, resting, TOKEN_MS, waiting } from '../verdicts.js';
 import { decideAction, decideSystem, decideUntilOver } from './await-rebuild.js';
-import { decideAsk } from './request-rebuild.js';
+import { decideRequest } from './request-rebuild.js';
 
 const CLUSTER_MS = 15_000;
 const NODE_MS = 10_000;
@@ -12,21 +12,21 @@ const NODE_MS = 10_000;
  * server starts over when the cluster is resumed.
  */
 export function decideJoining(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
-  const goesOn = hasToJoin(wanted) && wanted.member?.isAsleep === false;
-  if (!goesOn && wanted.rebuildAskedAt === null) return { do: 'beginLeave' };
+  const isWanted = hasToJoin(wanted) && wanted.currentCluster?.isHibernated === false;
+  if (!isWanted && wanted.rebuildAskedAt === null) return { do: 'beginLeave' };
   if (wanted.connection.phase === 'Rejected') {
     const message = 'The provider rejects the token of the connection.';
-    return settle(waiting(wanted, now, times, { message, inMs: TOKEN_MS }));
+    return finish(waiting(wanted, now, times, { message, inMs: TOKEN_MS }));
   }
-  if (!goesOn) return decideUntilOver(wanted, seen, now, times) ?? { do: 'beginLeave' };
-  if (wanted.rebuildAskedAt === null) return decideUnasked(wanted, seen, now, times);
+  if (!isWanted) return decideUntilOver(wanted, seen, now, times) ?? { do: 'beginLeave' };
+  if (wanted.rebuildAskedAt === null) return decideUnrequested(wanted, seen, now, times);
   return decideAction(wanted, seen, now, times) ?? decideNode(wanted, seen, now, times);
 }
 
-function decideUnasked(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
-  const { member } = wanted;
-  if (member === null || member.canTakeNodes) return decideAsk(wanted, seen, now, times);
-  return settle(waiting(wanted, now, times, { message: waitsFor(member), inMs: CLUSTER_MS }));
+function decideUnrequested(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+  const { currentCluster } = wanted;
+  if (currentCluster === null || currentCluster.canTakeNodes) return decideRequest(wanted, seen, now, times);
+  return finish(waiting(wanted, now, times, { message: waitsFor(currentCluster), inMs: CLUSTER_MS }));
 }
 
 /** The node registers a few minutes after the rebuild. The server is read only then, because each look costs the project a call. */
@@ -34,19 +34,19 @@ function decideNode(wanted: WantedServer, seen: Seen, now: Date, times: ServerTi
   const node = nodeOf(wanted);
   if (node === null || seen.node === 'absent') {
     const message = 'The server was rebuilt. Waiting for its node.';
-    return settle(waiting(wanted, now, times, { message, inMs: NODE_MS }));
+    return finish(waiting(wanted, now, times, { message, inMs: NODE_MS }));
   }
   if (seen.node === null) return { do: 'readNode', node };
   const end = decideSystem(wanted, seen, now, times);
   if (end !== null) return end;
-  const marks = missingMarks(wanted, seen.node);
-  if (marks !== null) return { do: 'markNode', node, marks };
+  const patch = nodePatchFor(wanted, seen.node);
+  if (patch !== null) return { do: 'patchNode', node, patch };
   if (seen.node.isReady) {
     if (seen.joinEndedIn !== wanted.generation && isTokenGood(wanted, now)) return { do: 'endJoin', node };
-    return settle({ ...resting('Joined', '', { to: 'stay' }, JOINED_LOOK_MS), nodeReady: true });
+    return finish({ ...resting('Joined', '', { to: 'stay' }, JOINED_CHECK_MS), nodeReady: true });
   }
   const message = 'The node has registered but is not Ready yet.';
-  return settle(waiting(wanted, now, times, { message, inMs: NODE_MS }));
+  return finish(waiting(wanted, now, times, { message, inMs: NODE_MS }));
 }
 
 /** An expired token cannot be misused, so the node need not wait for its deletion. It was created before the rebuild request. */

@@ -1,10 +1,10 @@
 import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
 import { nodeOf } from '../node-cluster.js';
-import { DAY_MS, resting, settle, TOKEN_MS, waiting } from '../verdicts.js';
+import { DAY_MS, finish, resting, TOKEN_MS, waiting } from '../verdicts.js';
 import { decideRebuild } from './await-rebuild.js';
-import { decideAsk } from './request-rebuild.js';
+import { decideRequest } from './request-rebuild.js';
 
-const ASLEEP_MS = 60_000;
+const HIBERNATED_MS = 60_000;
 const DRAIN_MS = 5_000;
 
 /** Leaving a cluster: drain, delete the Node, and rebuild. */
@@ -16,16 +16,16 @@ export function decideLeaving(wanted: WantedServer, seen: Seen, now: Date, times
   }
   if (wanted.connection.phase === 'Rejected') {
     const message = 'The provider rejects the token of the connection.';
-    return settle(waiting(wanted, now, times, { message, inMs: TOKEN_MS }));
+    return finish(waiting(wanted, now, times, { message, inMs: TOKEN_MS }));
   }
-  if (!isAsked) return decideAsk(wanted, seen, now, times);
-  return decideRebuild(wanted, seen, now, times) ?? decideDrain(wanted, seen, now, times) ?? settle(left(wanted));
+  if (!isAsked) return decideRequest(wanted, seen, now, times);
+  return decideRebuild(wanted, seen, now, times) ?? decideDrain(wanted, seen, now, times) ?? finish(left(wanted));
 }
 
 const left = ({ claim }: WantedServer) => ({
   ...resting('Ready', '', { to: 'stay' }, claim === null ? DAY_MS : 0),
   nodeReady: false,
-  endsMembership: true,
+  hasLeftCluster: true,
 });
 
 /**
@@ -35,12 +35,12 @@ const left = ({ claim }: WantedServer) => ({
  * @returns null when there is no such Node, or no cluster to drain it for
  */
 export function decideDrain(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
-  const { member, nodeName, rebuildAskedAt, begunAt } = wanted;
-  if (member === null || nodeName === null || member.isDeleting) return null;
+  const { currentCluster, nodeName, rebuildAskedAt, begunAt } = wanted;
+  if (currentCluster === null || nodeName === null || currentCluster.isDeleting) return null;
   const node = nodeOf(wanted);
-  if (node === null || member.isAsleep) {
+  if (node === null || currentCluster.isHibernated) {
     const message = 'The cluster is hibernated. The server leaves it once the cluster is resumed.';
-    return settle(waiting(wanted, now, times, { message, inMs: ASLEEP_MS, reason: 'ClusterHibernated' }));
+    return finish(waiting(wanted, now, times, { message, inMs: HIBERNATED_MS, reason: 'ClusterHibernated' }));
   }
   if (seen.node === null) return { do: 'readNode', node };
   if (seen.node === 'absent') return null;
@@ -49,7 +49,7 @@ export function decideDrain(wanted: WantedServer, seen: Seen, now: Date, times: 
   if (seen.podsLeft === null) return { do: 'evict', node };
   if (seen.podsLeft > 0 && now.getTime() - begunAt.getTime() < times.drainMsMax) {
     const message = `The node is being drained. Pods still on it: ${seen.podsLeft}.`;
-    return settle(waiting(wanted, now, times, { message, inMs: DRAIN_MS, reason: 'NodeLeaving' }));
+    return finish(waiting(wanted, now, times, { message, inMs: DRAIN_MS, reason: 'NodeLeaving' }));
   }
   return { do: 'deleteNode', node };
 }

@@ -9,7 +9,7 @@ import {
   anAction,
   aServer,
   aWanted,
-  marks,
+  nodePatch,
   now,
   ready,
   said,
@@ -21,7 +21,7 @@ import { decide } from './decide.js';
 
 type Row = [what: string, wanted: WantedServer, seen: Seen, expected: string];
 
-const asleep = aCluster({ isAsleep: true, canTakeNodes: false });
+const asleep = aCluster({ isHibernated: true, canTakeNodes: false });
 const deleting = aCluster({ isDeleting: true, canTakeNodes: false });
 const starting = aCluster({ canTakeNodes: false });
 const other = aCluster({ id: asClusterId('other') });
@@ -32,7 +32,7 @@ const withNode = (node: Seen['node'], more: Partial<Seen> = {}): Seen => ({ ...n
 const stepOf = (wanted: WantedServer, seen: Seen) => decide(wanted, seen, now, times);
 const verdictOf = (wanted: WantedServer, seen: Seen) => {
   const step = stepOf(wanted, seen);
-  if (step.do !== 'settle') throw new Error(`It does not settle: ${step.do}`);
+  if (step.do !== 'finish') throw new Error(`It does not finish: ${step.do}`);
   return step.verdict;
 };
 const check = (...[, wanted, seen, expected]: Row) => expect(said(stepOf(wanted, seen))).toBe(expected);
@@ -47,7 +47,7 @@ describe('the next step of a Ready server', () => {
     ['reads the server', idle, nothingSeen, 'readServer'],
     ['settles when it exists', idle, ready, 'Ready stay'],
     ['reports it as Missing when it is gone', idle, { ...ready, server: 'absent' }, 'Missing stay'],
-    ['restores a removed label', idle, { ...nothingSeen, server: aServer({ labels: {} }) }, 'putClaim'],
+    ['restores a removed label', idle, { ...nothingSeen, server: aServer({ labels: {} }) }, 'putLabel'],
     ['keeps a foreign claim label', idle, labelled('theirs'), 'Ready stay'],
     ['reads its name before it joins', claimed(), nothingSeen, 'readServer'],
     ['joins the cluster that claims it', claimed(), ready, 'beginJoin'],
@@ -63,7 +63,7 @@ describe('the next step of a Ready server', () => {
     ['does not join over a rejected connection', claimed(aCluster(), { connection: rejected }), ready, 'Ready stay'],
     [
       'leaves first when it is still a node',
-      { ...idle, member: aCluster(), nodeName: 'web' },
+      { ...idle, currentCluster: aCluster(), nodeName: 'web' },
       nothingSeen,
       'beginLeave',
     ],
@@ -72,7 +72,7 @@ describe('the next step of a Ready server', () => {
   it('looks again soon while it waits for a cluster, and says why', () => {
     expect(verdictOf(claimed(asleep), nothingSeen)).toMatchObject({
       message: expect.stringContaining('hibernated'),
-      lookAgainMs: 15_000,
+      nextPassMs: 15_000,
     });
   });
 
@@ -100,7 +100,7 @@ describe('the next step of a joining server', () => {
 
   it.each<Row>([
     ['reads the server first', joining(), nothingSeen, 'readServer'],
-    ['claims it', joining(), { ...ready, server: aServer({ labels: {} }) }, 'putClaim'],
+    ['claims it', joining(), { ...ready, server: aServer({ labels: {} }) }, 'putLabel'],
     ['looks for the image', joining(), { ...ready, image: null }, 'findImage'],
     ['reads the actions', joining(), { ...ready, actions: null }, 'readActions'],
     ['prepares join data', joining(), ready, 'prepareJoin'],
@@ -110,7 +110,7 @@ describe('the next step of a joining server', () => {
       { ...ready, actions: null, joinUserData: 'x' },
       'readActions',
     ],
-    ['requests the rebuild with the join data', joining(), { ...ready, joinUserData: 'x' }, 'askRebuild'],
+    ['requests the rebuild with the join data', joining(), { ...ready, joinUserData: 'x' }, 'requestRebuild'],
     ['waits for a cluster that can no longer take nodes', joining({}, starting), ready, 'Joining stay'],
     [
       'fails with a protected server',
@@ -163,7 +163,7 @@ describe('the next step of a joining server', () => {
       { ...up, server: aServer({ imageId: 8 }), node: aNode() },
       'Failed stay',
     ],
-    ['marks the node', rebuilding, { ...up, node: aNode({ annotations: {} }) }, 'markNode'],
+    ['labels and annotates the node', rebuilding, { ...up, node: aNode({ annotations: {} }) }, 'patchNode'],
     ['waits until the node is Ready', rebuilding, { ...up, node: aNode({ isReady: false }) }, 'Joining stay'],
     ['deletes the join token when the node is Ready', rebuilding, { ...up, node: aNode() }, 'endJoin'],
     ['is Joined after that', rebuilding, { ...up, node: aNode(), joinEndedIn: 1 }, 'Joined stay'],
@@ -177,12 +177,12 @@ describe('the next step of a joining server', () => {
 
   it('reports the node as ready when it ends', () => {
     const seen = { ...up, node: aNode(), joinEndedIn: 1 };
-    expect(verdictOf(rebuilding, seen)).toMatchObject({ nodeReady: true, lookAgainMs: 60_000 });
+    expect(verdictOf(rebuilding, seen)).toMatchObject({ nodeReady: true, nextPassMs: 60_000 });
   });
 
-  it('marks the node as not managed by the garden, and with its pool', () => {
+  it('annotates the node as not managed by the garden, and with its pool', () => {
     const step = stepOf(rebuilding, { ...up, node: aNode({ annotations: {}, labels: { zone: 'a' } }) });
-    expect(step).toMatchObject({ do: 'markNode', marks });
+    expect(step).toMatchObject({ do: 'patchNode', patch: nodePatch });
   });
 
   it('fails with a reason when the node does not register in time', () => {
@@ -190,7 +190,7 @@ describe('the next step of a joining server', () => {
     expect(verdictOf(late, { ...rebuilt, node: 'absent' })).toMatchObject({
       phase: 'Failed',
       nodeReady: false,
-      lookAgainMs: null,
+      nextPassMs: null,
       operation: { to: 'stay' },
       message: 'The node did not become Ready within 30 minutes. (server_join_timeout)',
     });
@@ -204,18 +204,18 @@ describe('the next step of a node', () => {
 
   it.each<Row>([
     ['reads the node', joined(), nothingSeen, 'readNode'],
-    ['restores removed marks', joined(), withNode(aNode({ labels: {} })), 'markNode'],
-    ['updates the marks for another pool of the cluster', renamed, withNode(aNode()), 'markNode'],
+    ['restores removed labels and annotations', joined(), withNode(aNode({ labels: {} })), 'patchNode'],
+    ['updates the label for another pool of the cluster', renamed, withNode(aNode()), 'patchNode'],
     ['settles when nothing is to do', joined(), withNode(aNode()), 'Joined stay'],
     ['asks the provider once a day', overdue, withNode(aNode()), 'readServer'],
     ['asks no provider that rejects the token', { ...overdue, connection: rejected }, withNode(aNode()), 'Joined stay'],
-    ['puts the claim label back', overdue, withNode(aNode(), { server: aServer({ labels: {} }) }), 'putClaim'],
+    ['puts the claim label back', overdue, withNode(aNode(), { server: aServer({ labels: {} }) }), 'putLabel'],
     ['reports a missing server', overdue, withNode('absent', { server: 'absent' }), 'Missing stay'],
     ['asks no hibernated cluster', joined({}, asleep), nothingSeen, 'Joined stay'],
     ['leaves without a claim', joined({ claim: null }), nothingSeen, 'beginLeave'],
     ['leaves for another cluster', joined({ claim: aClaim(other) }), nothingSeen, 'beginLeave'],
     ['leaves a cluster that is being deleted', joined({}, deleting), nothingSeen, 'beginLeave'],
-    ['leaves a cluster that is gone', joined({ claim: null, member: null }), nothingSeen, 'beginLeave'],
+    ['leaves a cluster that is gone', joined({ claim: null, currentCluster: null }), nothingSeen, 'beginLeave'],
     ['is Joined when a missing server is back', aMember('Missing'), ready, 'Joined stay'],
     [
       'stays Missing while the server is absent',
@@ -246,7 +246,7 @@ describe('the next step of a node', () => {
       false,
     ],
   ])('reports a node that is %s, and looks again in a minute', (_what, wanted, seen, message, nodeReady) => {
-    expect(verdictOf(wanted, seen)).toMatchObject({ message, nodeReady, lookAgainMs: 60_000 });
+    expect(verdictOf(wanted, seen)).toMatchObject({ message, nodeReady, nextPassMs: 60_000 });
   });
 
   it('keeps the message of a failed server', () => {
@@ -283,12 +283,12 @@ describe('the next step of a leaving server', () => {
     ],
     ['evicts pods even after the drain time', late, withNode(cordoned), 'evict'],
     ['waits while the cluster is hibernated', leaving({}, asleep), nothingSeen, 'Leaving stay'],
-    ['drains nothing of a cluster that is being deleted', leaving({}, deleting), ready, 'askRebuild'],
-    ['drains nothing of a cluster that is gone', leaving({ member: null }), ready, 'askRebuild'],
+    ['drains nothing of a cluster that is being deleted', leaving({}, deleting), ready, 'requestRebuild'],
+    ['drains nothing of a cluster that is gone', leaving({ currentCluster: null }), ready, 'requestRebuild'],
     ['drains even with a rejected token', leaving({ connection: rejected }), nothingSeen, 'readNode'],
     ['waits for a valid token after the drain', leaving({ connection: rejected }), gone, 'Leaving stay'],
     ['reads the server', leaving(), withNode('absent'), 'readServer'],
-    ['requests a rebuild without join data', leaving(), gone, 'askRebuild'],
+    ['requests a rebuild without join data', leaving(), gone, 'requestRebuild'],
     [
       'fails with a protected server',
       leaving(),
@@ -299,17 +299,17 @@ describe('the next step of a leaving server', () => {
     ['reads the node once more after the rebuild', rebuilding, clean, 'readNode'],
     ['deletes a node that registered again', rebuilding, { ...clean, node: aNode() }, 'deleteNode'],
     ['is Ready after that', rebuilding, { ...clean, node: 'absent' }, 'Ready stay'],
-    ['is Ready without asking a cluster that is gone', { ...rebuilding, member: null }, clean, 'Ready stay'],
+    ['is Ready without asking a cluster that is gone', { ...rebuilding, currentCluster: null }, clean, 'Ready stay'],
     ['starts over when the server disappeared', rebuilding, { ...clean, server: 'absent' }, 'beginLeave'],
     ['is Missing without the server', leaving(), { ...gone, server: 'absent' }, 'Missing stay'],
   ])('%s', check);
 
   it('ends the membership only with the clean rebuild', () => {
     const done = { ...clean, node: 'absent' } as const;
-    expect(verdictOf(rebuilding, done)).toMatchObject({ endsMembership: true, nodeReady: false });
-    expect(verdictOf({ ...rebuilding, claim: aClaim(other) }, done)).toMatchObject({ lookAgainMs: 0 });
-    expect(verdictOf(leaving(), { ...gone, server: 'absent' })).toMatchObject({ endsMembership: true });
-    expect(verdictOf(rebuilding, running)).toMatchObject({ endsMembership: false });
+    expect(verdictOf(rebuilding, done)).toMatchObject({ hasLeftCluster: true, nodeReady: false });
+    expect(verdictOf({ ...rebuilding, claim: aClaim(other) }, done)).toMatchObject({ nextPassMs: 0 });
+    expect(verdictOf(leaving(), { ...gone, server: 'absent' })).toMatchObject({ hasLeftCluster: true });
+    expect(verdictOf(rebuilding, running)).toMatchObject({ hasLeftCluster: false });
   });
 
   it('has no time limit', () => {

@@ -2,22 +2,22 @@ import { type ServerErrorCode, serverLabels } from '@corral/contracts';
 import type { ServerReading } from '@corral/hcloud';
 import type { Seen, ServerTimes, Step, WantedServer } from '../model.js';
 import { nodeOf, waitsFor } from '../node-cluster.js';
-import { failed, progressAt, resting, settle, waiting } from '../verdicts.js';
+import { failed, finish, progressAt, resting, waiting } from '../verdicts.js';
 import { newestRebuildSince } from './await-rebuild.js';
 
 const SOON_MS = 1_000;
 const LOCKED_MS = 5_000;
 
 /** Everything to check and do before a rebuild is requested, in this order, and the request itself. */
-export function decideAsk(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
+export function decideRequest(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   if (seen.server === null) return { do: 'readServer' };
   if (seen.server === 'absent') return gone(wanted);
   const blocker = blockerOf(wanted, seen.server);
-  if (blocker?.kind === 'fails') return settle(failed(wanted, blocker.code, blocker.message));
+  if (blocker?.kind === 'fails') return finish(failed(wanted, blocker.code, blocker.message));
   if (blocker?.kind === 'passes') {
     const { message } = blocker;
     const wait = { message, reason: 'ServerBusy', inMs: LOCKED_MS, code: 'server_locked' } as const;
-    return settle(waiting(wanted, now, times, wait));
+    return finish(waiting(wanted, now, times, wait));
   }
   return decideUnblocked(wanted, seen, seen.server, now, times);
 }
@@ -25,43 +25,43 @@ export function decideAsk(wanted: WantedServer, seen: Seen, now: Date, times: Se
 /** A leaving server that no longer exists needs no rebuild and ends its membership. In other phases it fails. */
 function gone(wanted: WantedServer): Step {
   const message = 'The cloud project has no such server.';
-  if (wanted.phase !== 'Leaving') return settle(failed(wanted, 'server_gone', message));
-  return settle({ ...resting('Missing', `${message} Deregister it here.`, { to: 'stay' }), endsMembership: true });
+  if (wanted.phase !== 'Leaving') return finish(failed(wanted, 'server_gone', message));
+  return finish({ ...resting('Missing', `${message} Deregister it here.`, { to: 'stay' }), hasLeftCluster: true });
 }
 
 function decideUnblocked(wanted: WantedServer, seen: Seen, server: ServerReading, now: Date, times: ServerTimes): Step {
-  if (server.labels[serverLabels.claim] !== wanted.claimToken) return putClaim(wanted, server);
-  if (wanted.claimedAt === null) return { do: 'recordClaim' };
+  if (server.labels[serverLabels.claim] !== wanted.claimToken) return putLabel(wanted, server);
+  if (wanted.labelledAt === null) return { do: 'recordLabel' };
   if (seen.image === null) return { do: 'findImage' };
   if (seen.image === 'absent') {
-    return settle(failed(wanted, 'server_image_missing', `The provider has no image for ${wanted.architecture}.`));
+    return finish(failed(wanted, 'server_image_missing', `The provider has no image for ${wanted.architecture}.`));
   }
   if (seen.image.diskGb > server.diskGb) {
     const message = `The disk of the server has ${server.diskGb} GB, and the image needs ${seen.image.diskGb} GB.`;
-    return settle(failed(wanted, 'server_disk_too_small', message));
+    return finish(failed(wanted, 'server_disk_too_small', message));
   }
   if (seen.actions === null) return { do: 'readActions' };
   // Times have a resolution of one second: an earlier rebuild in the same second could be mistaken for ours after a crash.
   const isTooClose = newestRebuildSince(seen.actions.list, seen.actions.at) !== null;
   if (isTooClose || seen.actions.list.some(({ status }) => status === 'running')) {
     const wait = { message: 'Another action is running on the server.', reason: 'ServerBusy', inMs: SOON_MS } as const;
-    return settle(waiting(wanted, now, times, { ...wait, progress: progressAt.claimed, code: 'server_locked' }));
+    return finish(waiting(wanted, now, times, { ...wait, progress: progressAt.labelled, code: 'server_locked' }));
   }
   if (wanted.phase === 'Joining' && seen.joinUserData === null) return prepareJoin(wanted, now, times);
-  return { do: 'askRebuild', askedAt: seen.actions.at, imageId: seen.image.id };
+  return { do: 'requestRebuild', askedAt: seen.actions.at, imageId: seen.image.id };
 }
 
 function prepareJoin(wanted: WantedServer, now: Date, times: ServerTimes): Step {
-  const { member } = wanted;
+  const { currentCluster } = wanted;
   const node = nodeOf(wanted);
-  if (node !== null && member?.canTakeNodes === true) return { do: 'prepareJoin', node };
-  const message = member === null ? '' : waitsFor(member);
-  return settle(waiting(wanted, now, times, { message, inMs: LOCKED_MS }));
+  if (node !== null && currentCluster?.canTakeNodes === true) return { do: 'prepareJoin', node };
+  const message = currentCluster === null ? '' : waitsFor(currentCluster);
+  return finish(waiting(wanted, now, times, { message, inMs: LOCKED_MS }));
 }
 
 /** Keeps foreign labels, because the provider replaces all labels at once. */
-export const putClaim = ({ claimToken }: WantedServer, { labels }: ServerReading): Step => ({
-  do: 'putClaim',
+export const putLabel = ({ claimToken }: WantedServer, { labels }: ServerReading): Step => ({
+  do: 'putLabel',
   labels: { ...labels, [serverLabels.claim]: claimToken },
 });
 

@@ -28,21 +28,21 @@ const dueNow = 'due_at = least(due_at, clock_timestamp())';
  * Whether the last pass observed something else. A running pass may have read the Shoot before this observation without having
  * recorded its own yet, so a match with the previous pass proves nothing.
  */
-const isNews = (hash: string): string => `(observed_hash IS DISTINCT FROM ${hash} OR lease_until IS NOT NULL)`;
+const isUnseen = (hash: string): string => `(observed_hash IS DISTINCT FROM ${hash} OR lease_until IS NOT NULL)`;
 
 /** Due later than in the given milliseconds, or leased by a pass after which it would be due later. */
 const isLaterThan = (ms: string): string =>
   `(lease_until IS NOT NULL OR due_at > clock_timestamp() + make_interval(secs => ${ms}::float8 / 1000))`;
 
 /** Makes clusters due after changes outside the database. All functions return the ids to wake. */
-export const newsStore = (pool: Pool) => ({
+export const dueStore = (pool: Pool) => ({
   /** Those whose last pass saw something else, or that one is looking at. A steady cluster costs nothing more. */
-  async markChanged(seen: readonly Sighting[]): Promise<ClusterId[]> {
+  async makeChangedDue(seen: readonly Sighting[]): Promise<ClusterId[]> {
     const { rows } = await pool.query<{ id: ClusterId }>(
       `UPDATE cluster SET ${dueNow}
        FROM unnest($1::text[], $2::text[], $3::text[]) AS seen (namespace, shoot_name, hash), team
        WHERE cluster.shoot_name = seen.shoot_name AND team.id = cluster.team_id
-         AND team.project_namespace = seen.namespace AND ${isNews('seen.hash')}
+         AND team.project_namespace = seen.namespace AND ${isUnseen('seen.hash')}
        RETURNING cluster.id`,
       [seen.map(({ namespace }) => namespace), seen.map(({ shootName }) => shootName), seen.map(({ hash }) => hash)],
     );
@@ -56,13 +56,13 @@ export const newsStore = (pool: Pool) => ({
    *
    * @returns with the position to continue after, or null at the end
    */
-  async markMissing(
+  async makeMissingDue(
     { seenNames, limit }: { seenNames: ReadonlySet<string>; limit: number },
     after: ClusterId | null,
   ): Promise<{ ids: ClusterId[]; next: ClusterId | null }> {
     const { rows } = await pool.query<{ id: ClusterId; shoot_name: string }>(
       `SELECT id, shoot_name FROM cluster
-       WHERE shoot_uid IS NOT NULL AND ${isNews('$1')} AND ($2::uuid IS NULL OR id > $2)
+       WHERE shoot_uid IS NOT NULL AND ${isUnseen('$1')} AND ($2::uuid IS NULL OR id > $2)
        ORDER BY id LIMIT $3`,
       [ABSENT, after, limit],
     );
@@ -89,7 +89,7 @@ export const newsStore = (pool: Pool) => ({
    *
    * @returns with the delay of each in milliseconds
    */
-  async markWaiting(reasons: readonly string[], withinMs: number): Promise<{ id: ClusterId; inMs: number }[]> {
+  async makeWaitingDue(reasons: readonly string[], withinMs: number): Promise<{ id: ClusterId; inMs: number }[]> {
     const { rows } = await pool.query<{ id: ClusterId; in_ms: number }>(
       `UPDATE cluster SET due_at = clock_timestamp() + make_interval(secs => spread.in_ms / 1000)
        FROM (SELECT id AS waiting_id, random() * $2::float8 AS in_ms FROM cluster
@@ -100,8 +100,8 @@ export const newsStore = (pool: Pool) => ({
     return rows.map((row) => ({ id: row.id, inMs: row.in_ms }));
   },
 
-  /** As `markWaiting`, of servers whose last pass failed and that are nodes of a cluster, or about to be. */
-  async markWaitingServers(withinMs: number): Promise<{ id: ServerId; inMs: number }[]> {
+  /** As `makeWaitingDue`, of servers whose last pass failed and that are nodes of a cluster, or about to be. */
+  async makeWaitingServersDue(withinMs: number): Promise<{ id: ServerId; inMs: number }[]> {
     const { rows } = await pool.query<{ id: ServerId; in_ms: number }>(
       `UPDATE adopted_server SET due_at = clock_timestamp() + make_interval(secs => spread.in_ms / 1000)
        FROM (SELECT id AS waiting_id, random() * $1::float8 AS in_ms FROM adopted_server
@@ -114,7 +114,7 @@ export const newsStore = (pool: Pool) => ({
   },
 
   /** Those that use a connection about which something has changed. */
-  async markUsersOf(connectionId: ConnectionId): Promise<ClusterId[]> {
+  async makeUsersDue(connectionId: ConnectionId): Promise<ClusterId[]> {
     const { rows } = await pool.query<{ id: ClusterId }>(
       `UPDATE cluster SET ${dueNow} WHERE connection_id = $1 AND started_at IS NOT NULL RETURNING id`,
       [connectionId],
@@ -122,4 +122,4 @@ export const newsStore = (pool: Pool) => ({
     return rows.map(({ id }) => id);
   },
 });
-export type NewsStore = ReturnType<typeof newsStore>;
+export type DueStore = ReturnType<typeof dueStore>;
