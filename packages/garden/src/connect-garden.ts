@@ -38,7 +38,7 @@ export function connectGarden(options: GardenOptions): GardenClient {
     fieldManager: options.fieldManager ?? defaultFieldManager,
     log,
     onCall: options.onCall ?? (() => {}),
-    onLockedOut: ({ verb, resource }, error) => log.error('garden does not let us in', { verb, resource, error }),
+    onAccessDenied: ({ verb, resource }, error) => log.error('garden denies access', { verb, resource, error }),
   };
   const keptMax = options.shootKubeconfigsMax ?? 500;
   const accesses = openShootAccesses(deps, 'admin', keptMax);

@@ -127,8 +127,8 @@ describe('the kubeconfig of a shoot', () => {
     expect(shoot.issued).toHaveLength(2);
     await expect(write()).rejects.toMatchObject({ kind: 'credentials' });
     expect(shoot.issued).toHaveLength(3);
-    expect(shoot.logged.join()).toContain('shoot does not let us in');
-    expect(shoot.logged.join()).not.toContain('garden does not let us in');
+    expect(shoot.logged.join()).toContain('shoot denies access');
+    expect(shoot.logged.join()).not.toContain('garden denies access');
   });
 
   it('is forgotten when many other shoots were called since', async () => {

@@ -71,7 +71,7 @@ describe('the facts of a Shoot', () => {
     ]);
   });
 
-  it('tell whether a problem is from this attempt', () => {
+  it('show whether a problem is from this attempt', () => {
     const lastErrors = [{ lastUpdateTime: minutesLater(2).toISOString() }];
     const isCurrent = (more: object) => factsOf(aShoot(seen, { lastErrors, ...more })).problems[0]?.isCurrent;
 

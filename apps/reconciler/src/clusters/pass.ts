@@ -30,7 +30,7 @@ export interface PassDeps extends PerformDeps {
   readonly log: Log;
 }
 
-/** How a pass ended. `inMs`: milliseconds until the next look, or null when none is needed before the next event. */
+/** How a pass ended. `inMs`: milliseconds until the next pass, or null when none is needed before the next event. */
 export type PassEnd =
   | PassOutcome
   | {
@@ -234,7 +234,7 @@ function hashOf(seen: Observed | null): string | null {
   return seen.kind === 'present' ? observedHash(seen.shoot) : seen.kind === 'absent' ? ABSENT : 'foreign';
 }
 
-/** A cluster that became due during the pass is looked at again immediately. */
+/** A cluster that became due during the pass gets the next pass immediately. */
 function endOf<E extends { kind: 'finished' | 'failed'; inMs: number | null }>(released: Released, end: E) {
   if (released.kind === 'overtaken') return { kind: 'overtaken' } as const;
   return released.again ? { ...end, inMs: 0 } : end;

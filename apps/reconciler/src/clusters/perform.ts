@@ -218,7 +218,7 @@ async function requestOperation(
   const annotations = { [operationAnnotation]: operation };
   // There is one operation annotation: one that was set since the read must not be overwritten.
   const shoot = await garden.annotateShoot({ ...nameOf(wanted), uid, resourceVersion, annotations }, signal);
-  // The response to a patch has no usable time. The Shoot's generation tells that the run starts after it.
+  // The response to a patch has no usable time. The Shoot's generation shows that the run starts after it.
   const learned = learnedFrom(step, wanted, shoot, null);
   return recorded(records.recordLearned(lease, learned), seenAfter(wanted, shoot));
 }

@@ -38,7 +38,7 @@ const operationParameters = {
 
 /** What a pass writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
 export const recordStore = (pool: Pool) => {
-  /** @returns false when a later turn was given out: nothing was written, the pass must stop */
+  /** @returns false when a later lease was granted: nothing was written, and the pass must stop */
   const update = async (
     lease: PassLease<ClusterId>,
     assignments: string,
@@ -52,7 +52,7 @@ export const recordStore = (pool: Pool) => {
   };
 
   return {
-    /** What the garden's answer to a write told. The Shoot that was known first stays the one that is ours. */
+    /** Records what the garden's answer to a write showed. A recorded Shoot UID stays. */
     recordLearned: (lease: PassLease<ClusterId>, learned: Learned): Promise<boolean> =>
       update(
         lease,
@@ -64,7 +64,7 @@ export const recordStore = (pool: Pool) => {
         ],
       ),
 
-    /** The Shoot that was found under the name is ours, whoever made it. */
+    /** The Shoot that was found under the name is ours, regardless of its creator. */
     recordShootUid: (lease: PassLease<ClusterId>, shootUid: string): Promise<boolean> =>
       update(lease, 'shoot_uid = coalesce(shoot_uid, $4)', [shootUid]),
 
@@ -79,15 +79,15 @@ export const recordStore = (pool: Pool) => {
       override: { generation: number; fields: readonly { field: string; manager: string }[] },
     ): Promise<boolean> {
       const { rows } = await pool.query(
-        `WITH turn AS (
+        `WITH leased AS (
            SELECT id, team_id, name FROM cluster WHERE ${ours}
          ), noted AS (
            INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
-           SELECT team_id, 'cluster.override', 'Cluster', id, name, $4::jsonb FROM turn
-           WHERE NOT EXISTS (SELECT FROM audit_entry entry WHERE entry.target_id = turn.id
+           SELECT team_id, 'cluster.override', 'Cluster', id, name, $4::jsonb FROM leased
+           WHERE NOT EXISTS (SELECT FROM audit_entry entry WHERE entry.target_id = leased.id
                              AND entry.action = 'cluster.override' AND entry.detail = $4::jsonb)
          )
-         SELECT id FROM turn`,
+         SELECT id FROM leased`,
         [...leaseValues(lease), JSON.stringify(override)],
       );
       return rows.length === 1;
@@ -124,7 +124,7 @@ export const recordStore = (pool: Pool) => {
       return rowCount === 1;
     },
 
-    /** The garden met a provider that refused our token: the provider is asked, unless it was asked just now. */
+    /** The provider refused our token to the garden. Requests a verification, unless one was made recently. */
     requestVerification: ({ teamId }: PassLease<ClusterId>, connectionId: ConnectionId): Promise<void> =>
       requestVerification(pool, { teamId, connectionId }, 'garden'),
 
@@ -147,12 +147,12 @@ export const recordStore = (pool: Pool) => {
       return rowCount === 1;
     },
 
-    /** Ends a turn with what is to be told, in one statement: cluster, operation, next look, and the lease is free. */
+    /** Records the verdict in one statement: cluster, operation and time of the next pass. Frees the lease. */
     async recordPass(lease: PassLease<ClusterId>, record: PassRecord): Promise<Released> {
       const { verdict, generation, operationId, observedHash, failures, waiting } = record;
       const { operation } = verdict;
       const { rows } = await pool.query<{ again: boolean }>(
-        `WITH turn AS (
+        `WITH leased AS (
            SELECT id, due_at IS DISTINCT FROM lease_until AS again, generation = $4 AS is_current,
                   generation = $4
                     AND ((phase, seed_name, migration_phase, conditions, observed_generation, observed)
@@ -163,7 +163,7 @@ export const recordStore = (pool: Pool) => {
            FROM cluster WHERE ${ours} FOR UPDATE
          ), operated AS (
            UPDATE operation SET ${verdictAssignments(operationParameters)}
-           FROM turn
+           FROM leased
            WHERE operation.id = $13 AND operation.team_id = $1 AND operation.target_id = $2
              AND ${isNewsAbout(operationParameters)}
          )
@@ -181,7 +181,7 @@ export const recordStore = (pool: Pool) => {
              due_at = CASE WHEN again THEN due_at
                            ELSE clock_timestamp() + make_interval(secs => $12::float8 / 1000) END,
              lease_until = NULL
-         FROM turn WHERE cluster.id = turn.id
+         FROM leased WHERE cluster.id = leased.id
          RETURNING again`,
         [
           ...leaseValues(lease),
@@ -195,7 +195,7 @@ export const recordStore = (pool: Pool) => {
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
     },
 
-    /** The cluster is gone: so is its row, in the statement that ends its operation. The name is free again. */
+    /** Deletes the row of a deleted cluster, in the statement that ends its operation. The name is free again. */
     async forget(lease: PassLease<ClusterId>): Promise<boolean> {
       const { rowCount } = await pool.query(
         `WITH gone AS (

@@ -19,7 +19,7 @@ export interface ProbeDeps {
 /** Probe interval while the garden does not answer, in milliseconds. */
 const AWAY_MS = 1_000;
 /** Check interval while no cluster waits. A cluster that starts to wait retries earlier by itself. */
-const NOBODY_WAITS_MS = 2_000;
+const IDLE_MS = 2_000;
 /** Probe interval while the garden answers. Clusters that still wait have another problem. */
 const WELL_MS = 5_000;
 /** Deadline of a probe. A call may hang although the garden has recovered. */
@@ -33,21 +33,21 @@ const ANSWER_MS_MAX = 1_500;
 export const probeGarden =
   ({ garden, dueTimes, onReturn, log, pause = sleep }: ProbeDeps) =>
   async (signal: AbortSignal): Promise<void> => {
-    /** The newest wait at the last look that found the garden well. Empty when the last look found anything else. */
+    /** The newest wait at the last probe that got an answer. Empty after any other probe. */
     let wokenUpTo = '';
     while (!signal.aborted) {
-      const state = await look();
-      await pause({ away: AWAY_MS, well: WELL_MS, idle: NOBODY_WAITS_MS }[state], signal);
+      const state = await probe();
+      await pause({ away: AWAY_MS, well: WELL_MS, idle: IDLE_MS }[state], signal);
     }
 
-    async function look(): Promise<'away' | 'well' | 'idle'> {
+    async function probe(): Promise<'away' | 'well' | 'idle'> {
       const known = wokenUpTo;
       wokenUpTo = '';
       try {
         const waiting = await dueTimes.findWaiting(waitsForGarden);
         if (waiting === null) return 'idle';
         if (!(await isAnswering(waiting))) return 'away';
-        // A newer wait than at the last look means an outage between the two that no probe saw.
+        // A newer wait than at the last probe means an outage between the two that no probe saw.
         if (waiting.newestSince > known) await onReturn();
         wokenUpTo = waiting.newestSince;
         return 'well';

@@ -82,7 +82,7 @@ describe('the return of the garden', () => {
     expect(calls.count).toBe(2);
   });
 
-  it('does not reject when rows cannot be marked, and wakes the others', async () => {
+  it('does not reject when rows cannot be made due, and wakes the others', async () => {
     const { wake, woken } = aWaker(
       () => Promise.reject(new Error('the database is away')),
       async () => [{ id: asServerId('server'), inMs: 1 }],

@@ -13,7 +13,7 @@ export interface Woken {
 export interface Waiters {
   /** Makes all of them due within the given milliseconds, spread over that time. */
   readonly makeDue: (withinMs: number) => Promise<Woken[]>;
-  /** Gets only what `makeDue` gave. A method, so that the wakers of clusters and of servers fit one list. */
+  /** Receives only results of `makeDue`. A method, so that the wakers of clusters and of servers fit one list. */
   wake(id: LeasedId, inMs: number): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface WakeWaitingDeps {
 const WITHIN_MS = 2_000;
 
 /**
- * Wakes all rows that wait for the garden after its return, spread over time so that the garden is not hit by all at once. For
+ * Wakes all rows that wait for the garden after its return, spread over time so that the garden does not get all calls at the same time. For
  * concurrent calls, this process wakes once immediately and once more after the window, for rows that started to wait in the
  * meantime. Never rejects: rows that are not woken retry by themselves.
  */

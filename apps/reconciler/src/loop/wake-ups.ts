@@ -7,12 +7,12 @@ export interface WakeUps<Id extends LeasedId> {
   /** Never rejects. */
   wake(id: Id): Promise<void>;
   wakeAll(ids: readonly Id[]): Promise<void>;
-  /** Takes the place of a look that was planned before. Never rejects. */
+  /** Replaces the pass that was planned before. Never rejects. */
   wakeLater(id: Id, inMs: number): Promise<void>;
 }
 
 const AT_ONCE = 16;
-/** Due times are the database's and delays are not, so a look slightly too early would be wasted. */
+/** Due times are the database's and delays are not, so a pass slightly too early would be wasted. */
 const LATE_MS = 20;
 
 type Nudge<Id> = (id: Id, options: NonNullable<Parameters<Queue['nudge']>[2]>) => Promise<void>;
@@ -22,7 +22,7 @@ const wakeUps = <Id extends LeasedId>(nudge: Nudge<Id>): WakeUps<Id> => {
   return {
     wake,
     wakeAll: (ids) => eachOf(ids, wake),
-    // A separate job id, so that it does not delay a wake-up sent meanwhile.
+    // A separate job id, so that it does not delay a wake-up sent in the meantime.
     wakeLater: (id, inMs) =>
       nudge(id, { jobId: `${id}-timer`, delayMs: Math.max(0, Math.ceil(inMs)) + LATE_MS, delayed: 'replace' }),
   };
@@ -43,7 +43,7 @@ export async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<
   await Promise.all(lanes);
 }
 
-/** How a pass over a row ended. `inMs`: milliseconds until the next look, or null for none before the next event. */
+/** How a pass over a row ended. `inMs`: milliseconds until the next pass, or null for none before the next event. */
 export type PassOutcome =
   | Exclude<LeaseAnswer, { kind: 'taken' }>
   | { readonly kind: 'finished'; readonly inMs: number | null }

@@ -191,7 +191,7 @@ describe('a machine that joins by command, under crashes and lost responses', ()
     );
   });
 
-  it('fails when nobody runs its command in time', async () => {
+  it('fails when its command is not run in time', async () => {
     const world = aWorldOfMachines({ troubles: [], changes: [], gapsMs: [0], startMs: 0, wish: 'a' });
     world.claim('a');
     await world.pass();

@@ -141,7 +141,7 @@ export type Step =
   | { readonly do: 'recordAction'; readonly actionId: number }
   /** The request had no effect, and can no longer have one. */
   | { readonly do: 'forgetRequest' }
-  /** A new generation: records the membership. The server may join from now on. */
+  /** A new generation: records the current cluster. The server may join from now on. */
   | { readonly do: 'beginJoin'; readonly cluster: NodeCluster; readonly nodeName: string }
   /** A new generation, without join data. */
   | { readonly do: 'beginLeave' }
@@ -159,21 +159,21 @@ export type Step =
   | { readonly do: 'forget' }
   | { readonly do: 'finish'; readonly verdict: Verdict };
 
-/** What clients see, and when to look again. */
+/** What clients see, and when the next pass is due. */
 export interface Verdict {
   readonly phase: ServerPhase;
   readonly message: string;
   readonly operation: OperationVerdict;
   /** Why the operation makes no progress, or null. */
   readonly waiting: Wait | null;
-  /** Milliseconds, or null when no look is needed before the next event. */
+  /** Milliseconds, or null when no pass is needed before the next event. */
   readonly nextPassMs: number | null;
   /** The provider refused the token, which must be verified again. */
   readonly doubtsToken: boolean;
   readonly failures: number;
   /** Null keeps the last observation. */
   readonly nodeReady: boolean | null;
-  /** The server is no longer a node. */
+  /** The server is no longer a node of its current cluster. */
   readonly hasLeftCluster: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { NodeCluster, NodeOf, WantedServer } from './model.js';
 /** Without it, the garden counts the node to the worker pool that its configuration comes from. */
 const unmanagedAnnotation = 'node.machine.sapcloud.io/not-managed-by-mcm';
 
-/** Claim and membership refer to the same cluster, and it is not being deleted. */
+/** The claim is for the current cluster, which is not being deleted. */
 export function hasToJoin({ claim, currentCluster }: WantedServer): boolean {
   return (
     claim !== null && currentCluster !== null && claim.cluster.id === currentCluster.id && !currentCluster.isDeleting
@@ -25,7 +25,7 @@ export function waitsFor(cluster: NodeCluster): string {
   return 'The cluster cannot take nodes yet. The server joins it once the control plane and a managed pool are ready.';
 }
 
-/** Marks that the node lacks, or null when it has all. */
+/** The labels and annotations that the node lacks, or null when it has all. */
 export function nodePatchFor({ claim }: WantedServer, node: NodeReading): NodePatch | null {
   const label = claim?.poolName;
   const isMarked = node.annotations[unmanagedAnnotation] === '1' && node.labels[poolLabel] === label;

@@ -104,7 +104,7 @@ async function enter(gate: GardenGate, { shoot }: NodeOf, signal: AbortSignal) {
 }
 
 /**
- * What a failure says about the garden itself. A control plane that is not up looks the same as an unreachable one, and a
+ * What a failure says about the garden itself. A control plane that is not up is indistinguishable from an unreachable one, and a
  * Shoot's own answer must not block work on others.
  */
 function reportOf(error: GardenError): GardenReport | null {

@@ -123,7 +123,7 @@ async function requestRebuild(
   if (outcome.kind === 'ok') {
     return recorded(await store.recordAction(lease, wanted, outcome.value.id), { ...seen, server: null });
   }
-  // Definitely not started. Only an uncertain outcome keeps the mark, and the next pass finds out.
+  // Definitely not started. Only after an uncertain outcome the request stays recorded, and the next pass finds out.
   if (outcome.kind !== 'uncertain' && !(await store.forgetRequest(lease, wanted))) return { kind: 'changed' };
   return { kind: 'failed', failure: outcome };
 }

@@ -42,7 +42,7 @@ const begin = (purpose: RebuildPurpose, phase: ServerPhase): string =>
 
 const { spec, state, rebuild } = serverColumns;
 
-/** Of the statement that ends a turn. */
+/** Parameters of the statement that records a pass. */
 const operationParameters = {
   state: '$11',
   progress: '$12',
@@ -68,7 +68,7 @@ export const serverStore = (pool: Pool) => {
   };
 
   return {
-    /** @returns also the database's clock; null when a later turn was given out: the pass must stop */
+    /** @returns also the database's clock; null when a later lease was granted: the pass must stop */
     async read(
       lease: PassLease<ServerId>,
     ): Promise<{ wanted: WantedServer; token: ConnectionToken; now: Date } | null> {
@@ -130,7 +130,7 @@ export const serverStore = (pool: Pool) => {
         [...leaseValues(lease), generation, ask.askedAt, ask.imageId, claim?.poolId ?? null],
       ),
 
-    /** Surely nothing came of the question: it may be asked again. */
+    /** The request certainly had no effect, so it may be sent again. */
     forgetRequest: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
       update(
         `UPDATE adopted_server SET rebuild_asked_at = NULL WHERE ${ours} AND generation = $4 AND rebuild_action_id IS NULL`,
@@ -160,7 +160,7 @@ export const serverStore = (pool: Pool) => {
         [...leaseValues(lease), generation, claim?.poolId ?? null, cluster.id, nodeName],
       ),
 
-    /** A new generation that is to be clean. Membership stays until it is. */
+    /** A new generation for the clean rebuild. The current cluster stays recorded until then. */
     beginLeave: (lease: PassLease<ServerId>, { generation, claim }: WantedServer): Promise<boolean> =>
       update(
         `UPDATE adopted_server SET ${begin('leave', 'Leaving')}
@@ -168,7 +168,7 @@ export const serverStore = (pool: Pool) => {
         [...leaseValues(lease), generation, claim?.poolId ?? null],
       ),
 
-    /** The provider refused the token: it is asked about it, unless it was just now. */
+    /** The provider refused the token. Requests a verification, unless one was made recently. */
     requestVerification: ({ teamId }: PassLease<ServerId>, connectionId: ConnectionId): Promise<void> =>
       requestVerification(pool, { teamId, connectionId }, 'provider'),
 
@@ -187,15 +187,15 @@ export const serverStore = (pool: Pool) => {
     ): Promise<Released> {
       const { operation } = verdict;
       const { rows } = await pool.query<{ again: boolean; counts_in: ClusterId | null }>(
-        `WITH turn AS (
+        `WITH leased AS (
            SELECT id, operation_id, node_ready AS was_ready, member_of_id AS was_member,
                   due_at IS DISTINCT FROM lease_until AS again,
                   generation = $4 AND (deregister_requested_at IS NOT NULL) = $5 AS is_current
            FROM adopted_server WHERE ${ours} FOR UPDATE
          ), operated AS (
            UPDATE operation SET ${verdictAssignments(operationParameters)}
-           FROM turn
-           WHERE is_current AND operation.id = turn.operation_id AND operation.team_id = $1
+           FROM leased
+           WHERE is_current AND operation.id = leased.operation_id AND operation.team_id = $1
              AND ${isNewsAbout(operationParameters)}
          )
          UPDATE adopted_server
@@ -214,7 +214,7 @@ export const serverStore = (pool: Pool) => {
              due_at = CASE WHEN again THEN due_at
                            ELSE clock_timestamp() + make_interval(secs => $9::float8 / 1000) END,
              lease_until = NULL
-         FROM turn WHERE adopted_server.id = turn.id
+         FROM leased WHERE adopted_server.id = leased.id
          RETURNING again, CASE WHEN node_ready <> was_ready OR member_of_id IS DISTINCT FROM was_member
                                THEN was_member END AS counts_in`,
         [

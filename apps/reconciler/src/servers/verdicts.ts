@@ -3,9 +3,9 @@ import type { OperationVerdict, ServerTimes, Step, Verdict, Wait, WaitReason, Wa
 import { hasToJoin } from './node-cluster.js';
 
 export const DAY_MS = 86_400_000;
-/** Look interval while a token is rejected. A new token causes a look immediately. */
+/** Interval of passes while a token is rejected. A new token makes the server due immediately. */
 export const TOKEN_MS = 60_000;
-/** Look interval of a healthy node. */
+/** Interval of passes over a healthy node. */
 export const JOINED_CHECK_MS = 60_000;
 
 /** Lifetime of a join token: it must cover the rebuild and the first steps of the node agent. */
@@ -77,7 +77,7 @@ const patienceSentence = ({ commandMsMax }: ServerTimes): string =>
   `The machine did not become a node within ${Math.ceil(commandMsMax / 3_600_000)} hours.`;
 
 /**
- * Leaving has no time limit, because a remaining node helps nobody. The same holds for a joining that is no longer wanted, and
+ * Leaving has no time limit, because a remaining node has no use. The same applies to a joining that is no longer wanted, and
  * while the cluster is hibernated.
  */
 function isTimeOver(wanted: WantedServer, now: Date, times: ServerTimes): boolean {

@@ -54,7 +54,7 @@ export interface CallDeps {
   log: GardenLog;
   onCall: (call: GardenCall) => void;
   /** called when the garden refuses a call with our newest credentials */
-  onLockedOut: (call: CallName, error: unknown) => void;
+  onAccessDenied: (call: CallName, error: unknown) => void;
 }
 
 export type Call = CallName & Outgoing;
@@ -159,14 +159,14 @@ async function authenticated<T>(
   deadline: Deadline,
   attempt: (identity: Identity) => Promise<T>,
 ): Promise<T> {
-  const { credentials, onLockedOut } = deps;
+  const { credentials, onAccessDenied } = deps;
   try {
     const identity = await inTime(credentials.identity(), call, deadline);
     try {
       return await measured(deps, call, () => attempt(identity));
     } catch (error) {
       if (isGardenError(error, 'rbac') && !call.fromShoot) {
-        const isStarting = error.asNobody || !(await isReady(identity, deadline));
+        const isStarting = error.isAnonymous || !(await isReady(identity, deadline));
         throw isStarting ? notReadyError(call) : error;
       }
       if (!isGardenError(error, 'credentials')) throw error;
@@ -175,7 +175,7 @@ async function authenticated<T>(
       return await measured(deps, call, () => attempt(newer));
     }
   } catch (error) {
-    if (isGardenError(error, 'credentials')) onLockedOut(call, error);
+    if (isGardenError(error, 'credentials')) onAccessDenied(call, error);
     throw error;
   }
 }

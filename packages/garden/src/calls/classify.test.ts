@@ -215,7 +215,7 @@ describe('a failed precondition on the uid', () => {
   });
 });
 
-describe('what a failure tells', () => {
+describe('the details of a failure', () => {
   it('is each field with its fault for 422', () => {
     const causes = [
       { reason: 'FieldValueInvalid', field: 'spec.region', message: 'Invalid value: "x": field is immutable' },
@@ -311,13 +311,13 @@ describe('what a failure tells', () => {
     ]);
   });
 
-  it('is where an expired list may go on', () => {
+  it('contain the position from which an expired list may continue', () => {
     const status = aStatus(410, 'Expired', 'The provided continue parameter is too old', {}, { continue: 'next' });
 
     expect(classify(410, status, {}, 'read').details.continueToken).toBe('next');
   });
 
-  it('holds no reason in another shape than Kubernetes gives them, for it goes to logs', () => {
+  it('contains no reason in an unknown format, because reasons are logged', () => {
     expect(classify(500, aStatus(500, 'Bearer abc', 'm'), {}, 'read').details.reason).toBe('Unknown');
   });
 });

@@ -28,7 +28,7 @@ export function classify(httpStatus: number, status: Status | null, headers: Ans
       reason: status.reason,
       retryAfterSeconds,
       sentences: sentencesOf(status),
-      asNobody: kind === 'rbac' && asNobody.test(status.message),
+      isAnonymous: kind === 'rbac' && isAnonymous.test(status.message),
       fields: kind === 'refused' ? fieldsOf(status) : [],
       causes: kind === 'conflict' ? conflictsOf(status) : [],
       uidMismatch: kind === 'conflict' && isUidMismatch(status),
@@ -46,7 +46,7 @@ function kindOf(httpStatus: number, status: Status | null, access: Access): Gard
     case 403:
       return forbiddenKind(status);
     case 404:
-      // Without a name, the path is unknown: an API that is not served must not look like an absent object.
+      // Without a name, the path is unknown: an API that is not served must not read as an absent object.
       return status.details.name === null ? 'unusable' : 'not_found';
     case 409:
       return status.reason === 'AlreadyExists' ? 'exists' : 'conflict';
@@ -75,7 +75,7 @@ const notReady = 'not yet ready to handle request';
 const missingReference = /: [\w.]+ "[^"]*" not found$/;
 
 // A server that has just started authenticates no user yet. We always send credentials, and wrong ones lead to a 401.
-const asNobody = /\buser "system:anonymous" (cannot|is not allowed to) /i;
+const isAnonymous = /\buser "system:anonymous" (cannot|is not allowed to) /i;
 
 // kubernetes: plugin/pkg/admission/resourcequota; gardener: plugin/pkg/shoot/quotavalidator.
 const quotaExceeded = /\bexceeded quota: |\bquota limits exceeded\b/;

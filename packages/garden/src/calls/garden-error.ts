@@ -47,7 +47,7 @@ export interface GardenErrorDetails {
   uidMismatch?: boolean;
   continueToken?: string | null;
   untrusted?: boolean;
-  asNobody?: boolean;
+  isAnonymous?: boolean;
   fromShoot?: boolean;
 }
 
@@ -85,7 +85,7 @@ export class GardenError extends Error {
   /** true when the connection failed because the server's certificate is not trusted */
   readonly untrusted: boolean;
   /** true when the garden treated us as anonymous: it did not check our credentials */
-  readonly asNobody: boolean;
+  readonly isAnonymous: boolean;
   /** true when a Shoot's own API server failed, which says nothing about the garden */
   readonly fromShoot: boolean;
 
@@ -114,7 +114,7 @@ export class GardenError extends Error {
     this.uidMismatch = details.uidMismatch ?? false;
     this.continueToken = details.continueToken ?? null;
     this.untrusted = details.untrusted ?? false;
-    this.asNobody = details.asNobody ?? false;
+    this.isAnonymous = details.isAnonymous ?? false;
     this.fromShoot = details.fromShoot ?? false;
   }
 }

@@ -115,7 +115,7 @@ describe('a CloudProfile', () => {
     expect(profile?.images[0]?.versions[0]?.architectures).toEqual(['amd64', 'arm64']);
   });
 
-  it('is read whatever it holds instead of lists', () => {
+  it('is read with any values in place of lists', () => {
     const odd = {
       kubernetes: 1,
       machineTypes: [null, {}, 'x'],

@@ -5,8 +5,12 @@ import { wordsOf } from '@corral/service';
  * accepts the corresponding fields of a Shoot.
  */
 export const gardenFeatures = [
-  ...(['adopted-nodes', 'arm64', 'control-plane-ha'] as const),
-  ...(['existing-network', 'image-options', 'private-nodes'] as const),
+  'adopted-nodes',
+  'arm64',
+  'control-plane-ha',
+  'existing-network',
+  'image-options',
+  'private-nodes',
 ] as const;
 export type GardenFeature = (typeof gardenFeatures)[number];
 

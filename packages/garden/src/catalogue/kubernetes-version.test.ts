@@ -3,7 +3,9 @@ import { isUsable, newestPatch, usableVersions } from './kubernetes-version.js';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const offered = (version: string, classification = 'supported', expirationDate: string | null = null) => ({
-  ...{ version, classification, expirationDate },
+  version,
+  classification,
+  expirationDate,
 });
 const catalogue = [
   offered('1.34.9', 'deprecated', '2027-01-01T00:00:00Z'),

@@ -18,7 +18,7 @@ users: []
 `;
 
 describe('the contexts of a kubeconfig', () => {
-  it('are named as they shall be, the current one first of all, and nothing else changes', () => {
+  it('get the requested names, the current one first, and nothing else changes', () => {
     const before = parse(issued);
 
     const named = parse(nameContexts(issued, 'acme/web'));

@@ -62,7 +62,7 @@ export interface ShootNodes {
   /** @returns null when there is no such Node */
   readNode(shoot: Named, name: string, signal?: AbortSignal): Promise<NodeReading | null>;
   /** @throws GardenError `not_found` */
-  patchNode(shoot: Named, name: string, marks: NodePatch, signal?: AbortSignal): Promise<void>;
+  patchNode(shoot: Named, name: string, patch: NodePatch, signal?: AbortSignal): Promise<void>;
   /**
    * Requests the eviction of every pod on the node, except pods of DaemonSets, mirror pods and pods that have ended. A pod
    * stays while its disruption budget forbids the eviction.

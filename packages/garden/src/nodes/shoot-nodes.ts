@@ -19,8 +19,8 @@ export function shootNodes(deps: CallDeps, accesses: ShootAccesses): ShootNodes 
     joinData: (shoot, request, signal) => joinData(deps, accesses, shoot, request, signal),
     endJoin: (shoot, nodeName, signal) => endJoin(accesses, shoot, nodeName, signal),
     readNode: (shoot, name, signal) => readNode(accesses, shoot, name, signal),
-    async patchNode(shoot, name, marks, signal) {
-      const call = ofShoot(mergePatchCall(resource, nodePath(name), deps.fieldManager, patchOf(marks)));
+    async patchNode(shoot, name, patch, signal) {
+      const call = ofShoot(mergePatchCall(resource, nodePath(name), deps.fieldManager, patchOf(patch)));
       await accesses.perform(shoot, call, signal);
     },
     evictPods: (shoot, name, signal) => evictPods(accesses, shoot, name, signal),

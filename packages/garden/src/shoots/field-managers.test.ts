@@ -2,7 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { type FieldManager, isAppliedBy, otherManagersOf, parseManagers } from './field-managers.js';
 
 const entry = (manager: string, fields: object, time = '2026-08-01T10:00:00Z', operation = 'Update') => ({
-  ...{ manager, operation, time, apiVersion: 'core.gardener.cloud/v1beta1', fieldsType: 'FieldsV1' },
+  manager,
+  operation,
+  time,
+  apiVersion: 'core.gardener.cloud/v1beta1',
+  fieldsType: 'FieldsV1',
   fieldsV1: fields,
 });
 const inWorker = (fields: object) => ({
@@ -35,7 +39,7 @@ describe('who else owns a field', () => {
     expect(holding(managers, path)).toEqual(expected);
   });
 
-  it('is the latest first, and neither us nor whoever was there before the first apply', () => {
+  it('lists the latest first, without us and without the manager before the first apply', () => {
     const all = managersOf(
       entry('early', inWorker({ 'f:maximum': {} }), '2026-08-01T10:00:00Z'),
       entry('corral', inWorker({ 'f:maximum': {} }), '2026-08-01T12:00:00Z'),
@@ -47,7 +51,7 @@ describe('who else owns a field', () => {
   });
 });
 
-describe('our own hold', () => {
+describe('our own fields', () => {
   it('is that of our applies, which a restore may have lost', () => {
     expect(isAppliedBy(managersOf(entry('corral', {}, undefined, 'Apply')))).toBe(true);
     expect(isAppliedBy(managersOf(entry('corral', {})))).toBe(false);

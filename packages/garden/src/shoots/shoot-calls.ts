@@ -106,7 +106,7 @@ export async function issueKubeconfig(
   const kubeconfig = Buffer.from(textIn(status, 'kubeconfig') ?? '', 'base64').toString();
   const expiresAt = new Date(textIn(status, 'expirationTimestamp') ?? '');
   if (!kubeconfig.includes('clusters:') || Number.isNaN(expiresAt.getTime())) {
-    throw unusableError(call, 'the answer holds no kubeconfig with an expiry');
+    throw unusableError(call, 'the answer contains no kubeconfig with an expiry');
   }
   return { kubeconfig, expiresAt };
 }

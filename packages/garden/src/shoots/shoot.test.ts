@@ -69,7 +69,7 @@ describe('a Shoot', () => {
     expect(parseShoot({ metadata: { ...metadata, [key]: 5 } })).toBeNull();
   });
 
-  it('is read whatever its spec and status hold, and has the same shape always', () => {
+  it('is read with any spec and status, and always has the same shape', () => {
     const shape = (value: object) => Object.keys(value).sort();
     const empty = parseShoot({ metadata });
 

@@ -135,7 +135,7 @@ async function handOverEvents(deps: CallDeps, watch: Told, progress: Progress, v
     if (performance.now() >= progress.relistAt) return;
   }
   if (items === 0 && performance.now() - startedAt < watchMsMin) {
-    throw unreachableError({ verb: 'watch', resource: 'shoots', access: 'read' }, 'ended at once');
+    throw unreachableError({ verb: 'watch', resource: 'shoots', access: 'read' }, 'ended immediately');
   }
   progress.failures = 0;
 }

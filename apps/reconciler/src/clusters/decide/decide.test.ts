@@ -47,7 +47,7 @@ describe('a cluster without a Shoot', () => {
     expect(stepOf(desired, absent)).toEqual({ do: step });
   });
 
-  it('is left alone when a foreign Shoot has its name', () => {
+  it('gets no step when a foreign Shoot has its name', () => {
     expect(stepOf(aDesired(), foreign)).toEqual({ do: 'finish' });
   });
 
@@ -63,7 +63,7 @@ describe('a cluster with a Shoot', () => {
   const changed = aSteadyDesired({ generation: 2, desiredHash: 'sha256:02', known: { appliedGeneration: 1 } });
   const before = aSteadyDesired();
 
-  it('is left alone when it matches the declaration', () => {
+  it('gets no step when it matches the declaration', () => {
     expect(stepOf(before, present(aShoot(before)))).toEqual({ do: 'finish' });
   });
 
@@ -124,7 +124,7 @@ describe('a cluster with a Shoot', () => {
     expect(stepOf({ ...before, pinnedVersion: '1.34.9' }, present(raised))).toEqual({ do: 'finish' });
   });
 
-  it('is left alone while somebody else deletes it', () => {
+  it('gets no step while another party deletes it', () => {
     const going = aShoot(before, { deletionTimestamp: minutesLater(5).toISOString(), generation: 2 });
 
     expect(stepOf(changed, present(going))).toEqual({ do: 'finish' });
@@ -160,7 +160,7 @@ describe('a change by another manager', () => {
   it.each([
     ['of undeclared fields', { purpose: 'production', dns: { domain: 'x.example' } }],
     ['that adds a pool', { provider: { workers: [...workersOf(aShoot(desired).spec), { name: 'theirs' }] } }],
-  ])('%s is left alone', (_, spec) => {
+  ])('%s gets no step', (_, spec) => {
     expect(stepOf(desired, editedTo(spec))).toEqual({ do: 'finish' });
   });
 

@@ -90,11 +90,11 @@ function isTokenRolloutDue({ known, connection }: Desired, facts: ShootFacts): b
  */
 export const lateCreationMs = 70_000;
 
-/** The condition whose transition time is the first look that found no Shoot. */
+/** The condition whose transition time is the first read that found no Shoot. */
 export const absenceConditionType = 'AbsenceConfirmed';
 
 /**
- * When an absent Shoot that was never observed can no longer appear. Null until the first look is recorded.
+ * When an absent Shoot that was never observed can no longer appear. Null until the first such read is recorded.
  *
  * Only used by deletion: a Shoot that appeared after the row is gone would have no owner, and would cost money.
  */

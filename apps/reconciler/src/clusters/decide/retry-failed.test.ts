@@ -28,7 +28,7 @@ const slowedDownAt = (desired: Desired, time: Date, more: object = {}) =>
 describe('a retry after a rate limit of the provider', () => {
   it.each([
     ['half a minute after the first failure', 0, 0.5],
-    ['as long as the failure has lasted', 10, 10],
+    ['equal to the duration of the failure', 10, 10],
     ['at most half an hour', 5 * hour, 30],
   ])('waits %s', (_, failingForMinutes, waitsMinutes) => {
     const desired = since(minutesLater(0));

@@ -105,12 +105,12 @@ describe('a declared field that another manager changed', () => {
     const wanting = aSteadyDesired({ pools: [aPool({ image })] });
     const [worker] = (aShoot(wanting).spec.provider as { workers: { machine: object }[] }).workers;
     const machine = { ...worker?.machine, image: { name: 'ubuntu', providerConfig: { hugePages: 4 } } };
-    const held = inWorker({ 'f:machine': { 'f:image': { 'f:providerConfig': { 'f:hugePages': {} } } } });
+    const owned = inWorker({ 'f:machine': { 'f:image': { 'f:providerConfig': { 'f:hugePages': {} } } } });
     const shoot = aShoot(wanting, {
       generation: 2,
       observedGeneration: 2,
       spec: { provider: { workers: [{ ...worker, machine }] } },
-      managers: [ourHold, aManager('kubectl-edit', held, minutesLater(3))],
+      managers: [ourHold, aManager('kubectl-edit', owned, minutesLater(3))],
     });
 
     expect(driftOf(wanting, factsOf(shoot))).toMatchObject([
@@ -124,7 +124,7 @@ describe('a declared field that another manager changed', () => {
     expect(driftOf(desired, factsOf({ ...scaled, managers }))).toMatchObject([{ manager: 'kubectl-edit' }]);
   });
 
-  it('causes no further look while no operation is open', () => {
+  it('plans no further pass while no operation is open', () => {
     expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', nextPassMs: null });
   });
 
@@ -144,14 +144,20 @@ describe('a declared field that another manager changed', () => {
     expect(decide(desired, present(restored), minutesLater(9))).toEqual({ do: 'applyShoot' });
   });
 
-  it.each(['corral.dev/plan', 'corral.dev/team'])('is reverted when it is a mark of Corral: %s', (mark) => {
-    const annotations = { [mark]: 'theirs' };
-    const managers = [ourHold, aManager('kubectl', { 'f:metadata': { 'f:annotations': { [`f:${mark}`]: {} } } })];
+  it.each(['corral.dev/plan', 'corral.dev/team'])(
+    'is reverted when it is an annotation of Corral: %s',
+    (annotation) => {
+      const annotations = { [annotation]: 'theirs' };
+      const managers = [
+        ourHold,
+        aManager('kubectl', { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } }),
+      ];
 
-    expect(decide(desired, present(aShoot(desired, { annotations, managers })), minutesLater(9))).toEqual({
-      do: 'applyShoot',
-    });
-  });
+      expect(decide(desired, present(aShoot(desired, { annotations, managers })), minutesLater(9))).toEqual({
+        do: 'applyShoot',
+      });
+    },
+  );
 });
 
 describe('a pool that another manager added', () => {

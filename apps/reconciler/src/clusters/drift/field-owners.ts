@@ -104,7 +104,7 @@ export function additionsIn(
   });
 }
 
-/** A copied pool carries the copied label. While applies are on record, Corral owns a field in each pool of its own. */
+/** A copied pool carries the copied label. While applies are on record, Corral owns a field in each of its own pools. */
 function isCopy(managers: readonly FieldManager[], name: string): boolean {
   const path = workerPath(name);
   const isOwnedByUs = otherManagersOf(managers, path, '').some(({ manager }) => manager === defaultFieldManager);

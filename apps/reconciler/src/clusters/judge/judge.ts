@@ -29,7 +29,7 @@ import { unchangedVerdict } from './waiting.js';
 const staleLookAgainMs = 5_000;
 /** How long an error that only the team can fix may last before the operation fails, even if the garden still retries. */
 const userFaultMs = 10 * 60_000;
-/** How long another manager may hold a declared field before the operation fails, in milliseconds. */
+/** How long another manager may own a declared field before the operation fails, in milliseconds. */
 const conflictMs = 10 * 60_000;
 
 /**
@@ -136,7 +136,7 @@ function operationVerdict(
   return { to: 'running', progress: progressOf(operation, isRunFor(desired, facts) ? facts : null) };
 }
 
-/** The condition holds the start of the conflict. Time before this operation was accepted does not count. */
+/** The condition contains the start of the conflict. Time before this operation was accepted does not count. */
 function lastsTooLong({ acceptedAt }: OpenOperation, told: readonly Condition[], now: Date): boolean {
   const drifted = told.find(({ type }) => type === driftConditionType);
   if (drifted === undefined) return false;

@@ -31,7 +31,7 @@ describe('progress', () => {
   });
 });
 
-describe('the next look', () => {
+describe('the next pass', () => {
   it('is sooner while an operation is open', () => {
     expect(nextPassMsFor({ ...aSteadyDesired(), operation: operation(3) })).toBe(15_000);
     expect(nextPassMsFor(aSteadyDesired())).toBe(60_000);

@@ -15,7 +15,7 @@ export function progressOf(operation: OpenOperation, run: ShootFacts | null): nu
 }
 
 /**
- * When to look again at work in progress. The watch usually reports the end earlier. This is the safety net, and keeps the
+ * Delay of the next pass while work is in progress. The watch usually reports the end earlier. This is the safety net, and keeps the
  * displayed progress fresh.
  *
  * @returns milliseconds

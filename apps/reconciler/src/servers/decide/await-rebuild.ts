@@ -45,12 +45,12 @@ export function decideAction(wanted: WantedServer, seen: Seen, now: Date, times:
 /** Read after the action. The server's image decides, also for an action that the provider no longer knows. */
 export function decideSystem(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step | null {
   if (seen.server === null) return { do: 'readServer' };
-  if (seen.server === 'absent') return goneMeanwhile(wanted);
+  if (seen.server === 'absent') return goneDuringRebuild(wanted);
   return decideEnd(wanted, seen.server, now, times);
 }
 
 /** A leaving server that is gone starts over. A new generation decides what happens if it comes back. */
-function goneMeanwhile(wanted: WantedServer): Step {
+function goneDuringRebuild(wanted: WantedServer): Step {
   if (wanted.phase === 'Leaving') return { do: 'beginLeave' };
   return finish(failed(wanted, 'server_gone', 'The server was deleted during its rebuild.'));
 }
@@ -79,7 +79,7 @@ function decideLostAnswer(wanted: WantedServer, askedAt: Date, seen: Seen, now: 
   );
 }
 
-/** Growing delays: a rebuild takes about a minute, and each look costs the project a call. */
+/** Growing delays: a rebuild takes about a minute, and each read costs the project a call. */
 function lookMs(wanted: WantedServer, now: Date): number {
   const since = isAdoption(wanted) ? wanted.acknowledgedAt : wanted.begunAt;
   return Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, (now.getTime() - since.getTime()) / 5));

@@ -151,7 +151,7 @@ describe('a machine that Corral cannot rebuild', () => {
     expect(said(step(wanted, seen))).toBe(expected);
   });
 
-  it('is named after its kind and number, and marked as an adopted node', () => {
+  it('is named after its kind and number, and annotated as an adopted node', () => {
     expect(step(aMachine({ claim: aClaim() }))).toMatchObject({ nodeName: 'dedicated-321', cluster: aCluster() });
     expect(step(aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) })).toMatchObject({
       patch: nodePatch,

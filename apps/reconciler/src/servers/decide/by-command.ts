@@ -10,7 +10,7 @@ const AWAITED_MS_MIN = 5_000;
 const AWAITED_MS_MAX = 60_000;
 
 /**
- * Chooses the next step for a machine that Corral cannot rebuild. No provider is asked. Its adoption succeeds once it is a node.
+ * Chooses the next step for a machine that Corral cannot rebuild. No provider is involved. Its adoption succeeds once it is a node.
  * Until then a node pool has to use it, and its owner has to run its join command.
  */
 export function decideByCommand(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
@@ -51,7 +51,7 @@ const wipeSentence =
 
 function unclaimed(wanted: WantedServer, now: Date, times: ServerTimes): Verdict {
   if (!wanted.isAdopting) return resting('Ready', wipeSentence, { to: 'stay' }, null);
-  // Look again when the time limit ends.
+  // The next pass is due when the time limit ends.
   const leftMs = wanted.acknowledgedAt.getTime() + times.commandMsMax - now.getTime();
   const inMs = Math.max(1_000, Math.min(DAY_MS, leftMs + 1_000));
   const message = wanted.message === wipeSentence ? wipeSentence : unclaimedSentence;
@@ -80,7 +80,7 @@ function decideAwaited(wanted: WantedServer, seen: Seen, now: Date, times: Serve
 const awaitedSentence =
   'Waiting for the machine. An administrator of the team must request its join command and run it on the freshly installed machine.';
 
-/** Growing delays, because an owner takes minutes or days. Requesting a command causes an immediate look. */
+/** Growing delays, because an owner takes minutes or days. Requesting a command makes the machine due immediately. */
 const awaitedMs = ({ begunAt }: WantedServer, now: Date): number =>
   Math.min(AWAITED_MS_MAX, Math.max(AWAITED_MS_MIN, (now.getTime() - begunAt.getTime()) / 10));
 

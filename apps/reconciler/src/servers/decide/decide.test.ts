@@ -68,7 +68,7 @@ describe('the next step of an adoption', () => {
       'Failed failed server_token_rejected',
     ],
     [
-      'waits for a better token once the rebuild was asked for',
+      'waits for a better token once the rebuild was requested',
       asked({ connection: { id: asConnectionId('c'), phase: 'Rejected' } }),
       nothingSeen,
       'Rebuilding running',
@@ -167,12 +167,12 @@ describe('the next step of a deregistration', () => {
       'forget',
     ],
     [
-      'ends after a day in which nobody let us',
+      'ends after a day of refusals by the provider',
       { ...leaving, deregisterRequestedAt: ago(86_401) },
       nothingSeen,
       'forget',
     ],
-    ['asks for no rebuild', { ...asked(), deregisterRequestedAt: ago(1) }, ready, 'removeLabel'],
+    ['requests no rebuild', { ...asked(), deregisterRequestedAt: ago(1) }, ready, 'removeLabel'],
   ])('%s', (_what, wanted, seen, expected) => {
     expect(said(decide(wanted, seen, now, times))).toBe(expected);
   });

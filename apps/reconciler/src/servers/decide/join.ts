@@ -29,7 +29,7 @@ function decideUnrequested(wanted: WantedServer, seen: Seen, now: Date, times: S
   return finish(waiting(wanted, now, times, { message: waitsFor(currentCluster), inMs: CLUSTER_MS }));
 }
 
-/** The node registers a few minutes after the rebuild. The server is read only then, because each look costs the project a call. */
+/** The node registers a few minutes after the rebuild. The server is read only then, because each read costs the project a call. */
 function decideNode(wanted: WantedServer, seen: Seen, now: Date, times: ServerTimes): Step {
   const node = nodeOf(wanted);
   if (node === null || seen.node === 'absent') {

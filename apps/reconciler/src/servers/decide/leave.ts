@@ -29,7 +29,7 @@ const left = ({ claim }: WantedServer) => ({
 });
 
 /**
- * A remaining Node would look like a lost machine. It is therefore looked up before the rebuild, and again afterwards, because
+ * A remaining Node would appear as a lost machine. It is therefore looked up before the rebuild, and again afterwards, because
  * the server can register again until it is rebuilt.
  *
  * @returns null when there is no such Node, or no cluster to drain it for

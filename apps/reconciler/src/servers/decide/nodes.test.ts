@@ -69,7 +69,7 @@ describe('the next step of a Ready server', () => {
     ],
   ])('%s', check);
 
-  it('looks again soon while it waits for a cluster, and says why', () => {
+  it('plans the next pass soon while it waits for a cluster, and says why', () => {
     expect(verdictOf(claimed(asleep), nothingSeen)).toMatchObject({
       message: expect.stringContaining('hibernated'),
       nextPassMs: 15_000,
@@ -245,7 +245,7 @@ describe('the next step of a node', () => {
       'The cluster is hibernated, so the state of the node is unknown.',
       false,
     ],
-  ])('reports a node that is %s, and looks again in a minute', (_what, wanted, seen, message, nodeReady) => {
+  ])('reports a node that is %s, and plans the next pass in a minute', (_what, wanted, seen, message, nodeReady) => {
     expect(verdictOf(wanted, seen)).toMatchObject({ message, nodeReady, nextPassMs: 60_000 });
   });
 
@@ -304,7 +304,7 @@ describe('the next step of a leaving server', () => {
     ['is Missing without the server', leaving(), { ...gone, server: 'absent' }, 'Missing stay'],
   ])('%s', check);
 
-  it('ends the membership only with the clean rebuild', () => {
+  it('leaves the cluster only with the clean rebuild', () => {
     const done = { ...clean, node: 'absent' } as const;
     expect(verdictOf(rebuilding, done)).toMatchObject({ hasLeftCluster: true, nodeReady: false });
     expect(verdictOf({ ...rebuilding, claim: aClaim(other) }, done)).toMatchObject({ nextPassMs: 0 });

@@ -22,7 +22,7 @@ export function decideRequest(wanted: WantedServer, seen: Seen, now: Date, times
   return decideUnblocked(wanted, seen, seen.server, now, times);
 }
 
-/** A leaving server that no longer exists needs no rebuild and ends its membership. In other phases it fails. */
+/** A leaving server that no longer exists needs no rebuild: it has left its cluster. In other phases it fails. */
 function gone(wanted: WantedServer): Step {
   const message = 'The cloud project has no such server.';
   if (wanted.phase !== 'Leaving') return finish(failed(wanted, 'server_gone', message));
@@ -59,7 +59,7 @@ function prepareJoin(wanted: WantedServer, now: Date, times: ServerTimes): Step 
   return finish(waiting(wanted, now, times, { message, inMs: LOCKED_MS }));
 }
 
-/** Keeps foreign labels, because the provider replaces all labels at once. */
+/** Keeps foreign labels, because the provider replaces all labels together. */
 export const putLabel = ({ claimToken }: WantedServer, { labels }: ServerReading): Step => ({
   do: 'putLabel',
   labels: { ...labels, [serverLabels.claim]: claimToken },
